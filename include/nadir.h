@@ -1,0 +1,328 @@
+/*
+ * nadir.h: robust Markov decision processes.
+ *
+ * A Markov decision process has S states; each state s has its own list of actions; each pair (s, a) is
+ * one *row*: a probability distribution P(.|s, a) over successor states and a reward R(s, a). Rows are
+ * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
+ *
+ * How to read this file: status codes, context, model, policy, files, generators. Everything that can fail
+ * returns a nadir_status; outputs come last; the sentence that explains a failure is kept in the context
+ * (nadir_context_error). Handles are opaque and freed by the function that bears their name; freeing NULL
+ * is legal. Settings and facts are plain structs whose first member is their size, so that they can grow:
+ * fill them with the matching ..._default function, then change what you need.
+ *
+ * Threads: a context belongs to one thread at a time. Models and policies never change once made and may be
+ * shared by any number of threads and contexts. The library keeps no state of its own for the process.
+ */
+#ifndef NADIR_H
+#define NADIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NADIR_VERSION_MAJOR 0
+#define NADIR_VERSION_MINOR 1
+#define NADIR_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define NADIR_API __attribute__((visibility("default")))
+#else
+#define NADIR_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "MAJOR.MINOR.PATCH" of the library that is running. */
+NADIR_API const char *nadir_version(void);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Status
+ *
+ * X(name, code, sentence). A code divided by ten is the exit status of the nadir command.
+ */
+#define NADIR_STATUS_LIST(X)                                                                                 \
+    X(NADIR_OK, 0, "done")                                                                                   \
+    X(NADIR_ERROR_ARGUMENT, 20, "an argument is outside its documented range")                               \
+    X(NADIR_ERROR_UNSUPPORTED, 21, "this combination of settings is not supported")                          \
+    X(NADIR_ERROR_FILE, 30, "the file cannot be opened or is not a regular file")                            \
+    X(NADIR_ERROR_FORMAT, 31, "the file does not follow its format")                                         \
+    X(NADIR_ERROR_MODEL, 32, "the model is not a Markov decision process")                                   \
+    X(NADIR_ERROR_POLICY, 33, "the policy does not fit the model")                                           \
+    X(NADIR_ERROR_ILL_POSED, 40, "the request has no finite answer")                                         \
+    X(NADIR_ERROR_NOT_CONVERGED, 50, "the limits were reached before the answer")                            \
+    X(NADIR_ERROR_MEMORY, 60, "out of memory")                                                               \
+    X(NADIR_ERROR_IO, 61, "reading or writing failed")                                                       \
+    X(NADIR_ERROR_INTERRUPTED, 70, "interrupted")                                                            \
+    X(NADIR_ERROR_VERIFICATION, 80, "the verification failed")
+
+typedef enum nadir_status {
+#define NADIR_STATUS_ENUM(name, code, sentence) name = (code),
+    NADIR_STATUS_LIST(NADIR_STATUS_ENUM)
+#undef NADIR_STATUS_ENUM
+} nadir_status;
+
+/* "NADIR_ERROR_FILE" and the like; never NULL. */
+NADIR_API const char *nadir_status_name(nadir_status status);
+
+/* The sentence of the list above; never NULL. */
+NADIR_API const char *nadir_status_sentence(nadir_status status);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Context: memory, messages, progress, randomness, threads
+ */
+typedef struct nadir_context nadir_context;
+
+typedef enum nadir_log_level {
+    NADIR_LOG_WARNING = 1, /* the user should know: something was repaired, ignored or doubtful */
+    NADIR_LOG_NOTICE = 2,  /* the user may want to know: what was assumed */
+    NADIR_LOG_DEBUG = 3
+} nadir_log_level;
+
+/* One message, without a newline. */
+typedef void (*nadir_log_function)(void *user, nadir_log_level level, const char *message);
+
+/* Called every now and then during long work with the share done, 0 to 1 (negative: unknown). A nonzero
+ * return asks the library to stop; the running call then returns NADIR_ERROR_INTERRUPTED. */
+typedef int (*nadir_progress_function)(void *user, const char *task, double share);
+
+/* Memory hooks with the meaning of malloc, realloc and free; all three or none are given. */
+typedef struct nadir_allocator {
+    void *(*allocate)(void *user, size_t bytes);
+    void *(*reallocate)(void *user, void *pointer, size_t bytes);
+    void (*release)(void *user, void *pointer);
+    void *user;
+} nadir_allocator;
+
+typedef struct nadir_context_settings {
+    size_t size;
+    nadir_allocator allocator; /* zeros: malloc, realloc, free */
+    size_t memory_limit;       /* bytes in use at once; more is refused. Default: the machine's memory */
+    nadir_log_function log;    /* NULL: silent */
+    void *log_user;
+    nadir_progress_function progress; /* NULL: none */
+    void *progress_user;
+    uint64_t seed;   /* of the random stream; default 0 */
+    int32_t threads; /* 0 (default): one for each processor this process may use */
+} nadir_context_settings;
+
+NADIR_API void nadir_context_settings_default(nadir_context_settings *settings);
+
+/* settings may be NULL for the defaults. */
+NADIR_API nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_context **context);
+NADIR_API void nadir_context_free(nadir_context *context);
+
+/* What went wrong in the last call that failed: file, line, state, action, what was expected. Empty when
+ * nothing failed yet. Valid until the next call with this context. */
+NADIR_API const char *nadir_context_error(const nadir_context *context);
+
+NADIR_API int32_t nadir_context_threads(const nadir_context *context);
+
+/* Bytes in use now, and the most there were at once, by this context and what was made with it. */
+NADIR_API size_t nadir_context_memory(const nadir_context *context);
+NADIR_API size_t nadir_context_memory_peak(const nadir_context *context);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Model
+ */
+typedef struct nadir_model nadir_model;
+
+typedef enum nadir_set { NADIR_SET_UNSAID = 0, NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA } nadir_set;
+typedef enum nadir_domain {
+    NADIR_DOMAIN_UNSAID = 0,
+    NADIR_DOMAIN_SIMPLEX, /* P >= 0 */
+    NADIR_DOMAIN_SUPPORT, /* moreover no successor that the nominal kernel does not have */
+    NADIR_DOMAIN_FREE     /* rows sum to one, signs free: the set as the paper defines it */
+} nadir_domain;
+
+/* The names used in files and options: "nonrect", "s", "sa"; "simplex", "support", "free"; "" if unsaid. */
+NADIR_API const char *nadir_set_name(nadir_set set);
+NADIR_API const char *nadir_domain_name(nadir_domain domain);
+
+/*
+ * The numbers of a model. As input of nadir_model_create, and as output of nadir_model_view.
+ * Exactly one of `dense` and (`row_starts`, `columns`, `probabilities`) is not NULL.
+ */
+typedef struct nadir_model_data {
+    size_t size;
+    int64_t states;              /* S, 1 or more and below 2^31 */
+    int64_t rows;                /* the number of pairs (s, a) */
+    int64_t nonzeros;            /* output: the number of transitions of positive probability */
+    double discount;             /* gamma in [0, 1); NaN: not known */
+    const int64_t *state_rows;   /* [states + 1] first row of each state; every state has at least one row */
+    const int32_t *row_actions;  /* [rows] action numbers, rising within a state; NULL: 0, 1, 2, ... */
+    const double *dense;         /* [rows * states] probabilities, row after row */
+    const int64_t *row_starts;   /* [rows + 1] first transition of each row */
+    const int32_t *columns;      /* [nonzeros] successors; output: rising within a row */
+    const double *probabilities; /* [nonzeros] output: positive */
+    const double *rewards;       /* [rows]; NULL: none known */
+    const double *transition_rewards; /* [nonzeros] or, with dense, [rows * states]; NULL: not kept */
+    const double *initial;            /* [states] mu; input NULL: uniform; output never NULL */
+    const double *scales;             /* [rows] alpha >= 0, 0 pins a row; NULL: all one */
+    const char *const *state_names;   /* [states]; NULL: none. Output: use nadir_model_state_name */
+    const char *const *action_names;  /* [action_names_count] by action number; NULL: none */
+    int64_t action_names_count;
+    const double *radius; /* [radius_count] default of --radius: one, one per state or one per row; or NULL */
+    int64_t radius_count;
+    double norm; /* default of --norm; NaN: unsaid */
+    nadir_set set;
+    nadir_domain domain;
+} nadir_model_data;
+
+NADIR_API void nadir_model_data_default(nadir_model_data *data);
+
+/*
+ * Copies the arrays of `data` and checks them. Rows, and `initial`, that sum to one within 1e-5 are
+ * normalised (rows that are off by rounding only keep their bits); duplicate transitions of a row add up;
+ * zeros are dropped; `transition_rewards`, where given, replace `rewards` by their mean over each row.
+ * Anything else wrong is NADIR_ERROR_MODEL, and the error names state and action.
+ */
+NADIR_API nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *data,
+                                          nadir_model **model);
+
+/* Another owner of the same model; each owner calls nadir_model_free once. */
+NADIR_API nadir_model *nadir_model_retain(nadir_model *model);
+NADIR_API void nadir_model_free(nadir_model *model);
+
+/* The numbers inside, valid as long as the model is. data->size must be set (nadir_model_data_default). */
+NADIR_API void nadir_model_view(const nadir_model *model, nadir_model_data *data);
+
+/* Names as given by the file; NULL when it gave none. */
+NADIR_API const char *nadir_model_state_name(const nadir_model *model, int64_t state);
+NADIR_API const char *nadir_model_action_name(const nadir_model *model, int64_t row);
+
+/* What is worth knowing about a model before anything is solved. */
+typedef struct nadir_model_facts {
+    size_t size;
+    int64_t states, rows, nonzeros;
+    int64_t actions_min, actions_max; /* over states */
+    double density;                   /* nonzeros / (rows * states) */
+    double reward_min, reward_max;    /* NaN: no rewards */
+    double discount;                  /* NaN: unknown */
+    double valid_radius;              /* nadir_model_valid_radius at norm 2 */
+    int64_t terminal_states;          /* one pinned row that stays, reward 0: states without actions */
+    int64_t absorbing_states;         /* stay for ever under every action; terminal ones included */
+    int64_t unreachable_states;       /* no policy reaches them from the initial distribution */
+    int64_t pinned_rows;              /* rows of scale 0 */
+    int64_t bytes;                    /* memory the model takes */
+} nadir_model_facts;
+
+NADIR_API nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
+                                                 nadir_model_facts *facts);
+
+/* The largest radius whose non-rectangular L_p ball, p = norm in [1, infinity], holds no kernel with a
+ * negative entry. Zero when a row that is not pinned has a zero; infinity when nothing can move. */
+NADIR_API nadir_status nadir_model_valid_radius(nadir_context *context, const nadir_model *model, double norm,
+                                                double *radius);
+
+/* SHA-256 over the numbers of the model (not its names, nor the way it is stored), as 64 hexadecimal digits:
+ * the same model has the same digest whichever file it came from. */
+NADIR_API nadir_status nadir_model_digest(nadir_context *context, const nadir_model *model, char digest[65]);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Policy: the probability of each row of a model, given its state
+ */
+typedef struct nadir_policy nadir_policy;
+
+/* probabilities: [rows]; those of a state sum to one within 1e-5 and are normalised. Copied. */
+NADIR_API nadir_status nadir_policy_create(nadir_context *context, const nadir_model *model,
+                                           const double *probabilities, nadir_policy **policy);
+/* The same chance for every action of a state. */
+NADIR_API nadir_status nadir_policy_create_uniform(nadir_context *context, const nadir_model *model,
+                                                   nadir_policy **policy);
+/* actions: [states] action numbers. */
+NADIR_API nadir_status nadir_policy_create_deterministic(nadir_context *context, const nadir_model *model,
+                                                         const int64_t *actions, nadir_policy **policy);
+NADIR_API void nadir_policy_free(nadir_policy *policy);
+/* [rows], valid as long as the policy is. */
+NADIR_API const double *nadir_policy_probabilities(const nadir_policy *policy);
+NADIR_API nadir_status nadir_policy_digest(nadir_context *context, const nadir_policy *policy,
+                                           char digest[65]);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Files
+ *
+ * The format of a model file is told by its content, then by its ending; see docs/formats.md. Files are
+ * written whole or not at all.
+ */
+typedef enum nadir_layout {
+    NADIR_LAYOUT_AUTO = 0, /* by shape; when it fits both: an error that asks */
+    NADIR_LAYOUT_SAS,      /* P[s, a, s'] */
+    NADIR_LAYOUT_ASS       /* P[a, s, s'] */
+} nadir_layout;
+
+typedef struct nadir_read_settings {
+    size_t size;
+    const char *rewards;          /* companion file with rewards (PRISM .trew or .srew, PETSc g.bin) */
+    const char *labels;           /* companion file with labels (PRISM .lab): `init` gives mu */
+    const char *reward_model;     /* which reward model of a Storm file */
+    const char *initial;          /* "uniform", a state's number or name, or a file; NULL: the model's own */
+    double discount;              /* gives or overrides gamma; NaN: the file's */
+    bool costs;                   /* rewards are costs: negate them */
+    nadir_layout layout;          /* of a dense NumPy kernel */
+    bool keep_transition_rewards; /* do not only average them into their row */
+} nadir_read_settings;
+
+NADIR_API void nadir_read_settings_default(nadir_read_settings *settings);
+
+/* settings may be NULL for the defaults. */
+NADIR_API nadir_status nadir_model_read(nadir_context *context, const char *path,
+                                        const nadir_read_settings *settings, nadir_model **model);
+
+/* The name of the format of a file ("csv", "npz", "prism", "drn", "cassandra", "petsc"). */
+NADIR_API nadir_status nadir_file_format(nadir_context *context, const char *path, const char **name);
+
+/* SHA-256 of a file's bytes, as 64 hexadecimal digits. */
+NADIR_API nadir_status nadir_file_digest(nadir_context *context, const char *path, char digest[65]);
+
+typedef struct nadir_write_settings {
+    size_t size;
+    bool compress; /* npz: deflate the arrays (default: store them) */
+} nadir_write_settings;
+
+NADIR_API void nadir_write_settings_default(nadir_write_settings *settings);
+
+/* The ending of `path` chooses the format. What the format cannot hold is said in one warning; a model that
+ * it cannot hold at all is NADIR_ERROR_UNSUPPORTED. settings may be NULL for the defaults. */
+NADIR_API nadir_status nadir_model_write(nadir_context *context, const nadir_model *model, const char *path,
+                                         const nadir_write_settings *settings);
+
+/* CSV `idstate,idaction,probability`, or .npy: (S, A) probabilities, S action numbers, or one probability
+ * per row. */
+NADIR_API nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model, const char *path,
+                                         nadir_policy **policy);
+NADIR_API nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model,
+                                          const nadir_policy *policy, const char *path);
+
+/* Shortest decimal that reads back to the same double, whatever the locale; returns its length. */
+NADIR_API int nadir_format_double(double value, char text[32]);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Generators of standard instances; see docs/generators.md
+ */
+typedef struct nadir_generate_settings {
+    size_t size;
+    int64_t states;  /* 0: the kind's default */
+    int64_t actions; /* 0: the kind's default */
+    int64_t branch;  /* garnet: successors of each row; 0: default */
+    int64_t width;   /* gridworld; 0: default */
+    int64_t height;  /* gridworld; 0: default */
+    double slip;     /* gridworld: chance to go astray; forest: chance of fire; NaN: default */
+    double discount; /* NaN: the kind's default */
+    uint64_t seed;   /* random kinds only */
+} nadir_generate_settings;
+
+NADIR_API void nadir_generate_settings_default(nadir_generate_settings *settings);
+
+/* kind: "random", "garnet", "riverswim", "machine", "inventory", "forest", "gridworld". A setting that the
+ * kind does not use must be left at its default. settings may be NULL. */
+NADIR_API nadir_status nadir_model_generate(nadir_context *context, const char *kind,
+                                            const nadir_generate_settings *settings, nadir_model **model);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * communication.h: everything that is global over states goes through this table.
+ *
+ * An algorithm holds the rows of the states it owns, [first, first + count) of S, and asks the table for
+ * whatever concerns all of them. On one machine a process owns every state and the table is trivial; an
+ * engine that spreads states over many processes brings its own. Every process makes the same calls in the
+ * same order. `self` is the table's own data; `context` receives errors and lends memory.
+ */
+#ifndef NADIR_BASE_COMMUNICATION_H
+#define NADIR_BASE_COMMUNICATION_H
+
+#include "nadir.h"
+
+typedef enum nadir_reduction { NADIR_REDUCE_SUM, NADIR_REDUCE_MINIMUM, NADIR_REDUCE_MAXIMUM } nadir_reduction;
+
+/* A number and the (global) place where it stands. */
+typedef struct nadir_placed {
+    double value;
+    int64_t place;
+} nadir_placed;
+
+typedef struct nadir_communication {
+    const char *name;
+    int32_t rank;    /* of this process */
+    int32_t members; /* number of processes */
+    void *self;
+
+    /* values[i] <- the sum of values[i] over all processes. */
+    nadir_status (*sum)(void *self, nadir_context *context, int64_t count, double *values);
+
+    /* values[i] <- operations[i] of values[i] over all processes: several reductions in one message. */
+    nadir_status (*reduce)(void *self, nadir_context *context, int64_t count,
+                           const nadir_reduction *operations, double *values);
+
+    /* values[i] <- the largest over all processes with its place; the lowest place among equals. */
+    nadir_status (*maximum)(void *self, nadir_context *context, int64_t count, nadir_placed *values);
+
+    /* values[i] <- the sum of values[i] over the processes before this one. */
+    nadir_status (*scan)(void *self, nadir_context *context, int64_t count, double *values);
+
+    /* results[j] <- the element of rank ranks[j] (0: smallest) among the `count` values of every process
+     * together. `values` may be reordered. */
+    nadir_status (*order_statistics)(void *self, nadir_context *context, int64_t count, double *values,
+                                     int64_t wanted, const int64_t *ranks, double *results);
+
+    /* results <- the `wanted` largest of all processes, largest first, lower place first among equals;
+     * *found is `wanted` or the number there are. `values` may be reordered. */
+    nadir_status (*top)(void *self, nadir_context *context, int64_t count, nadir_placed *values,
+                        int64_t wanted, nadir_placed *results, int64_t *found);
+
+    /* all <- the values of every process, in order of rank. */
+    nadir_status (*gather)(void *self, nadir_context *context, int64_t count, const double *values,
+                           double *all);
+
+    /* results[i] <- the value at global place places[i]; `values` are the `count` owned ones, the first of
+     * them at global place `first`. */
+    nadir_status (*halo)(void *self, nadir_context *context, int64_t first, int64_t count,
+                         const double *values, int64_t wanted, const int64_t *places, double *results);
+} nadir_communication;
+
+/* One process that owns everything. */
+extern const nadir_communication nadir_communication_alone;
+
+#endif

@@ -1,0 +1,287 @@
+/* file.c: reading without trust, writing whole or not at all; see file.h. */
+#include "base/file.h"
+
+#include "base/context.h"
+#include "base/number.h"
+#include "base/sha256.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)1 << 16)
+
+nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input)
+{
+    *input = (nadir_input)NADIR_INPUT_CLOSED;
+    /* O_NONBLOCK: a pipe must not make us wait for its writer. */
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        return nadir_fail(context, NADIR_ERROR_FILE, "%s: cannot open the file: %s", path, strerror(errno));
+    }
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        const bool folder = S_ISDIR(facts.st_mode);
+        close(descriptor);
+        return nadir_fail(context, NADIR_ERROR_FILE, "%s: expected a regular file, this is %s", path,
+                          folder ? "a directory" : "something else (pipe, socket or device)");
+    }
+    input->path = path;
+    input->descriptor = descriptor;
+    input->bytes = (int64_t)facts.st_size;
+    return NADIR_OK;
+}
+
+void nadir_input_close(nadir_input *input)
+{
+    if (input->descriptor >= 0) {
+        close(input->descriptor);
+    }
+    *input = (nadir_input)NADIR_INPUT_CLOSED;
+}
+
+nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
+                              size_t *got)
+{
+    *got = 0;
+    while (*got < size) {
+        const ssize_t count = read(input->descriptor, (char *)buffer + *got, size - *got);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return nadir_fail(context, NADIR_ERROR_IO, "%s: reading failed: %s", input->path,
+                              strerror(errno));
+        }
+        if (count == 0) {
+            break;
+        }
+        *got += (size_t)count;
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, void *buffer, size_t size,
+                                  const char *what)
+{
+    size_t got;
+    const nadir_status status = nadir_input_read(context, input, buffer, size, &got);
+    if (status == NADIR_OK && got < size) {
+        return nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file ends in the middle of %s", input->path,
+                          what);
+    }
+    return status;
+}
+
+nadir_status nadir_file_digest(nadir_context *context, const char *path, char digest[65])
+{
+    nadir_status status = NADIR_OK;
+    nadir_input input = NADIR_INPUT_CLOSED;
+    char *buffer = NULL;
+    NADIR_CHECK(nadir_input_open(context, path, &input));
+    NADIR_NEW(context, buffer, BUFFER_BYTES);
+    nadir_sha256 hash;
+    nadir_sha256_start(&hash);
+    size_t got;
+    int64_t done = 0;
+    do {
+        NADIR_CHECK(nadir_input_read(context, &input, buffer, BUFFER_BYTES, &got));
+        nadir_sha256_update(&hash, buffer, got);
+        done += (int64_t)got;
+        NADIR_CHECK(nadir_progress(context, "hashing", (double)done / (double)(input.bytes + 1)));
+    } while (got == BUFFER_BYTES);
+    unsigned char bytes[32];
+    nadir_sha256_finish(&hash, bytes);
+    nadir_sha256_hex(bytes, digest);
+cleanup:
+    nadir_release(context, buffer);
+    nadir_input_close(&input);
+    return status;
+}
+
+/* Creates the temporary file as any new file is created, so that the user's permission mask holds. */
+static int create_temporary(char *temporary, size_t capacity, const char *path)
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        (void)snprintf(temporary, capacity, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
+        const int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor >= 0 || errno != EEXIST) {
+            return descriptor;
+        }
+    }
+    return -1;
+}
+
+nadir_status nadir_output_open(nadir_context *context, const char *path, nadir_output *output)
+{
+    nadir_status status = NADIR_OK;
+    char *temporary = NULL;
+    const size_t length = strlen(path);
+    const size_t capacity = length + 64;
+    *output = (nadir_output)NADIR_OUTPUT_CLOSED;
+    NADIR_NEW(context, output->buffer, BUFFER_BYTES);
+    NADIR_NEW(context, output->path, length + 1);
+    memcpy(output->path, path, length + 1);
+    NADIR_NEW(context, temporary, capacity);
+    struct stat facts;
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        status = nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s stands there", path,
+                            S_ISDIR(facts.st_mode) ? "a directory" : "something that is no regular file");
+        goto cleanup;
+    }
+    output->descriptor = create_temporary(temporary, capacity, path);
+    if (output->descriptor < 0) {
+        status = nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s", path, strerror(errno));
+        goto cleanup;
+    }
+    output->temporary = temporary;
+    return NADIR_OK;
+cleanup:
+    nadir_release(context, temporary);
+    nadir_output_close(context, output);
+    return status;
+}
+
+static void write_through(nadir_output *output, const char *data, size_t size)
+{
+    while (size > 0 && !output->failed) {
+        const ssize_t count = write(output->descriptor, data, size);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            output->failed = true;
+            output->error = errno;
+            return;
+        }
+        data += count;
+        size -= (size_t)count;
+    }
+}
+
+static void flush(nadir_output *output)
+{
+    write_through(output, output->buffer, output->used);
+    output->used = 0;
+}
+
+void nadir_output_write(nadir_output *output, const void *data, size_t size)
+{
+    output->written += (int64_t)size;
+    if (size > BUFFER_BYTES - output->used) {
+        flush(output);
+    }
+    if (size > BUFFER_BYTES) {
+        write_through(output, data, size);
+    } else {
+        memcpy(output->buffer + output->used, data, size);
+        output->used += size;
+    }
+}
+
+void nadir_output_text(nadir_output *output, const char *text)
+{
+    nadir_output_write(output, text, strlen(text));
+}
+
+void nadir_output_format(nadir_output *output, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof text) {
+        output->failed = true;
+        output->error = EOVERFLOW;
+        return;
+    }
+    nadir_output_write(output, text, (size_t)length);
+}
+
+void nadir_output_integer(nadir_output *output, int64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    if (value < 0) {
+        digits[--at] = '-';
+    }
+    nadir_output_write(output, digits + at, sizeof digits - at);
+}
+
+void nadir_output_double(nadir_output *output, double value)
+{
+    char text[NADIR_NUMBER_LENGTH];
+    const int length = nadir_number_format(value, text);
+    nadir_output_write(output, text, (size_t)length);
+}
+
+/* The new name is on the disk only when its folder is. Some file systems refuse to sync a folder; the file
+ * itself is safe then, so that is no failure. */
+static void sync_folder(char *path)
+{
+    char *slash = strrchr(path, '/');
+    int descriptor;
+    if (slash == NULL) {
+        descriptor = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } else {
+        const char kept = slash[1];
+        slash[1] = '\0';
+        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        slash[1] = kept;
+    }
+    if (descriptor >= 0) {
+        (void)fsync(descriptor);
+        close(descriptor);
+    }
+}
+
+/* Another library may have replaced the file behind the temporary name, so it is opened anew. */
+static int sync_temporary(const char *temporary)
+{
+    const int descriptor = open(temporary, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return errno;
+    }
+    const int error = fsync(descriptor) != 0 ? errno : 0;
+    close(descriptor);
+    return error;
+}
+
+nadir_status nadir_output_commit(nadir_context *context, nadir_output *output)
+{
+    flush(output);
+    int error = output->failed ? output->error : sync_temporary(output->temporary);
+    if (error == 0 && rename(output->temporary, output->path) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        return nadir_fail(context, NADIR_ERROR_IO, "%s: writing failed: %s", output->path, strerror(error));
+    }
+    sync_folder(output->path);
+    nadir_release(context, output->temporary);
+    output->temporary = NULL;
+    return NADIR_OK;
+}
+
+void nadir_output_close(nadir_context *context, nadir_output *output)
+{
+    if (output->descriptor >= 0) {
+        close(output->descriptor);
+    }
+    if (output->temporary != NULL) {
+        (void)unlink(output->temporary);
+    }
+    nadir_release(context, output->temporary);
+    nadir_release(context, output->path);
+    nadir_release(context, output->buffer);
+    *output = (nadir_output)NADIR_OUTPUT_CLOSED;
+}

@@ -1,0 +1,56 @@
+/*
+ * format.h: the contract of a file format.
+ *
+ * A format is one `static const` table in one file of this folder, listed in registry.c. Readers trust
+ * nothing: a size is believed only as far as the bytes of the file can back it, every number is checked, and
+ * what is wrong is named by file, line (or array), state and action.
+ */
+#ifndef NADIR_IO_FORMAT_H
+#define NADIR_IO_FORMAT_H
+
+#include "base/context.h"
+#include "model/model.h"
+
+/* What a format can hold beyond states, actions, probabilities and the reward of each row. */
+enum {
+    NADIR_HOLDS_REWARDS = 1 << 0,
+    NADIR_HOLDS_TRANSITION_REWARDS = 1 << 1,
+    NADIR_HOLDS_DISCOUNT = 1 << 2,
+    NADIR_HOLDS_INITIAL = 1 << 3,
+    NADIR_HOLDS_SCALES = 1 << 4,
+    NADIR_HOLDS_NAMES = 1 << 5,
+    NADIR_HOLDS_ACTION_NUMBERS = 1 << 6, /* with gaps */
+    NADIR_HOLDS_RAGGED = 1 << 7,         /* states with different numbers of actions */
+    NADIR_HOLDS_BALL = 1 << 8,           /* radius, norm, set, domain */
+    NADIR_HOLDS_TERMINAL = 1 << 9        /* states without actions: their scale 0 is then not lost */
+};
+
+typedef struct nadir_format {
+    const char *name;    /* "csv" */
+    const char *endings; /* " .csv .CSV ": each surrounded by spaces; lower case */
+    const char *title;   /* "craam CSV": for messages */
+    unsigned holds;      /* NADIR_HOLDS_... */
+
+    /* Whether a file that begins with these bytes (the first 4096, or all) is of this format. */
+    bool (*recognises)(const char *head, size_t length);
+
+    /* discount, initial, costs of the settings are applied by the caller, afterwards. */
+    nadir_status (*read)(nadir_context *context, const char *path, const nadir_read_settings *settings,
+                         nadir_model **model);
+
+    /* Never asked for a model that it cannot hold; what else is lost was said already. */
+    nadir_status (*write)(nadir_context *context, const nadir_model *model, const char *path,
+                          const nadir_write_settings *settings);
+} nadir_format;
+
+extern const nadir_format nadir_format_csv;
+extern const nadir_format nadir_format_npz;
+extern const nadir_format nadir_format_prism;
+extern const nadir_format nadir_format_drn;
+extern const nadir_format nadir_format_cassandra;
+extern const nadir_format nadir_format_petsc;
+
+/* `path` with its ending replaced: "out.tra" and ".trew" give "out.trew". To be released. */
+nadir_status nadir_sibling_path(nadir_context *context, const char *path, const char *ending, char **sibling);
+
+#endif

@@ -1,0 +1,14 @@
+/* vector.h: kernels on plain vectors. None allocates. */
+#ifndef NADIR_LINALG_VECTOR_H
+#define NADIR_LINALG_VECTOR_H
+
+#include <stdint.h>
+
+/* Sum of x[0..count) with Neumaier's compensation: off by about one rounding of the result, whatever the
+ * count, as long as the terms have one sign. */
+double nadir_vector_sum(int64_t count, const double *x);
+
+/* x <- x / divisor. */
+void nadir_vector_divide(int64_t count, double divisor, double *x);
+
+#endif

@@ -1,0 +1,362 @@
+/* finish.c: checking a model that was filled in, and making one from the caller's arrays; see model.h. */
+#include "linalg/vector.h"
+#include "model/model.h"
+#include "model/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Storage follows density: CSR below the first, dense from the second on, as given in between. At 2/3 the
+ * two take the same memory; dense arithmetic is some three times faster for each entry. */
+#define SPARSE_BELOW 0.25
+#define DENSE_FROM   0.5
+
+static nadir_status model_fail(nadir_context *context, const nadir_source *source, const char *what,
+                               int64_t index, double value, const char *expected)
+{
+    return nadir_fail(context, NADIR_ERROR_MODEL, "%s: %s %lld is %.10g; expected %s", source->path, what,
+                      (long long)index, value, expected);
+}
+
+static nadir_status check_shape(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    const char *path = source->path;
+    if (model->states < 1 || model->states > NADIR_STATES_LIMIT) {
+        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: %lld states; expected 1 to %d", path,
+                          (long long)model->states, NADIR_STATES_LIMIT);
+    }
+    if (model->state_rows[0] != 0 || model->state_rows[model->states] != model->rows) {
+        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the rows of the states do not cover all %lld rows",
+                          path, (long long)model->rows);
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
+        if (actions < 1 || actions > INT32_MAX || model->state_rows[s + 1] > model->rows) {
+            return nadir_fail(context, NADIR_ERROR_MODEL,
+                              "%s: state %lld has %lld actions; expected at least 1", path, (long long)s,
+                              (long long)actions);
+        }
+    }
+    if (model->dense == NULL) {
+        if (model->row_starts[0] != 0) {
+            return nadir_fail(context, NADIR_ERROR_MODEL,
+                              "%s: the first row starts at transition %lld, not 0", path,
+                              (long long)model->row_starts[0]);
+        }
+        for (int64_t row = 0; row < model->rows; row++) {
+            if (model->row_starts[row + 1] < model->row_starts[row]) {
+                return nadir_fail(context, NADIR_ERROR_MODEL, "%s: row %lld ends before it starts", path,
+                                  (long long)row);
+            }
+        }
+    }
+    return NADIR_OK;
+}
+
+/* Action numbers must rise within a state; the plain 0, 1, 2, ... need no array. */
+static nadir_status check_actions(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    if (model->row_actions == NULL) {
+        return NADIR_OK;
+    }
+    bool plain = true;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const int32_t action = model->row_actions[row];
+            const bool first = row == model->state_rows[s];
+            if (action < 0 || (!first && action <= model->row_actions[row - 1])) {
+                return nadir_row_fail(context, model, source, row,
+                                      "action numbers must be 0 or more and rise within a state");
+            }
+            plain = plain && action == row - model->state_rows[s];
+        }
+    }
+    if (plain) {
+        nadir_release(context, model->row_actions);
+        model->row_actions = NULL;
+    }
+    return NADIR_OK;
+}
+
+static nadir_status check_initial(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    nadir_status status = NADIR_OK;
+    if (model->initial == NULL) {
+        NADIR_NEW(context, model->initial, model->states);
+        for (int64_t s = 0; s < model->states; s++) {
+            model->initial[s] = 1.0 / (double)model->states;
+        }
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        if (!(model->initial[s] >= 0) || !isfinite(model->initial[s])) {
+            return model_fail(context, source, "the initial probability of state", s, model->initial[s],
+                              "a number from 0 to 1");
+        }
+    }
+    nadir_sum_report report = {0};
+    double sum;
+    if (!nadir_normalise(model->states, model->initial, 0, &report, &sum)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: the initial distribution sums to %.10g; expected 1 (within 1e-5)",
+                          source->path, sum);
+    }
+    if (report.repaired > 0) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s%sthe initial distribution was normalised; its sum was %.10g",
+                  source->path != NULL ? source->path : "", source->path != NULL ? ": " : "", sum);
+    }
+cleanup:
+    return status;
+}
+
+/* Discount, scales and the defaults of the ball. */
+static nadir_status check_numbers(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    const char *path = source->path;
+    if (!isnan(model->discount) && !(model->discount >= 0 && model->discount < 1)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the discount is %.10g; expected 0 <= discount < 1",
+                          path, model->discount);
+    }
+    if (!isnan(model->norm) && !(model->norm >= 1)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the norm is %.10g; expected 1 to infinity", path,
+                          model->norm);
+    }
+    for (int64_t row = 0; model->scales != NULL && row < model->rows; row++) {
+        if (!(model->scales[row] >= 0) || !isfinite(model->scales[row])) {
+            return nadir_row_fail(context, model, source, row,
+                                  "the scale is %g; expected a finite number, 0 or more", model->scales[row]);
+        }
+    }
+    const int64_t count = model->radius_count;
+    if (count != 0 && count != 1 && count != model->states && count != model->rows) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: %lld radii; expected one, one for each of %lld states or of %lld rows", path,
+                          (long long)count, (long long)model->states, (long long)model->rows);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (!(model->radius[i] >= 0) || !isfinite(model->radius[i])) {
+            return model_fail(context, source, "radius", i, model->radius[i], "a finite number, 0 or more");
+        }
+    }
+    return NADIR_OK;
+}
+
+/* Scales that are all one need no array. */
+static void drop_plain_scales(nadir_context *context, nadir_model *model)
+{
+    for (int64_t row = 0; model->scales != NULL && row < model->rows; row++) {
+        if (model->scales[row] != 1) {
+            return;
+        }
+    }
+    nadir_release(context, model->scales);
+    model->scales = NULL;
+}
+
+/* Transition rewards that say no more than their row's reward, or that nobody asked for, are dropped. */
+static void drop_transition_rewards(nadir_context *context, nadir_model *model, bool keep)
+{
+    if (model->transition_rewards == NULL) {
+        return;
+    }
+    bool differ = false;
+    for (int64_t row = 0; keep && !differ && row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        for (int64_t i = 0; i < entries.count; i++) {
+            differ = differ || (entries.values[i] > 0 && entries.rewards[i] != model->rewards[row]);
+        }
+    }
+    if (!differ) {
+        nadir_release(context, model->transition_rewards);
+        model->transition_rewards = NULL;
+    }
+}
+
+static nadir_status to_sparse(nadir_context *context, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    double *rewards = NULL;
+    NADIR_NEW(context, model->row_starts, model->rows + 1);
+    NADIR_NEW(context, model->columns, model->nonzeros);
+    NADIR_NEW(context, model->probabilities, model->nonzeros);
+    if (model->transition_rewards != NULL) {
+        NADIR_NEW(context, rewards, model->nonzeros);
+    }
+    int64_t to = 0;
+    model->row_starts[0] = 0;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        for (int64_t i = 0; i < entries.count; i++) {
+            if (entries.values[i] > 0) {
+                model->columns[to] = (int32_t)i;
+                model->probabilities[to] = entries.values[i];
+                if (rewards != NULL) {
+                    rewards[to] = entries.rewards[i];
+                }
+                to++;
+            }
+        }
+        model->row_starts[row + 1] = to;
+    }
+    nadir_release(context, model->dense);
+    nadir_release(context, model->transition_rewards);
+    model->dense = NULL;
+    model->transition_rewards = rewards;
+    rewards = NULL;
+cleanup:
+    nadir_release(context, rewards);
+    return status;
+}
+
+static nadir_status to_dense(nadir_context *context, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = model->states;
+    double *dense = NULL;
+    double *rewards = NULL;
+    NADIR_NEW_ZERO(context, dense, model->rows * states);
+    if (model->transition_rewards != NULL) {
+        NADIR_NEW_ZERO(context, rewards, model->rows * states);
+    }
+    for (int64_t row = 0; row < model->rows; row++) {
+        for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
+            dense[row * states + model->columns[i]] = model->probabilities[i];
+            if (rewards != NULL) {
+                rewards[row * states + model->columns[i]] = model->transition_rewards[i];
+            }
+        }
+    }
+    nadir_release(context, model->row_starts);
+    nadir_release(context, model->columns);
+    nadir_release(context, model->probabilities);
+    nadir_release(context, model->transition_rewards);
+    model->row_starts = NULL;
+    model->columns = NULL;
+    model->probabilities = NULL;
+    model->dense = dense;
+    model->transition_rewards = rewards;
+    dense = NULL;
+    rewards = NULL;
+cleanup:
+    nadir_release(context, dense);
+    nadir_release(context, rewards);
+    return status;
+}
+
+static nadir_status choose_storage(nadir_context *context, nadir_model *model)
+{
+    const double density = (double)model->nonzeros / ((double)model->rows * (double)model->states);
+    if (model->dense != NULL && density < SPARSE_BELOW) {
+        return to_sparse(context, model);
+    }
+    if (model->dense == NULL && density >= DENSE_FROM) {
+        return to_dense(context, model);
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(check_shape(context, model, source));
+    NADIR_CHECK(check_actions(context, model, source));
+    NADIR_CHECK(nadir_rows_finish(context, model, source));
+    NADIR_CHECK(check_initial(context, model, source));
+    NADIR_CHECK(check_numbers(context, model, source));
+    drop_plain_scales(context, model);
+    drop_transition_rewards(context, model, source->keep_transition_rewards);
+    NADIR_CHECK(choose_storage(context, model));
+cleanup:
+    return status;
+}
+
+/* A copy of an array of the caller's; NULL stays NULL. */
+static nadir_status copy_array(nadir_context *context, const void *from, int64_t count, size_t size,
+                               void *into)
+{
+    void *copy = NULL;
+    if (from != NULL) {
+        copy = nadir_allocate(context, (size_t)count, size);
+        if (copy == NULL) {
+            return NADIR_ERROR_MEMORY;
+        }
+        memcpy(copy, from, (size_t)count * size);
+    }
+    memcpy(into, &copy, sizeof copy);
+    return NADIR_OK;
+}
+
+static nadir_status copy_names(nadir_context *context, const char *const *from, int64_t count,
+                               nadir_names *into)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = 0; from != NULL && i < count; i++) {
+        NADIR_CHECK(nadir_names_add(context, into, from[i], strlen(from[i])));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *given, nadir_model **model)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *made = NULL;
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    if (!nadir_settings_copy(&data, sizeof data, given)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model data is not set");
+    }
+    const bool sparse = data.row_starts != NULL && data.columns != NULL && data.probabilities != NULL;
+    const bool any = data.row_starts != NULL || data.columns != NULL || data.probabilities != NULL;
+    if (data.state_rows == NULL || (data.dense != NULL) == any || any != sparse) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "a model needs state_rows and either a dense or a sparse kernel");
+    }
+    if (data.states < 1 || data.states > NADIR_STATES_LIMIT || data.rows < data.states ||
+        data.rows > INT64_MAX / data.states / (int64_t)sizeof(double)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
+                          (long long)data.states, (long long)data.rows);
+    }
+    const int64_t entries = sparse ? data.row_starts[data.rows] : data.rows * data.states;
+    if (entries < 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "row_starts ends with a negative number");
+    }
+    NADIR_CHECK(nadir_model_start(context, &made));
+    made->states = data.states;
+    made->rows = data.rows;
+    made->discount = data.discount;
+    made->norm = data.norm;
+    made->set = data.set;
+    made->domain = data.domain;
+    made->radius_count = data.radius != NULL ? data.radius_count : 0;
+    const struct {
+        const void *from;
+        int64_t count;
+        size_t size;
+        void *into;
+    } arrays[] = {
+        {data.state_rows, data.states + 1, sizeof(int64_t), &made->state_rows},
+        {data.row_actions, data.rows, sizeof(int32_t), &made->row_actions},
+        {data.dense, entries, sizeof(double), &made->dense},
+        {data.row_starts, data.rows + 1, sizeof(int64_t), &made->row_starts},
+        {data.columns, entries, sizeof(int32_t), &made->columns},
+        {data.probabilities, entries, sizeof(double), &made->probabilities},
+        {data.rewards, data.rows, sizeof(double), &made->rewards},
+        {data.transition_rewards, entries, sizeof(double), &made->transition_rewards},
+        {data.initial, data.states, sizeof(double), &made->initial},
+        {data.scales, data.rows, sizeof(double), &made->scales},
+        {data.radius, data.radius_count, sizeof(double), &made->radius},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        NADIR_CHECK(copy_array(context, arrays[i].from, arrays[i].count, arrays[i].size, arrays[i].into));
+    }
+    NADIR_CHECK(copy_names(context, data.state_names, data.states, &made->state_names));
+    NADIR_CHECK(copy_names(context, data.action_names, data.action_names_count, &made->action_names));
+    const nadir_source source = {.path = "model", .keep_transition_rewards = true};
+    NADIR_CHECK(nadir_model_finish(context, made, &source));
+    *model = made;
+    made = NULL;
+cleanup:
+    nadir_model_free(made);
+    return status;
+}

@@ -1,0 +1,102 @@
+/*
+ * model.h: the inside of a model, for the folders that build and read one.
+ *
+ * Making a model: nadir_model_start, fill in the arrays (each from nadir_allocate), nadir_model_finish. The
+ * last puts rows in order, checks everything and names the first entry that is wrong. A finished model
+ * never changes.
+ */
+#ifndef NADIR_MODEL_MODEL_H
+#define NADIR_MODEL_MODEL_H
+
+#include "base/context.h"
+#include "model/names.h"
+
+#include <stdatomic.h>
+
+/* States, and actions of a state, are counted in 32 bits. */
+#define NADIR_STATES_LIMIT INT32_MAX
+
+/* Rows, policies and mu may be off by this much and are normalised. */
+#define NADIR_SUM_TOLERANCE 1e-5
+/* A sum this close to one is one up to rounding: such rows keep their bits. */
+#define NADIR_SUM_ROUNDING (8 * 2.220446049250313e-16)
+/* What is off by less is normalised without a word. */
+#define NADIR_SUM_UNSAID 1e-12
+
+/* Sizes and meaning as in nadir_model_data. */
+struct nadir_model {
+    atomic_size_t references;
+    nadir_memory *memory;
+    int64_t states, rows, nonzeros;
+    double discount;
+    int64_t *state_rows;
+    int32_t *row_actions;
+    double *dense;
+    int64_t *row_starts;
+    int32_t *columns;
+    double *probabilities;
+    double *rewards;
+    double *transition_rewards;
+    double *initial;
+    double *scales;
+    nadir_names state_names;
+    nadir_names action_names;
+    double *radius;
+    int64_t radius_count;
+    double norm;
+    nadir_set set;
+    nadir_domain domain;
+};
+
+/* Where the numbers came from, for messages. */
+typedef struct nadir_source {
+    const char *path;          /* the file, or "model" when there is none; never NULL */
+    const uint32_t *row_lines; /* [rows] line where each row begins; NULL: unknown */
+    bool keep_transition_rewards;
+} nadir_source;
+
+/* An empty model with one owner; discount and norm are NaN. */
+nadir_status nadir_model_start(nadir_context *context, nadir_model **model);
+
+/* Puts the filled-in arrays in order and checks them:
+ * - columns rise within a row, duplicates are added up (rewards weighted by probability), zeros dropped;
+ * - rows and mu are normalised, mu is uniform where it was NULL;
+ * - transition rewards are averaged into `rewards` and then dropped unless the source says to keep them;
+ * - a dense kernel with few nonzeros becomes CSR.
+ * On failure the model is still the caller's to free. */
+nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
+
+/* Row `row` as (columns, values): for CSR the stored arrays, for dense NULL columns and all S values. */
+typedef struct nadir_row {
+    int64_t count;
+    const int32_t *columns; /* NULL: 0, 1, ..., count - 1 */
+    const double *values;
+    const double *rewards; /* of the transitions, or NULL */
+} nadir_row;
+
+nadir_row nadir_model_row(const nadir_model *model, int64_t row);
+
+/* The successor of entry i of a row. */
+static inline int64_t nadir_row_column(const nadir_row *row, int64_t i)
+{
+    return row->columns != NULL ? row->columns[i] : i;
+}
+
+/* The state a row belongs to. O(log S). */
+int64_t nadir_model_row_state(const nadir_model *model, int64_t row);
+
+/* The action number of a row. */
+int64_t nadir_model_row_action(const nadir_model *model, int64_t state, int64_t row);
+
+/* The row of (state, action number), or -1. */
+int64_t nadir_model_find_row(const nadir_model *model, int64_t state, int64_t action);
+
+/* A state without actions: one row that stays, reward 0, scale 0. */
+bool nadir_model_is_terminal(const nadir_model *model, int64_t state);
+
+/* "state 3 (kitchen)" or "state 3, action 1 (wait)" into text; returns text. */
+#define NADIR_PLACE_LENGTH 192
+const char *nadir_model_place(const nadir_model *model, int64_t state, int64_t row,
+                              char text[NADIR_PLACE_LENGTH]);
+
+#endif
