@@ -1,0 +1,76 @@
+# A thin front: CMake does the work, presets are in CMakePresets.json.
+
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+# CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
+
+# Fresh from this make: our own -j, no jobserver handed down, no talk of entering directories.
+alone     = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
+configure = cmake --preset $(1) $(CMAKE_ARGS) >/dev/null
+build     = $(alone) cmake --build $(1) --parallel $(JOBS)
+test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
+sources   = find $(wildcard include src cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
+
+.PHONY: all deps demo test bench install format format-check lint tidy sanitize clang valgrind clean help
+
+all: ## build the library and the command into build/
+	@scripts/deps build
+	@$(call configure,release)
+	@$(call build,build)
+
+deps: ## install missing packages (Debian; root or sudo)
+	@scripts/deps build test
+
+demo: all ## build, then run the command on a small example
+	@scripts/demo build
+
+test: ## build and run all tests
+	@scripts/deps test
+	@$(call configure,release -DNADIR_TESTS=ON)
+	@$(call build,build)
+	@$(call test_in,build)
+
+bench: ## build and run the benchmarks
+	@scripts/deps build
+	@$(call configure,release -DNADIR_BENCH=ON)
+	@$(call build,build)
+	@set -e; for program in $$(find build/bench -maxdepth 1 -type f -name 'bench_*' | sort); do $$program; done
+
+install: all ## install below PREFIX (/usr/local)
+	@cmake --install build --prefix $(PREFIX)
+
+sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/deps check
+	@$(call configure,sanitize)
+	@$(call build,build-sanitize)
+	@$(call test_in,build-sanitize)
+
+clang: ## all tests with clang, warnings as errors
+	@scripts/deps check
+	@$(call configure,clang)
+	@$(call build,build-clang)
+	@$(call test_in,build-clang)
+
+valgrind: ## unit tests and tests of the command under memcheck
+	@scripts/deps check
+	@$(call configure,release -DNADIR_TESTS=ON)
+	@$(call build,build)
+	@NADIR_VALGRIND=1 $(call test_in,build) --label-regex 'unit|cli'
+
+lint tidy: ## clang-tidy and cppcheck
+	@scripts/deps check
+	@scripts/lint
+
+format: ## rewrite the sources with clang-format
+	@scripts/deps check
+	@$(sources) | xargs -0 -r clang-format -i
+
+format-check: ## fail where clang-format would change something
+	@scripts/deps check
+	@$(sources) | xargs -0 -r clang-format --dry-run --Werror
+
+clean: ## remove everything built
+	@rm -rf build build-debug build-clang build-sanitize
+
+help: ## show this list
+	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' Makefile | expand -t 16
