@@ -65,17 +65,17 @@ static int compare_entries(const void *left, const void *right)
 }
 
 /* What nadir_rows_finish carries from row to row. */
-typedef struct pass {
+typedef struct row_pass {
     nadir_context *context;
     nadir_model *model;
     const nadir_source *source;
     nadir_sum_report report;
     entry *entries; /* [capacity] room to sort one row */
     size_t capacity;
-} pass;
+} row_pass;
 
 /* Numbers that no row may hold; `column` is the successor they stand for. */
-static nadir_status check_entry(const pass *pass, int64_t row, int64_t column, double probability,
+static nadir_status check_entry(const row_pass *pass, int64_t row, int64_t column, double probability,
                                 double reward)
 {
     const int64_t states = pass->model->states;
@@ -99,7 +99,7 @@ static nadir_status check_entry(const pass *pass, int64_t row, int64_t column, d
 
 /* Sorts count transitions from `start` on by successor and adds up those with the same one. Rewards of
  * transitions that become one are weighted by probability. Returns how many are left. */
-static nadir_status sort_and_merge(pass *pass, int64_t start, int64_t *count)
+static nadir_status sort_and_merge(row_pass *pass, int64_t start, int64_t *count)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = pass->model;
@@ -154,7 +154,8 @@ static double mean_reward(int64_t count, const double *probabilities, const doub
 }
 
 /* Sum, normalisation and mean reward of a row whose entries are in place. */
-static nadir_status close_row(pass *pass, int64_t row, int64_t start, int64_t count, double *probabilities)
+static nadir_status close_row(row_pass *pass, int64_t row, int64_t start, int64_t count,
+                              double *probabilities)
 {
     nadir_model *model = pass->model;
     double sum;
@@ -173,7 +174,7 @@ static nadir_status close_row(pass *pass, int64_t row, int64_t start, int64_t co
 }
 
 /* Moves the entries of a sparse row down to `to`, without zeros; sorted and merged if need be. */
-static nadir_status finish_sparse_row(pass *pass, int64_t row, int64_t from, int64_t end, int64_t *to)
+static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from, int64_t end, int64_t *to)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = pass->model;
@@ -205,7 +206,7 @@ cleanup:
     return status;
 }
 
-static nadir_status finish_sparse(pass *pass)
+static nadir_status finish_sparse(row_pass *pass)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = pass->model;
@@ -233,7 +234,7 @@ cleanup:
     return status;
 }
 
-static nadir_status finish_dense(pass *pass)
+static nadir_status finish_dense(row_pass *pass)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = pass->model;
@@ -257,7 +258,7 @@ cleanup:
 nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     nadir_status status = NADIR_OK;
-    pass pass = {.context = context, .model = model, .source = source};
+    row_pass pass = {.context = context, .model = model, .source = source};
     if (model->transition_rewards != NULL && model->rewards == NULL) {
         NADIR_NEW(context, model->rewards, model->rows);
     }

@@ -1,0 +1,265 @@
+/* support.c: what the unit tests share; see support.h. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static char messages[1 << 16];
+
+static void keep_message(void *user, nadir_log_level level, const char *message)
+{
+    (void)user;
+    const size_t used = strlen(messages);
+    if (level <= NADIR_LOG_NOTICE) {
+        (void)snprintf(messages + used, sizeof messages - used, "%s\n", message);
+    }
+}
+
+nadir_context *test_context(void)
+{
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.log = keep_message;
+    nadir_context *context = NULL;
+    test_messages_clear();
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    return context;
+}
+
+const char *test_messages(void)
+{
+    return messages;
+}
+
+void test_messages_clear(void)
+{
+    messages[0] = '\0';
+}
+
+void test_write_bytes(const char *name, const void *bytes, size_t count)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+void test_write_file(const char *name, const char *text)
+{
+    test_write_bytes(name, text, strlen(text));
+}
+
+void test_assert_close(double a, double b, double tolerance, const char *what, const char *file, int line)
+{
+    const double scale = fabs(b) > 1 ? fabs(b) : 1;
+    if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * scale) {
+        return;
+    }
+    print_error("%s is %.17g, expected %.17g within %g\n", what, a, b, tolerance);
+    _fail(file, line);
+}
+
+void test_assert_fails(nadir_context *context, nadir_status status, nadir_status expected, const char *words,
+                       const char *file, int line)
+{
+    const char *error = nadir_context_error(context);
+    if (status == expected && strstr(error, words) != NULL) {
+        return;
+    }
+    print_error("expected %s with \"%s\"\n     got %s: %s\n", nadir_status_name(expected), words,
+                nadir_status_name(status), error);
+    _fail(file, line);
+}
+
+void test_assert_ok(nadir_context *context, nadir_status status, const char *file, int line)
+{
+    if (status != NADIR_OK) {
+        print_error("%s: %s\n", nadir_status_name(status), nadir_context_error(context));
+        _fail(file, line);
+    }
+}
+
+double test_probability(const nadir_model *model, int64_t row, int64_t successor)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    if (view.dense != NULL) {
+        return view.dense[row * view.states + successor];
+    }
+    for (int64_t i = view.row_starts[row]; i < view.row_starts[row + 1]; i++) {
+        if (view.columns[i] == successor) {
+            return view.probabilities[i];
+        }
+    }
+    return 0;
+}
+
+/* The reward of the transition, or of its row where none is kept. */
+static double transition_reward(const nadir_model_data *view, int64_t row, int64_t successor)
+{
+    if (view->transition_rewards == NULL) {
+        return view->rewards != NULL ? view->rewards[row] : NAN;
+    }
+    if (view->dense != NULL) {
+        return view->transition_rewards[row * view->states + successor];
+    }
+    for (int64_t i = view->row_starts[row]; i < view->row_starts[row + 1]; i++) {
+        if (view->columns[i] == successor) {
+            return view->transition_rewards[i];
+        }
+    }
+    return NAN;
+}
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static void differ(const char *what, int64_t where, double a, double b, const char *file, int line)
+{
+    print_error("models differ in %s at %lld: %.17g and %.17g\n", what, (long long)where, a, b);
+    _fail(file, line);
+}
+
+static void compare_rows(const nadir_model *a, const nadir_model *b, const nadir_model_data *x,
+                         const nadir_model_data *y, unsigned ignore, const char *file, int line)
+{
+    for (int64_t row = 0; row < x->rows; row++) {
+        for (int64_t t = 0; t < x->states; t++) {
+            const double left = test_probability(a, row, t);
+            const double right = test_probability(b, row, t);
+            if (!same(left, right)) {
+                differ("probability of row", row, left, right, file, line);
+            }
+            const double left_reward = transition_reward(x, row, t);
+            const double right_reward = transition_reward(y, row, t);
+            if (left > 0 && !(ignore & TEST_IGNORE_TRANSITION_REWARDS) && !same(left_reward, right_reward)) {
+                differ("transition reward of row", row, left_reward, right_reward, file, line);
+            }
+        }
+        const double left = x->rewards != NULL ? x->rewards[row] : NAN;
+        const double right = y->rewards != NULL ? y->rewards[row] : NAN;
+        if (!same(left, right)) {
+            differ("reward of row", row, left, right, file, line);
+        }
+        const double left_scale = x->scales != NULL ? x->scales[row] : 1;
+        const double right_scale = y->scales != NULL ? y->scales[row] : 1;
+        if (!(ignore & TEST_IGNORE_SCALES) && left_scale != right_scale) {
+            differ("scale of row", row, left_scale, right_scale, file, line);
+        }
+        if (!(ignore & TEST_IGNORE_NAMES) &&
+            !same_name(nadir_model_action_name(a, row), nadir_model_action_name(b, row))) {
+            differ("action name of row", row, 0, 0, file, line);
+        }
+    }
+}
+
+static void compare_actions(const nadir_model_data *x, const nadir_model_data *y, const char *file, int line)
+{
+    for (int64_t s = 0; s < x->states; s++) {
+        for (int64_t row = x->state_rows[s]; row < x->state_rows[s + 1]; row++) {
+            const int64_t plain = row - x->state_rows[s];
+            const int64_t left = x->row_actions != NULL ? x->row_actions[row] : plain;
+            const int64_t right = y->row_actions != NULL ? y->row_actions[row] : plain;
+            if (left != right) {
+                differ("action number of row", row, (double)left, (double)right, file, line);
+            }
+        }
+    }
+}
+
+static void compare_ball(const nadir_model_data *x, const nadir_model_data *y, const char *file, int line)
+{
+    if (!same(x->norm, y->norm) || x->set != y->set || x->domain != y->domain ||
+        x->radius_count != y->radius_count) {
+        differ("norm, set, domain or number of radii", 0, x->norm, y->norm, file, line);
+    }
+    for (int64_t i = 0; i < x->radius_count; i++) {
+        if (x->radius[i] != y->radius[i]) {
+            differ("radius", i, x->radius[i], y->radius[i], file, line);
+        }
+    }
+}
+
+void test_assert_models_equal(const nadir_model *a, const nadir_model *b, unsigned ignore, const char *file,
+                              int line)
+{
+    nadir_model_data x;
+    nadir_model_data y;
+    nadir_model_data_default(&x);
+    nadir_model_data_default(&y);
+    nadir_model_view(a, &x);
+    nadir_model_view(b, &y);
+    if (x.states != y.states || x.rows != y.rows || x.nonzeros != y.nonzeros) {
+        print_error("models differ in size: %lld, %lld states; %lld, %lld rows; %lld, %lld nonzeros\n",
+                    (long long)x.states, (long long)y.states, (long long)x.rows, (long long)y.rows,
+                    (long long)x.nonzeros, (long long)y.nonzeros);
+        _fail(file, line);
+    }
+    for (int64_t s = 0; s <= x.states; s++) {
+        if (x.state_rows[s] != y.state_rows[s]) {
+            differ("first row of state", s, (double)x.state_rows[s], (double)y.state_rows[s], file, line);
+        }
+    }
+    for (int64_t s = 0; s < x.states; s++) {
+        if (!(ignore & TEST_IGNORE_INITIAL) && x.initial[s] != y.initial[s]) {
+            differ("initial probability of state", s, x.initial[s], y.initial[s], file, line);
+        }
+        if (!(ignore & TEST_IGNORE_NAMES) &&
+            !same_name(nadir_model_state_name(a, s), nadir_model_state_name(b, s))) {
+            differ("name of state", s, 0, 0, file, line);
+        }
+    }
+    if (!(ignore & TEST_IGNORE_DISCOUNT) && !same(x.discount, y.discount)) {
+        differ("discount", 0, x.discount, y.discount, file, line);
+    }
+    if (!(ignore & TEST_IGNORE_ACTION_NUMBERS)) {
+        compare_actions(&x, &y, file, line);
+    }
+    if (!(ignore & TEST_IGNORE_BALL)) {
+        compare_ball(&x, &y, file, line);
+    }
+    compare_rows(a, b, &x, &y, ignore, file, line);
+}
+
+nadir_model *test_rich_model(nadir_context *context)
+{
+    static const int64_t state_rows[] = {0, 2, 3, 6, 7};
+    static const int32_t row_actions[] = {0, 3, 1, 0, 1, 4, 2};
+    static const int64_t row_starts[] = {0, 2, 3, 6, 7, 9, 11, 12};
+    static const int32_t columns[] = {0, 3, 1, 0, 1, 2, 3, 1, 2, 0, 3, 3};
+    const double third = 1.0 / 3;
+    const double probabilities[] = {0.1, 0.9, 1, third, third, third, 1, 0.7, 0.3, 2 * third, third, 1};
+    const double transition_rewards[] = {1e9, -1e-9, 0.1, 1, 2, 3, -7.25, 0, 1 / 3.0, 5, 5, 0};
+    const double initial[] = {0.1, 0.2, 0.3, 0.4};
+    const double scales[] = {1, 0.5, 0, 2, third, 1, 1};
+    static const char *const state_names[] = {"start", "hall", "lab", "exit"};
+    static const char *const action_names[] = {"stay", "left", "right", "jump", "sleep"};
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = 4;
+    data.rows = 7;
+    data.discount = 0.9;
+    data.state_rows = state_rows;
+    data.row_actions = row_actions;
+    data.row_starts = row_starts;
+    data.columns = columns;
+    data.probabilities = probabilities;
+    data.transition_rewards = transition_rewards;
+    data.initial = initial;
+    data.scales = scales;
+    data.state_names = state_names;
+    data.action_names = action_names;
+    data.action_names_count = 5;
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    return model;
+}

@@ -1,0 +1,66 @@
+/*
+ * support.h: what the unit tests share. Every test runs in a fresh working directory, so files may be made
+ * under any name.
+ */
+#ifndef NADIR_TESTS_SUPPORT_H
+#define NADIR_TESTS_SUPPORT_H
+
+/* cmocka wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "nadir.h"
+
+/* A context whose messages are kept; see test_messages. Fails the test if there is none. */
+nadir_context *test_context(void);
+/* All messages of level warning or notice since the last call of test_context or test_messages_clear, one a
+ * line. */
+const char *test_messages(void);
+void test_messages_clear(void);
+
+/* Makes a file in the working directory. */
+void test_write_file(const char *name, const char *text);
+void test_write_bytes(const char *name, const void *bytes, size_t count);
+
+/* |a - b| <= tolerance * max(1, |b|), both finite, or equal bits. */
+#define assert_close(a, b, tolerance) test_assert_close(a, b, tolerance, #a, __FILE__, __LINE__)
+void test_assert_close(double a, double b, double tolerance, const char *what, const char *file, int line);
+
+/* `status` is `expected` and the context's error contains `words`; prints the error otherwise. */
+#define assert_fails(context, status, expected, words)                                                       \
+    test_assert_fails(context, status, expected, words, __FILE__, __LINE__)
+void test_assert_fails(nadir_context *context, nadir_status status, nadir_status expected, const char *words,
+                       const char *file, int line);
+
+/* The call succeeded; prints the error otherwise. */
+#define assert_ok(context, call) test_assert_ok(context, call, __FILE__, __LINE__)
+void test_assert_ok(nadir_context *context, nadir_status status, const char *file, int line);
+
+/* What two models may differ in. */
+enum {
+    TEST_IGNORE_DISCOUNT = 1 << 0,
+    TEST_IGNORE_INITIAL = 1 << 1,
+    TEST_IGNORE_SCALES = 1 << 2,
+    TEST_IGNORE_NAMES = 1 << 3,
+    TEST_IGNORE_ACTION_NUMBERS = 1 << 4,
+    TEST_IGNORE_BALL = 1 << 5,
+    TEST_IGNORE_TRANSITION_REWARDS = 1 << 6
+};
+
+/* Same shape and the same bits everywhere, whichever way the kernel is stored. */
+#define assert_models_equal(a, b, ignore) test_assert_models_equal(a, b, ignore, __FILE__, __LINE__)
+void test_assert_models_equal(const nadir_model *a, const nadir_model *b, unsigned ignore, const char *file,
+                              int line);
+
+/* P(successor | row), whichever way the kernel is stored. */
+double test_probability(const nadir_model *model, int64_t row, int64_t successor);
+
+/* A small model with everything in it: 4 states, ragged and gappy action numbers, transition rewards, names,
+ * initial distribution, scales, discount 0.9, and numbers that need all 17 digits. To be freed. */
+nadir_model *test_rich_model(nadir_context *context);
+
+#endif
