@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/number_parts.h"
-#include "number_support.h"
+#include "support/number_support.h"
 
 #define LONGEST 4000
 

@@ -6,7 +6,7 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "number_support.h"
+#include "support/number_support.h"
 
 static void assert_format(double value, const char *expected)
 {
