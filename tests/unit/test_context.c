@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
