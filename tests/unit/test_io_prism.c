@@ -3,6 +3,7 @@
 
 #include "io/format.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,8 +83,8 @@ static void test_counts_of_prism(void **state)
 static void test_word_of_storm(void **state)
 {
     (void)state;
-    char text[256] = "mdp\n";
-    strcat(text, strchr(counted, '\n') + 1);
+    char text[256];
+    (void)snprintf(text, sizeof text, "mdp%s", strchr(counted, '\n'));
     assert_same(counted, text);
     assert_same("mdp\n0 0 0 1 \n", "MDP \n0 0 0 1\n");
 }
