@@ -271,6 +271,7 @@ static void test_wrong_counts(void **state)
            "@nr_choices is 2, the file has 1 actions");
     refuse("@type: MDP\n@nr_states\n1\n@nr_choices\n0\n@model\nstate 0\n0 : 1\n",
            "@nr_choices is 0, the file has 1 actions");
+    refuse(HEAD("99") "state 0\n0 : 1\n", "99 states declared; a file of 75 bytes cannot hold so many");
     refuse(HEAD("2000000000") "state 0\n0 : 1\n", "bytes cannot hold so many");
     refuse(HEAD("99999999999999999999") "state 0\n0 : 1\n", "expected the number of states");
 }

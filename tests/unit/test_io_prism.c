@@ -218,6 +218,7 @@ static void test_wrong_counts(void **state)
     refuse("1 1 2\n0 0 0 1\n", "2 transitions are declared, the file has 1");
     refuse("1 1 1\n0 0 0 0.5\n0 0 0 0.5\n", "1 transitions are declared, the file has 2");
     refuse("1 2 1\n0 0 0 1\n", "2 choices are declared, the file has 1");
+    refuse("1 1 2\n0 0 0 1\n0 1 0 1\n", "1 choices are declared, the file has 2");
     refuse("1 1 1\n0 0 1 1\n", "model.tra:2: state 1, but 1 states are declared");
     refuse("2 2\n0 0 1\n", "2 transitions are declared, the file has 1");
     refuse("0 0 0\n", "0 states, 0 choices, 0 transitions declared");
