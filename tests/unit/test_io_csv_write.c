@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -131,21 +130,22 @@ static void test_terminal_states_are_left_out(void **state)
     nadir_context_free(context);
 }
 
+#define MANY 5000
+
 /* A model whose states from `first` on are terminal and never reached. */
 static nadir_model *unreached_model(nadir_context *context, int64_t states, int64_t first, bool with_rewards)
 {
-    int64_t *row_starts = calloc((size_t)states + 1, sizeof *row_starts);
-    int32_t *columns = calloc((size_t)states, sizeof *columns);
-    double *ones = calloc((size_t)states, sizeof *ones);
-    double *scales = calloc((size_t)states, sizeof *scales);
-    assert_true(row_starts != NULL && columns != NULL && ones != NULL && scales != NULL);
+    static int64_t row_starts[MANY + 1];
+    static int32_t columns[MANY];
+    static double ones[MANY];
+    static double scales[MANY];
+    static double rewards[MANY];
     for (int64_t s = 0; s < states; s++) {
         row_starts[s + 1] = s + 1;
         columns[s] = (int32_t)s;
         ones[s] = 1;
         scales[s] = s < first ? 1 : 0;
     }
-    double *rewards = calloc((size_t)states, sizeof *rewards);
     nadir_model_data data;
     nadir_model_data_default(&data);
     data.states = states;
@@ -158,11 +158,6 @@ static nadir_model *unreached_model(nadir_context *context, int64_t states, int6
     data.scales = scales;
     nadir_model *model = NULL;
     assert_ok(context, nadir_model_create(context, &data, &model));
-    free(row_starts);
-    free(columns);
-    free(ones);
-    free(scales);
-    free(rewards);
     return model;
 }
 
@@ -188,13 +183,13 @@ static void test_many_terminal_states_are_written(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_model *model = unreached_model(context, 5000, 2, true);
+    nadir_model *model = unreached_model(context, MANY, 2, true);
     nadir_model *copy;
     write_model(context, model, "many.csv");
     assert_non_null(strstr(test_messages(), "4998 of 4998 terminal states written"));
     assert_ok(context, read_file(context, "many.csv", &copy));
-    assert_int_equal(view_of(copy).states, 5000);
-    assert_int_equal(view_of(copy).nonzeros, 5000);
+    assert_int_equal(view_of(copy).states, MANY);
+    assert_int_equal(view_of(copy).nonzeros, MANY);
     nadir_model_free(copy);
     nadir_model_free(model);
     nadir_context_free(context);
