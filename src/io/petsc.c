@@ -164,8 +164,9 @@ cleanup:
 }
 
 /* A matrix S x A with every entry stored, the form madupite writes. */
-static void write_rewards(nadir_output *output, const nadir_model *model)
+static nadir_status write_rewards(nadir_context *context, nadir_output *output, const nadir_model *model)
 {
+    nadir_status status = NADIR_OK;
     const int64_t actions = model->rows / model->states;
     const size_t width = nadir_petsc_put_header(output, model->states, actions, model->rows);
     for (int64_t s = 0; s < model->states; s++) {
@@ -176,7 +177,10 @@ static void write_rewards(nadir_output *output, const nadir_model *model)
     }
     for (int64_t row = 0; row < model->rows; row++) {
         nadir_petsc_put_double(output, model->rewards[row]);
+        NADIR_CHECK(nadir_progress(context, "writing the rewards", (double)row / (double)model->rows));
     }
+cleanup:
+    return status;
 }
 
 /* "model.P.bin" has its rewards in "model.g.bin", as has "model.bin". */
@@ -209,7 +213,7 @@ static nadir_status write_petsc(nadir_context *context, const nadir_model *model
     if (model->rewards != NULL) {
         NADIR_CHECK(rewards_path(context, path, &sibling));
         NADIR_CHECK(nadir_output_open(context, sibling, &rewards));
-        write_rewards(&rewards, model);
+        NADIR_CHECK(write_rewards(context, &rewards, model));
     }
     NADIR_CHECK(nadir_output_commit(context, &kernel));
     if (sibling != NULL) {

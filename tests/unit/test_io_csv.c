@@ -186,6 +186,7 @@ static void test_recognises(void **state)
     assert_true(recognised(plain));
     assert_true(recognised("# c\r\n\r\n \n\"reward\",\"IdStateFrom\"\n"));
     assert_true(recognised("\xEF\xBB\xBFidstatefrom"));
+    assert_true(recognised("\xEF\xBB\xBF# c\nidstatefrom"));
     assert_true(recognised("idaction;idstatefrom;idstateto"));
     assert_false(recognised(""));
     assert_false(recognised("# idstatefrom\n"));

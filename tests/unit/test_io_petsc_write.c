@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +128,36 @@ static void test_both_files_or_neither(void **state)
     nadir_context_free(context);
 }
 
+/* Puts a folder where the rewards should go, once they are being written. Progress is reported ten times a
+ * second at most, hence the wait. */
+static int block_rewards(void *user, const char *task, double share)
+{
+    (void)user;
+    (void)share;
+    if (strcmp(task, "writing the rewards") == 0) {
+        (void)mkdir("late.g.bin", 0777);
+    } else {
+        (void)usleep(110000);
+    }
+    return 0;
+}
+
+static void test_kernel_is_removed_if_the_rewards_fail_last(void **state)
+{
+    (void)state;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.progress = block_rewards;
+    nadir_context *context;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_model *model = make_model(context, true);
+    assert_fails(context, write_file(context, model, "late.P.bin"), NADIR_ERROR_IO,
+                 "late.g.bin: writing failed");
+    assert_int_not_equal(access("late.P.bin", F_OK), 0);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 /* Fails the k-th allocation of reading and writing, for k = 1, 2, ... until all succeed. */
 static void test_out_of_memory(void **state)
 {
@@ -163,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_bytes_written),
         cmocka_unit_test(test_write_without_rewards),
         cmocka_unit_test(test_both_files_or_neither),
+        cmocka_unit_test(test_kernel_is_removed_if_the_rewards_fail_last),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("PETSc writing", tests, NULL, NULL);
