@@ -22,23 +22,21 @@ static int64_t decode_integer(const unsigned char *bytes, size_t width)
     return width == 4 ? (int32_t)(uint32_t)decode(bytes, 4) : (int64_t)decode(bytes, 8);
 }
 
-/* The class of a file that begins with these 8 bytes, 0 if it is none of ours. */
-static int64_t class_of(const unsigned char bytes[8], size_t *width)
+/* Bytes of an integer in a file that begins with these four: no class fills the upper half of 64 bits. */
+static size_t width_of(const unsigned char bytes[4])
 {
-    *width = decode(bytes, 4) == 0 ? 8 : 4;
-    const int64_t class = decode_integer(bytes, *width);
-    return class == MATRIX_CLASS || class == VECTOR_CLASS ? class : 0;
+    return decode(bytes, 4) == 0 ? 8 : 4;
 }
 
 bool nadir_petsc_recognises(const char *head, size_t length)
 {
     unsigned char bytes[8];
-    size_t width;
     if (length < sizeof bytes) {
         return false;
     }
     memcpy(bytes, head, sizeof bytes);
-    return class_of(bytes, &width) != 0;
+    const int64_t class = decode_integer(bytes, width_of(bytes));
+    return class == MATRIX_CLASS || class == VECTOR_CLASS;
 }
 
 void nadir_petsc_close(nadir_petsc_file *file)
@@ -129,24 +127,20 @@ nadir_status nadir_petsc_open(nadir_context *context, const char *path, nadir_pe
     NADIR_NEW(context, file->bytes, 8 * BLOCK);
     NADIR_NEW(context, file->integers, BLOCK);
     unsigned char head[8];
-    NADIR_CHECK(read_bytes(file, head, sizeof head, "the header"));
-    const int64_t class = class_of(head, &file->width);
-    if (class == 0) {
+    NADIR_CHECK(read_bytes(file, head, 4, "the header"));
+    file->width = width_of(head);
+    NADIR_CHECK(read_bytes(file, head + 4, file->width - 4, "the header"));
+    const int64_t class = decode_integer(head, file->width);
+    if (class != MATRIX_CLASS && class != VECTOR_CLASS) {
         status = nadir_fail(context, NADIR_ERROR_FORMAT,
                             "%s: not a PETSc binary file; expected it to begin with the number %d (matrix) "
                             "or %d (vector)",
                             path, MATRIX_CLASS, VECTOR_CLASS);
         goto cleanup;
     }
-    /* With 32 bits the first size has been read already. */
     file->vector = class == VECTOR_CLASS;
     const int64_t sizes = file->vector ? 1 : 3;
-    const int64_t known = file->width == 4 ? 1 : 0;
-    NADIR_CHECK(next_integers(file, sizes - known, "the header"));
-    if (known == 1) {
-        memmove(file->integers + 1, file->integers, (size_t)(sizes - known) * sizeof *file->integers);
-        file->integers[0] = decode_integer(head + 4, 4);
-    }
+    NADIR_CHECK(next_integers(file, sizes, "the header"));
     file->rows = file->integers[0];
     file->columns = file->vector ? 1 : file->integers[1];
     file->nonzeros = file->vector ? NADIR_PETSC_DENSE : file->integers[2];
