@@ -1,0 +1,30 @@
+/*
+ * number.h: numbers as text, the same in every locale: parsing is correctly rounded, printing is the shortest
+ * text that reads back to the same bits. Both use integer arithmetic alone, so the floating-point rounding
+ * mode does not matter either. Texts are ranges [at, end); nothing at or past end is read.
+ */
+#ifndef NADIR_BASE_NUMBER_H
+#define NADIR_BASE_NUMBER_H
+
+#include <stdint.h>
+
+/* Room for any printed double with its terminating zero. */
+#define NADIR_NUMBER_LENGTH 32
+
+/* Reads the longest prefix of [at, end) of the form [+-]digits[.digits][e[+-]digits], with digits on at least
+ * one side of the point, or [+-]inf, infinity, nan in any case. No blanks are skipped and there are no hex
+ * forms. The value is the double nearest to the decimal, ties to even; too large gives ±inf, too small ±0.
+ * Returns the first character after the number, or NULL with *value untouched where there is none. */
+const char *nadir_number_parse_double(const char *at, const char *end, double *value);
+
+/* Reads [+-]digits. Returns the first character after them, or NULL with *value untouched where there are no
+ * digits or the number does not fit. */
+const char *nadir_number_parse_int64(const char *at, const char *end, int64_t *value);
+
+/* Writes value to text[NADIR_NUMBER_LENGTH] with a terminating zero and returns the length without it. The
+ * digits are the fewest that read back to the same bits, and of those the nearest to value. Plain notation
+ * for 1e-4 ≤ |value| < 1e16 (5, -3, 0.1), otherwise exponents without padding (1e-9, 2.5e300); inf, -inf,
+ * nan. */
+int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH]);
+
+#endif
