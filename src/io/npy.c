@@ -212,8 +212,8 @@ static nadir_status check_size(const nadir_npy *npy, int64_t header_bytes)
         return nadir_fail(npy->context, NADIR_ERROR_FORMAT,
                           "%s: the shape %s with items of %lld bytes does not fit the %lld bytes that are "
                           "there",
-                          npy->source.name, nadir_npy_shape(header, shape), (long long)header->item_bytes,
-                          (long long)(npy->source.bytes - header_bytes));
+                          npy->source.name, nadir_npy_shape_text(header->dimensions, header->shape, shape),
+                          (long long)header->item_bytes, (long long)(npy->source.bytes - header_bytes));
     }
     return NADIR_OK;
 }
@@ -264,8 +264,7 @@ void nadir_npy_close(nadir_npy *npy)
     *npy = (nadir_npy){0};
 }
 
-/* "(3, 4)" or "(3,)" into text; returns the length. */
-static size_t print_shape(int dimensions, const int64_t *shape, char text[NADIR_NPY_SHAPE_LENGTH])
+const char *nadir_npy_shape_text(int dimensions, const int64_t *shape, char text[NADIR_NPY_SHAPE_LENGTH])
 {
     size_t used = 1;
     text[0] = '(';
@@ -276,12 +275,6 @@ static size_t print_shape(int dimensions, const int64_t *shape, char text[NADIR_
     }
     text[used++] = ')';
     text[used] = '\0';
-    return used;
-}
-
-const char *nadir_npy_shape(const nadir_npy_header *header, char text[NADIR_NPY_SHAPE_LENGTH])
-{
-    (void)print_shape(header->dimensions, header->shape, text);
     return text;
 }
 
@@ -289,11 +282,11 @@ size_t nadir_npy_header_bytes(const char *type, int dimensions, const int64_t *s
                               char bytes[NADIR_NPY_HEADER_LENGTH])
 {
     char shape_text[NADIR_NPY_SHAPE_LENGTH];
-    (void)print_shape(dimensions, shape, shape_text);
     size_t used = 10; /* magic, version, length */
-    used += (size_t)snprintf(bytes + used, NADIR_NPY_HEADER_LENGTH - used,
-                             "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }",
-                             big_endian ? '>' : '<', type, shape_text);
+    used +=
+        (size_t)snprintf(bytes + used, NADIR_NPY_HEADER_LENGTH - used,
+                         "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }", big_endian ? '>' : '<',
+                         type, nadir_npy_shape_text(dimensions, shape, shape_text));
     const size_t total = (used + 1 + 63) / 64 * 64;
     memset(bytes + used, ' ', total - used - 1);
     bytes[total - 1] = '\n';

@@ -65,8 +65,8 @@ typedef struct nadir_npy {
 nadir_status nadir_npy_open(nadir_context *context, const nadir_npy_source *source, nadir_npy *npy);
 void nadir_npy_close(nadir_npy *npy);
 
-/* "(3, 4)" */
-const char *nadir_npy_shape(const nadir_npy_header *header, char text[NADIR_NPY_SHAPE_LENGTH]);
+/* "(3, 4)" into text; returns text. */
+const char *nadir_npy_shape_text(int dimensions, const int64_t *shape, char text[NADIR_NPY_SHAPE_LENGTH]);
 static inline bool nadir_npy_is_integer(const nadir_npy_header *header)
 {
     return header->kind <= NADIR_NPY_UNSIGNED;
@@ -98,6 +98,8 @@ typedef struct nadir_array {
     bool integer;   /* the file holds integers or truth values */
 } nadir_array;
 
+/* Whether a file begins as a NumPy array does. */
+nadir_status nadir_npy_recognises(nadir_context *context, const char *path, bool *is_npy);
 /* A whole .npy file of numbers; the values are to be released with nadir_release. */
 nadir_status nadir_npy_read(nadir_context *context, const char *path, nadir_array *array);
 /* values: [product of shape] */

@@ -1,6 +1,8 @@
 /* npy_file.c: whole .npy files of numbers, read and written; see npy.h. */
 #include "io/npy.h"
 
+#include <string.h>
+
 typedef struct file_source {
     nadir_context *context;
     nadir_input input;
@@ -16,6 +18,20 @@ static nadir_status read_file(void *user, void *buffer, size_t size, size_t *got
     NADIR_CHECK(
         nadir_progress(file->context, "reading", (double)file->done / (double)(file->input.bytes + 1)));
 cleanup:
+    return status;
+}
+
+nadir_status nadir_npy_recognises(nadir_context *context, const char *path, bool *is_npy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_input input = NADIR_INPUT_CLOSED;
+    char head[6];
+    size_t got;
+    NADIR_CHECK(nadir_input_open(context, path, &input));
+    NADIR_CHECK(nadir_input_read(context, &input, head, sizeof head, &got));
+    *is_npy = got == sizeof head && memcmp(head, "\x93NUMPY", sizeof head) == 0;
+cleanup:
+    nadir_input_close(&input);
     return status;
 }
 

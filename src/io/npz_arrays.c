@@ -114,6 +114,8 @@ nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, c
     va_start(arguments, format);
     (void)vsnprintf(expected, sizeof expected, format, arguments);
     va_end(arguments);
+    const nadir_npy_header *header = &npz->headers[which];
     return nadir_fail(npz->context, NADIR_ERROR_FORMAT, "%s: array %s has shape %s; expected %s", npz->path,
-                      nadir_npz_name(which), nadir_npy_shape(&npz->headers[which], shape), expected);
+                      nadir_npz_name(which), nadir_npy_shape_text(header->dimensions, header->shape, shape),
+                      expected);
 }
