@@ -31,18 +31,21 @@ static void natural_multiply_add(natural *n, uint64_t factor, uint64_t carry)
         carry = high + (low < carry);
         n->word[k] = low;
     }
-    if (carry != 0)
+    if (carry != 0) {
         n->word[n->count++] = carry;
+    }
 }
 
 /* n ← n 5^power */
 static void natural_scale_five(natural *n, int64_t power)
 {
     const uint64_t five_27 = UINT64_C(7450580596923828125);
-    for (; power >= 27; power -= 27)
+    for (; power >= 27; power -= 27) {
         natural_multiply_add(n, five_27, 0);
-    for (; power > 0; --power)
+    }
+    for (; power > 0; --power) {
         natural_multiply_add(n, 5, 0);
+    }
 }
 
 /* n ← n 2^bits */
@@ -57,11 +60,14 @@ static void natural_shift(natural *n, int64_t bits)
 
 static int natural_compare(const natural *a, const natural *b)
 {
-    if (a->count != b->count)
+    if (a->count != b->count) {
         return a->count > b->count ? 1 : -1;
-    for (int k = a->count - 1; k >= 0; --k)
-        if (a->word[k] != b->word[k])
+    }
+    for (int k = a->count - 1; k >= 0; --k) {
+        if (a->word[k] != b->word[k]) {
             return a->word[k] > b->word[k] ? 1 : -1;
+        }
+    }
     return 0;
 }
 
@@ -73,8 +79,9 @@ static void natural_read(const nadir_number_decimal *decimal, natural *n, int64_
     bool rest = false;
     n->count = 0;
     for (const char *at = decimal->first; at < decimal->last; ++at) {
-        if (*at == '.' || (taken == 0 && *at == '0'))
+        if (*at == '.' || (taken == 0 && *at == '0')) {
             continue;
+        }
         if (taken < KEPT_DIGITS) {
             natural_multiply_add(n, 10, (uint64_t)(*at - '0'));
             ++taken;
@@ -95,15 +102,17 @@ int nadir_number_compare_exact(const nadir_number_decimal *decimal, uint64_t odd
     int64_t q;
 
     natural_read(decimal, &left, &q);
-    if (q >= 0)
+    if (q >= 0) {
         natural_scale_five(&left, q);
-    else
+    } else {
         natural_scale_five(&right, -q);
+    }
 
     /* D 5^q 2^q against odd 2^e: shift the side whose power of two is larger. */
-    if (q >= exponent)
+    if (q >= exponent) {
         natural_shift(&left, q - exponent);
-    else
+    } else {
         natural_shift(&right, exponent - q);
+    }
     return natural_compare(&left, &right);
 }

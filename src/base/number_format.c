@@ -62,12 +62,14 @@ static decimal shortest_in_interval(uint64_t c, int q, bool narrow)
     tens = s / 10;
     below = left <= 40 * tens;
     above = 40 * tens + 40 <= right;
-    if (tens > 0 && below != above)
+    if (tens > 0 && below != above) {
         return (decimal){tens + above, k + 1};
+    }
     below = left <= 4 * s;
     above = 4 * s + 4 <= right;
-    if (below == above) /* both or neither: the nearer one, even on a tie */
+    if (below == above) { /* both or neither: the nearer one, even on a tie */
         above = middle > 4 * s + 2 || (middle == 4 * s + 2 && (s & 1) != 0);
+    }
     return (decimal){s + above, k};
 }
 
@@ -79,10 +81,11 @@ static decimal shortest_decimal(uint64_t bits)
     int q = (biased > 0 ? biased : 1) - 1075;
     decimal d;
 
-    if (q <= 0 && q > -53 && (c & ((UINT64_C(1) << -q) - 1)) == 0)
+    if (q <= 0 && q > -53 && (c & ((UINT64_C(1) << -q) - 1)) == 0) {
         d = (decimal){c >> -q, 0}; /* an integer below 2⁵³ */
-    else
+    } else {
         d = shortest_in_interval(c, q, fraction == 0 && biased > 1);
+    }
 
     if (d.digits % 100000000 == 0) {
         d.digits /= 100000000;
@@ -98,16 +101,18 @@ static decimal shortest_decimal(uint64_t bits)
 static int count_digits(uint64_t x)
 {
     int count = 1;
-    for (; x >= 10000; x /= 10000)
+    for (; x >= 10000; x /= 10000) {
         count += 4;
+    }
     return count + (x >= 10) + (x >= 100) + (x >= 1000);
 }
 
 /* Writes exactly count digits of x to text[count], with leading zeros. */
 static char *put_digits(char *text, uint64_t x, int count)
 {
-    for (int k = count - 1; k >= 0; --k, x /= 10)
+    for (int k = count - 1; k >= 0; --k, x /= 10) {
         text[k] = (char)('0' + x % 10);
+    }
     return text + count;
 }
 
@@ -122,8 +127,9 @@ static char *put_split(char *text, uint64_t digits, int count, int whole)
 {
     put_digits(text + 1, digits, count);
     memmove(text, text + 1, (size_t)whole);
-    if (whole == count)
+    if (whole == count) {
         return text + count;
+    }
     text[whole] = '.';
     return text + count + 1;
 }
@@ -137,8 +143,9 @@ static char *put_decimal(char *text, decimal d)
         unsigned size = (unsigned)(leading < 0 ? -leading : leading);
         text = put_split(text, d.digits, count, 1);
         *text++ = 'e';
-        if (leading < 0)
+        if (leading < 0) {
             *text++ = '-';
+        }
         return put_digits(text, size, count_digits(size));
     }
     if (leading < 0) {
@@ -147,8 +154,9 @@ static char *put_decimal(char *text, decimal d)
         text = put_zeros(text, -leading - 1);
         return put_digits(text, d.digits, count);
     }
-    if (d.exponent >= 0)
+    if (d.exponent >= 0) {
         return put_zeros(put_digits(text, d.digits, count), d.exponent);
+    }
     return put_split(text, d.digits, count, leading + 1);
 }
 
@@ -166,16 +174,18 @@ int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH])
 
     memcpy(&bits, &value, sizeof bits);
     magnitude = bits & ~(UINT64_C(1) << 63);
-    if (bits != magnitude && magnitude <= infinite)
+    if (bits != magnitude && magnitude <= infinite) {
         *end++ = '-';
-    if (magnitude > infinite)
+    }
+    if (magnitude > infinite) {
         end = put_word(end, "nan");
-    else if (magnitude == infinite)
+    } else if (magnitude == infinite) {
         end = put_word(end, "inf");
-    else if (magnitude == 0)
+    } else if (magnitude == 0) {
         *end++ = '0';
-    else
+    } else {
         end = put_decimal(end, shortest_decimal(magnitude));
+    }
     *end = '\0';
     return (int)(end - text);
 }

@@ -32,8 +32,9 @@ static unsigned digit_of(char c)
 static const char *take_digits(const char *at, const char *end, uint64_t *digits)
 {
     uint64_t sum = *digits;
-    for (; at < end && digit_of(*at) <= 9; ++at)
+    for (; at < end && digit_of(*at) <= 9; ++at) {
         sum = 10 * sum + digit_of(*at);
+    }
     *digits = sum;
     return at;
 }
@@ -45,8 +46,9 @@ static void shorten(nadir_number_decimal *decimal)
     int taken = 0;
     decimal->digits = 0;
     for (const char *at = decimal->first; at < decimal->last; ++at) {
-        if (*at == '.')
+        if (*at == '.') {
             continue;
+        }
         if (taken < WORD_DIGITS) {
             decimal->digits = 10 * decimal->digits + digit_of(*at);
             taken += decimal->digits != 0;
@@ -64,16 +66,21 @@ static const char *scan_exponent(const char *at, const char *end, int64_t *expon
     bool negative = false;
     int64_t sum = 0;
 
-    if (next == end || (*next != 'e' && *next != 'E'))
+    if (next == end || (*next != 'e' && *next != 'E')) {
         return at;
+    }
     ++next;
-    if (next < end && (*next == '-' || *next == '+'))
+    if (next < end && (*next == '-' || *next == '+')) {
         negative = *next++ == '-';
-    if (next == end || digit_of(*next) > 9)
+    }
+    if (next == end || digit_of(*next) > 9) {
         return at;
-    for (; next < end && digit_of(*next) <= 9; ++next)
-        if (sum < EXPONENT_CAP)
+    }
+    for (; next < end && digit_of(*next) <= 9; ++next) {
+        if (sum < EXPONENT_CAP) {
             sum = 10 * sum + digit_of(*next);
+        }
+    }
     *exponent += negative ? -sum : sum;
     return next;
 }
@@ -92,11 +99,13 @@ static const char *scan_decimal(const char *at, const char *end, nadir_number_de
         decimal->exponent = fraction - at;
         count += at - fraction;
     }
-    if (count == 0)
+    if (count == 0) {
         return NULL;
+    }
     decimal->last = at;
-    if (count > WORD_DIGITS)
+    if (count > WORD_DIGITS) {
         shorten(decimal);
+    }
     return scan_exponent(at, end, &decimal->exponent);
 }
 
@@ -108,14 +117,16 @@ static uint64_t round_to_double(nadir_number_wide x, int exponent, bool tie_up)
     uint64_t bits = (uint64_t)(exponent + 1022) << 52;
     uint64_t kept, rest, half;
 
-    if (exponent > 1023)
+    if (exponent > 1023) {
         return INFINITE_BITS;
+    }
     if (exponent < -1022) {
         dropped += -1022 - exponent;
         bits = 0;
     }
-    if (dropped > 64)
+    if (dropped > 64) {
         return 0;
+    }
     kept = dropped == 64 ? 0 : x.high >> dropped;
     rest = dropped == 64 ? x.high : x.high & ((UINT64_C(1) << dropped) - 1);
     half = UINT64_C(1) << (dropped - 1);
@@ -130,10 +141,11 @@ static uint64_t choose_neighbour(const nadir_number_decimal *decimal, uint64_t b
     int exponent = (int)(bits >> 52);
     int sign;
 
-    if (exponent > 0)
+    if (exponent > 0) {
         significand |= UINT64_C(1) << 52;
-    else
+    } else {
         exponent = 1;
+    }
     /* The middle of c 2^e and (c + 1) 2^e is (2 c + 1) 2^(e − 1). */
     sign = nadir_number_compare_exact(decimal, 2 * significand + 1, exponent - 1076);
     return bits + (sign > 0 || (sign == 0 && (bits & 1) != 0));
@@ -179,8 +191,9 @@ static uint64_t multiply_out(const nadir_number_decimal *decimal)
     }
 
     low_bits = round_to_double(x, exponent, false);
-    if (low_bits == round_to_double(y, y_exponent, true))
+    if (low_bits == round_to_double(y, y_exponent, true)) {
         return low_bits;
+    }
     return choose_neighbour(decimal, low_bits);
 }
 
@@ -188,19 +201,23 @@ static uint64_t decimal_bits(const nadir_number_decimal *decimal)
 {
     /* 10^(q + n − 1) ≤ value < 10^(q + n) for n digits, 1 ≤ n ≤ 19; the limits are 2⁻¹⁰⁷⁵ ≈ 2.5e-324, below
      * which everything is 0, and 2¹⁰²⁴ ≈ 1.8e308. */
-    if (decimal->digits == 0 || decimal->exponent < -342)
+    if (decimal->digits == 0 || decimal->exponent < -342) {
         return 0;
-    if (decimal->exponent > 308)
+    }
+    if (decimal->exponent > 308) {
         return INFINITE_BITS;
+    }
     return multiply_out(decimal);
 }
 
 /* Whether [at, end) begins with the lower-case word, in any case. */
 static bool begins_with(const char *at, const char *end, const char *word)
 {
-    for (; *word != '\0'; ++at, ++word)
-        if (at == end || (*at | 0x20) != *word)
+    for (; *word != '\0'; ++at, ++word) {
+        if (at == end || (*at | 0x20) != *word) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -226,13 +243,15 @@ const char *nadir_number_parse_double(const char *at, const char *end, double *v
     uint64_t bits;
     const char *next;
 
-    if (at < end && (*at == '-' || *at == '+'))
+    if (at < end && (*at == '-' || *at == '+')) {
         negative = *at++ == '-';
+    }
     next = scan_decimal(at, end, &decimal);
-    if (next != NULL)
+    if (next != NULL) {
         bits = decimal_bits(&decimal);
-    else
+    } else {
         next = scan_special(at, end, &bits);
+    }
     if (next != NULL) {
         bits |= (uint64_t)negative << 63;
         memcpy(value, &bits, sizeof bits);
@@ -246,17 +265,20 @@ const char *nadir_number_parse_int64(const char *at, const char *end, int64_t *v
     bool negative = false;
     const char *first;
 
-    if (at < end && (*at == '-' || *at == '+'))
+    if (at < end && (*at == '-' || *at == '+')) {
         negative = *at++ == '-';
+    }
     limit += negative;
     for (first = at; at < end && digit_of(*at) <= 9; ++at) {
         unsigned digit = digit_of(*at);
-        if (sum > (limit - digit) / 10)
+        if (sum > (limit - digit) / 10) {
             return NULL;
+        }
         sum = 10 * sum + digit;
     }
-    if (at == first)
+    if (at == first) {
         return NULL;
+    }
     /* −2⁶³ has no positive counterpart: −1 − (sum − 1) stays in range. */
     *value = negative && sum > 0 ? -1 - (int64_t)(sum - 1) : (int64_t)sum;
     return at;

@@ -49,13 +49,16 @@ void nadir_random_jump(nadir_random *random)
     uint64_t sum[4] = {0, 0, 0, 0};
 
     for (int bit = 0; bit < 256; ++bit) {
-        if ((polynomial[bit / 64] >> (bit % 64) & 1) != 0)
-            for (int k = 0; k < 4; ++k)
+        if ((polynomial[bit / 64] >> (bit % 64) & 1) != 0) {
+            for (int k = 0; k < 4; ++k) {
                 sum[k] ^= random->state[k];
+            }
+        }
         nadir_random_next(random);
     }
-    for (int k = 0; k < 4; ++k)
+    for (int k = 0; k < 4; ++k) {
         random->state[k] = sum[k];
+    }
     random->has_spare = false;
 }
 
@@ -68,15 +71,17 @@ uint64_t nadir_random_below(nadir_random *random, uint64_t bound)
 {
     uint64_t low, result;
 
-    if (bound == 0)
+    if (bound == 0) {
         return 0;
+    }
     /* ⌊x bound / 2⁶⁴⌋ for uniform x, where the first 2⁶⁴ mod bound values of the low word are drawn again so
      * that every result has equally many x (Lemire, 2019). */
     result = nadir_wide_multiply(nadir_random_next(random), bound, &low);
     if (low < bound) {
         uint64_t surplus = (0 - bound) % bound;
-        while (low < surplus)
+        while (low < surplus) {
             result = nadir_wide_multiply(nadir_random_next(random), bound, &low);
+        }
     }
     return result;
 }
@@ -101,8 +106,9 @@ static double portable_log(double x)
     }
     s = (m - 1.0) / (m + 1.0);
     square = s * s;
-    for (size_t k = 0; k < sizeof reciprocals / sizeof reciprocals[0]; ++k)
+    for (size_t k = 0; k < sizeof reciprocals / sizeof reciprocals[0]; ++k) {
         tail = square * (tail + reciprocals[k]);
+    }
     /* ln2_high has trailing zeros enough for exponent × ln2_high to be exact. */
     return exponent * ln2_high + (2.0 * s + (2.0 * s * tail + exponent * ln2_low));
 }

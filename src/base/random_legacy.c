@@ -32,10 +32,12 @@ static void refill(nadir_legacy_random *random)
     uint32_t *x = random->state;
     int k = 0;
 
-    for (; k < WORDS - MIDDLE; ++k)
+    for (; k < WORDS - MIDDLE; ++k) {
         x[k] = x[k + MIDDLE] ^ twist(x[k], x[k + 1]);
-    for (; k < WORDS - 1; ++k)
+    }
+    for (; k < WORDS - 1; ++k) {
         x[k] = x[k + MIDDLE - WORDS] ^ twist(x[k], x[k + 1]);
+    }
     x[k] = x[MIDDLE - 1] ^ twist(x[k], x[0]);
     random->position = 0;
 }
@@ -44,8 +46,9 @@ static uint32_t next_word(nadir_legacy_random *random)
 {
     uint32_t y;
 
-    if (random->position == WORDS)
+    if (random->position == WORDS) {
         refill(random);
+    }
     y = random->state[random->position++];
     y ^= y >> 11;
     y ^= y << 7 & UINT32_C(0x9d2c5680);

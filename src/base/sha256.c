@@ -35,8 +35,9 @@ static uint32_t load_big_endian(const unsigned char bytes[4])
 /* w[t] = σ₁(w[t − 2]) + w[t − 7] + σ₀(w[t − 15]) + w[t − 16] */
 static void expand_message(const unsigned char block[NADIR_SHA256_BLOCK], uint32_t w[64])
 {
-    for (int t = 0; t < 16; ++t)
+    for (int t = 0; t < 16; ++t) {
         w[t] = load_big_endian(block + 4 * t);
+    }
     for (int t = 16; t < 64; ++t) {
         uint32_t old = w[t - 15], recent = w[t - 2];
         uint32_t sigma0 = rotate_right(old, 7) ^ rotate_right(old, 18) ^ old >> 3;
@@ -84,8 +85,9 @@ static bool processor_has_sha(void)
     unsigned a, b, c, d;
     const unsigned leaf1_needed = 1U << 19 | 1U << 9; /* SSE4.1, SSSE3 */
 
-    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & leaf1_needed) != leaf1_needed)
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & leaf1_needed) != leaf1_needed) {
         return false;
+    }
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & 1U << 29) != 0;
 }
 
@@ -146,8 +148,9 @@ static void digest_blocks(nadir_sha256 *sha, const unsigned char *data, size_t b
         return;
     }
 #endif
-    for (; blocks > 0; --blocks, data += NADIR_SHA256_BLOCK)
+    for (; blocks > 0; --blocks, data += NADIR_SHA256_BLOCK) {
         compress(sha->state, data);
+    }
 }
 
 void nadir_sha256_start(nadir_sha256 *sha)
@@ -166,8 +169,9 @@ void nadir_sha256_update(nadir_sha256 *sha, const void *data, size_t size)
     const unsigned char *bytes = data;
     size_t filled = (size_t)(sha->length % NADIR_SHA256_BLOCK);
 
-    if (size == 0)
+    if (size == 0) {
         return;
+    }
     sha->length += size;
     if (filled > 0) {
         size_t room = NADIR_SHA256_BLOCK - filled;
@@ -175,8 +179,9 @@ void nadir_sha256_update(nadir_sha256 *sha, const void *data, size_t size)
         memcpy(sha->block + filled, bytes, taken);
         bytes += taken;
         size -= taken;
-        if (taken < room)
+        if (taken < room) {
             return;
+        }
         digest_blocks(sha, sha->block, 1);
     }
     digest_blocks(sha, bytes, size / NADIR_SHA256_BLOCK);
@@ -192,12 +197,14 @@ void nadir_sha256_finish(nadir_sha256 *sha, unsigned char digest[NADIR_SHA256_BY
     size_t filled = (size_t)(sha->length % NADIR_SHA256_BLOCK);
     unsigned char length[8];
 
-    for (int k = 0; k < 8; ++k)
+    for (int k = 0; k < 8; ++k) {
         length[k] = (unsigned char)(bits >> (56 - 8 * k));
+    }
     nadir_sha256_update(sha, padding, filled < 56 ? 56 - filled : 120 - filled);
     nadir_sha256_update(sha, length, sizeof length);
-    for (int k = 0; k < NADIR_SHA256_BYTES; ++k)
+    for (int k = 0; k < NADIR_SHA256_BYTES; ++k) {
         digest[k] = (unsigned char)(sha->state[k / 4] >> (24 - 8 * (k % 4)));
+    }
 }
 
 void nadir_sha256_hex(const unsigned char digest[NADIR_SHA256_BYTES], char text[2 * NADIR_SHA256_BYTES + 1])

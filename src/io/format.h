@@ -18,11 +18,13 @@ enum {
     NADIR_HOLDS_DISCOUNT = 1 << 2,
     NADIR_HOLDS_INITIAL = 1 << 3,
     NADIR_HOLDS_SCALES = 1 << 4,
-    NADIR_HOLDS_NAMES = 1 << 5,
+    NADIR_HOLDS_STATE_NAMES = 1 << 5,
     NADIR_HOLDS_ACTION_NUMBERS = 1 << 6, /* with gaps */
     NADIR_HOLDS_RAGGED = 1 << 7,         /* states with different numbers of actions */
     NADIR_HOLDS_BALL = 1 << 8,           /* radius, norm, set, domain */
-    NADIR_HOLDS_TERMINAL = 1 << 9        /* states without actions: their scale 0 is then not lost */
+    NADIR_HOLDS_TERMINAL = 1 << 9,       /* states without actions: their scale 0 is then not lost */
+    NADIR_HOLDS_ACTION_NAMES = 1 << 10,
+    NADIR_HOLDS_NAMES = NADIR_HOLDS_STATE_NAMES | NADIR_HOLDS_ACTION_NAMES
 };
 
 typedef struct nadir_format {

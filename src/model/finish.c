@@ -109,14 +109,20 @@ cleanup:
     return status;
 }
 
-/* Discount, scales and the defaults of the ball. */
+nadir_status nadir_model_check_discount(nadir_context *context, const nadir_model *model, const char *path)
+{
+    if (!isnan(model->discount) && !(model->discount >= 0 && model->discount < 1)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: the discount is %.10g; expected 0 <= discount < 1 (--discount overrides it)",
+                          path, model->discount);
+    }
+    return NADIR_OK;
+}
+
+/* Scales and the defaults of the ball. */
 static nadir_status check_numbers(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     const char *path = source->path;
-    if (!isnan(model->discount) && !(model->discount >= 0 && model->discount < 1)) {
-        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the discount is %.10g; expected 0 <= discount < 1",
-                          path, model->discount);
-    }
     if (!isnan(model->norm) && !(model->norm >= 1)) {
         return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the norm is %.10g; expected 1 to infinity", path,
                           model->norm);
@@ -354,6 +360,7 @@ nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *
     NADIR_CHECK(copy_names(context, data.action_names, data.action_names_count, &made->action_names));
     const nadir_source source = {.path = "model", .keep_transition_rewards = true};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
+    NADIR_CHECK(nadir_model_check_discount(context, made, source.path));
     *model = made;
     made = NULL;
 cleanup:

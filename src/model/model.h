@@ -66,6 +66,9 @@ nadir_status nadir_model_start(nadir_context *context, nadir_model **model);
  * On failure the model is still the caller's to free. */
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
 
+/* Apart from nadir_model_finish, since a reader's settings may override what the file says. */
+nadir_status nadir_model_check_discount(nadir_context *context, const nadir_model *model, const char *path);
+
 /* Row `row` as (columns, values): for CSR the stored arrays, for dense NULL columns and all S values. */
 typedef struct nadir_row {
     int64_t count;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/number_parts.h"
-#include "number_support.h"
+#include "support/number_support.h"
 
 #define LONGEST 4000
 
@@ -16,9 +16,10 @@ static void assert_parse(const char *text, double expected, ptrdiff_t expected_t
 {
     double value = -7.25;
     ptrdiff_t taken = parse(text, &value);
-    if (taken != expected_taken || !same_bits(value, expected))
+    if (taken != expected_taken || !same_bits(value, expected)) {
         fail_msg("\"%.60s\" gives %a from %td characters, expected %a from %td", text, value, taken, expected,
                  expected_taken);
+    }
 }
 
 static void assert_whole(const char *text, double expected)
@@ -31,9 +32,10 @@ static void assert_like_strtod(const char *text, uint64_t seed)
     double value = -7.25;
     char *end;
     double expected = strtod(text, &end);
-    if (parse(text, &value) != end - text || !same_bits(value, expected))
+    if (parse(text, &value) != end - text || !same_bits(value, expected)) {
         fail_msg("\"%.60s…\" (%zu characters) gives %a, strtod %a (seed %llu)", text, strlen(text), value,
                  expected, (unsigned long long)seed);
+    }
 }
 
 /* d ← 31 d + word over the words of all powers; the expected value comes from exact integers. */
@@ -79,8 +81,9 @@ static void not_numbers(void **state)
     static const char *const texts[] = {"",  "+", "-",  ".",  "+.", "+.e3", "e3", "-e", "--1", "+-1", " 1",
                                         "x", "i", "in", "na", "n",  "\t1",  "/",  ":",  "-.e", "..5", "\xff"};
     (void)state;
-    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; ++k)
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; ++k) {
         assert_parse(texts[k], -7.25, -1);
+    }
 }
 
 static void infinities_and_nan(void **state)
@@ -172,7 +175,7 @@ static void assert_repeated(const char *lead, char c, size_t count, const char *
     assert_true(count <= LONGEST);
     memcpy(text, lead, size);
     memset(text + size, c, count);
-    strcpy(text + size + count, tail);
+    memcpy(text + size + count, tail, strlen(tail) + 1);
     assert_whole(text, expected);
 }
 
@@ -199,8 +202,9 @@ static void middles_of_neighbours(void **state)
     const uint64_t seed = 2024;
     nadir_random random;
     (void)state;
-    if (LDBL_MANT_DIG < 64)
+    if (LDBL_MANT_DIG < 64) {
         skip();
+    }
     nadir_random_seed(&random, seed);
     for (int k = 0; k < 4000; ++k) {
         double value = fabs(random_double(&random));
@@ -208,8 +212,9 @@ static void middles_of_neighbours(void **state)
         long double middle = ((long double)value + (long double)next) / 2;
         size_t zeros = nadir_random_below(&random, 900);
         char exponent[16], *e;
-        if (!isfinite(next))
+        if (!isfinite(next)) {
             continue;
+        }
         snprintf(text, sizeof text, "%.766Le", middle);
         assert_like_strtod(text, seed);
         e = strchr(text, 'e');
@@ -232,17 +237,20 @@ static void random_texts_agree_with_strtod(void **state)
     for (int k = 0; k < 60000; ++k) {
         int size = 0, digits = 1 + (int)nadir_random_below(&random, 25);
         int point = (int)nadir_random_below(&random, 30);
-        if (nadir_random_below(&random, 2) == 0)
+        if (nadir_random_below(&random, 2) == 0) {
             text[size++] = '-';
+        }
         for (int d = 0; d < digits; ++d) {
-            if (d == point)
+            if (d == point) {
                 text[size++] = '.';
+            }
             text[size++] = (char)('0' + nadir_random_below(&random, 10));
         }
         text[size] = '\0';
-        if (nadir_random_below(&random, 2) == 0)
+        if (nadir_random_below(&random, 2) == 0) {
             snprintf(text + size, sizeof text - (size_t)size, "e%d",
                      (int)nadir_random_below(&random, 700) - 350);
+        }
         assert_like_strtod(text, seed);
         snprintf(text, sizeof text, "%.*e", (int)nadir_random_below(&random, 40), random_double(&random));
         assert_like_strtod(text, seed);
@@ -254,7 +262,7 @@ static void any_cut_is_safe(void **state)
 {
     static const char whole[] = "-123.456e-78 +infinity nan .5e+3";
     (void)state;
-    for (size_t from = 0; from < sizeof whole; ++from)
+    for (size_t from = 0; from < sizeof whole; ++from) {
         for (size_t size = 0; from + size < sizeof whole; ++size) {
             char cut[sizeof whole];
             double value;
@@ -262,6 +270,7 @@ static void any_cut_is_safe(void **state)
             cut[size] = '\0';
             assert_true(parse(cut, &value) <= (ptrdiff_t)size);
         }
+    }
 }
 
 /* Parses an exact copy, as parse does; nothing is expected to be taken where taken is −1. */
@@ -274,8 +283,9 @@ static void assert_integer(const char *text, int64_t expected, ptrdiff_t taken)
     assert_non_null(copy);
     memcpy(copy + 1, text, size);
     next = nadir_number_parse_int64(copy + 1, copy + 1 + size, &value);
-    if ((next != NULL ? next - copy - 1 : -1) != taken || value != expected)
+    if ((next != NULL ? next - copy - 1 : -1) != taken || value != expected) {
         fail_msg("\"%s\" gives %lld", text, (long long)value);
+    }
     free(copy);
 }
 
@@ -302,15 +312,17 @@ static void integers(void **state)
     assert_integer("9223372036854775807", INT64_MAX, 19);
     assert_integer("-9223372036854775808", INT64_MIN, 20);
     assert_integer("000000000000000000000000000001", 1, 30);
-    for (size_t k = 0; k < sizeof refused / sizeof refused[0]; ++k)
+    for (size_t k = 0; k < sizeof refused / sizeof refused[0]; ++k) {
         assert_integer(refused[k], -7, -1);
+    }
 }
 
 static void locale_does_not_matter(void **state)
 {
     (void)state;
-    if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL && setlocale(LC_ALL, "de_DE") == NULL)
+    if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL && setlocale(LC_ALL, "de_DE") == NULL) {
         skip();
+    }
     assert_parse("1.5", 1.5, 3);
     assert_parse("1,5", 1.0, 1);
     assert_whole("9007199254740993.00000000000000000000000000000000000001", 9007199254740994.0);

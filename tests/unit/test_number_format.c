@@ -6,7 +6,7 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "number_support.h"
+#include "support/number_support.h"
 
 static void assert_format(double value, const char *expected)
 {
@@ -54,11 +54,14 @@ static void printed_forms(void **state)
 static void collect_digits(const char *text, char digits[40])
 {
     size_t count = 0;
-    for (; *text != '\0' && *text != 'e'; ++text)
-        if (*text >= '0' && *text <= '9' && (count > 0 || *text != '0'))
+    for (; *text != '\0' && *text != 'e'; ++text) {
+        if (*text >= '0' && *text <= '9' && (count > 0 || *text != '0')) {
             digits[count++] = *text;
-    while (count > 0 && digits[count - 1] == '0')
+        }
+    }
+    while (count > 0 && digits[count - 1] == '0') {
         --count;
+    }
     digits[count] = '\0';
 }
 
@@ -71,8 +74,9 @@ static void assert_shortest(double value, uint64_t seed)
     ptrdiff_t size = nadir_number_format(value, text);
     int precision = 0;
 
-    if (parse(text, &back) != size || !same_bits(back, value) || !same_bits(strtod(text, NULL), value))
+    if (parse(text, &back) != size || !same_bits(back, value) || !same_bits(strtod(text, NULL), value)) {
         fail_msg("%a is printed as %s (seed %llu)", value, text, (unsigned long long)seed);
+    }
     do {
         snprintf(other, sizeof other, "%.*e", precision, value);
     } while (!same_bits(strtod(other, NULL), value) && ++precision < 17);
@@ -80,9 +84,10 @@ static void assert_shortest(double value, uint64_t seed)
     collect_digits(other, other_digits);
     /* At powers of two the nearest short decimal can lie outside the lopsided interval and a farther one
      * inside: then ours is shorter than any %e. */
-    if (strcmp(digits, other_digits) != 0 && strlen(digits) >= strlen(other_digits))
+    if (strcmp(digits, other_digits) != 0 && strlen(digits) >= strlen(other_digits)) {
         fail_msg("%a is printed as %s, %s is better (seed %llu)", value, text, other,
                  (unsigned long long)seed);
+    }
 }
 
 static void random_doubles_read_back(void **state)
@@ -107,8 +112,9 @@ static void random_doubles_read_back(void **state)
 static void locale_does_not_matter(void **state)
 {
     (void)state;
-    if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL && setlocale(LC_ALL, "de_DE") == NULL)
+    if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL && setlocale(LC_ALL, "de_DE") == NULL) {
         skip();
+    }
     assert_format(1.5, "1.5");
     assert_format(1234567.25, "1234567.25");
     setlocale(LC_ALL, "C");

@@ -24,8 +24,9 @@ static uint64_t digest_add(uint64_t digest, double value)
 
 static void assert_same_double(double actual, double expected)
 {
-    if (memcmp(&actual, &expected, sizeof actual) != 0)
+    if (memcmp(&actual, &expected, sizeof actual) != 0) {
         fail_msg("%.17g instead of %.17g", actual, expected);
+    }
 }
 
 /* The published sequence of splitmix64 from 1234567. */
@@ -51,8 +52,9 @@ static void bits_are_xoshiro256(void **state)
                                          UINT64_C(9973669472204895162)};
     nadir_random random = {.state = {1, 2, 3, 4}};
     (void)state;
-    for (int k = 0; k < 6; ++k)
+    for (int k = 0; k < 6; ++k) {
         assert_true(nadir_random_next(&random) == expected[k]);
+    }
 }
 
 /* Expected: the step as a 256 × 256 matrix over two elements, squared 128 times. */
@@ -93,22 +95,25 @@ static void variates_do_not_depend_on_the_platform(void **state)
     assert_same_double(nadir_random_normal(&random), 0x1.571f94d19c30ap+0);
 
     nadir_random_seed(&random, 42);
-    for (int k = 0; k < 10000; ++k)
+    for (int k = 0; k < 10000; ++k) {
         digest = digest_add(digest, nadir_random_normal(&random));
+    }
     assert_true(digest == UINT64_C(0x24f768d15e956142));
 
     nadir_random_seed(&random, 42);
     digest = 0;
-    for (int k = 0; k < 10000; ++k)
+    for (int k = 0; k < 10000; ++k) {
         digest = digest_add(digest, nadir_random_exponential(&random));
+    }
     assert_true(digest == UINT64_C(0xb319dfafe7f293b9));
 }
 
 /* The sample mean of n values with variance v is off by more than 5 √(v/n) once in two million seeds. */
 static void assert_mean(double sum, int n, double mean, double variance, const char *what)
 {
-    if (fabs(sum / n - mean) > 5.0 * sqrt(variance / n))
+    if (fabs(sum / n - mean) > 5.0 * sqrt(variance / n)) {
         fail_msg("%s: sample mean %g, expected %g (seed 7)", what, sum / n, mean);
+    }
 }
 
 static void distributions_have_their_moments(void **state)
@@ -174,12 +179,14 @@ static void below_is_unbiased(void **state)
         ++thirds[draw >> 62];
     }
     /* χ² with 11 and 2 degrees of freedom exceeds these once in a million seeds. */
-    for (int k = 0; k < 12; ++k)
-        chi += pow(count[k] - n / 12, 2) / (n / 12);
+    for (int k = 0; k < 12; ++k) {
+        chi += pow(count[k] - n / 12.0, 2) / (n / 12.0);
+    }
     assert_true(chi < 50.0);
     chi = 0.0;
-    for (int k = 0; k < 3; ++k)
-        chi += pow(thirds[k] - n / 3, 2) / (n / 3);
+    for (int k = 0; k < 3; ++k) {
+        chi += pow(thirds[k] - n / 3.0, 2) / (n / 3.0);
+    }
     assert_true(chi < 28.0);
 }
 
@@ -219,19 +226,22 @@ static void legacy_stream_is_numpys(void **state)
         nadir_legacy_random_seed(&random, expected->seed);
         for (int k = 0; k < 10000; ++k) {
             double x = nadir_legacy_random_normal(&random);
-            if (k < 3)
+            if (k < 3) {
                 assert_same_double(x, expected->normals[k]);
+            }
             normal = digest_add(normal, x);
         }
         nadir_legacy_random_seed(&random, expected->seed);
         for (int k = 0; k < 10000; ++k) {
             double x = nadir_legacy_random_uniform(&random);
-            if (k < 3)
+            if (k < 3) {
                 assert_same_double(x, expected->uniforms[k]);
+            }
             uniform = digest_add(uniform, x);
         }
-        if (normal != expected->normal || uniform != expected->uniform)
+        if (normal != expected->normal || uniform != expected->uniform) {
             fail_msg("digests differ for seed %u", (unsigned)expected->seed);
+        }
     }
 }
 

@@ -16,8 +16,9 @@
 static void start(nadir_sha256 *sha, bool portable)
 {
     nadir_sha256_start(sha);
-    if (portable)
+    if (portable) {
         sha->accelerated = false;
+    }
 }
 
 static void assert_digest(nadir_sha256 *sha, const char *expected)
@@ -42,13 +43,14 @@ static void published_examples(void **state)
          "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
     };
     (void)state;
-    for (int portable = 0; portable < 2; ++portable)
+    for (int portable = 0; portable < 2; ++portable) {
         for (size_t k = 0; k < sizeof examples / sizeof examples[0]; ++k) {
             nadir_sha256 sha;
             start(&sha, portable != 0);
             nadir_sha256_update(&sha, examples[k][0], strlen(examples[k][0]));
             assert_digest(&sha, examples[k][1]);
         }
+    }
 }
 
 static void million_letters(void **state)
@@ -78,8 +80,9 @@ static void any_split_gives_the_same_digest(void **state)
 {
     unsigned char message[200];
     (void)state;
-    for (size_t k = 0; k < sizeof message; ++k)
+    for (size_t k = 0; k < sizeof message; ++k) {
         message[k] = (unsigned char)(7 * k + 3);
+    }
     for (size_t size = 0; size <= sizeof message; ++size) {
         unsigned char expected[NADIR_SHA256_BYTES], digest[NADIR_SHA256_BYTES];
         nadir_sha256 sha;

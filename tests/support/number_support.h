@@ -48,12 +48,13 @@ static inline double random_double(nadir_random *random)
     do {
         uint64_t bits = nadir_random_next(random);
         uint64_t kind = nadir_random_below(random, 16);
-        if (kind == 0)
+        if (kind == 0) {
             bits &= fraction | UINT64_C(1) << 63;
-        else if (kind == 1)
+        } else if (kind == 1) {
             bits &= ~fraction;
-        else if (kind < 6)
+        } else if (kind < 6) {
             bits = (bits & ~(UINT64_C(0x7ff) << 52)) | (uint64_t)(1003 + bits % 41) << 52;
+        }
         memcpy(&value, &bits, sizeof value);
     } while (!isfinite(value));
     return value;

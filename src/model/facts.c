@@ -1,0 +1,149 @@
+/* facts.c: what can be said of a model before anything is solved: sizes, ranges, valid radius, reach. */
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+/* sigma_q(e_1), the norm of the shortest zero-sum change with a unit entry, inverted:
+ * (1 + (S - 1)^(1 - p))^(-1/p), 1/2 at p = 1 and 1 at p = infinity; 0 when S = 1, where no change is. */
+static double unit_deviation(int64_t states, double norm)
+{
+    if (states == 1) {
+        return 0;
+    }
+    if (isinf(norm)) {
+        return 1;
+    }
+    return pow(1 + pow((double)(states - 1), 1 - norm), -1 / norm);
+}
+
+/* The smallest of all S probabilities of a row. */
+static double row_minimum(const nadir_model *model, int64_t row)
+{
+    const nadir_row entries = nadir_model_row(model, row);
+    if (entries.count < model->states) {
+        return 0;
+    }
+    double minimum = INFINITY;
+    for (int64_t i = 0; i < entries.count; i++) {
+        minimum = entries.values[i] < minimum ? entries.values[i] : minimum;
+    }
+    return minimum;
+}
+
+nadir_status nadir_model_valid_radius(nadir_context *context, const nadir_model *model, double norm,
+                                      double *radius)
+{
+    if (!(norm >= 1)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity", norm);
+    }
+    const double deviation = unit_deviation(model->states, norm);
+    double smallest = INFINITY;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const double scale = model->scales != NULL ? model->scales[row] : 1;
+        if (scale > 0 && deviation > 0) {
+            const double reach = row_minimum(model, row) / (scale * deviation);
+            smallest = reach < smallest ? reach : smallest;
+        }
+    }
+    *radius = smallest;
+    return NADIR_OK;
+}
+
+static bool is_absorbing(const nadir_model *model, int64_t state)
+{
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        for (int64_t i = 0; i < entries.count; i++) {
+            if (entries.values[i] > 0 && nadir_row_column(&entries, i) != state) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Breadth-first from the support of mu through every transition of positive probability. */
+static nadir_status count_unreachable(nadir_context *context, const nadir_model *model, int64_t *unreachable)
+{
+    nadir_status status = NADIR_OK;
+    bool *seen = NULL;
+    int32_t *queue = NULL;
+    int64_t head = 0;
+    int64_t tail = 0;
+    NADIR_NEW_ZERO(context, seen, model->states);
+    NADIR_NEW(context, queue, model->states);
+    for (int64_t s = 0; s < model->states; s++) {
+        if (model->initial[s] > 0) {
+            seen[s] = true;
+            queue[tail++] = (int32_t)s;
+        }
+    }
+    while (head < tail && tail < model->states) {
+        const int64_t s = queue[head++];
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const nadir_row entries = nadir_model_row(model, row);
+            for (int64_t i = 0; i < entries.count; i++) {
+                const int64_t next = nadir_row_column(&entries, i);
+                if (entries.values[i] > 0 && !seen[next]) {
+                    seen[next] = true;
+                    queue[tail++] = (int32_t)next;
+                }
+            }
+        }
+    }
+    *unreachable = model->states - tail;
+cleanup:
+    nadir_release(context, seen);
+    nadir_release(context, queue);
+    return status;
+}
+
+static int64_t model_bytes(const nadir_model *model)
+{
+    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    int64_t bytes = (model->states + 1) * 8 + model->states * 8 + entries * 8;
+    bytes += model->dense == NULL ? (model->rows + 1) * 8 + entries * 4 : 0;
+    bytes += model->rewards != NULL ? model->rows * 8 : 0;
+    bytes += model->scales != NULL ? model->rows * 8 : 0;
+    bytes += model->row_actions != NULL ? model->rows * 4 : 0;
+    bytes += model->transition_rewards != NULL ? entries * 8 : 0;
+    return bytes;
+}
+
+nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
+                                       nadir_model_facts *facts)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model_facts found = {
+        .size = sizeof found,
+        .states = model->states,
+        .rows = model->rows,
+        .nonzeros = model->nonzeros,
+        .actions_min = INT64_MAX,
+        .density = (double)model->nonzeros / ((double)model->rows * (double)model->states),
+        .reward_min = NAN,
+        .reward_max = NAN,
+        .discount = model->discount,
+        .bytes = model_bytes(model),
+    };
+    NADIR_CHECK(nadir_model_valid_radius(context, model, 2, &found.valid_radius));
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
+        found.actions_min = actions < found.actions_min ? actions : found.actions_min;
+        found.actions_max = actions > found.actions_max ? actions : found.actions_max;
+        found.terminal_states += nadir_model_is_terminal(model, s);
+        found.absorbing_states += is_absorbing(model, s);
+    }
+    for (int64_t row = 0; row < model->rows; row++) {
+        if (model->rewards != NULL) {
+            found.reward_min = fmin(found.reward_min, model->rewards[row]); /* fmin passes over NaN */
+            found.reward_max = fmax(found.reward_max, model->rewards[row]);
+        }
+        found.pinned_rows += model->scales != NULL && model->scales[row] == 0;
+    }
+    NADIR_CHECK(count_unreachable(context, model, &found.unreachable_states));
+    memcpy(facts, &found, sizeof found);
+cleanup:
+    return status;
+}

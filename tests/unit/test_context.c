@@ -1,0 +1,238 @@
+/* test_context.c: status texts, counted memory, messages, progress, settings that can grow. */
+#include "support/support.h"
+
+#include "base/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void test_status_texts(void **state)
+{
+    (void)state;
+    assert_string_equal(nadir_status_name(NADIR_ERROR_FORMAT), "NADIR_ERROR_FORMAT");
+    assert_string_equal(nadir_status_sentence(NADIR_OK), "done");
+    assert_string_equal(nadir_status_name((nadir_status)9999), "NADIR_ERROR_UNKNOWN");
+    assert_int_equal(NADIR_ERROR_FILE / 10, 3);
+    assert_int_equal(NADIR_ERROR_MEMORY / 10, 6);
+}
+
+static void test_version(void **state)
+{
+    (void)state;
+    char expected[32];
+    (void)snprintf(expected, sizeof expected, "%d.%d.%d", NADIR_VERSION_MAJOR, NADIR_VERSION_MINOR,
+                   NADIR_VERSION_PATCH);
+    assert_string_equal(nadir_version(), expected);
+}
+
+static void test_settings_that_are_wrong(void **state)
+{
+    (void)state;
+    nadir_context *context = NULL;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.size = 0;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_ERROR_ARGUMENT);
+    nadir_context_settings_default(&settings);
+    settings.size += 8;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_ERROR_ARGUMENT);
+    nadir_context_settings_default(&settings);
+    settings.threads = -1;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_ERROR_ARGUMENT);
+    nadir_context_settings_default(&settings);
+    settings.allocator.release = (void (*)(void *, void *))abort;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_ERROR_ARGUMENT);
+    assert_null(context);
+    nadir_context_free(NULL);
+}
+
+/* A caller compiled against an older, shorter struct. */
+static void test_shorter_settings_are_filled_up(void **state)
+{
+    (void)state;
+    struct older {
+        size_t size;
+        double first;
+    } older = {sizeof older, 5};
+    struct newer {
+        size_t size;
+        double first, second;
+    } newer = {sizeof newer, 1, 2};
+    assert_true(nadir_settings_copy(&newer, sizeof newer, &older));
+    assert_true(newer.first == 5 && newer.second == 2);
+    assert_int_equal(newer.size, sizeof newer);
+}
+
+static void test_default_threads(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    assert_true(nadir_context_threads(context) >= 1);
+    nadir_context_free(context);
+}
+
+static void test_memory_is_counted(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const size_t before = nadir_context_memory(context);
+    double *block = nadir_allocate(context, 1000, sizeof *block);
+    assert_non_null(block);
+    const size_t during = nadir_context_memory(context);
+    assert_true(during >= before + 8000 && during < before + 8200);
+    block = nadir_reallocate(context, block, 10, sizeof *block);
+    assert_non_null(block);
+    assert_true(nadir_context_memory(context) < before + 200);
+    assert_true(nadir_context_memory_peak(context) >= during);
+    nadir_release(context, block);
+    nadir_release(context, NULL);
+    assert_int_equal(nadir_context_memory(context), before);
+    nadir_context_free(context);
+}
+
+static void test_memory_limit_holds(void **state)
+{
+    (void)state;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.memory_limit = 1 << 20;
+    nadir_context *context = NULL;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    assert_null(nadir_allocate(context, 1 << 20, 1));
+    assert_non_null(strstr(nadir_context_error(context), "out of memory"));
+    assert_null(nadir_allocate(context, SIZE_MAX / 2, 8)); /* the product overflows */
+    char *block = nadir_allocate(context, 1 << 19, 1);
+    assert_non_null(block);
+    memset(block, 7, 1 << 19);
+    assert_null(nadir_reallocate(context, block, 1 << 21, 1));
+    assert_int_equal(block[(1 << 19) - 1], 7); /* as it was */
+    assert_null(nadir_allocate(context, 1 << 19, 1));
+    nadir_release(context, block);
+    nadir_context_free(context);
+}
+
+/* Hooks that count and can refuse. */
+typedef struct hook_state {
+    int live;
+    int refuse_after;
+} hook_state;
+
+static void *hook_allocate(void *user, size_t bytes)
+{
+    hook_state *hooks = user;
+    if (hooks->refuse_after-- <= 0) {
+        return NULL;
+    }
+    hooks->live++;
+    return malloc(bytes);
+}
+
+static void *hook_reallocate(void *user, void *pointer, size_t bytes)
+{
+    hook_state *hooks = user;
+    return hooks->refuse_after-- <= 0 ? NULL : realloc(pointer, bytes);
+}
+
+static void hook_release(void *user, void *pointer)
+{
+    hook_state *hooks = user;
+    hooks->live -= pointer != NULL;
+    free(pointer);
+}
+
+/* The k-th allocation fails, for every k, while a model is made: a clean status and no leak each time. */
+static void test_every_allocation_can_fail(void **state)
+{
+    (void)state;
+    nadir_status status = NADIR_ERROR_MEMORY;
+    int k = 0;
+    for (; status != NADIR_OK && k < 1000; k++) {
+        hook_state hooks = {.refuse_after = k};
+        nadir_context_settings settings;
+        nadir_context_settings_default(&settings);
+        settings.allocator = (nadir_allocator){hook_allocate, hook_reallocate, hook_release, &hooks};
+        nadir_context *context = NULL;
+        status = nadir_context_create(&settings, &context);
+        nadir_model *model = NULL;
+        if (status == NADIR_OK) {
+            static const int64_t state_rows[] = {0, 1, 2};
+            static const double dense[] = {0.5, 0.5, 1, 0};
+            static const double rewards[] = {1, 2};
+            static const char *const names[] = {"a", "b"};
+            nadir_model_data data;
+            nadir_model_data_default(&data);
+            data.states = 2;
+            data.rows = 2;
+            data.state_rows = state_rows;
+            data.dense = dense;
+            data.rewards = rewards;
+            data.state_names = names;
+            status = nadir_model_create(context, &data, &model);
+        }
+        nadir_policy *policy = NULL;
+        if (status == NADIR_OK) {
+            status = nadir_policy_create_uniform(context, model, &policy);
+        }
+        nadir_policy_free(policy);
+        nadir_context_free(context); /* before the model: it keeps its own memory alive */
+        nadir_model_free(model);
+        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
+        assert_int_equal(hooks.live, 0);
+    }
+    assert_true(k > 8 && k < 1000);
+}
+
+static int refuse(void *user, const char *task, double share)
+{
+    (void)share;
+    assert_string_equal(task, "testing");
+    ++*(int *)user;
+    return 1;
+}
+
+static void test_progress_can_interrupt(void **state)
+{
+    (void)state;
+    int calls = 0;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.progress = refuse;
+    settings.progress_user = &calls;
+    nadir_context *context = NULL;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    assert_int_equal(nadir_progress(context, "testing", 0.5), NADIR_ERROR_INTERRUPTED);
+    assert_int_equal(nadir_progress(context, "testing", 0.5), NADIR_OK); /* too soon to ask again */
+    assert_int_equal(calls, 1);
+    nadir_context_free(context);
+}
+
+static void test_long_messages_are_cut(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    char text[4000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    nadir_log(context, NADIR_LOG_WARNING, "%s", text);
+    assert_int_equal(nadir_fail(context, NADIR_ERROR_MODEL, "%s", text), NADIR_ERROR_MODEL);
+    assert_true(strlen(nadir_context_error(context)) < NADIR_ERROR_LENGTH);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status_texts),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_settings_that_are_wrong),
+        cmocka_unit_test(test_shorter_settings_are_filled_up),
+        cmocka_unit_test(test_default_threads),
+        cmocka_unit_test(test_memory_is_counted),
+        cmocka_unit_test(test_memory_limit_holds),
+        cmocka_unit_test(test_every_allocation_can_fail),
+        cmocka_unit_test(test_progress_can_interrupt),
+        cmocka_unit_test(test_long_messages_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

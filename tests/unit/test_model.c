@@ -1,0 +1,521 @@
+/* test_model.c: what a model accepts, repairs and refuses, and what can be asked of it. */
+#include "support/support.h"
+
+#include "base/random.h"
+#include "linalg/vector.h"
+#include "model/model.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Two states with one action each, to be spoiled by the tests. */
+typedef struct small_model {
+    int64_t state_rows[3];
+    int64_t row_starts[3];
+    int32_t columns[4];
+    double probabilities[4];
+    double rewards[2];
+    double initial[2];
+    double scales[2];
+    nadir_model_data data;
+} small_model;
+
+static void set_small(small_model *small)
+{
+    *small = (small_model){
+        .state_rows = {0, 1, 2},
+        .row_starts = {0, 2, 4},
+        .columns = {0, 1, 0, 1},
+        .probabilities = {0.25, 0.75, 0.5, 0.5},
+        .rewards = {1, 2},
+        .initial = {0.5, 0.5},
+        .scales = {1, 1},
+    };
+    nadir_model_data_default(&small->data);
+    small->data.states = 2;
+    small->data.rows = 2;
+    small->data.discount = 0.9;
+    small->data.state_rows = small->state_rows;
+    small->data.row_starts = small->row_starts;
+    small->data.columns = small->columns;
+    small->data.probabilities = small->probabilities;
+    small->data.rewards = small->rewards;
+    small->data.initial = small->initial;
+    small->data.scales = small->scales;
+}
+
+static void refuse(const small_model *small, const char *words)
+{
+    nadir_context *context = test_context();
+    nadir_model *model = NULL;
+    assert_fails(context, nadir_model_create(context, &small->data, &model), NADIR_ERROR_MODEL, words);
+    assert_null(model);
+    nadir_context_free(context);
+}
+
+static nadir_model *accept(nadir_context *context, const small_model *small)
+{
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &small->data, &model));
+    return model;
+}
+
+static void test_numbers_that_are_refused(void **state)
+{
+    (void)state;
+    small_model small;
+    const struct {
+        double *place;
+        double value;
+        const char *words;
+    } cases[] = {
+        {&small.probabilities[1], -0.1, "state 0, action 0: the probability of successor 1 is -0.1"},
+        {&small.probabilities[2], NAN, "state 1, action 0: the probability of successor 0 is nan"},
+        {&small.probabilities[2], INFINITY, "the probability of successor 0 is inf"},
+        {&small.probabilities[3], 0.4, "state 1, action 0: probabilities sum to 0.9; expected 1"},
+        {&small.probabilities[3], 0.50002, "probabilities sum to 1.00002"},
+        {&small.rewards[1], NAN, "state 1, action 0: the reward is nan"},
+        {&small.rewards[0], -INFINITY, "state 0, action 0: the reward is -inf"},
+        {&small.initial[1], -1, "the initial probability of state 1 is -1"},
+        {&small.initial[1], 0.6, "the initial distribution sums to 1.1"},
+        {&small.scales[0], -2, "state 0, action 0: the scale is -2"},
+        {&small.scales[0], INFINITY, "the scale is inf"},
+        {&small.data.discount, 1, "the discount is 1; expected 0 <= discount < 1"},
+        {&small.data.discount, -0.1, "the discount is -0.1"},
+        {&small.data.norm, 0.5, "the norm is 0.5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_small(&small);
+        *cases[i].place = cases[i].value;
+        refuse(&small, cases[i].words);
+    }
+}
+
+static void test_shapes_that_are_refused(void **state)
+{
+    (void)state;
+    small_model small;
+    set_small(&small);
+    small.columns[1] = 2;
+    refuse(&small, "state 0, action 0: successor 2 is not a state; states are 0 to 1");
+    set_small(&small);
+    small.columns[3] = -1;
+    refuse(&small, "successor -1");
+    set_small(&small);
+    small.state_rows[1] = 2;
+    refuse(&small, "state 1 has 0 actions");
+    set_small(&small);
+    small.row_starts[1] = 5;
+    refuse(&small, "row 1 ends before it starts");
+    set_small(&small);
+    small.row_starts[1] = 0;
+    refuse(&small, "state 0, action 0: probabilities sum to 0");
+    set_small(&small);
+    const double radius[] = {1, 2, 3};
+    small.data.radius = radius;
+    small.data.radius_count = 3;
+    refuse(&small, "3 radii; expected one, one for each of 2 states or of 2 rows");
+    set_small(&small);
+    const int32_t actions[] = {-1, 0};
+    small.data.row_actions = actions;
+    refuse(&small, "action numbers must be 0 or more");
+}
+
+static void test_arguments_that_are_refused(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = NULL;
+    small_model small;
+    set_small(&small);
+    small.data.size = 3;
+    assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "size");
+    set_small(&small);
+    small.data.dense = small.probabilities;
+    assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT,
+                 "either a dense or a sparse kernel");
+    set_small(&small);
+    small.data.columns = NULL;
+    assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "kernel");
+    set_small(&small);
+    small.data.states = 0;
+    assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "0 states");
+    set_small(&small);
+    small.data.rows = INT64_MAX;
+    assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "no model");
+    nadir_model_free(NULL);
+    nadir_context_free(context);
+}
+
+static void test_rounding_keeps_bits_and_more_is_normalised(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    small_model small;
+    set_small(&small);
+    small.probabilities[0] = 0.1;
+    small.probabilities[1] = 0.9 + DBL_EPSILON;
+    nadir_model *model = accept(context, &small);
+    assert_true(test_probability(model, 0, 1) == 0.9 + DBL_EPSILON);
+    assert_string_equal(test_messages(), "");
+    nadir_model_free(model);
+
+    small.probabilities[1] = 0.9000001;
+    model = accept(context, &small);
+    assert_close(test_probability(model, 0, 1), 0.9000001 / 1.0000001, 1e-15);
+    assert_non_null(strstr(test_messages(), "1 row was normalised; the farthest from 1: state 0, action 0"));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_duplicates_zeros_and_order(void **state)
+{
+    (void)state;
+    static const int64_t state_rows[] = {0, 1, 2, 3, 4};
+    static const int64_t row_starts[] = {0, 4, 5, 6, 8};
+    static const int32_t columns[] = {3, 0, 3, 1, 1, 2, 3, 0};
+    static const double probabilities[] = {0.25, 0.5, 0.25, 0, 1, 1, 1, 0};
+    static const double rewards[] = {4, 10, 8, 1e300, 7, -1, 3, 5};
+    nadir_context *context = test_context();
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = 4;
+    data.rows = 4;
+    data.state_rows = state_rows;
+    data.row_starts = row_starts;
+    data.columns = columns;
+    data.probabilities = probabilities;
+    data.transition_rewards = rewards;
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    assert_int_equal(view.nonzeros, 5);
+    assert_true(test_probability(model, 0, 0) == 0.5 && test_probability(model, 0, 3) == 0.5);
+    assert_true(view.rewards[0] == 8 && view.rewards[1] == 7 && view.rewards[3] == 3);
+    assert_non_null(view.transition_rewards);
+    for (int64_t i = view.row_starts[0]; i < view.row_starts[1]; i++) {
+        assert_true(view.transition_rewards[i] == (view.columns[i] == 3 ? 6 : 10));
+    }
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* Equal rewards on all transitions of a row: their mean is that number to the bit, and nothing is kept. */
+static void test_equal_transition_rewards_are_exact(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    small_model small;
+    set_small(&small);
+    const double rewards[] = {0.1, 0.1, -1e9 / 3, -1e9 / 3};
+    small.probabilities[0] = 1.0 / 3;
+    small.probabilities[1] = 2.0 / 3;
+    small.data.transition_rewards = rewards;
+    nadir_model *model = accept(context, &small);
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    assert_true(view.rewards[0] == 0.1 && view.rewards[1] == -1e9 / 3);
+    assert_null(view.transition_rewards);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_view_makes_the_same_model_again(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    nadir_model *again = NULL;
+    assert_ok(context, nadir_model_create(context, &view, &again));
+    assert_models_equal(model, again, TEST_IGNORE_NAMES);
+    nadir_model_free(model);
+    nadir_model_free(again);
+    nadir_context_free(context);
+}
+
+/* Sparse below a quarter, dense from a half on, and the digest does not see the difference. */
+static void test_storage_follows_density(void **state)
+{
+    (void)state;
+    enum { S = 8 };
+    nadir_context *context = test_context();
+    for (int filled = 1; filled <= S; filled++) {
+        int64_t state_rows[S + 1];
+        int64_t row_starts[S + 1];
+        int32_t columns[S * S];
+        double probabilities[S * S];
+        double dense[S * S] = {0};
+        double rewards[S * S] = {0};
+        double dense_rewards[S * S] = {0};
+        int64_t count = 0;
+        for (int s = 0; s < S; s++) {
+            state_rows[s] = s;
+            row_starts[s] = count;
+            for (int i = 0; i < filled; i++, count++) {
+                columns[count] = (s + i) % S;
+                probabilities[count] = 1.0 / filled;
+                rewards[count] = s + 0.1 * i;
+                dense[s * S + columns[count]] = probabilities[count];
+                dense_rewards[s * S + columns[count]] = rewards[count];
+            }
+        }
+        state_rows[S] = S;
+        row_starts[S] = count;
+        nadir_model_data data;
+        nadir_model_data_default(&data);
+        data.states = S;
+        data.rows = S;
+        data.state_rows = state_rows;
+        nadir_model_data sparse_data = data;
+        sparse_data.row_starts = row_starts;
+        sparse_data.columns = columns;
+        sparse_data.probabilities = probabilities;
+        sparse_data.transition_rewards = rewards;
+        data.dense = dense;
+        data.transition_rewards = dense_rewards;
+        nadir_model *from_dense = NULL;
+        nadir_model *from_sparse = NULL;
+        assert_ok(context, nadir_model_create(context, &data, &from_dense));
+        assert_ok(context, nadir_model_create(context, &sparse_data, &from_sparse));
+        assert_true((from_dense->dense != NULL) == (filled >= 2));
+        assert_true((from_sparse->dense != NULL) == (filled >= 4));
+        assert_models_equal(from_dense, from_sparse, 0);
+        char one[65];
+        char other[65];
+        assert_ok(context, nadir_model_digest(context, from_dense, one));
+        assert_ok(context, nadir_model_digest(context, from_sparse, other));
+        assert_string_equal(one, other);
+        nadir_model_free(from_dense);
+        nadir_model_free(from_sparse);
+    }
+    nadir_context_free(context);
+}
+
+static void test_digest_sees_every_number(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    small_model small;
+    char base[65];
+    set_small(&small);
+    nadir_model *model = accept(context, &small);
+    assert_ok(context, nadir_model_digest(context, model, base));
+    nadir_model_free(model);
+    double *const places[] = {&small.rewards[0], &small.scales[1], &small.data.discount};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char digest[65];
+        set_small(&small);
+        *places[i] = nextafter(*places[i], 0);
+        model = accept(context, &small);
+        assert_ok(context, nadir_model_digest(context, model, digest));
+        assert_string_not_equal(digest, base);
+        nadir_model_free(model);
+    }
+    nadir_context_free(context);
+}
+
+static void test_places_and_rows(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    char place[NADIR_PLACE_LENGTH];
+    assert_string_equal(nadir_model_place(model, 2, 5, place), "state 2 (lab), action 4 (sleep)");
+    assert_string_equal(nadir_model_place(model, 2, -1, place), "state 2 (lab)");
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            assert_int_equal(nadir_model_row_state(model, row), s);
+            assert_int_equal(nadir_model_find_row(model, s, nadir_model_row_action(model, s, row)), row);
+        }
+    }
+    assert_int_equal(nadir_model_find_row(model, 0, 1), -1);
+    assert_int_equal(nadir_model_find_row(model, 0, 4), -1);
+    assert_null(nadir_model_state_name(model, 4));
+    assert_null(nadir_model_action_name(model, 7));
+    assert_string_equal(nadir_model_action_name(model, 1), "jump");
+    nadir_model_free(nadir_model_retain(model));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_facts(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    small_model small;
+    set_small(&small);
+    nadir_model *model = accept(context, &small);
+    nadir_model_facts facts = {.size = sizeof facts};
+    assert_ok(context, nadir_model_facts_compute(context, model, &facts));
+    assert_int_equal(facts.states, 2);
+    assert_int_equal(facts.nonzeros, 4);
+    assert_true(facts.density == 1 && facts.reward_min == 1 && facts.reward_max == 2);
+    assert_int_equal(facts.unreachable_states, 0);
+    assert_int_equal(facts.actions_max, 1);
+    nadir_model_free(model);
+
+    set_small(&small); /* 0 -> 0 for ever, 1 -> 0; start in 0: 1 is never seen */
+    small.probabilities[0] = 1;
+    small.probabilities[1] = 0;
+    small.probabilities[2] = 1;
+    small.probabilities[3] = 0;
+    small.rewards[0] = 0;
+    small.scales[0] = 0;
+    small.initial[0] = 1;
+    small.initial[1] = 0;
+    model = accept(context, &small);
+    assert_ok(context, nadir_model_facts_compute(context, model, &facts));
+    assert_int_equal(facts.unreachable_states, 1);
+    assert_int_equal(facts.terminal_states, 1);
+    assert_int_equal(facts.absorbing_states, 1);
+    assert_int_equal(facts.pinned_rows, 1);
+    assert_true(facts.valid_radius == 0);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* The definition, for a uniform row: no zero-sum change of that p-norm makes an entry negative (random
+ * changes), and one makes an entry zero (all of one entry taken, spread evenly over the others). */
+static void test_valid_radius_is_tight(void **state)
+{
+    (void)state;
+    enum { S = 5, TRIALS = 3000, SEED = 4 };
+    static const int64_t state_rows[] = {0, 1, 2, 3, 4, 5};
+    double dense[S * S];
+    for (int i = 0; i < S * S; i++) {
+        dense[i] = 1.0 / S;
+    }
+    nadir_context *context = test_context();
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = S;
+    data.rows = S;
+    data.state_rows = state_rows;
+    data.dense = dense;
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    const double norms[] = {1, 1.3, 2, 4, INFINITY};
+    for (size_t n = 0; n < sizeof norms / sizeof *norms; n++) {
+        const double p = norms[n];
+        double radius;
+        assert_ok(context, nadir_model_valid_radius(context, model, p, &radius));
+        for (int trial = 0; trial < TRIALS; trial++) {
+            double change[S] = {-1, 0.25, 0.25, 0.25, 0.25};
+            double mean = 0;
+            for (int i = 0; i < S && trial > 0; i++) {
+                change[i] = nadir_random_normal(&random);
+                mean += change[i] / S;
+            }
+            double largest = 0;
+            double smallest = 0;
+            double sum = 0;
+            for (int i = 0; i < S; i++) {
+                change[i] -= mean;
+                largest = fmax(largest, fabs(change[i]));
+                smallest = fmin(smallest, change[i]);
+                sum += isinf(p) ? 0 : pow(fabs(change[i]), p);
+            }
+            const double norm = isinf(p) ? largest : pow(sum, 1 / p);
+            const double left = 1.0 / S + radius * smallest / norm;
+            if (left < -1e-12 || (trial == 0 && left > 1e-12)) {
+                fail_msg("seed %d, norm %g, trial %d: an entry of %g", SEED, p, trial, left);
+            }
+        }
+    }
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_valid_radius(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    small_model small;
+    set_small(&small);
+    small.scales[0] = 2;
+    nadir_model *model = accept(context, &small);
+    double radius;
+    /* S = 2: a change is (-x, x), of norm x 2^(1/p): row 0 reaches 0.25 2^(1/p) / 2, row 1 reaches more. */
+    const double norms[] = {1, 1.0000001, 1.5, 2, 3, 1e9, INFINITY};
+    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
+        assert_ok(context, nadir_model_valid_radius(context, model, norms[i], &radius));
+        assert_close(radius, 0.125 * pow(2, 1 / norms[i]), 1e-12);
+    }
+    assert_fails(context, nadir_model_valid_radius(context, model, 0.5, &radius), NADIR_ERROR_ARGUMENT,
+                 "0.5");
+    assert_fails(context, nadir_model_valid_radius(context, model, NAN, &radius), NADIR_ERROR_ARGUMENT,
+                 "nan");
+    nadir_model_free(model);
+
+    set_small(&small);
+    small.scales[0] = 0;
+    small.scales[1] = 0; /* nothing may move */
+    model = accept(context, &small);
+    assert_ok(context, nadir_model_valid_radius(context, model, 2, &radius));
+    assert_true(isinf(radius));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_one_state(void **state)
+{
+    (void)state;
+    static const int64_t state_rows[] = {0, 1};
+    static const double dense[] = {1};
+    nadir_context *context = test_context();
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = 1;
+    data.rows = 1;
+    data.state_rows = state_rows;
+    data.dense = dense;
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model_facts facts = {.size = sizeof facts};
+    assert_ok(context, nadir_model_facts_compute(context, model, &facts));
+    assert_true(isinf(facts.valid_radius) && isnan(facts.reward_min) && isnan(facts.discount));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_compensated_sum(void **state)
+{
+    (void)state;
+    const double x[] = {1,     1e-17, 1e-17, 1e-17, 1e-17, 1e-17, 1e-17,
+                        1e-17, 1e-17, 1e-17, 1e-17, 1e-17, 1e-17};
+    assert_true(nadir_vector_sum(13, x) == 1 + 1.2e-16);
+    const double huge[] = {DBL_MAX, DBL_MAX};
+    assert_true(isinf(nadir_vector_sum(2, huge)));
+    assert_true(nadir_vector_sum(0, x) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_that_are_refused),
+        cmocka_unit_test(test_shapes_that_are_refused),
+        cmocka_unit_test(test_arguments_that_are_refused),
+        cmocka_unit_test(test_rounding_keeps_bits_and_more_is_normalised),
+        cmocka_unit_test(test_duplicates_zeros_and_order),
+        cmocka_unit_test(test_equal_transition_rewards_are_exact),
+        cmocka_unit_test(test_view_makes_the_same_model_again),
+        cmocka_unit_test(test_storage_follows_density),
+        cmocka_unit_test(test_digest_sees_every_number),
+        cmocka_unit_test(test_places_and_rows),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_valid_radius),
+        cmocka_unit_test(test_valid_radius_is_tight),
+        cmocka_unit_test(test_one_state),
+        cmocka_unit_test(test_compensated_sum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

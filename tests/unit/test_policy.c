@@ -1,0 +1,80 @@
+/* test_policy.c: policies as objects. */
+#include "support/support.h"
+
+#include <math.h>
+#include <string.h>
+
+static void test_uniform(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    nadir_policy *policy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    const double *p = nadir_policy_probabilities(policy);
+    assert_true(p[0] == 0.5 && p[1] == 0.5 && p[2] == 1 && p[3] == 1.0 / 3 && p[6] == 1);
+    nadir_policy_free(policy);
+    nadir_policy_free(NULL);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_deterministic(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    nadir_policy *policy = NULL;
+    const int64_t actions[] = {3, 1, 4, 2};
+    assert_ok(context, nadir_policy_create_deterministic(context, model, actions, &policy));
+    const double expected[] = {0, 1, 1, 0, 0, 1, 1};
+    assert_memory_equal(nadir_policy_probabilities(policy), expected, sizeof expected);
+    nadir_policy_free(policy);
+    policy = NULL;
+    const int64_t wrong[] = {3, 1, 3, 2};
+    assert_fails(context, nadir_policy_create_deterministic(context, model, wrong, &policy),
+                 NADIR_ERROR_POLICY, "state 2 (lab): there is no action 3");
+    assert_null(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_probabilities(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    nadir_policy *policy = NULL;
+    double p[] = {0.25, 0.75, 1, 0.2, 0.3, 0.5, 1};
+    assert_ok(context, nadir_policy_create(context, model, p, &policy));
+    assert_memory_equal(nadir_policy_probabilities(policy), p, sizeof p);
+    char one[65];
+    char other[65];
+    assert_ok(context, nadir_policy_digest(context, policy, one));
+    nadir_policy_free(policy);
+    p[0] = 0.250001;
+    assert_ok(context, nadir_policy_create(context, model, p, &policy));
+    assert_close(nadir_policy_probabilities(policy)[0], 0.250001 / 1.000001, 1e-15);
+    assert_non_null(strstr(test_messages(), "policy: 1 state was normalised"));
+    assert_ok(context, nadir_policy_digest(context, policy, other));
+    assert_string_not_equal(one, other);
+    nadir_policy_free(policy);
+    p[0] = 0.3;
+    assert_fails(context, nadir_policy_create(context, model, p, &policy), NADIR_ERROR_POLICY,
+                 "state 0 (start): the probabilities of the actions sum to 1.05");
+    p[0] = NAN;
+    assert_fails(context, nadir_policy_create(context, model, p, &policy), NADIR_ERROR_POLICY,
+                 "state 0 (start), action 0 (stay): the probability is nan");
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_probabilities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
