@@ -18,7 +18,7 @@
  * statements override earlier ones, entry by entry; what no statement gives is 0. Words may be spread over
  * lines at will; # begins a comment. The reward may not depend on the observation, which an MDP has not.
  *
- * Sizes: a number of states or actions is believed only as far as rows follow. A file may stand for 2^23
+ * Sizes: a number of states or actions is believed only as far as rows follow. A file may stand for 2^22
  * transitions, and 256 more for each of its bytes; beyond this its wildcards are refused with
  * NADIR_ERROR_FORMAT before anything is expanded. Within it the memory limit of the context holds.
  */
@@ -83,10 +83,6 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
     };
     NADIR_CHECK(nadir_cassandra_open(context, path, &problem.lexer));
     NADIR_CHECK(nadir_cassandra_statements(&problem));
-    /* A file may hold discount: 1.0, which only the caller's discount makes solvable. */
-    if (settings->discount >= 0 && settings->discount < 1) {
-        problem.discount = settings->discount;
-    }
     NADIR_CHECK(nadir_cassandra_expand(&problem, settings->keep_transition_rewards, model));
 cleanup:
     clear_problem(&problem);

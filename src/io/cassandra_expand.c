@@ -9,9 +9,9 @@
 #include "io/cassandra.h"
 
 /* A file may stand for this many transitions, and so many more for each of its bytes. Files that list their
- * transitions need less than one for each byte; the rest is for wildcards: 10^5 states with 80 actions each
- * of one successor, or 2800 states with a uniform row each. */
-#define TRANSITIONS_FREE     ((int64_t)1 << 23)
+ * transitions need less than one for each byte; the rest is for wildcards: 10^5 states with 40 actions, each
+ * of one successor, or 2000 states with a uniform row each. */
+#define TRANSITIONS_FREE     ((int64_t)1 << 22)
 #define TRANSITIONS_PER_BYTE 256
 
 typedef struct expansion {
@@ -84,7 +84,7 @@ static nadir_status check_limit(const expansion *expand, double estimate)
     }
     return nadir_fail(
         expand->context, NADIR_ERROR_FORMAT,
-        "%s: %lld states and %lld actions stand for about %.3g transitions; a file of %lld bytes "
+        "%s: states: %lld and actions: %lld stand for about %.3g transitions; a file of %lld bytes "
         "may stand for %lld at most",
         expand->problem->path, (long long)expand->problem->states.count,
         (long long)expand->problem->actions.count, estimate, (long long)expand->problem->lexer.bytes,

@@ -87,7 +87,8 @@ bool nadir_cassandra_is_statement(const nadir_cassandra_lexer *lexer)
     if (token->kind != NADIR_CASSANDRA_WORD) {
         return token->kind == NADIR_CASSANDRA_END;
     }
-    return next->kind == NADIR_CASSANDRA_COLON ||
+    const bool digit = token->text[0] >= '0' && token->text[0] <= '9'; /* a number is never one */
+    return (next->kind == NADIR_CASSANDRA_COLON && !digit) ||
            (nadir_cassandra_is(token, "start") &&
             (nadir_cassandra_is(next, "include") || nadir_cassandra_is(next, "exclude")));
 }

@@ -1,8 +1,6 @@
 /* cassandra_preamble.c: discount, values, states, actions, observations and start; see cassandra.c. */
 #include "io/cassandra.h"
 
-#include <string.h>
-
 /* ---- Lists -------------------------------------------------------------------------------------------- */
 
 static nadir_cursor word_of(const nadir_cassandra_token *token)
@@ -10,47 +8,53 @@ static nadir_cursor word_of(const nadir_cassandra_token *token)
     return (nadir_cursor){token->text, token->text + token->length};
 }
 
-/* The words of a list, each of them once. *numbers counts the integers, *in_order those that equal their
- * place. */
-static nadir_status read_names(nadir_cassandra_problem *problem, nadir_cassandra_list *list, int64_t *numbers,
-                               int64_t *in_order)
+/* Whether a word cannot be a name. "inf" and "nan" can. */
+static bool is_number(nadir_cursor word)
+{
+    double value;
+    const char first = *word.at;
+    const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
+    return !letter && nadir_cursor_is_double(word, &value);
+}
+
+/* How many there are, without names. */
+static nadir_status read_count(nadir_cassandra_problem *problem, nadir_cassandra_list *list)
+{
+    nadir_cassandra_lexer *lexer = &problem->lexer;
+    const nadir_cassandra_token *token = nadir_cassandra_current(lexer);
+    if (!nadir_cursor_is_integer(word_of(token), &list->count) || list->count < 1 ||
+        list->count > NADIR_STATES_LIMIT) {
+        return nadir_text_fail(nadir_cassandra_here(lexer),
+                               "%ss: '%.60s'; expected a number from 1 to %d, or names", list->what,
+                               token->text, NADIR_STATES_LIMIT);
+    }
+    return nadir_cassandra_advance(lexer);
+}
+
+/* Adds the current token to the names; each name stands once. */
+static nadir_status read_name(nadir_cassandra_problem *problem, nadir_cassandra_list *list)
 {
     nadir_status status = NADIR_OK;
     nadir_cassandra_lexer *lexer = &problem->lexer;
-    while (!nadir_cassandra_is_statement(lexer)) {
-        const nadir_cassandra_token *token = nadir_cassandra_current(lexer);
-        if (token->kind != NADIR_CASSANDRA_WORD) {
-            return nadir_text_fail(nadir_cassandra_here(lexer), "expected the name of %s, found '%s'",
-                                   list->what, token->text);
-        }
-        int64_t number;
-        if (nadir_cursor_is_integer(word_of(token), &number)) {
-            ++*numbers;
-            *in_order += number == list->count;
-        }
-        int64_t existing;
-        NADIR_CHECK(nadir_names_add(problem->context, &list->names, token->text, token->length));
-        NADIR_CHECK(
-            nadir_name_index_add(problem->context, &list->index, &list->names, list->count, &existing));
-        if (existing >= 0) {
-            return nadir_text_fail(nadir_cassandra_here(lexer), "'%.60s' names %s %lld and %s %lld",
-                                   token->text, list->what, (long long)existing, list->what,
-                                   (long long)list->count);
-        }
-        if (list->count == NADIR_STATES_LIMIT) {
-            return nadir_text_fail(nadir_cassandra_here(lexer), "more than %d names", NADIR_STATES_LIMIT);
-        }
-        list->count++;
-        NADIR_CHECK(nadir_cassandra_advance(lexer));
+    const nadir_cassandra_token *token = nadir_cassandra_current(lexer);
+    if (token->kind != NADIR_CASSANDRA_WORD) {
+        return nadir_text_fail(nadir_cassandra_here(lexer), "expected the name of %s, found '%s'", list->what,
+                               token->text);
     }
+    if (list->count == NADIR_STATES_LIMIT) {
+        return nadir_text_fail(nadir_cassandra_here(lexer), "more than %d names", NADIR_STATES_LIMIT);
+    }
+    int64_t existing;
+    NADIR_CHECK(nadir_names_add(problem->context, &list->names, token->text, token->length));
+    NADIR_CHECK(nadir_name_index_add(problem->context, &list->index, &list->names, list->count, &existing));
+    if (existing >= 0) {
+        return nadir_text_fail(nadir_cassandra_here(lexer), "'%.60s' names %s %lld and %s %lld", token->text,
+                               list->what, (long long)existing, list->what, (long long)list->count);
+    }
+    list->count++;
+    NADIR_CHECK(nadir_cassandra_advance(lexer));
 cleanup:
     return status;
-}
-
-static void forget_names(nadir_context *context, nadir_cassandra_list *list)
-{
-    nadir_names_clear(context->memory, &list->names);
-    nadir_name_index_clear(context, &list->index);
 }
 
 /* A number of them, a list of names, or the numbers from 0 on, which say no more than how many there are. */
@@ -58,33 +62,39 @@ static nadir_status read_list(nadir_cassandra_problem *problem, nadir_cassandra_
 {
     nadir_status status = NADIR_OK;
     nadir_cassandra_lexer *lexer = &problem->lexer;
-    int64_t numbers = 0;
-    int64_t in_order = 0;
-    if (problem->transitions.count > 0 || problem->rewards.count > 0 || problem->start_line > 0) {
+    const nadir_cassandra_token *token = nadir_cassandra_current(lexer);
+    if (problem->transitions.count > 0 || problem->rewards.count > 0) {
         return nadir_text_fail(nadir_cassandra_at(lexer, list->line),
-                               "the %ss must come before start:, T:, O: and R:", list->what);
+                               "%ss: must come before T:, O: and R:", list->what);
     }
-    NADIR_CHECK(read_names(problem, list, &numbers, &in_order));
-    if (list->count == 1 && numbers == 1) {
-        const char *text = nadir_names_get(&list->names, 0);
-        (void)nadir_cursor_is_integer((nadir_cursor){text, text + strlen(text)}, &list->count);
-        forget_names(problem->context, list);
-        if (list->count > NADIR_STATES_LIMIT) {
-            return nadir_text_fail(nadir_cassandra_at(lexer, list->line), "%lld %ss; there can be at most %d",
-                                   (long long)list->count, list->what, NADIR_STATES_LIMIT);
-        }
-    } else if (list->count > 0 && in_order == list->count) {
-        forget_names(problem->context, list);
-    } else if (numbers > 0) {
-        return nadir_text_fail(
-            nadir_cassandra_at(lexer, list->line),
-            "%lld of the names of %ss are numbers; expected names that begin with a letter, "
-            "or the number of %ss alone",
-            (long long)numbers, list->what, list->what);
-    }
-    if (list->count < 1) {
-        return nadir_text_fail(nadir_cassandra_at(lexer, list->line), "no %ss; expected a number or names",
+    if (nadir_cassandra_is_statement(lexer)) {
+        return nadir_text_fail(nadir_cassandra_at(lexer, list->line), "%ss: without a number or names",
                                list->what);
+    }
+    const bool from_zero = nadir_cassandra_is(token, "0");
+    if (token->kind == NADIR_CASSANDRA_WORD && is_number(word_of(token)) && !from_zero) {
+        return read_count(problem, list);
+    }
+    while (!nadir_cassandra_is_statement(lexer)) {
+        int64_t number;
+        token = nadir_cassandra_current(lexer);
+        const bool in_order = nadir_cursor_is_integer(word_of(token), &number) && number == list->count;
+        if (from_zero ? !in_order : is_number(word_of(token))) {
+            return nadir_text_fail(
+                nadir_cassandra_here(lexer),
+                "'%.60s' cannot be %s %lld; expected names that begin with a letter, or the "
+                "numbers from 0 on",
+                token->text, list->what, (long long)list->count);
+        }
+        NADIR_CHECK(read_name(problem, list));
+    }
+    if (from_zero && list->count == 1) {
+        return nadir_text_fail(nadir_cassandra_at(lexer, list->line), "%ss: 0; expected at least one",
+                               list->what);
+    }
+    if (from_zero) {
+        nadir_names_clear(problem->context->memory, &list->names);
+        nadir_name_index_clear(problem->context, &list->index);
     }
 cleanup:
     return status;
@@ -192,22 +202,18 @@ cleanup:
 static nadir_status read_start(nadir_cassandra_problem *problem, nadir_cassandra_start form)
 {
     nadir_cassandra_lexer *lexer = &problem->lexer;
-    if (problem->states.line == 0) {
-        return nadir_text_fail(nadir_cassandra_at(lexer, problem->start_line),
-                               "start: must come after states:");
-    }
+    const nadir_cassandra_token *token = nadir_cassandra_current(lexer);
     problem->start = form;
+    if (form == NADIR_CASSANDRA_START_UNIFORM && nadir_cassandra_is(token, "uniform")) {
+        return nadir_cassandra_advance(lexer);
+    }
+    if (problem->states.line == 0) {
+        return nadir_text_fail(nadir_cassandra_here(lexer), "start: must come after states:");
+    }
     if (form != NADIR_CASSANDRA_START_UNIFORM) {
         return read_start_states(problem);
     }
-    const nadir_cassandra_token *token = nadir_cassandra_current(lexer);
-    const bool is_name = nadir_name_index_find(&problem->states.index, &problem->states.names, token->text,
-                                               token->length) >= 0;
-    double value;
-    if (!is_name && nadir_cassandra_is(token, "uniform")) {
-        return nadir_cassandra_advance(lexer);
-    }
-    if (!is_name && token->kind == NADIR_CASSANDRA_WORD && nadir_cursor_is_double(word_of(token), &value)) {
+    if (token->kind == NADIR_CASSANDRA_WORD && is_number(word_of(token))) {
         return read_start_numbers(problem);
     }
     problem->start = NADIR_CASSANDRA_START_INCLUDE;
