@@ -90,6 +90,18 @@ static void print_json(const cli_run *run, const info_facts *info)
     cli_json_end(&json);
 }
 
+static void print_bytes(int64_t bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1000;
+        unit++;
+    }
+    printf("  memory         %.3g %s\n", value, units[unit]);
+}
+
 static void print_text(const info_facts *info)
 {
     const nadir_model_facts *facts = &info->facts;
@@ -126,7 +138,7 @@ static void print_text(const info_facts *info)
     if (facts->pinned_rows > 0) {
         printf("  pinned rows    %" PRId64 "\n", facts->pinned_rows);
     }
-    printf("  memory         %.4g MB\n", (double)facts->bytes / 1e6);
+    print_bytes(facts->bytes);
     printf("  sha256         %s\n", info->file_digest);
 }
 

@@ -65,7 +65,7 @@ static nadir_status take_value(nadir_cassandra_problem *problem, int64_t row, in
     if (token->kind == NADIR_CASSANDRA_WORD && nadir_cursor_is_double(word, value)) {
         return nadir_cassandra_advance(&problem->lexer);
     }
-    char what[96];
+    char what[128];
     (void)snprintf(what, sizeof what, "number %lld of %lld in row %lld of %lld", (long long)column + 1,
                    (long long)column_count, (long long)row + 1, (long long)row_count);
     return nadir_cassandra_take_number(&problem->lexer, what, value); /* says what is wrong */

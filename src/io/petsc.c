@@ -237,6 +237,7 @@ const nadir_format nadir_format_petsc = {
     .endings = " .bin ",
     .title = "PETSc binary",
     .holds = NADIR_HOLDS_REWARDS,
+    .takes = NADIR_TAKES_REWARDS,
     .recognises = nadir_petsc_recognises,
     .read = read_petsc,
     .write = write_petsc,

@@ -131,6 +131,29 @@ nadir_status nadir_file_format(nadir_context *context, const char *path, const c
     return status;
 }
 
+/* A setting that the format would ignore is a mistake of the caller's. */
+static nadir_status check_taken(nadir_context *context, const char *path, const nadir_format *format,
+                                const nadir_read_settings *settings)
+{
+    const struct {
+        unsigned bit;
+        bool given;
+        const char *option;
+    } settings_of_some[] = {
+        {NADIR_TAKES_REWARDS, settings->rewards != NULL, "--rewards"},
+        {NADIR_TAKES_LABELS, settings->labels != NULL, "--labels"},
+        {NADIR_TAKES_REWARD_MODEL, settings->reward_model != NULL, "--reward-model"},
+        {NADIR_TAKES_LAYOUT, settings->layout != NADIR_LAYOUT_AUTO, "--layout"},
+    };
+    for (size_t i = 0; i < sizeof settings_of_some / sizeof *settings_of_some; i++) {
+        if (settings_of_some[i].given && (format->takes & settings_of_some[i].bit) == 0) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s is %s, which has no use for %s", path,
+                              format->title, settings_of_some[i].option);
+        }
+    }
+    return NADIR_OK;
+}
+
 static void negate(int64_t count, double *values)
 {
     for (int64_t i = 0; values != NULL && i < count; i++) {
@@ -176,6 +199,7 @@ nadir_status nadir_model_read(nadir_context *context, const char *path, const na
                           use.discount);
     }
     NADIR_CHECK(find_format(context, path, &format));
+    NADIR_CHECK(check_taken(context, path, format, &use));
     NADIR_CHECK(format->read(context, path, &use, &made));
     NADIR_CHECK(apply_settings(context, path, &use, made));
     *model = made;

@@ -50,6 +50,12 @@ expect_status 0
 expect_json unreachable_states 1
 expect_failure 2 "no such" info model.csv --initial nowhere
 
+# Options that the format would ignore.
+expect_failure 2 "model.csv is craam CSV, which has no use for --rewards" info model.csv --rewards model.csv
+expect_failure 2 "no use for --labels" info model.csv --labels model.csv
+expect_failure 2 "no use for --layout" info model.csv --layout sas
+expect_failure 2 "no use for --reward-model" info model.csv --reward-model r
+
 # A discount outside [0, 1): in the request it is ill-posed, in a file the file is bad.
 expect_failure 4 "expected 0 <= discount < 1" info model.csv --discount 1
 expect_failure 4 "expected 0 <= discount < 1" info model.csv --discount -0.1
