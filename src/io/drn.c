@@ -301,6 +301,7 @@ const nadir_format nadir_format_drn = {
     .title = "Storm DRN",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_INITIAL | NADIR_HOLDS_ACTION_NAMES |
              NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
+    .takes = NADIR_TAKES_REWARD_MODEL,
     .recognises = recognises,
     .read = read_model,
     .write = nadir_drn_write,

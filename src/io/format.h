@@ -27,11 +27,20 @@ enum {
     NADIR_HOLDS_NAMES = NADIR_HOLDS_STATE_NAMES | NADIR_HOLDS_ACTION_NAMES
 };
 
+/* The settings of nadir_read_settings that only some formats know. */
+enum {
+    NADIR_TAKES_REWARDS = 1 << 0,
+    NADIR_TAKES_LABELS = 1 << 1,
+    NADIR_TAKES_REWARD_MODEL = 1 << 2,
+    NADIR_TAKES_LAYOUT = 1 << 3
+};
+
 typedef struct nadir_format {
     const char *name;    /* "csv" */
     const char *endings; /* " .csv .CSV ": each surrounded by spaces; lower case */
     const char *title;   /* "craam CSV": for messages */
     unsigned holds;      /* NADIR_HOLDS_... */
+    unsigned takes;      /* NADIR_TAKES_...: the caller refuses the others */
 
     /* Whether a file that begins with these bytes (the first 4096, or all) is of this format. */
     bool (*recognises)(const char *head, size_t length);

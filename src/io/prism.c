@@ -333,6 +333,7 @@ const nadir_format nadir_format_prism = {
     .title = "PRISM explicit",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_INITIAL |
              NADIR_HOLDS_ACTION_NAMES | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
+    .takes = NADIR_TAKES_REWARDS | NADIR_TAKES_LABELS,
     .recognises = recognises,
     .read = read_model,
     .write = nadir_prism_write,

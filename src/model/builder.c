@@ -97,11 +97,9 @@ static void sort_range(nadir_transition *list, nadir_transition *room, size_t co
     }
 }
 
-/* Numbers that no transition mentions cost memory all the same, so a file may not skip many of them. */
 static nadir_status check_gaps(const nadir_builder *builder)
 {
-    const int64_t explained = 2 * (int64_t)builder->count + 1024;
-    if (builder->states > explained) {
+    if (builder->states > nadir_builder_states_limit((int64_t)builder->count)) {
         return nadir_fail(
             builder->context, NADIR_ERROR_FORMAT,
             "%s: %lld states but only %lld transitions; states are numbered from 0 without large gaps",

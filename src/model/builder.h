@@ -32,6 +32,13 @@ typedef struct nadir_builder {
     bool terminal_ok; /* states without actions are terminal (default); false: they are an error */
 } nadir_builder;
 
+/* The most states that a file with this many transitions may have: numbers that no transition mentions cost
+ * memory all the same, so a file may not skip many of them. */
+static inline int64_t nadir_builder_states_limit(int64_t transitions)
+{
+    return 2 * transitions + 1024;
+}
+
 /* path is kept, not copied. The caller may set discount, norm, initial (from nadir_allocate), names, ... in
  * builder->model before the end. */
 nadir_status nadir_builder_start(nadir_context *context, const char *path, nadir_builder *builder);
@@ -43,8 +50,8 @@ nadir_status nadir_builder_add(nadir_builder *builder, int64_t state, int64_t ac
 
 /* For files that give rewards apart from probabilities, once all transitions are there: */
 
-/* Sorts the transitions by state, action and successor. NADIR_ERROR_FORMAT when a state number is far larger
- * than the number of transitions can explain. */
+/* Sorts the transitions by state, action and successor. NADIR_ERROR_FORMAT when there are more states than
+ * nadir_builder_states_limit allows. */
 nadir_status nadir_builder_sort(nadir_builder *builder);
 /* The first of the (possibly several) transitions, or -1. Needs nadir_builder_sort before. O(log count). */
 int64_t nadir_builder_find(const nadir_builder *builder, int64_t state, int64_t action, int64_t successor);

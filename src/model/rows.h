@@ -1,4 +1,4 @@
-/* rows.h: putting the rows of a kernel in order while a model is finished. Used by finish.c alone. */
+/* rows.h: putting the rows of a kernel in order while a model is finished. */
 #ifndef NADIR_MODEL_ROWS_H
 #define NADIR_MODEL_ROWS_H
 

@@ -1,0 +1,163 @@
+/* initial.c: the initial distribution that a user asks for; see initial.h. */
+#include "io/initial.h"
+
+#include "io/csv_cells.h"
+#include "io/lookup.h"
+#include "io/npy.h"
+#include "model/rows.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The number of a state given by number or name; -1: it is neither. */
+static nadir_status find_state(nadir_context *context, const nadir_model *model, const char *initial,
+                               int64_t *state)
+{
+    const nadir_cursor word = {initial, initial + strlen(initial)};
+    if (nadir_cursor_is_integer(word, state)) {
+        if (*state < 0 || *state >= model->states) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                              "initial state %s is not in the model; states are 0 to %lld", initial,
+                              (long long)model->states - 1);
+        }
+        return NADIR_OK;
+    }
+    for (*state = model->state_names.count - 1; *state >= 0; (*state)--) {
+        if (strcmp(nadir_model_state_name(model, *state), initial) == 0) {
+            break;
+        }
+    }
+    return NADIR_OK;
+}
+
+static nadir_status read_npy(nadir_context *context, const nadir_model *model, const char *path, double *mu)
+{
+    nadir_status status = NADIR_OK;
+    nadir_array array = {0};
+    NADIR_CHECK(nadir_npy_read(context, path, &array));
+    if (array.dimensions != 1 || array.count != model->states) {
+        status = nadir_fail(context, NADIR_ERROR_FORMAT,
+                            "%s: the array has %d dimensions and %lld numbers; expected one dimension and "
+                            "one number for each of %lld states",
+                            path, array.dimensions, (long long)array.count, (long long)model->states);
+        goto cleanup;
+    }
+    memcpy(mu, array.values, (size_t)array.count * sizeof *mu);
+cleanup:
+    nadir_release(context, array.values);
+    return status;
+}
+
+/* mu is all zero; lines, [states], too. */
+static nadir_status read_rows(nadir_text *text, const nadir_model *model, const nadir_lookup *states,
+                              uint32_t *lines, double *mu)
+{
+    static const nadir_csv_column columns[] = {{{"idstate"}, false}, {{"probability"}, false}};
+    nadir_status status = NADIR_OK;
+    nadir_csv_header header;
+    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    bool more;
+    NADIR_CHECK(nadir_csv_read_header(text, 2, columns, &header));
+    for (;;) {
+        int64_t state;
+        double probability;
+        NADIR_CHECK(nadir_csv_read_row(text, &header, cells, &more));
+        if (!more) {
+            break;
+        }
+        NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 0, states, &state));
+        NADIR_CHECK(nadir_csv_double(text, &header, cells, 1, &probability));
+        if (state < 0 || state >= model->states) {
+            return nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld",
+                                   (long long)state, (long long)model->states - 1);
+        }
+        if (lines[state] != 0) {
+            return nadir_text_fail(text, "state %lld was given already in line %u", (long long)state,
+                                   lines[state]);
+        }
+        if (!(probability >= 0) || !isfinite(probability)) {
+            return nadir_text_fail(text, "state %lld: the probability is %g; expected a number from 0 to 1",
+                                   (long long)state, probability);
+        }
+        lines[state] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+        mu[state] = probability;
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status read_csv(nadir_context *context, const nadir_model *model, const char *path, double *mu)
+{
+    nadir_status status = NADIR_OK;
+    nadir_text text = {0};
+    nadir_lookup states = {0};
+    uint32_t *lines = NULL;
+    NADIR_CHECK(nadir_text_open(context, path, &text));
+    NADIR_CHECK(nadir_lookup_open(context, &model->state_names, &states));
+    NADIR_NEW_ZERO(context, lines, model->states);
+    memset(mu, 0, (size_t)model->states * sizeof *mu);
+    NADIR_CHECK(read_rows(&text, model, &states, lines, mu));
+cleanup:
+    nadir_release(context, lines);
+    nadir_lookup_close(context, &states);
+    nadir_text_close(&text);
+    return status;
+}
+
+static nadir_status check(nadir_context *context, const nadir_model *model, const char *path, double *mu)
+{
+    char place[NADIR_PLACE_LENGTH];
+    for (int64_t s = 0; s < model->states; s++) {
+        if (!(mu[s] >= 0) || !isfinite(mu[s])) {
+            return nadir_fail(context, NADIR_ERROR_MODEL,
+                              "%s: %s: the probability is %g; expected a number from 0 to 1", path,
+                              nadir_model_place(model, s, -1, place), mu[s]);
+        }
+    }
+    nadir_sum_report report = {0};
+    double sum;
+    if (!nadir_normalise(model->states, mu, 0, &report, &sum)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: the initial distribution sums to %.10g; expected 1 (within 1e-5)", path, sum);
+    }
+    if (report.repaired > 0) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s: the initial distribution was normalised; its sum was %.10g", path, sum);
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model, const char *initial,
+                                double *mu)
+{
+    nadir_status status = NADIR_OK;
+    int64_t only = -1;
+    double *made = NULL;
+    const bool uniform = strcmp(initial, "uniform") == 0;
+    NADIR_NEW(context, made, model->states);
+    if (!uniform) {
+        NADIR_CHECK(find_state(context, model, initial, &only));
+    }
+    if (uniform || only >= 0) {
+        for (int64_t s = 0; s < model->states; s++) {
+            made[s] = uniform ? 1.0 / (double)model->states : s == only;
+        }
+    } else if (access(initial, F_OK) != 0) {
+        status =
+            nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                       "initial distribution %s: there is no such state or file; expected \"uniform\", a "
+                       "state's number or name, or a file",
+                       initial);
+        goto cleanup;
+    } else {
+        bool npy;
+        NADIR_CHECK(nadir_npy_recognises(context, initial, &npy));
+        NADIR_CHECK(npy ? read_npy(context, model, initial, made) : read_csv(context, model, initial, made));
+        NADIR_CHECK(check(context, model, initial, made));
+    }
+    memcpy(mu, made, (size_t)model->states * sizeof *mu);
+cleanup:
+    nadir_release(context, made);
+    return status;
+}
