@@ -50,7 +50,7 @@ static void assert_same_meaning(const char *text, const char *other)
     nadir_model_free(b);
 }
 
-/* P(. | row) and, below, mu. */
+/* P(. | row), and mu of a file with this preamble. */
 #define assert_row(model, row, ...)                                                                          \
     check_row(model, row, sizeof(double[]){__VA_ARGS__} / sizeof(double), (const double[]){__VA_ARGS__})
 #define assert_initial(preamble, ...)                                                                        \
@@ -234,6 +234,36 @@ static void test_later_statements_override_entry_by_entry(void **state)
     nadir_model_free(model);
 }
 
+static void test_whole_row_overrides_older_entries_of_other_patterns(void **state)
+{
+    (void)state;
+    nadir_model *model = read_text("discount: 0.9\nstates: 4\nactions: 2\nT: * identity\n"
+                                   "T: 0 : * : 1 0.5\n"  /* older than the next, */
+                                   "T: 0 : 0 identity\n" /* which the last two change again */
+                                   "T: 0 : * : 2 0.5\nT: * : 0 : 0 0.5\nT: 1 : 0 : 3 0.5\n"
+                                   "T: 0 : 2 : 1 0.5\nT: 0 : 3 : 3 0\n");
+    assert_row(model, 0, 0.5, 0, 0.5, 0);
+    assert_row(model, 2, 0, 0.5, 0.5, 0);
+    assert_row(model, 4, 0, 0.5, 0.5, 0);
+    assert_row(model, 6, 0, 0.5, 0.5, 0);
+    nadir_model_free(model);
+}
+
+/* Wildcards that hold nowhere any more count for nothing, neither in time nor towards the limit. */
+static void test_overridden_wildcards_are_free(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    size_t used = (size_t)sprintf(text, "discount: 0.9\nstates: 100000\nactions: 1\n");
+    for (int i = 0; i < 1000; i++) {
+        used += (size_t)sprintf(text + used, "T: * : * : %d 0.001\n", i);
+    }
+    (void)sprintf(text + used, "T: 0 identity\n");
+    nadir_model *model = read_text(text);
+    assert_int_equal(model->nonzeros, 100000);
+    nadir_model_free(model);
+}
+
 static void test_the_latest_reward_of_all_patterns_holds(void **state)
 {
     (void)state;
@@ -383,6 +413,8 @@ int main(void)
         cmocka_unit_test(test_words_instead_of_numbers),
         cmocka_unit_test(test_reset_without_start_is_uniform),
         cmocka_unit_test(test_later_statements_override_entry_by_entry),
+        cmocka_unit_test(test_whole_row_overrides_older_entries_of_other_patterns),
+        cmocka_unit_test(test_overridden_wildcards_are_free),
         cmocka_unit_test(test_the_latest_reward_of_all_patterns_holds),
         cmocka_unit_test(test_costs_are_negated),
         cmocka_unit_test(test_rewards_may_be_absent),
