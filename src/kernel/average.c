@@ -1,0 +1,416 @@
+/*
+ * average.c: averaging a kernel over a policy; see average.h.
+ *
+ * A sparse average is made in one pass: each thread takes a run of states, merges the rows of positive
+ * probability of each state and writes them one after another to a stretch that is long enough whatever the
+ * overlap; the stretches are then moved together. A pass over the same rows with the pattern known refills
+ * the values in place.
+ */
+#include "kernel/average.h"
+
+#include "kernel/parts.h"
+#include "linalg/threads.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+void nadir_average_clear(nadir_context *context, nadir_average *average)
+{
+    nadir_release(context, average->dense);
+    nadir_entries_clear(context, &average->entries);
+    nadir_entries_clear(context, &average->transpose);
+    nadir_release(context, average->correction);
+    nadir_release(context, average->active);
+    *average = (nadir_average){0};
+}
+
+void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            sum += policy->probabilities[row] * model->rewards[row];
+        }
+        result[s] = sum;
+    }
+}
+
+/* sum <- sum + weight * row, on all states. */
+static void add_row(const nadir_row *row, double weight, double *sum)
+{
+    for (int64_t i = 0; i < row->count; i++) {
+        sum[nadir_row_column(row, i)] += weight * row->values[i];
+    }
+}
+
+/* Rows of the dense average, one for each state. */
+static void fill_dense(const nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
+                       double *dense)
+{
+    const nadir_model *model = kernel->model;
+    const int64_t n = model->states;
+    const int threads = nadir_threads_for(context, model->rows * n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t s = 0; s < n; s++) {
+        double *sum = dense + s * n;
+        memset(sum, 0, (size_t)n * sizeof *sum);
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            if (policy->probabilities[row] > 0) {
+                const nadir_row part = nadir_kernel_row(kernel, row);
+                add_row(&part, policy->probabilities[row], sum);
+            }
+        }
+    }
+}
+
+/* How many entries the average of states [first, end) has at most. */
+static int64_t count_most(const nadir_kernel *kernel, const nadir_policy *policy, int64_t first, int64_t end)
+{
+    const nadir_model *model = kernel->model;
+    int64_t most = 0;
+    for (int64_t s = first; s < end; s++) {
+        int64_t here = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            here += policy->probabilities[row] > 0 ? nadir_kernel_row(kernel, row).count : 0;
+        }
+        most += here < model->states ? here : model->states;
+    }
+    return most;
+}
+
+/* Merges the sorted list (columns, values)[0..count) with weight * row into (to_columns, to_values); returns
+ * its length. The lists do not overlap. */
+static int64_t merge(int64_t count, const int32_t *columns, const double *values, const nadir_row *row,
+                     double weight, int32_t *to_columns, double *to_values)
+{
+    int64_t i = 0;
+    int64_t j = 0;
+    int64_t to = 0;
+    while (i < count || j < row->count) {
+        const int64_t left = i < count ? columns[i] : INT64_MAX;
+        const int64_t right = j < row->count ? nadir_row_column(row, j) : INT64_MAX;
+        to_columns[to] = (int32_t)(left < right ? left : right);
+        to_values[to] = (left <= right ? values[i] : 0) + (right <= left ? weight * row->values[j] : 0);
+        i += left <= right;
+        j += right <= left;
+        to++;
+    }
+    return to;
+}
+
+/* Two lists of up to [states] entries between which a thread merges. */
+typedef struct merge_room {
+    int32_t *columns[2];
+    double *values[2];
+} merge_room;
+
+/* The average of one state at (columns, values); returns its length. */
+static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
+                           const merge_room *room, int32_t *columns, double *values)
+{
+    const nadir_model *model = kernel->model;
+    int64_t count = 0;
+    int side = 0;
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        if (policy->probabilities[row] > 0) {
+            const nadir_row part = nadir_kernel_row(kernel, row);
+            count = merge(count, room->columns[side], room->values[side], &part, policy->probabilities[row],
+                          room->columns[1 - side], room->values[1 - side]);
+            side = 1 - side;
+        }
+    }
+    memcpy(columns, room->columns[side], (size_t)count * sizeof *columns);
+    memcpy(values, room->values[side], (size_t)count * sizeof *values);
+    return count;
+}
+
+/* A run of states and where its entries go. */
+typedef struct stretch {
+    int64_t first, end;    /* states */
+    int64_t start, length; /* of the entries */
+    merge_room room;
+} stretch;
+
+static nadir_status make_room(nadir_context *context, int64_t states, merge_room *room)
+{
+    nadir_status status = NADIR_OK;
+    for (int side = 0; side < 2; side++) {
+        NADIR_NEW(context, room->columns[side], states);
+        NADIR_NEW(context, room->values[side], states);
+    }
+cleanup:
+    return status;
+}
+
+static void clear_room(nadir_context *context, merge_room *room)
+{
+    for (int side = 0; side < 2; side++) {
+        nadir_release(context, room->columns[side]);
+        nadir_release(context, room->values[side]);
+    }
+}
+
+/* Fills entries.starts with the end of each state relative to its stretch, and the stretch with its entries.
+ */
+static void fill_stretch(const nadir_kernel *kernel, const nadir_policy *policy, nadir_entries *entries,
+                         stretch *run)
+{
+    int64_t to = run->start;
+    for (int64_t s = run->first; s < run->end; s++) {
+        to += merge_state(kernel, policy, s, &run->room, entries->columns + to, entries->values + to);
+        entries->starts[s + 1] = to - run->start;
+    }
+    run->length = to - run->start;
+}
+
+/* Moves the stretches together. */
+static void join(int count, const stretch *runs, nadir_entries *entries)
+{
+    int64_t to = 0;
+    entries->starts[0] = 0;
+    for (int i = 0; i < count; i++) {
+        const size_t length = (size_t)runs[i].length;
+        memmove(entries->columns + to, entries->columns + runs[i].start, length * sizeof *entries->columns);
+        memmove(entries->values + to, entries->values + runs[i].start, length * sizeof *entries->values);
+        for (int64_t s = runs[i].first; s < runs[i].end; s++) {
+            entries->starts[s + 1] += to;
+        }
+        to += runs[i].length;
+    }
+}
+
+static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kernel,
+                                const nadir_policy *policy, nadir_entries *entries)
+{
+    enum { STRETCHES = 64 };
+    nadir_status status = NADIR_OK;
+    const int64_t n = kernel->model->states;
+    stretch runs[STRETCHES] = {0};
+    int count = nadir_threads_for(context, kernel->model->nonzeros);
+    count = count < STRETCHES ? count : STRETCHES;
+    nadir_entries made = {0};
+    int64_t most = 0;
+    for (int i = 0; i < count; i++) {
+        runs[i].first = n / count * i;
+        runs[i].end = i + 1 < count ? n / count * (i + 1) : n;
+        runs[i].start = most;
+        most += count_most(kernel, policy, runs[i].first, runs[i].end);
+        NADIR_CHECK(make_room(context, n, &runs[i].room));
+    }
+    NADIR_NEW(context, made.starts, n + 1);
+    NADIR_NEW(context, made.columns, most);
+    NADIR_NEW(context, made.values, most);
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (int i = 0; i < count; i++) {
+        fill_stretch(kernel, policy, &made, &runs[i]);
+    }
+    join(count, runs, &made);
+    if (made.starts[n] < most) {
+        NADIR_RESIZE(context, made.columns, made.starts[n]);
+        NADIR_RESIZE(context, made.values, made.starts[n]);
+    }
+    *entries = made;
+    made = (nadir_entries){0};
+cleanup:
+    for (int i = 0; i < count; i++) {
+        clear_room(context, &runs[i].room);
+    }
+    nadir_entries_clear(context, &made);
+    return status;
+}
+
+/* The values of a state anew; its columns are known. */
+static void refill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
+                         const nadir_entries *entries)
+{
+    const nadir_model *model = kernel->model;
+    const int64_t start = entries->starts[state];
+    const int64_t end = entries->starts[state + 1];
+    memset(entries->values + start, 0, (size_t)(end - start) * sizeof *entries->values);
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        if (policy->probabilities[row] > 0) {
+            const nadir_row part = nadir_kernel_row(kernel, row);
+            int64_t at = start;
+            for (int64_t i = 0; i < part.count; i++) {
+                const int64_t column = nadir_row_column(&part, i);
+                while (entries->columns[at] < column) {
+                    at++;
+                }
+                entries->values[at] += policy->probabilities[row] * part.values[i];
+            }
+        }
+    }
+}
+
+static void refill_sparse(const nadir_context *context, const nadir_kernel *kernel,
+                          const nadir_policy *policy, const nadir_entries *entries)
+{
+    const int threads = nadir_threads_for(context, kernel->model->nonzeros);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t s = 0; s < kernel->model->states; s++) {
+        refill_state(kernel, policy, s, entries);
+    }
+}
+
+/* b^pi and k, and what they add to the norm of row s: |b(s)| |k|_1. */
+static nadir_status make_correction(nadir_context *context, const nadir_kernel *kernel,
+                                    const nadir_policy *policy, nadir_average *average)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = kernel->model;
+    const int64_t n = model->states;
+    if (kernel->b == NULL) {
+        nadir_release(context, average->correction);
+        average->correction = NULL;
+        average->b = NULL;
+        average->k = NULL;
+        return NADIR_OK;
+    }
+    if (average->correction == NULL) {
+        NADIR_NEW(context, average->correction, 2 * n);
+    }
+    double *b = average->correction;
+    for (int64_t s = 0; s < n; s++) {
+        b[s] = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            b[s] += policy->probabilities[row] * kernel->b[row];
+        }
+    }
+    memcpy(b + n, kernel->k, (size_t)n * sizeof *b);
+    average->b = b;
+    average->k = b + n;
+cleanup:
+    return status;
+}
+
+/* max_s sum_t |M(s, t)| + |b(s)| |k|_1 */
+static double norm_of(const nadir_average *average)
+{
+    const int64_t n = average->states;
+    const double k = average->k != NULL ? cblas_dasum((blasint)n, average->k, 1) : 0;
+    double largest = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const bool dense = average->dense != NULL;
+        const int64_t start = dense ? s * n : average->entries.starts[s];
+        const int64_t end = dense ? start + n : average->entries.starts[s + 1];
+        const double *values = dense ? average->dense : average->entries.values;
+        double sum = average->b != NULL ? fabs(average->b[s]) * k : 0;
+        for (int64_t i = start; i < end; i++) {
+            sum += fabs(values[i]);
+        }
+        largest = sum > largest ? sum : largest;
+    }
+    return largest;
+}
+
+static void set_view(nadir_average *average)
+{
+    average->matrix = (nadir_matrix){
+        .size = average->states,
+        .dense = average->dense,
+        .starts = average->entries.starts,
+        .columns = average->entries.columns,
+        .values = average->entries.values,
+    };
+    average->norm = norm_of(average);
+}
+
+/* The rows of positive probability, to tell whether a pattern is still the same. */
+static bool note_active(const nadir_policy *policy, bool *active)
+{
+    bool same = true;
+    for (int64_t row = 0; row < policy->rows; row++) {
+        same = same && active[row] == (policy->probabilities[row] > 0);
+        active[row] = policy->probabilities[row] > 0;
+    }
+    return same;
+}
+
+nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kernel,
+                                const nadir_policy *policy, nadir_average *average)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average made = {.states = kernel->model->states, .changed = kernel->place != NULL};
+    NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
+    (void)note_active(policy, made.active);
+    if (kernel->model->dense != NULL) {
+        NADIR_NEW(context, made.dense, made.states * made.states);
+        fill_dense(context, kernel, policy, made.dense);
+    } else {
+        NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
+    }
+    NADIR_CHECK(make_correction(context, kernel, policy, &made));
+    set_view(&made);
+    *average = made;
+    made = (nadir_average){0};
+cleanup:
+    nadir_average_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *kernel,
+                                  const nadir_policy *policy, nadir_average *average, bool *same_pattern)
+{
+    nadir_status status = NADIR_OK;
+    /* Changed rows may have any pattern, so only nominal ones keep it for sure. */
+    const bool same = note_active(policy, average->active) && kernel->place == NULL && !average->changed;
+    *same_pattern = same || average->dense != NULL;
+    if (!*same_pattern) {
+        nadir_average_clear(context, average);
+        return nadir_average_make(context, kernel, policy, average);
+    }
+    nadir_entries_clear(context, &average->transpose);
+    if (average->dense != NULL) {
+        fill_dense(context, kernel, policy, average->dense);
+    } else {
+        refill_sparse(context, kernel, policy, &average->entries);
+    }
+    NADIR_CHECK(make_correction(context, kernel, policy, average));
+    set_view(average);
+cleanup:
+    return status;
+}
+
+/* y <- y - left (right . x), for each column. */
+static void subtract_rank_one(int64_t n, const double *left, const double *right, int64_t count,
+                              const double *x, double *y)
+{
+    for (int64_t j = 0; j < count; j++) {
+        const double dot = cblas_ddot((blasint)n, right, 1, x + j * n, 1);
+        cblas_daxpy((blasint)n, -dot, left, 1, y + j * n, 1);
+    }
+}
+
+void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
+                            const double *x, double *y)
+{
+    nadir_matrix_multiply(context, &average->matrix, count, x, y);
+    if (average->b != NULL) {
+        subtract_rank_one(average->states, average->b, average->k, count, x, y);
+    }
+}
+
+nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
+                                               const double *x, double *y)
+{
+    if (average->dense != NULL) {
+        nadir_matrix_multiply_transposed(context, &average->matrix, count, x, y);
+    } else {
+        if (average->transpose.starts == NULL) {
+            const nadir_status status =
+                nadir_matrix_transpose(context, &average->matrix, &average->transpose);
+            if (status != NADIR_OK) {
+                return status;
+            }
+        }
+        const nadir_entries *entries = &average->transpose;
+        const nadir_matrix transpose = {average->states, NULL, entries->starts, entries->columns,
+                                        entries->values};
+        nadir_matrix_multiply(context, &transpose, count, x, y);
+    }
+    if (average->b != NULL) {
+        subtract_rank_one(average->states, average->k, average->b, count, x, y);
+    }
+    return NADIR_OK;
+}

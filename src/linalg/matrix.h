@@ -1,0 +1,45 @@
+/*
+ * matrix.h: square matrices, dense or CSR, and products with several vectors at once.
+ *
+ * Several vectors lie one after another: column j of X is x[j * size .. (j + 1) * size).
+ */
+#ifndef NADIR_LINALG_MATRIX_H
+#define NADIR_LINALG_MATRIX_H
+
+#include "base/context.h"
+
+/* A view; it owns nothing. Exactly one of dense and starts is not NULL. */
+typedef struct nadir_matrix {
+    int64_t size;           /* n */
+    const double *dense;    /* [n * n] row after row */
+    const int64_t *starts;  /* [n + 1] CSR */
+    const int32_t *columns; /* [starts[n]] rising within a row */
+    const double *values;   /* [starts[n]] */
+} nadir_matrix;
+
+/* The entries of a CSR matrix, owned. A struct of zeros holds nothing. */
+typedef struct nadir_entries {
+    int64_t *starts;
+    int32_t *columns;
+    double *values;
+} nadir_entries;
+
+void nadir_entries_clear(nadir_context *context, nadir_entries *entries);
+
+/* Y = M X for `count` vectors; x and y do not overlap. */
+void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
+                           const double *x, double *y);
+
+/* Y = M^T X for a dense matrix; a CSR matrix is transposed first (nadir_matrix_transpose) and then
+ * multiplied. */
+void nadir_matrix_multiply_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
+                                      const double *x, double *y);
+
+/* The transpose of a CSR matrix; columns rise within its rows. */
+nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *matrix,
+                                    nadir_entries *transpose);
+
+/* The largest number of entries in a row: n when dense. */
+int64_t nadir_matrix_row_length(const nadir_matrix *matrix);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * threads.h: how many threads a piece of work gets.
+ *
+ * Our loops and the BLAS share one OpenMP pool. Small work runs on one thread: waking the others costs more
+ * than they bring.
+ */
+#ifndef NADIR_LINALG_THREADS_H
+#define NADIR_LINALG_THREADS_H
+
+#include "base/context.h"
+
+/* Below this many multiplications a second thread does not pay. */
+#define NADIR_PARALLEL_WORK 50000
+
+/* For `num_threads(...)` of a loop that makes about `work` multiplications. */
+int nadir_threads_for(const nadir_context *context, int64_t work);
+
+/* Around calls of BLAS and LAPACK: they use this many threads of the pool until `restore`. Returns what
+ * restore wants. Only the calling thread is affected. */
+int nadir_blas_threads(int threads);
+void nadir_blas_restore(int before);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * occupancy.h: the occupancy operator D = (I - gamma P^pi)^-1 of any kernel, applied and applied transposed.
+ *
+ * Every algorithm of nadir is made of products D x and D^T x. Whoever asks for them sees neither a matrix nor
+ * a backend.
+ */
+#ifndef NADIR_OCCUPANCY_OCCUPANCY_H
+#define NADIR_OCCUPANCY_OCCUPANCY_H
+
+#include "kernel/average.h"
+#include "occupancy/backend.h"
+
+typedef struct nadir_occupancy nadir_occupancy;
+
+/* How well a product is known. */
+typedef struct nadir_accuracy {
+    double residual;    /* largest over the right-hand sides; maximum norm, 1-norm if transposed; rounding
+                           included */
+    double error_bound; /* residual / (1 - gamma |P^pi|): the product is known to this; infinity: no such
+                           bound */
+} nadir_accuracy;
+
+/* backend: a name, or NULL for the one that suits best. tolerance: error bound wanted of iterative backends,
+ * relative to the largest entry of each product (0: 1e-12). The kernel and policy need not outlive the call.
+ */
+nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
+                                    const nadir_policy *policy, double gamma, const char *backend,
+                                    double tolerance, nadir_occupancy **occupancy);
+
+/* Another policy, or another kernel of the same model: refactors where the pattern is the same. */
+nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occupancy,
+                                    const nadir_kernel *kernel, const nadir_policy *policy);
+
+/*
+ * The operator of another kernel of the same model under the same policy, through the solves of `base`: by
+ * Sherman-Morrison when it differs from base's kernel by a rank-one term only, otherwise by Krylov iteration
+ * preconditioned with base: I - gamma P^pi = (I - gamma Phat^pi)(I - gamma D (P^pi - Phat^pi)) is near the
+ * identity there. `base` must outlive it.
+ */
+nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *base,
+                                     const nadir_kernel *kernel, const nadir_policy *policy,
+                                     nadir_occupancy **occupancy);
+
+void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy);
+
+/* X = D B and X = D^T B for `count` right-hand sides of [states]; x may be b; x is not read. accuracy may be
+ * NULL. NADIR_ERROR_ILL_POSED: singular; NADIR_ERROR_NOT_CONVERGED: the accuracy was not reached, or a number
+ * is not finite. */
+nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
+                                   const double *b, double *x, nadir_accuracy *accuracy);
+nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occupancy *occupancy,
+                                              int64_t count, const double *b, double *x,
+                                              nadir_accuracy *accuracy);
+
+double nadir_occupancy_gamma(const nadir_occupancy *occupancy);
+nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy);
+/* "lapack", "klu", "krylov". */
+const char *nadir_occupancy_backend(const nadir_occupancy *occupancy);
+void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics);
+
+#endif
