@@ -79,22 +79,38 @@ static int64_t count_most(const nadir_kernel *kernel, const nadir_policy *policy
     return most;
 }
 
-/* Merges the sorted list (columns, values)[0..count) with weight * row into (to_columns, to_values); returns
- * its length. The lists do not overlap. */
-static int64_t merge(int64_t count, const int32_t *columns, const double *values, const nadir_row *row,
-                     double weight, int32_t *to_columns, double *to_values)
+/* Entries of a row in the making: columns rise. */
+typedef struct partial_row {
+    int64_t count;
+    const int32_t *columns;
+    const double *values;
+} partial_row;
+
+/* to <- left + weight * right, all columns rising; returns the length. What is written overlaps nothing.
+ * Which side is next cannot be foreseen, so the loop steps without a branch on it. */
+static int64_t merge(partial_row left, partial_row right, double weight, int32_t *columns, double *values)
 {
     int64_t i = 0;
     int64_t j = 0;
     int64_t to = 0;
-    while (i < count || j < row->count) {
-        const int64_t left = i < count ? columns[i] : INT64_MAX;
-        const int64_t right = j < row->count ? nadir_row_column(row, j) : INT64_MAX;
-        to_columns[to] = (int32_t)(left < right ? left : right);
-        to_values[to] = (left <= right ? values[i] : 0) + (right <= left ? weight * row->values[j] : 0);
-        i += left <= right;
-        j += right <= left;
+    while (i < left.count && j < right.count) {
+        const int32_t a = left.columns[i];
+        const int32_t b = right.columns[j];
+        const int from_left = a <= b;
+        const int from_right = b <= a;
+        columns[to] = a < b ? a : b;
+        values[to] = from_left * left.values[i] + from_right * (weight * right.values[j]);
+        i += from_left;
+        j += from_right;
         to++;
+    }
+    for (; i < left.count; i++, to++) {
+        columns[to] = left.columns[i];
+        values[to] = left.values[i];
+    }
+    for (; j < right.count; j++, to++) {
+        columns[to] = right.columns[j];
+        values[to] = weight * right.values[j];
     }
     return to;
 }
@@ -105,24 +121,30 @@ typedef struct merge_room {
     double *values[2];
 } merge_room;
 
-/* The average of one state at (columns, values); returns its length. */
+/* The average of one state at (columns, values); returns its length. The rows are added one after another, as
+ * when the values are refilled. */
 static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
                            const merge_room *room, int32_t *columns, double *values)
 {
     const nadir_model *model = kernel->model;
-    int64_t count = 0;
+    int64_t last = model->state_rows[state + 1] - 1;
+    while (policy->probabilities[last] <= 0) {
+        last--;
+    }
+    partial_row sum = {0};
     int side = 0;
-    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+    for (int64_t row = model->state_rows[state]; row <= last; row++) {
         if (policy->probabilities[row] > 0) {
-            const nadir_row part = nadir_kernel_row(kernel, row);
-            count = merge(count, room->columns[side], room->values[side], &part, policy->probabilities[row],
-                          room->columns[1 - side], room->values[1 - side]);
+            const nadir_row add = nadir_kernel_row(kernel, row);
+            int32_t *to_columns = row < last ? room->columns[side] : columns;
+            double *to_values = row < last ? room->values[side] : values;
+            const int64_t count = merge(sum, (partial_row){add.count, add.columns, add.values},
+                                        policy->probabilities[row], to_columns, to_values);
+            sum = (partial_row){count, to_columns, to_values};
             side = 1 - side;
         }
     }
-    memcpy(columns, room->columns[side], (size_t)count * sizeof *columns);
-    memcpy(values, room->values[side], (size_t)count * sizeof *values);
-    return count;
+    return sum.count;
 }
 
 /* A run of states and where its entries go. */
@@ -284,27 +306,8 @@ cleanup:
     return status;
 }
 
-/* max_s sum_t |M(s, t)| + |b(s)| |k|_1 */
-static double norm_of(const nadir_average *average)
-{
-    const int64_t n = average->states;
-    const double k = average->k != NULL ? cblas_dasum((blasint)n, average->k, 1) : 0;
-    double largest = 0;
-    for (int64_t s = 0; s < n; s++) {
-        const bool dense = average->dense != NULL;
-        const int64_t start = dense ? s * n : average->entries.starts[s];
-        const int64_t end = dense ? start + n : average->entries.starts[s + 1];
-        const double *values = dense ? average->dense : average->entries.values;
-        double sum = average->b != NULL ? fabs(average->b[s]) * k : 0;
-        for (int64_t i = start; i < end; i++) {
-            sum += fabs(values[i]);
-        }
-        largest = sum > largest ? sum : largest;
-    }
-    return largest;
-}
-
-static void set_view(nadir_average *average)
+/* The view M, and the norm max_s sum_t |M(s, t)| + |b(s)| |k|_1. */
+static void set_view(const nadir_context *context, nadir_average *average)
 {
     average->matrix = (nadir_matrix){
         .size = average->states,
@@ -313,7 +316,8 @@ static void set_view(nadir_average *average)
         .columns = average->entries.columns,
         .values = average->entries.values,
     };
-    average->norm = norm_of(average);
+    const double k = average->k != NULL ? cblas_dasum((blasint)average->states, average->k, 1) : 0;
+    average->norm = nadir_matrix_norm(context, &average->matrix, k, average->b);
 }
 
 /* The rows of positive probability, to tell whether a pattern is still the same. */
@@ -341,7 +345,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
-    set_view(&made);
+    set_view(context, &made);
     *average = made;
     made = (nadir_average){0};
 cleanup:
@@ -367,7 +371,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
         refill_sparse(context, kernel, policy, &average->entries);
     }
     NADIR_CHECK(make_correction(context, kernel, policy, average));
-    set_view(average);
+    set_view(context, average);
 cleanup:
     return status;
 }
@@ -391,26 +395,36 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
     }
 }
 
+nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
+                                   int64_t count, double shift, double scale, const double *x, double *y)
+{
+    if (!transposed) {
+        nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
+        return NADIR_OK;
+    }
+    if (average->dense != NULL) {
+        nadir_matrix_combine_transposed(context, &average->matrix, count, shift, scale, x, y);
+        return NADIR_OK;
+    }
+    nadir_entries *entries = &average->transpose;
+    if (entries->starts == NULL) {
+        const nadir_status status = nadir_matrix_transpose(context, &average->matrix, entries);
+        if (status != NADIR_OK) {
+            return status;
+        }
+    }
+    const nadir_matrix transpose = {average->states, NULL, entries->starts, entries->columns,
+                                    entries->values};
+    nadir_matrix_combine(context, &transpose, count, shift, scale, x, y);
+    return NADIR_OK;
+}
+
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y)
 {
-    if (average->dense != NULL) {
-        nadir_matrix_multiply_transposed(context, &average->matrix, count, x, y);
-    } else {
-        if (average->transpose.starts == NULL) {
-            const nadir_status status =
-                nadir_matrix_transpose(context, &average->matrix, &average->transpose);
-            if (status != NADIR_OK) {
-                return status;
-            }
-        }
-        const nadir_entries *entries = &average->transpose;
-        const nadir_matrix transpose = {average->states, NULL, entries->starts, entries->columns,
-                                        entries->values};
-        nadir_matrix_multiply(context, &transpose, count, x, y);
-    }
-    if (average->b != NULL) {
+    const nadir_status status = nadir_average_combine(context, average, true, count, 0, 1, x, y);
+    if (status == NADIR_OK && average->b != NULL) {
         subtract_rank_one(average->states, average->k, average->b, count, x, y);
     }
-    return NADIR_OK;
+    return status;
 }

@@ -46,6 +46,11 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y);
 
+/* Y = shift X + scale M X, or with M^T: the explicit part alone, for those who solve with I - gamma M. Fails
+ * as the transposed product does. */
+nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
+                                   int64_t count, double shift, double scale, const double *x, double *y);
+
 /* R^pi(s) = sum over a of pi(a|s) R(s, a); result: [states]. The model has rewards. */
 void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result);
 

@@ -4,6 +4,7 @@
 #include "linalg/threads.h"
 
 #include <cblas.h>
+#include <math.h>
 #include <string.h>
 
 void nadir_entries_clear(nadir_context *context, nadir_entries *entries)
@@ -27,17 +28,22 @@ int64_t nadir_matrix_row_length(const nadir_matrix *matrix)
     return longest;
 }
 
-/* One or several right-hand sides; `transposed` as BLAS sees our rows: its matrix is column-major. */
+/* y <- shift x + scale M x for one or several vectors; `transpose` as BLAS sees our rows: its matrix is
+ * column-major. */
 static void multiply_dense(const nadir_context *context, const nadir_matrix *matrix,
-                           CBLAS_TRANSPOSE transpose, int64_t count, const double *x, double *y)
+                           CBLAS_TRANSPOSE transpose, int64_t count, double shift, double scale,
+                           const double *x, double *y)
 {
     const blasint n = (blasint)matrix->size;
     const int before = nadir_blas_threads(nadir_threads_for(context, matrix->size * matrix->size * count));
+    if (shift != 0) {
+        memcpy(y, x, (size_t)(matrix->size * count) * sizeof *y);
+    }
     if (count == 1) {
-        cblas_dgemv(CblasColMajor, transpose, n, n, 1, matrix->dense, n, x, 1, 0, y, 1);
+        cblas_dgemv(CblasColMajor, transpose, n, n, scale, matrix->dense, n, x, 1, shift, y, 1);
     } else {
-        cblas_dgemm(CblasColMajor, transpose, CblasNoTrans, n, (blasint)count, n, 1, matrix->dense, n, x, n,
-                    0, y, n);
+        cblas_dgemm(CblasColMajor, transpose, CblasNoTrans, n, (blasint)count, n, scale, matrix->dense, n, x,
+                    n, shift, y, n);
     }
     nadir_blas_restore(before);
 }
@@ -59,42 +65,162 @@ static int64_t share_start(const nadir_matrix *matrix, int share, int shares)
     return low;
 }
 
-static void multiply_rows(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t count,
-                          const double *x, double *y)
+/* A product with a CSR matrix, of whose rows each thread does a share. */
+typedef struct csr_product {
+    const nadir_matrix *matrix;
+    double shift, scale;
+    const double *x;
+    double *y;
+    int64_t width; /* columns in one pass: 1, 2 or 4 */
+} csr_product;
+
+/* `width` columns, the first of which is `column`, in one pass over rows [first, end). Every column is summed
+ * as it would be alone, so the width does not show in the result. Inlined with a constant width. */
+static inline __attribute__((always_inline)) void
+multiply_columns(const csr_product *product, const int width, int64_t column, int64_t first, int64_t end)
 {
-    const int64_t n = matrix->size;
-    for (int64_t j = 0; j < count; j++) {
-        const double *xj = x + j * n;
-        double *yj = y + j * n;
-        for (int64_t s = first; s < end; s++) {
-            double sum = 0;
-            for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
-                sum += matrix->values[i] * xj[matrix->columns[i]];
+    const int64_t n = product->matrix->size;
+    const int64_t *starts = product->matrix->starts;
+    const int32_t *columns = product->matrix->columns;
+    const double *values = product->matrix->values;
+    const double *x = product->x + column * n;
+    double *y = product->y + column * n;
+    const double shift = product->shift;
+    const double scale = product->scale;
+    for (int64_t s = first; s < end; s++) {
+        double sum[4] = {0};
+        for (int64_t i = starts[s]; i < starts[s + 1]; i++) {
+            const double value = values[i];
+            const double *from = x + columns[i];
+            for (int j = 0; j < width; j++) {
+                sum[j] += value * from[j * n];
             }
-            yj[s] = sum;
+        }
+        for (int j = 0; j < width; j++) {
+            y[s + j * n] = shift == 0 ? scale * sum[j] : shift * x[s + j * n] + scale * sum[j];
         }
     }
+}
+
+static void multiply_rows(const csr_product *product, int64_t count, int64_t first, int64_t end)
+{
+    int64_t j = 0;
+    for (; product->width == 4 && j + 4 <= count; j += 4) {
+        multiply_columns(product, 4, j, first, end);
+    }
+    for (; product->width >= 2 && j + 2 <= count; j += 2) {
+        multiply_columns(product, 2, j, first, end);
+    }
+    for (; j < count; j++) {
+        multiply_columns(product, 1, j, first, end);
+    }
+}
+
+/* How far apart the first and the last entry of a row are, on average over a few rows. */
+static int64_t typical_reach(const nadir_matrix *matrix)
+{
+    enum { ROWS = 64 };
+    int64_t sum = 0;
+    for (int64_t k = 0; k < ROWS; k++) {
+        const int64_t s = matrix->size / ROWS * k;
+        if (matrix->starts[s + 1] > matrix->starts[s]) {
+            sum += matrix->columns[matrix->starts[s + 1] - 1] - matrix->columns[matrix->starts[s]];
+        }
+    }
+    return sum / ROWS;
+}
+
+/* How many columns to do in one pass: reading the matrix less often pays as long as what its rows reach of
+ * all those columns stays in the cache; scattered rows over long vectors are done one column at a time. */
+static int64_t columns_at_once(const nadir_matrix *matrix, int64_t count)
+{
+    enum { CACHED = 1 << 19 }; /* numbers */
+    if (count == 1) {
+        return 1;
+    }
+    const int64_t reach = matrix->size > CACHED / 4 ? typical_reach(matrix) : matrix->size;
+    return reach <= CACHED / 4 ? 4 : reach <= CACHED / 2 ? 2 : 1;
+}
+
+void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
+                          double shift, double scale, const double *x, double *y)
+{
+    if (matrix->dense != NULL) {
+        multiply_dense(context, matrix, CblasTrans, count, shift, scale, x, y);
+        return;
+    }
+    const csr_product product = {matrix, shift, scale, x, y, columns_at_once(matrix, count)};
+    const int shares = nadir_threads_for(context, matrix->starts[matrix->size] * count);
+#pragma omp parallel for num_threads(shares) schedule(static, 1) if (shares > 1)
+    for (int share = 0; share < shares; share++) {
+        multiply_rows(&product, count, share_start(matrix, share, shares),
+                      share_start(matrix, share + 1, shares));
+    }
+}
+
+void nadir_matrix_combine_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
+                                     double shift, double scale, const double *x, double *y)
+{
+    multiply_dense(context, matrix, CblasNoTrans, count, shift, scale, x, y);
 }
 
 void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                            const double *x, double *y)
 {
-    if (matrix->dense != NULL) {
-        multiply_dense(context, matrix, CblasTrans, count, x, y);
-        return;
-    }
-    const int shares = nadir_threads_for(context, matrix->starts[matrix->size] * count);
-#pragma omp parallel for num_threads(shares) schedule(static, 1)
-    for (int share = 0; share < shares; share++) {
-        multiply_rows(matrix, share_start(matrix, share, shares), share_start(matrix, share + 1, shares),
-                      count, x, y);
-    }
+    nadir_matrix_combine(context, matrix, count, 0, 1, x, y);
 }
 
 void nadir_matrix_multiply_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                                       const double *x, double *y)
 {
-    multiply_dense(context, matrix, CblasNoTrans, count, x, y);
+    nadir_matrix_combine_transposed(context, matrix, count, 0, 1, x, y);
+}
+
+/* Counts in counts[t] the entries of columns t in [first, end). */
+static void count_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *counts)
+{
+    const int64_t entries = matrix->starts[matrix->size];
+    for (int64_t i = 0; i < entries; i++) {
+        const int64_t t = matrix->columns[i];
+        if (t >= first && t < end) {
+            counts[t]++;
+        }
+    }
+}
+
+/* Moves the entries of columns [first, end) to their places; next[t] is the place of the next one of column
+ * t. */
+static void move_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *next,
+                         const nadir_entries *transpose)
+{
+    for (int64_t s = 0; s < matrix->size; s++) {
+        for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
+            const int64_t t = matrix->columns[i];
+            if (t >= first && t < end) {
+                const int64_t to = next[t]++;
+                transpose->columns[to] = (int32_t)s;
+                transpose->values[to] = matrix->values[i];
+            }
+        }
+    }
+}
+
+/* starts[t] is where row t of the transpose starts; its columns and values are filled in. Every thread looks
+ * at all entries and moves those of its own columns. */
+static void move_entries(const nadir_matrix *matrix, int threads, const nadir_entries *transpose)
+{
+    enum { SHARES = 64 };
+    const int64_t n = matrix->size;
+    const nadir_matrix target = {.size = n, .starts = transpose->starts};
+    const int shares = threads < SHARES ? threads : SHARES;
+    int64_t bounds[SHARES + 1];
+    for (int share = 0; share <= shares; share++) {
+        bounds[share] = share_start(&target, share, shares);
+    }
+#pragma omp parallel for num_threads(shares) schedule(static, 1) if (shares > 1)
+    for (int share = 0; share < shares; share++) {
+        move_columns(matrix, bounds[share], bounds[share + 1], transpose->starts, transpose);
+    }
 }
 
 nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *matrix,
@@ -103,23 +229,19 @@ nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *
     nadir_status status = NADIR_OK;
     const int64_t n = matrix->size;
     const int64_t entries = matrix->starts[n];
+    const int threads = nadir_threads_for(context, entries);
     nadir_entries made = {0};
     NADIR_NEW_ZERO(context, made.starts, n + 1);
     NADIR_NEW(context, made.columns, entries);
     NADIR_NEW(context, made.values, entries);
-    for (int64_t i = 0; i < entries; i++) {
-        made.starts[matrix->columns[i] + 1]++;
+#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
+    for (int share = 0; share < threads; share++) {
+        count_columns(matrix, n * share / threads, n * (share + 1) / threads, made.starts + 1);
     }
     for (int64_t t = 0; t < n; t++) {
         made.starts[t + 1] += made.starts[t];
     }
-    for (int64_t s = 0; s < n; s++) {
-        for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
-            const int64_t to = made.starts[matrix->columns[i]]++;
-            made.columns[to] = (int32_t)s;
-            made.values[to] = matrix->values[i];
-        }
-    }
+    move_entries(matrix, threads, &made);
     /* starts[t] is now where row t ends, that is where row t + 1 starts */
     memmove(made.starts + 1, made.starts, (size_t)n * sizeof *made.starts);
     made.starts[0] = 0;
@@ -128,4 +250,32 @@ nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *
 cleanup:
     nadir_entries_clear(context, &made);
     return status;
+}
+
+/* sum_t |M(s, t)| + factor |added(s)| */
+static double row_norm(const nadir_matrix *matrix, int64_t s, double factor, const double *added)
+{
+    const bool dense = matrix->dense != NULL;
+    const int64_t start = dense ? s * matrix->size : matrix->starts[s];
+    const int64_t end = dense ? start + matrix->size : matrix->starts[s + 1];
+    const double *values = dense ? matrix->dense : matrix->values;
+    double sum = added != NULL ? factor * fabs(added[s]) : 0;
+    for (int64_t i = start; i < end; i++) {
+        sum += fabs(values[i]);
+    }
+    return sum;
+}
+
+double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix, double factor,
+                         const double *added)
+{
+    const int64_t n = matrix->size;
+    const int threads = nadir_threads_for(context, matrix->dense != NULL ? n * n : matrix->starts[n]);
+    double largest = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest) if (threads > 1)
+    for (int64_t s = 0; s < n; s++) {
+        const double norm = row_norm(matrix, s, factor, added);
+        largest = norm > largest ? norm : largest;
+    }
+    return largest;
 }

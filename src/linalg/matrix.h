@@ -35,11 +35,21 @@ void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *mat
 void nadir_matrix_multiply_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                                       const double *x, double *y);
 
+/* Y = shift X + scale M X, and with M^T for a dense matrix, in one pass: I - gamma M is as cheap as M. */
+void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
+                          double shift, double scale, const double *x, double *y);
+void nadir_matrix_combine_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
+                                     double shift, double scale, const double *x, double *y);
+
 /* The transpose of a CSR matrix; columns rise within its rows. */
 nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *matrix,
                                     nadir_entries *transpose);
 
 /* The largest number of entries in a row: n when dense. */
 int64_t nadir_matrix_row_length(const nadir_matrix *matrix);
+
+/* max_s of sum_t |M(s, t)| + factor |added(s)|; added: [n], NULL: nothing is added. */
+double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix, double factor,
+                         const double *added);
 
 #endif
