@@ -1,0 +1,309 @@
+/*
+ * bicgstab.c: one run of BiCGSTAB for several right-hand sides; see bicgstab.h.
+ *
+ * van der Vorst's method (1992) with two changes.
+ * - The shadow vector is not the first residual r but r with as much noise. With r alone the method breaks
+ *   down on the systems that are asked for most: for A^T x = mu with mu uniform, r is a multiple of 1, which
+ *   is an eigenvector of A; and a point mass on a cycle is as bad. The noise is the same in every run.
+ * - Where t and s are nearly orthogonal, as for chains that drift or cycle, omega is enlarged (Sleijpen and
+ *   van der Vorst, 1995).
+ * Every column is divided by its own residual first, so that no scale of b makes an inner product overflow or
+ * vanish. The columns go in step: each pass over the matrix serves all that are not done, and those that are
+ * done give up their place.
+ *
+ * Why not GMRES: without restarts it needs about as many products, but with 20 or 30 vectors kept it
+ * stagnates on slow chains and on transposed grids with a drift, and its vectors cost more than the product.
+ */
+#include "occupancy/bicgstab.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A run that did not shrink the residual by HEADWAY over so many products, and half of those before, stops.
+ */
+#define PATIENCE 200
+#define HEADWAY  0.7
+/* The least cosine between s and t that is taken as it is. */
+#define COSINE 0.7
+
+/* The vectors and numbers of one column; d is the correction so far. */
+typedef struct stab_lane {
+    nadir_bicgstab_column *column;
+    double *d, *shadow, *r, *p, *v, *t; /* [n] */
+    double alpha, omega, beta;
+    double rho;            /* shadow . r */
+    double shadow_squared; /* shadow . shadow */
+    double norm;           /* of r, relative to the column's residual */
+    double best;           /* norm when it last made headway */
+    int64_t since;         /* products then */
+    nadir_norm kind;
+} stab_lane;
+
+typedef struct stab_run {
+    nadir_context *context;
+    const nadir_operator *system;
+    bool transposed;
+    int64_t size;
+    int64_t active; /* columns that go on: slots [0, active) */
+    stab_lane *lanes;
+} stab_run;
+
+/* r <- p <- r / residual, d <- 0; r.r. The right-hand side stands in d. */
+static void start_block(const void *arguments, int64_t first, int64_t end, double result[3])
+{
+    const stab_lane *use = arguments;
+    const double residual = use->column->residual;
+    for (int64_t i = first; i < end; i++) {
+        const double value = use->d[i] / residual;
+        use->r[i] = value;
+        use->p[i] = value;
+        use->d[i] = 0;
+    }
+    result[0] = nadir_vector_block_dot(use->r, use->r, first, end);
+}
+
+/* A number between -1 and 1 that looks random: the i-th of the SplitMix generator of Steele and others. */
+static inline double noise(int64_t i)
+{
+    uint64_t mixed = ((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94d049bb133111eb);
+    mixed ^= mixed >> 31;
+    return (double)(mixed >> 11) * 0x1p-52 - 1;
+}
+
+/* shadow <- r + noise; shadow.r and shadow.shadow. beta holds the size of the noise. */
+static void shadow_block(const void *arguments, int64_t first, int64_t end, double result[3])
+{
+    const stab_lane *use = arguments;
+    for (int64_t i = first; i < end; i++) {
+        use->shadow[i] = use->r[i] + use->beta * noise(i);
+    }
+    result[0] = nadir_vector_block_dot(use->shadow, use->r, first, end);
+    result[1] = nadir_vector_block_dot(use->shadow, use->shadow, first, end);
+}
+
+/* t.s, t.t and s.s, with s in r's place. */
+static void products_block(const void *arguments, int64_t first, int64_t end, double result[3])
+{
+    const stab_lane *use = arguments;
+    result[0] = nadir_vector_block_dot(use->t, use->r, first, end);
+    result[1] = nadir_vector_block_dot(use->t, use->t, first, end);
+    result[2] = nadir_vector_block_dot(use->r, use->r, first, end);
+}
+
+/* d <- d + alpha p + omega s, r <- s - omega t; |r|, shadow.r and r.r. */
+static void step_block(const void *arguments, int64_t first, int64_t end, double result[3])
+{
+    const stab_lane *use = arguments;
+    double *d = use->d;
+    double *r = use->r;
+    const double *p = use->p;
+    const double *t = use->t;
+    const double alpha = use->alpha;
+    const double omega = use->omega;
+    for (int64_t i = first; i < end; i++) {
+        d[i] += alpha * p[i] + omega * r[i];
+        r[i] -= omega * t[i];
+    }
+    result[0] = nadir_vector_block_norm(use->kind, r, first, end);
+    result[1] = nadir_vector_block_dot(use->shadow, r, first, end);
+    result[2] = nadir_vector_block_dot(r, r, first, end);
+}
+
+/* p <- r + beta (p - omega v) */
+static void direction_block(const void *arguments, int64_t first, int64_t end, double result[3])
+{
+    const stab_lane *use = arguments;
+    double *p = use->p;
+    const double *r = use->r;
+    const double *v = use->v;
+    const double beta = use->beta;
+    const double omega = use->omega;
+    (void)result;
+    for (int64_t i = first; i < end; i++) {
+        p[i] = r[i] + beta * (p[i] - omega * v[i]);
+    }
+}
+
+static void over_blocks(const stab_run *run, int vectors, nadir_vector_block block, const stab_lane *lane,
+                        nadir_combine combine, double result[3])
+{
+    nadir_vector_blocks(run->context, run->size, vectors, block, lane, combine, result);
+}
+
+static void swap(double *x, double *y, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double value = x[i];
+        x[i] = y[i];
+        y[i] = value;
+    }
+}
+
+/* The lane is done: the last active one takes its slot, and it takes the other's, with nothing but d. */
+static void retire(stab_run *run, int64_t slot)
+{
+    stab_lane *done = &run->lanes[slot];
+    stab_lane *last = &run->lanes[--run->active];
+    if (done == last) {
+        return;
+    }
+    const size_t bytes = (size_t)run->size * sizeof(double);
+    swap(done->d, last->d, run->size);
+    memcpy(done->shadow, last->shadow, bytes);
+    memcpy(done->r, last->r, bytes);
+    memcpy(done->p, last->p, bytes);
+    memcpy(done->v, last->v, bytes);
+    nadir_bicgstab_column *column = done->column;
+    done->column = last->column;
+    last->column = column;
+    done->column->slot = slot;
+    last->column->slot = run->active;
+    done->alpha = last->alpha;
+    done->rho = last->rho;
+    done->shadow_squared = last->shadow_squared;
+    done->norm = last->norm;
+    done->best = last->best;
+    done->since = last->since;
+}
+
+/* alpha = rho / shadow.v, s = r - alpha v in r's place; false when it cannot go on. */
+static bool first_half(const stab_run *run, stab_lane *lane)
+{
+    lane->alpha = lane->rho / nadir_vector_dot(run->context, run->size, lane->shadow, lane->v);
+    if (!isfinite(lane->alpha)) {
+        return false;
+    }
+    nadir_vector_add(run->context, run->size, -lane->alpha, lane->v, lane->r);
+    return true;
+}
+
+/* Out of patience, and not just on a peak; or far out of patience. */
+static bool stagnates(stab_lane *lane)
+{
+    const int64_t products = lane->column->products;
+    if (lane->norm < HEADWAY * lane->best) {
+        lane->best = lane->norm;
+        lane->since = products;
+    }
+    const int64_t patience = PATIENCE + lane->column->limit / 20 + products / 2;
+    const int64_t idle = products - lane->since;
+    return idle > 2 * patience || (idle > patience && lane->norm <= 2 * lane->best);
+}
+
+/* omega = t.s / t.t, the new r and the next direction; false when the column is done or cannot go on. */
+static bool second_half(const stab_run *run, stab_lane *lane)
+{
+    double products[3];
+    over_blocks(run, 2, products_block, lane, NADIR_COMBINE_SUM, products);
+    lane->omega = products[1] > 0 ? products[0] / products[1] : 0;
+    const double cosine = fabs(products[0]) / sqrt(products[1]) / sqrt(products[2]);
+    if (cosine > 0 && cosine < COSINE) {
+        lane->omega *= COSINE / cosine;
+    }
+    double norms[3];
+    over_blocks(run, 5, step_block, lane,
+                lane->kind == NADIR_NORM_MAXIMUM ? NADIR_COMBINE_MAXIMUM : NADIR_COMBINE_SUM, norms);
+    lane->norm = norms[0];
+    const nadir_bicgstab_column *column = lane->column;
+    if (!(lane->norm > column->goal / column->residual) || column->products >= column->limit ||
+        stagnates(lane)) {
+        return false;
+    }
+    lane->beta = norms[1] / lane->rho * (lane->alpha / lane->omega);
+    lane->rho = norms[1];
+    if (!isfinite(lane->beta) || fabs(lane->rho) <= DBL_EPSILON * sqrt(lane->shadow_squared * norms[2])) {
+        return false;
+    }
+    double none[3];
+    over_blocks(run, 3, direction_block, lane, NADIR_COMBINE_SUM, none);
+    return true;
+}
+
+static void start_lane(const stab_run *run, nadir_bicgstab_column *column, int64_t slot, double *work,
+                       int64_t block, stab_lane *lane)
+{
+    double *at = work + slot * run->size;
+    *lane = (stab_lane){
+        .column = column,
+        .d = at,
+        .shadow = at + block,
+        .r = at + 2 * block,
+        .p = at + 3 * block,
+        .v = at + 4 * block,
+        .t = at + 5 * block,
+        .norm = 1,
+        .best = 1,
+        .kind = nadir_operator_norm(run->transposed),
+    };
+    column->products = 0;
+    column->slot = slot;
+    double sums[3];
+    over_blocks(run, 3, start_block, lane, NADIR_COMBINE_SUM, sums);
+    lane->beta = sqrt(sums[0] / (double)run->size);
+    over_blocks(run, 2, shadow_block, lane, NADIR_COMBINE_SUM, sums);
+    lane->rho = sums[0];
+    lane->shadow_squared = sums[1];
+}
+
+/* The column that is farthest from its goal. */
+static nadir_status tell_progress(const stab_run *run)
+{
+    const stab_lane *slowest = &run->lanes[0];
+    for (int64_t slot = 1; slot < run->active; slot++) {
+        const stab_lane *lane = &run->lanes[slot];
+        const double here = lane->norm * lane->column->residual / lane->column->goal;
+        slowest = here > slowest->norm * slowest->column->residual / slowest->column->goal ? lane : slowest;
+    }
+    return nadir_operator_progress(run->context, 1, slowest->norm,
+                                   slowest->column->goal / slowest->column->residual);
+}
+
+/* v = A p, then t = A s, for all active columns; those that are done retire, from the last to the first, so
+ * that whoever takes a slot has had its turn. */
+static nadir_status step(stab_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_operator *system = run->system;
+    const stab_lane *first = &run->lanes[0];
+    NADIR_CHECK(system->apply(run->context, system->user, run->transposed, run->active, first->p, first->v));
+    for (int64_t slot = run->active - 1; slot >= 0; slot--) {
+        run->lanes[slot].column->products += 1;
+        if (!first_half(run, &run->lanes[slot])) {
+            retire(run, slot);
+        }
+    }
+    if (run->active == 0) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(system->apply(run->context, system->user, run->transposed, run->active, first->r, first->t));
+    for (int64_t slot = run->active - 1; slot >= 0; slot--) {
+        run->lanes[slot].column->products += 1;
+        if (!second_half(run, &run->lanes[slot])) {
+            retire(run, slot);
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_bicgstab_run(nadir_context *context, const nadir_operator *system, bool transposed,
+                                int64_t count, nadir_bicgstab_column *columns, double *work)
+{
+    nadir_status status = NADIR_OK;
+    stab_lane lanes[NADIR_BICGSTAB_COLUMNS];
+    stab_run run = {context, system, transposed, system->size, count, lanes};
+    for (int64_t j = 0; j < count; j++) {
+        start_lane(&run, &columns[j], j, work, system->size * count, &lanes[j]);
+    }
+    while (run.active > 0) {
+        NADIR_CHECK(step(&run));
+        if (run.active > 0) {
+            NADIR_CHECK(tell_progress(&run));
+        }
+    }
+cleanup:
+    return status;
+}
