@@ -79,6 +79,9 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
                               "kernel: changed row %lld is row %lld of %lld; expected rising rows and starts",
                               (long long)i, (long long)row, (long long)model->rows);
         }
+    }
+    /* Only now is it sure that all starts are within the arrays. */
+    for (int64_t i = 0; i < changed->count; i++) {
         for (int64_t j = changed->starts[i]; j < changed->starts[i + 1]; j++) {
             const int32_t column = changed->columns[j];
             const bool rises = j == changed->starts[i] || column > changed->columns[j - 1];
@@ -86,7 +89,7 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
                 return nadir_fail(
                     context, NADIR_ERROR_ARGUMENT,
                     "kernel: row %lld: entry %g at %lld; expected a finite number and rising states",
-                    (long long)row, changed->values[j], (long long)column);
+                    (long long)changed->rows[i], changed->values[j], (long long)column);
             }
         }
     }
