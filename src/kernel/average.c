@@ -290,11 +290,12 @@ static double norm_of(const nadir_average *average)
     const int64_t n = average->states;
     const double k = average->k != NULL ? cblas_dasum((blasint)n, average->k, 1) : 0;
     double largest = 0;
+    const nadir_matrix *matrix = &average->matrix;
     for (int64_t s = 0; s < n; s++) {
-        const bool dense = average->dense != NULL;
-        const int64_t start = dense ? s * n : average->entries.starts[s];
-        const int64_t end = dense ? start + n : average->entries.starts[s + 1];
-        const double *values = dense ? average->dense : average->entries.values;
+        const bool dense = matrix->dense != NULL;
+        const int64_t start = dense ? s * n : matrix->starts[s];
+        const int64_t end = dense ? start + n : matrix->starts[s + 1];
+        const double *values = dense ? matrix->dense : matrix->values;
         double sum = average->b != NULL ? fabs(average->b[s]) * k : 0;
         for (int64_t i = start; i < end; i++) {
             sum += fabs(values[i]);
@@ -382,10 +383,51 @@ static void subtract_rank_one(int64_t n, const double *left, const double *right
     }
 }
 
+nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
+                                  const nadir_policy *policy, nadir_average *average, bool *borrowed)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average made = {.states = lender->states, .matrix = lender->matrix, .lender = lender};
+    *borrowed = kernel->place == NULL && !lender->changed;
+    if (*borrowed) {
+        NADIR_CHECK(make_correction(context, kernel, policy, &made));
+        made.norm = norm_of(&made);
+        *average = made;
+    }
+cleanup:
+    return status;
+}
+
+void nadir_average_multiply_explicit(const nadir_context *context, const nadir_average *average,
+                                     int64_t count, const double *x, double *y)
+{
+    nadir_matrix_multiply(context, &average->matrix, count, x, y);
+}
+
+nadir_status nadir_average_multiply_explicit_transposed(nadir_context *context, nadir_average *average,
+                                                        int64_t count, const double *x, double *y)
+{
+    nadir_average *owner = average->lender != NULL ? average->lender : average;
+    if (owner->dense != NULL) {
+        nadir_matrix_multiply_transposed(context, &owner->matrix, count, x, y);
+        return NADIR_OK;
+    }
+    if (owner->transpose.starts == NULL) {
+        const nadir_status status = nadir_matrix_transpose(context, &owner->matrix, &owner->transpose);
+        if (status != NADIR_OK) {
+            return status;
+        }
+    }
+    const nadir_entries *entries = &owner->transpose;
+    const nadir_matrix transpose = {owner->states, NULL, entries->starts, entries->columns, entries->values};
+    nadir_matrix_multiply(context, &transpose, count, x, y);
+    return NADIR_OK;
+}
+
 void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
                             const double *x, double *y)
 {
-    nadir_matrix_multiply(context, &average->matrix, count, x, y);
+    nadir_average_multiply_explicit(context, average, count, x, y);
     if (average->b != NULL) {
         subtract_rank_one(average->states, average->b, average->k, count, x, y);
     }
@@ -394,23 +436,9 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y)
 {
-    if (average->dense != NULL) {
-        nadir_matrix_multiply_transposed(context, &average->matrix, count, x, y);
-    } else {
-        if (average->transpose.starts == NULL) {
-            const nadir_status status =
-                nadir_matrix_transpose(context, &average->matrix, &average->transpose);
-            if (status != NADIR_OK) {
-                return status;
-            }
-        }
-        const nadir_entries *entries = &average->transpose;
-        const nadir_matrix transpose = {average->states, NULL, entries->starts, entries->columns,
-                                        entries->values};
-        nadir_matrix_multiply(context, &transpose, count, x, y);
-    }
-    if (average->b != NULL) {
+    const nadir_status status = nadir_average_multiply_explicit_transposed(context, average, count, x, y);
+    if (status == NADIR_OK && average->b != NULL) {
         subtract_rank_one(average->states, average->k, average->b, count, x, y);
     }
-    return NADIR_OK;
+    return status;
 }

@@ -21,6 +21,7 @@ typedef struct nadir_average {
     const double *b;     /* [states], NULL: P^pi is M */
     const double *k;     /* [states] */
     double norm;         /* at least max_s sum_t |P^pi(s, t)|: 1 (up to rounding) for a kernel that is one */
+    struct nadir_average *lender; /* M is this one's; NULL: our own */
     /* owned */
     double *dense;
     nadir_entries entries;
@@ -39,12 +40,23 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
                                   const nadir_policy *policy, nadir_average *average, bool *same_pattern);
 void nadir_average_clear(nadir_context *context, nadir_average *average);
 
+/* The average of another kernel over the same policy, with the matrix of `lender`, which must outlive it.
+ * False when the explicit parts of the kernels may differ; nothing is made then. */
+nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
+                                  const nadir_policy *policy, nadir_average *average, bool *borrowed);
+
 /* Y = P^pi X and Y = (P^pi)^T X for `count` vectors of [states]; x and y do not overlap. The transposed
  * product of a sparse average keeps a transposed copy from the first call on, and so can fail. */
 void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
                             const double *x, double *y);
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y);
+
+/* Y = M X and Y = M^T X. */
+void nadir_average_multiply_explicit(const nadir_context *context, const nadir_average *average,
+                                     int64_t count, const double *x, double *y);
+nadir_status nadir_average_multiply_explicit_transposed(nadir_context *context, nadir_average *average,
+                                                        int64_t count, const double *x, double *y);
 
 /* R^pi(s) = sum over a of pi(a|s) R(s, a); result: [states]. The model has rewards. */
 void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result);
