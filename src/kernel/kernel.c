@@ -158,8 +158,10 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 {
     const nadir_model *model = kernel->model;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    const double shift = kernel->k != NULL ? cblas_ddot((blasint)model->states, kernel->k, 1, x, 1) : 0;
     const int threads = nadir_threads_for(context, entries);
+    const int before = nadir_blas_threads(nadir_threads_for(context, model->states));
+    const double shift = kernel->k != NULL ? cblas_ddot((blasint)model->states, kernel->k, 1, x, 1) : 0;
+    nadir_blas_restore(before);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row part = nadir_kernel_row(kernel, row);

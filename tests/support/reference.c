@@ -56,6 +56,30 @@ long double *test_dense_average(const nadir_model *model, const double *kernel, 
     return average;
 }
 
+long double *test_average_numbers(const nadir_average *average)
+{
+    const int64_t n = average->states;
+    const nadir_matrix *matrix = &average->matrix;
+    long double *dense = test_new(n * n, sizeof *dense);
+    assert_int_equal(matrix->size, n);
+    assert_true((matrix->dense != NULL) != (matrix->starts != NULL));
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t t = 0; t < n && matrix->dense != NULL; t++) {
+            dense[s * n + t] = matrix->dense[s * n + t];
+        }
+        for (int64_t i = matrix->dense != NULL ? 0 : matrix->starts[s];
+             i < (matrix->dense != NULL ? 0 : matrix->starts[s + 1]); i++) {
+            assert_that(i == matrix->starts[s] || matrix->columns[i - 1] < matrix->columns[i],
+                        "columns of state %lld do not rise", (long long)s);
+            dense[s * n + matrix->columns[i]] = matrix->values[i];
+        }
+        for (int64_t t = 0; t < n && average->b != NULL; t++) {
+            dense[s * n + t] -= (long double)average->b[s] * average->k[t];
+        }
+    }
+    return dense;
+}
+
 static void swap_rows(int64_t n, long double *matrix, int64_t one, int64_t other)
 {
     for (int64_t j = 0; j < n; j++) {

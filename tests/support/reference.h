@@ -7,6 +7,7 @@
 #ifndef NADIR_TESTS_REFERENCE_H
 #define NADIR_TESTS_REFERENCE_H
 
+#include "kernel/average.h"
 #include "nadir.h"
 
 /* calloc that cannot fail; to be freed with free(). */
@@ -21,6 +22,9 @@ double *test_dense_kernel(const nadir_model *model);
 /* P^pi(s, t) = sum over a of pi(a|s) P(t|s, a) of a kernel [rows * states] and a policy [rows]: [states *
  * states]. To be freed. */
 long double *test_dense_average(const nadir_model *model, const double *kernel, const double *policy);
+
+/* P^pi as an average has it, M - b k^T, once its view was checked: [states * states]. To be freed. */
+long double *test_average_numbers(const nadir_average *average);
 
 /* I - gamma P, with its LU factors. */
 typedef struct test_system {
