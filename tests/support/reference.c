@@ -60,24 +60,24 @@ long double *test_average_numbers(const nadir_average *average)
 {
     const int64_t n = average->states;
     const nadir_matrix *matrix = &average->matrix;
-    long double *dense = test_new(n * n, sizeof *dense);
+    const bool sparse = matrix->starts != NULL;
+    long double *numbers = test_new(n * n, sizeof *numbers);
     assert_int_equal(matrix->size, n);
-    assert_true((matrix->dense != NULL) != (matrix->starts != NULL));
+    assert_true(sparse != (matrix->dense != NULL));
     for (int64_t s = 0; s < n; s++) {
-        for (int64_t t = 0; t < n && matrix->dense != NULL; t++) {
-            dense[s * n + t] = matrix->dense[s * n + t];
-        }
-        for (int64_t i = matrix->dense != NULL ? 0 : matrix->starts[s];
-             i < (matrix->dense != NULL ? 0 : matrix->starts[s + 1]); i++) {
-            assert_that(i == matrix->starts[s] || matrix->columns[i - 1] < matrix->columns[i],
-                        "columns of state %lld do not rise", (long long)s);
-            dense[s * n + matrix->columns[i]] = matrix->values[i];
+        const int64_t start = sparse ? matrix->starts[s] : s * n;
+        const int64_t end = sparse ? matrix->starts[s + 1] : start + n;
+        for (int64_t i = start; i < end; i++) {
+            const int64_t t = sparse ? matrix->columns[i] : i - start;
+            assert_that(!sparse || i == start || matrix->columns[i - 1] < t,
+                        "the columns of state %lld do not rise", (long long)s);
+            numbers[s * n + t] = sparse ? matrix->values[i] : matrix->dense[i];
         }
         for (int64_t t = 0; t < n && average->b != NULL; t++) {
-            dense[s * n + t] -= (long double)average->b[s] * average->k[t];
+            numbers[s * n + t] -= (long double)average->b[s] * average->k[t];
         }
     }
-    return dense;
+    return numbers;
 }
 
 static void swap_rows(int64_t n, long double *matrix, int64_t one, int64_t other)
@@ -212,4 +212,34 @@ long double test_system_residual(const test_system *system, bool transposed, con
         sum += fabsl(rest);
     }
     return transposed ? sum : largest;
+}
+
+double test_system_condition(const test_system *system)
+{
+    const int64_t n = system->size;
+    double *unit = test_new(n, sizeof *unit);
+    long double *column = test_new(n, sizeof *column);
+    long double *sums = test_new(n, sizeof *sums);
+    long double inverse = 0;
+    long double norm = 0;
+    for (int64_t t = 0; t < n; t++) {
+        unit[t] = 1;
+        test_system_solve(system, false, unit, column);
+        unit[t] = 0;
+        for (int64_t s = 0; s < n; s++) {
+            sums[s] += fabsl(column[s]);
+        }
+    }
+    for (int64_t s = 0; s < n; s++) {
+        long double sum = 0;
+        for (int64_t t = 0; t < n; t++) {
+            sum += fabsl(system->matrix[s * n + t]);
+        }
+        norm = fmaxl(norm, sum);
+        inverse = fmaxl(inverse, sums[s]);
+    }
+    free(unit);
+    free(column);
+    free(sums);
+    return (double)(norm * inverse);
 }

@@ -46,4 +46,7 @@ void test_system_solve(const test_system *system, bool transposed, const double 
 long double test_system_residual(const test_system *system, bool transposed, const double *b,
                                  const long double *x);
 
+/* |A| |A^-1| in the maximum norm. */
+double test_system_condition(const test_system *system);
+
 #endif
