@@ -343,7 +343,7 @@ static double norm_of(const nadir_context *context, const nadir_average *average
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
     for (int64_t s = 0; s < n; s++) {
         const double norm = row_norm(average, k_norm, s);
-        largest = norm <= largest ? largest : norm; /* a NaN is kept */
+        largest = norm > largest ? norm : largest;
     }
     return largest;
 }
