@@ -8,6 +8,9 @@
  * count, as long as the terms have one sign. */
 double nadir_vector_sum(int64_t count, const double *x);
 
+/* |x|_1, in eight partial sums. */
+double nadir_vector_norm_1(int64_t count, const double *x);
+
 /* x <- x / divisor. */
 void nadir_vector_divide(int64_t count, double divisor, double *x);
 
