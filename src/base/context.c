@@ -219,3 +219,14 @@ bool nadir_settings_copy(void *into, size_t known, const void *from)
     memcpy(into, &known, sizeof known);
     return true;
 }
+
+void nadir_result_copy(void *into, const void *found, size_t known)
+{
+    size_t size;
+    memcpy(&size, into, sizeof size);
+    size = size < known ? size : known;
+    if (size >= sizeof size) {
+        memcpy(into, found, size);
+        memcpy(into, &size, sizeof size);
+    }
+}
