@@ -64,19 +64,15 @@ static void fill_dense(const nadir_context *context, const nadir_kernel *kernel,
     }
 }
 
-/* How many entries the average of states [first, end) has at most. */
-static int64_t count_most(const nadir_kernel *kernel, const nadir_policy *policy, int64_t first, int64_t end)
+/* How many entries the average of a state has at most. */
+static int64_t count_most(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state)
 {
     const nadir_model *model = kernel->model;
     int64_t most = 0;
-    for (int64_t s = first; s < end; s++) {
-        int64_t here = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            here += policy->probabilities[row] > 0 ? nadir_kernel_row(kernel, row).count : 0;
-        }
-        most += here < model->states ? here : model->states;
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        most += policy->probabilities[row] > 0 ? nadir_kernel_row(kernel, row).count : 0;
     }
-    return most;
+    return most < model->states ? most : model->states;
 }
 
 /* Merges the sorted list (columns, values)[0..count) with weight * row into (to_columns, to_values); returns
@@ -99,7 +95,7 @@ static int64_t merge(int64_t count, const int32_t *columns, const double *values
     return to;
 }
 
-/* Two lists of up to [states] entries between which a thread merges. */
+/* Two lists, as long as the longest of a thread's states, between which it merges. */
 typedef struct merge_room {
     int32_t *columns[2];
     double *values[2];
@@ -128,16 +124,17 @@ static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *polic
 /* A run of states and where its entries go. */
 typedef struct stretch {
     int64_t first, end;    /* states */
-    int64_t start, length; /* of the entries */
+    int64_t start, length; /* of the entries; before they are there, at most so many */
+    int64_t longest;       /* entries of a state, at most */
     merge_room room;
 } stretch;
 
-static nadir_status make_room(nadir_context *context, int64_t states, merge_room *room)
+static nadir_status make_room(nadir_context *context, int64_t longest, merge_room *room)
 {
     nadir_status status = NADIR_OK;
     for (int side = 0; side < 2; side++) {
-        NADIR_NEW(context, room->columns[side], states);
-        NADIR_NEW(context, room->values[side], states);
+        NADIR_NEW(context, room->columns[side], longest);
+        NADIR_NEW(context, room->values[side], longest);
     }
 cleanup:
     return status;
@@ -148,6 +145,16 @@ static void clear_room(nadir_context *context, merge_room *room)
     for (int side = 0; side < 2; side++) {
         nadir_release(context, room->columns[side]);
         nadir_release(context, room->values[side]);
+    }
+}
+
+/* Bounds the entries of a stretch and of its states. */
+static void measure_stretch(const nadir_kernel *kernel, const nadir_policy *policy, stretch *run)
+{
+    for (int64_t s = run->first; s < run->end; s++) {
+        const int64_t most = count_most(kernel, policy, s);
+        run->length += most;
+        run->longest = most > run->longest ? most : run->longest;
     }
 }
 
@@ -190,13 +197,17 @@ static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kern
     int count = nadir_threads_for(context, kernel->model->nonzeros);
     count = count < STRETCHES ? count : STRETCHES;
     nadir_entries made = {0};
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (int i = 0; i < count; i++) {
+        runs[i].first = n * i / count;
+        runs[i].end = n * (i + 1) / count;
+        measure_stretch(kernel, policy, &runs[i]);
+    }
     int64_t most = 0;
     for (int i = 0; i < count; i++) {
-        runs[i].first = n / count * i;
-        runs[i].end = i + 1 < count ? n / count * (i + 1) : n;
         runs[i].start = most;
-        most += count_most(kernel, policy, runs[i].first, runs[i].end);
-        NADIR_CHECK(make_room(context, n, &runs[i].room));
+        most += runs[i].length;
+        NADIR_CHECK(make_room(context, runs[i].longest, &runs[i].room));
     }
     NADIR_NEW(context, made.starts, n + 1);
     NADIR_NEW(context, made.columns, most);
@@ -220,8 +231,8 @@ cleanup:
     return status;
 }
 
-/* The values of a state anew; its columns are known. */
-static void refill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
+/* The values of a state anew, in the columns it has. False when they are not just those that are needed. */
+static bool refill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
                          const nadir_entries *entries)
 {
     const nadir_model *model = kernel->model;
@@ -234,26 +245,36 @@ static void refill_state(const nadir_kernel *kernel, const nadir_policy *policy,
             int64_t at = start;
             for (int64_t i = 0; i < part.count; i++) {
                 const int64_t column = nadir_row_column(&part, i);
-                while (entries->columns[at] < column) {
+                while (at < end && entries->columns[at] < column) {
                     at++;
+                }
+                if (at == end || entries->columns[at] != column) {
+                    return false;
                 }
                 entries->values[at] += policy->probabilities[row] * part.values[i];
             }
         }
     }
+    bool used = true;
+    for (int64_t i = start; i < end; i++) {
+        used = used && entries->values[i] != 0;
+    }
+    return used;
 }
 
-static void refill_sparse(const nadir_context *context, const nadir_kernel *kernel,
+static bool refill_sparse(const nadir_context *context, const nadir_kernel *kernel,
                           const nadir_policy *policy, const nadir_entries *entries)
 {
     const int threads = nadir_threads_for(context, kernel->model->nonzeros);
-#pragma omp parallel for num_threads(threads) schedule(static)
+    bool fits = true;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : fits)
     for (int64_t s = 0; s < kernel->model->states; s++) {
-        refill_state(kernel, policy, s, entries);
+        fits = fits && refill_state(kernel, policy, s, entries);
     }
+    return fits;
 }
 
-/* b^pi and k, and what they add to the norm of row s: |b(s)| |k|_1. */
+/* b^pi and k. */
 static nadir_status make_correction(nadir_context *context, const nadir_kernel *kernel,
                                     const nadir_policy *policy, nadir_average *average)
 {
@@ -284,28 +305,50 @@ cleanup:
     return status;
 }
 
-/* max_s sum_t |M(s, t)| + |b(s)| |k|_1 */
-static double norm_of(const nadir_average *average)
+/* sum_t |M(s, t) - b(s) k(t)| for one state; k_norm = |k|_1. Where M has no entry the term is |b(s) k(t)|. */
+static double row_norm(const nadir_average *average, double k_norm, int64_t state)
 {
-    const int64_t n = average->states;
-    const double k = average->k != NULL ? cblas_dasum((blasint)n, average->k, 1) : 0;
-    double largest = 0;
     const nadir_matrix *matrix = &average->matrix;
-    for (int64_t s = 0; s < n; s++) {
-        const bool dense = matrix->dense != NULL;
-        const int64_t start = dense ? s * n : matrix->starts[s];
-        const int64_t end = dense ? start + n : matrix->starts[s + 1];
-        const double *values = dense ? matrix->dense : matrix->values;
-        double sum = average->b != NULL ? fabs(average->b[s]) * k : 0;
-        for (int64_t i = start; i < end; i++) {
+    const bool dense = matrix->dense != NULL;
+    const int64_t count = dense ? matrix->size : matrix->starts[state + 1] - matrix->starts[state];
+    const double *values = dense ? matrix->dense + state * count : matrix->values + matrix->starts[state];
+    const int32_t *columns = dense ? NULL : matrix->columns + matrix->starts[state];
+    double sum = 0;
+    if (average->b == NULL) {
+        for (int64_t i = 0; i < count; i++) {
             sum += fabs(values[i]);
         }
-        largest = sum > largest ? sum : largest;
+        return sum;
+    }
+    double rest = fabs(average->b[state]) * k_norm;
+    for (int64_t i = 0; i < count; i++) {
+        const double change = average->b[state] * average->k[dense ? i : columns[i]];
+        sum += fabs(values[i] - change);
+        rest -= fabs(change);
+    }
+    return rest > 0 ? sum + rest : sum;
+}
+
+/* max_s sum_t |P^pi(s, t)| */
+static double norm_of(const nadir_context *context, const nadir_average *average)
+{
+    const int64_t n = average->states;
+    const nadir_matrix *matrix = &average->matrix;
+    const int threads = nadir_threads_for(context, matrix->dense != NULL ? n * n : matrix->starts[n]);
+    double k_norm = 0;
+    for (int64_t t = 0; t < n && average->k != NULL; t++) {
+        k_norm += fabs(average->k[t]);
+    }
+    double largest = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
+    for (int64_t s = 0; s < n; s++) {
+        const double norm = row_norm(average, k_norm, s);
+        largest = norm > largest ? norm : largest;
     }
     return largest;
 }
 
-static void set_view(nadir_average *average)
+static void set_view(const nadir_context *context, nadir_average *average)
 {
     average->matrix = (nadir_matrix){
         .size = average->states,
@@ -314,7 +357,7 @@ static void set_view(nadir_average *average)
         .columns = average->entries.columns,
         .values = average->entries.values,
     };
-    average->norm = norm_of(average);
+    average->norm = norm_of(context, average);
 }
 
 /* The rows of positive probability, to tell whether a pattern is still the same. */
@@ -342,7 +385,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
-    set_view(&made);
+    set_view(context, &made);
     *average = made;
     made = (nadir_average){0};
 cleanup:
@@ -354,33 +397,38 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
                                   const nadir_policy *policy, nadir_average *average, bool *same_pattern)
 {
     nadir_status status = NADIR_OK;
-    /* Changed rows may have any pattern, so only nominal ones keep it for sure. */
-    const bool same = note_active(policy, average->active) && kernel->place == NULL && !average->changed;
-    *same_pattern = same || average->dense != NULL;
+    const bool same_rows = note_active(policy, average->active);
+    if (average->dense != NULL) {
+        fill_dense(context, kernel, policy, average->dense);
+        *same_pattern = true;
+    } else {
+        nadir_entries_clear(context, &average->transpose);
+        *same_pattern = same_rows && refill_sparse(context, kernel, policy, &average->entries);
+    }
     if (!*same_pattern) {
         nadir_average_clear(context, average);
         return nadir_average_make(context, kernel, policy, average);
     }
-    nadir_entries_clear(context, &average->transpose);
-    if (average->dense != NULL) {
-        fill_dense(context, kernel, policy, average->dense);
-    } else {
-        refill_sparse(context, kernel, policy, &average->entries);
-    }
+    average->changed = kernel->place != NULL;
     NADIR_CHECK(make_correction(context, kernel, policy, average));
-    set_view(average);
+    set_view(context, average);
 cleanup:
+    if (status != NADIR_OK) {
+        nadir_average_clear(context, average);
+    }
     return status;
 }
 
 /* y <- y - left (right . x), for each column. */
-static void subtract_rank_one(int64_t n, const double *left, const double *right, int64_t count,
-                              const double *x, double *y)
+static void subtract_rank_one(const nadir_context *context, int64_t n, const double *left,
+                              const double *right, int64_t count, const double *x, double *y)
 {
+    const int before = nadir_blas_threads(nadir_threads_for(context, n));
     for (int64_t j = 0; j < count; j++) {
         const double dot = cblas_ddot((blasint)n, right, 1, x + j * n, 1);
         cblas_daxpy((blasint)n, -dot, left, 1, y + j * n, 1);
     }
+    nadir_blas_restore(before);
 }
 
 nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
@@ -391,7 +439,7 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
     *borrowed = kernel->place == NULL && !lender->changed;
     if (*borrowed) {
         NADIR_CHECK(make_correction(context, kernel, policy, &made));
-        made.norm = norm_of(&made);
+        made.norm = norm_of(context, &made);
         *average = made;
     }
 cleanup:
@@ -429,7 +477,7 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
 {
     nadir_average_multiply_explicit(context, average, count, x, y);
     if (average->b != NULL) {
-        subtract_rank_one(average->states, average->b, average->k, count, x, y);
+        subtract_rank_one(context, average->states, average->b, average->k, count, x, y);
     }
 }
 
@@ -438,7 +486,7 @@ nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_ave
 {
     const nadir_status status = nadir_average_multiply_explicit_transposed(context, average, count, x, y);
     if (status == NADIR_OK && average->b != NULL) {
-        subtract_rank_one(average->states, average->k, average->b, count, x, y);
+        subtract_rank_one(context, average->states, average->k, average->b, count, x, y);
     }
     return status;
 }

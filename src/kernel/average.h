@@ -17,10 +17,10 @@
 
 typedef struct nadir_average {
     int64_t states;
-    nadir_matrix matrix; /* M */
-    const double *b;     /* [states], NULL: P^pi is M */
-    const double *k;     /* [states] */
-    double norm;         /* at least max_s sum_t |P^pi(s, t)|: 1 (up to rounding) for a kernel that is one */
+    nadir_matrix matrix;          /* M */
+    const double *b;              /* [states], NULL: P^pi is M */
+    const double *k;              /* [states] */
+    double norm;                  /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one */
     struct nadir_average *lender; /* M is this one's; NULL: our own */
     /* owned */
     double *dense;
@@ -35,7 +35,7 @@ typedef struct nadir_average {
 nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kernel,
                                 const nadir_policy *policy, nadir_average *average);
 /* New numbers for another policy or kernel of the same model. *same_pattern: the pattern of M is the same and
- * only its values changed, in place. */
+ * only its values changed, in place. On failure the average is empty. */
 nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average, bool *same_pattern);
 void nadir_average_clear(nadir_context *context, nadir_average *average);

@@ -2,8 +2,8 @@
 #include "kernel/parts.h"
 
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
-#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -80,6 +80,9 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
                               "kernel: changed row %lld is row %lld of %lld; expected rising rows and starts",
                               (long long)i, (long long)row, (long long)model->rows);
         }
+    }
+    /* Only now is it sure that all starts are within the arrays. */
+    for (int64_t i = 0; i < changed->count; i++) {
         for (int64_t j = changed->starts[i]; j < changed->starts[i + 1]; j++) {
             const int32_t column = changed->columns[j];
             const bool rises = j == changed->starts[i] || column > changed->columns[j - 1];
@@ -87,7 +90,7 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
                 return nadir_fail(
                     context, NADIR_ERROR_ARGUMENT,
                     "kernel: row %lld: entry %g at %lld; expected a finite number and rising states",
-                    (long long)row, changed->values[j], (long long)column);
+                    (long long)changed->rows[i], changed->values[j], (long long)column);
             }
         }
     }
@@ -175,7 +178,8 @@ static double row_product(const nadir_row *row, const double *x)
 
 double nadir_kernel_shift(const nadir_kernel *kernel, const double *x)
 {
-    return kernel->k != NULL ? cblas_ddot((blasint)kernel->model->states, kernel->k, 1, x, 1) : 0;
+    double error;
+    return kernel->k != NULL ? nadir_vector_dot(kernel->model->states, kernel->k, x, &error) : 0;
 }
 
 void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const double *x, double shift, int64_t first,
@@ -206,7 +210,7 @@ static int64_t work_of(const nadir_kernel *kernel)
 void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y)
 {
-    enum { BLOCK = 256 };
+    enum { BLOCK = 64 };
     const int64_t rows = kernel->model->rows;
     const double shift = nadir_kernel_shift(kernel, x);
     const int threads = nadir_threads_for(context, work_of(kernel));
@@ -241,15 +245,12 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         k_size += fabs(kernel->k[t]);
     }
     const double k_terms = (double)model->states + 4;
-    double low = INFINITY;
+    double low = -INFINITY; /* of minus the sum */
     double high = -INFINITY;
     double largest = 0;
     double rounding = 0;
     const int threads = nadir_threads_for(context, work_of(kernel));
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min                                 \
-                                                                         : low)                              \
-    reduction(max                                                                                            \
-              : high, largest, rounding)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : low, high, largest, rounding)
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row part = nadir_kernel_row(kernel, row);
         const double b = kernel->b != NULL ? kernel->b[row] : 0;
@@ -257,12 +258,12 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         double all;
         measure_row(&part, &sum, &all);
         const double off = unit * (((double)part.count + 4) * all + k_terms * fabs(b) * k_size);
-        low = fmin(low, sum - b * k_sum - off);
+        low = fmax(low, b * k_sum - sum + off);
         high = fmax(high, sum - b * k_sum + off);
         largest = fmax(largest, all + fabs(b) * k_size + off);
         rounding = fmax(rounding, off * (1 + 1e-6));
     }
-    *size = (nadir_kernel_size){low, high, largest, rounding};
+    *size = (nadir_kernel_size){-low, high, largest, rounding};
 }
 
 /* The smallest entry of one row. Where an entry is not stored it is 0 - b k. */

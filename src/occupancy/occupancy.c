@@ -32,6 +32,7 @@ struct nadir_occupancy {
     double gamma;
     double tolerance;
     bool automatic;               /* the backend was our choice */
+    bool ready;                   /* false: an update failed */
     const nadir_backend *backend; /* NULL: solves go through base */
     void *self;
     nadir_occupancy *base;
@@ -45,15 +46,21 @@ struct nadir_occupancy {
     int64_t longest_column; /* -1: not known yet */
 };
 
+static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
+{
+    if (occupancy->self != NULL) {
+        occupancy->backend->destroy(context, occupancy->self);
+        occupancy->self = NULL;
+    }
+}
+
 void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy)
 {
     if (occupancy == NULL) {
         return;
     }
     nadir_preconditioned_free(context, occupancy->preconditioned);
-    if (occupancy->backend != NULL && occupancy->self != NULL) {
-        occupancy->backend->destroy(context, occupancy->self);
-    }
+    release_backend(context, occupancy);
     nadir_average_clear(context, &occupancy->average);
     nadir_release(context, occupancy->update.z);
     nadir_release(context, occupancy->update.w);
@@ -123,11 +130,13 @@ static bool is_direct(const nadir_occupancy *occupancy)
 static double norm_of(bool transposed, int64_t count, const double *x)
 {
     double norm = 0;
+    double sum = 0; /* a NaN does not get lost in it */
     for (int64_t i = 0; i < count; i++) {
         const double size = fabs(x[i]);
-        norm = transposed ? norm + size : (size <= norm ? norm : size); /* a NaN is kept */
+        norm = size > norm ? size : norm;
+        sum += size;
     }
-    return norm;
+    return transposed || isnan(sum) ? sum : norm;
 }
 
 /* What the columns of a product are like while it is refined. */
@@ -256,12 +265,17 @@ static int64_t longest_sum(nadir_occupancy *occupancy, bool transposed)
 }
 
 /* Whether all columns are near their goal; the accuracy of the worst. A residual is computed with an error of
- * at most (m + 4) eps/2 (|b| + (1 + gamma |P|) |x|) for sums of m terms, which counts as residual. */
+ * at most (m + 4) eps/2 (|b| + (1 + gamma |P|) |x|) for sums of m terms, which counts as residual. A rank-one
+ * term adds a sum over all states, and is no larger than |P| + 1 beside a nominal M. */
 static nadir_status assess(refinement *at, nadir_accuracy *accuracy)
 {
     nadir_occupancy *occupancy = at->occupancy;
     const double gap = 1 - occupancy->gamma * occupancy->average.norm;
-    const double unit = 0.5 * DBL_EPSILON * (double)(longest_sum(occupancy, at->transposed) + 4);
+    const bool corrected = occupancy->average.b != NULL;
+    const int64_t terms =
+        longest_sum(occupancy, at->transposed) + (corrected ? occupancy->average.states : 0);
+    const double unit = 0.5 * DBL_EPSILON * (double)(terms + 4);
+    const double size = occupancy->average.norm + (corrected ? 2 : 0);
     nadir_accuracy worst = {0};
     for (int64_t j = 0; j < at->count; j++) {
         if (!isfinite(at->r_norm[j]) || !isfinite(at->x_norm[j]) || at->r_norm[j] > SLACK * goal(at, j)) {
@@ -270,8 +284,7 @@ static nadir_status assess(refinement *at, nadir_accuracy *accuracy)
                 "the linear system was not solved: residual %g with a solution of size %g (backend %s)",
                 at->r_norm[j], at->x_norm[j], nadir_occupancy_backend(occupancy));
         }
-        const double spread =
-            at->b_norm[j] + (1 + occupancy->gamma * occupancy->average.norm) * at->x_norm[j];
+        const double spread = at->b_norm[j] + (1 + occupancy->gamma * size) * at->x_norm[j];
         const double residual = at->r_norm[j] + unit * spread;
         worst.residual = residual > worst.residual ? residual : worst.residual;
     }
@@ -332,17 +345,27 @@ cleanup:
     return status;
 }
 
+static nadir_status check_ready(nadir_context *context, const nadir_occupancy *occupancy)
+{
+    if (occupancy->ready && root(occupancy)->ready) {
+        return NADIR_OK;
+    }
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the last update of the occupancy operator failed");
+}
+
 nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
                                    const double *b, double *x, nadir_accuracy *accuracy)
 {
-    return solve(context, occupancy, false, count, b, x, accuracy);
+    const nadir_status status = check_ready(context, occupancy);
+    return status != NADIR_OK ? status : solve(context, occupancy, false, count, b, x, accuracy);
 }
 
 nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occupancy *occupancy,
                                               int64_t count, const double *b, double *x,
                                               nadir_accuracy *accuracy)
 {
-    return solve(context, occupancy, true, count, b, x, accuracy);
+    const nadir_status status = check_ready(context, occupancy);
+    return status != NADIR_OK ? status : solve(context, occupancy, true, count, b, x, accuracy);
 }
 
 /* z = A^-1 b and w = A^-T k for the rank-one term of the average, to full accuracy: the term is left out
@@ -360,6 +383,8 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     }
     if (occupancy->update.z == NULL) {
         NADIR_NEW(context, occupancy->update.z, n);
+    }
+    if (occupancy->update.w == NULL) {
         NADIR_NEW(context, occupancy->update.w, n);
     }
     const double norm = average->norm;
@@ -446,6 +471,7 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     made->longest_row = nadir_matrix_row_length(&made->average.matrix);
     NADIR_CHECK(set_up(context, made));
     NADIR_CHECK(start_update(context, made));
+    made->ready = true;
     *occupancy = made;
     made = NULL;
 cleanup:
@@ -457,22 +483,27 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
                                     const nadir_kernel *kernel, const nadir_policy *policy)
 {
     nadir_status status = NADIR_OK;
-    bool same;
+    bool same = false;
     if (occupancy->base != NULL) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "a perturbed operator cannot be updated; make another");
     }
-    NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
+    occupancy->ready = false;
+    if (occupancy->average.states > 0) {
+        NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
+    } else { /* the update before ran out of memory */
+        NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));
+    }
     occupancy->longest_row = nadir_matrix_row_length(&occupancy->average.matrix);
     occupancy->longest_column = -1;
-    if (same && occupancy->backend->refactor != NULL) {
+    if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
         NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));
     } else {
-        occupancy->backend->destroy(context, occupancy->self);
-        occupancy->self = NULL;
+        release_backend(context, occupancy);
         NADIR_CHECK(set_up(context, occupancy));
     }
     NADIR_CHECK(start_update(context, occupancy));
+    occupancy->ready = true;
 cleanup:
     return status;
 }
@@ -495,6 +526,7 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the base of a perturbed operator must not be one itself");
     }
+    NADIR_CHECK(check_ready(context, base));
     NADIR_CHECK(create_empty(context, base->gamma, base->tolerance, &made));
     made->base = base;
     NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
@@ -507,6 +539,7 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
     if (borrowed) {
         NADIR_CHECK(start_update(context, made));
     }
+    made->ready = true;
     *occupancy = made;
     made = NULL;
 cleanup:
