@@ -19,12 +19,12 @@
 #define FIRST_SWEEPS 8
 
 /* Accuracy of corrections from iterative backends: at first, and how it is tightened when the range of
- * Tv - v has not fallen below PROGRESS of its smallest for PATIENCE solves. */
-#define INNER_TOLERANCE  1e-1
-#define INNER_TIGHTER    1e-3
-#define INNER_TOLERANCES 1e-12
-#define PROGRESS         0.9
-#define PATIENCE         5
+ * Tv - v has not fallen below PROGRESS of its smallest for PATIENCE solves. Direct ones are tight anyway. */
+#define INNER_TOLERANCE 1e-1
+#define INNER_TIGHTER   1e-3
+#define INNER_TIGHTEST  1e-12
+#define PROGRESS        0.9
+#define PATIENCE        5
 
 typedef struct search {
     nadir_context *context;
@@ -50,6 +50,7 @@ typedef struct search {
     double rounding;  /* of the pass */
     double tie;       /* `value` may be this far below Tv */
     double low, high; /* value + low <= V^pi, V* <= value + high, in every state */
+    double middle;    /* value + middle: V*, as near as can be told; between low and high */
     nadir_optimum_result result;
 } search;
 
@@ -95,6 +96,12 @@ static double discounted(const search *at, double c)
     return at->gamma * c * (c > 0 ? at->size.sum_high : at->size.sum_low);
 }
 
+/* The middle c of Tv - v. */
+static double middle_of(const nadir_bellman_pass *pass)
+{
+    return pass->lowest + (pass->highest - pass->lowest) / 2;
+}
+
 /* One pass, and what it proves. */
 static nadir_status sweep(search *at)
 {
@@ -116,14 +123,14 @@ static nadir_status sweep(search *at)
     const double below = nadir_check_offset(at->rounding - at->pass.lowest, at->gamma, rho_low, rho_high);
     at->high = discounted(at, above) + at->tie + at->rounding;
     at->low = -discounted(at, below) - at->rounding;
+    at->middle = at->gamma / (1 - at->gamma) * middle_of(&at->pass);
     return nadir_progress(at->context, "improving the policy", -1);
 }
 
 /* The largest |V*|, near enough. */
 static double scale(const search *at)
 {
-    const double middle = at->low + (at->high - at->low) / 2;
-    return fmax(fabs(at->pass.smallest_value + middle), fabs(at->pass.largest_value + middle));
+    return fmax(fabs(at->pass.smallest_value + at->middle), fabs(at->pass.largest_value + at->middle));
 }
 
 static double range(const search *at)
@@ -141,7 +148,7 @@ static const char *stop_reason(const search *at)
     if (at->high - at->low <= at->settings.tolerance * scale(at)) {
         return "tolerance";
     }
-    if (stable && at->stalls >= PATIENCE && at->inner <= INNER_TOLERANCES) {
+    if (stable && at->stalls >= PATIENCE && at->inner <= INNER_TIGHTEST) {
         return "stable";
     }
     return at->result.iterations >= at->settings.iterations_limit ? "iterations" : NULL;
@@ -152,8 +159,8 @@ static void watch_progress(search *at)
 {
     at->stalls = range(at) > PROGRESS * at->smallest_range ? at->stalls + 1 : 0;
     at->smallest_range = fmin(at->smallest_range, range(at));
-    if (at->stalls >= PATIENCE && at->inner > INNER_TOLERANCES) {
-        at->inner = fmax(at->inner * INNER_TIGHTER, INNER_TOLERANCES);
+    if (at->stalls >= PATIENCE && at->inner > INNER_TIGHTEST) {
+        at->inner = fmax(at->inner * INNER_TIGHTER, INNER_TIGHTEST);
         at->stalls = 0;
         nadir_occupancy_free(at->context, at->occupancy);
         at->occupancy = NULL;
@@ -170,6 +177,12 @@ static void apply_choice(search *at)
     }
 }
 
+static bool is_direct(const search *at)
+{
+    const nadir_backend *backend = nadir_backend_find(nadir_occupancy_backend(at->occupancy));
+    return (backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
+}
+
 /* The operator of the present choice. */
 static nadir_status factor(search *at)
 {
@@ -182,6 +195,7 @@ static nadir_status factor(search *at)
         NADIR_CHECK(nadir_occupancy_update(at->context, at->occupancy, at->kernel, at->policy));
     }
     at->changed = 0;
+    at->inner = is_direct(at) ? INNER_TIGHTEST : at->inner;
 cleanup:
     return status;
 }
@@ -191,20 +205,19 @@ cleanup:
 static double work_of(const search *at, const nadir_backend_statistics *statistics, int64_t products)
 {
     const double n = (double)at->model->states;
-    const nadir_backend *backend = nadir_backend_find(nadir_occupancy_backend(at->occupancy));
-    if ((backend->capabilities & NADIR_BACKEND_DIRECT) != 0) {
+    if (is_direct(at)) {
         const double f = (double)statistics->bytes / (double)sizeof(double);
         return f / n * f / 8;
     }
     return (double)products * (at->sweep_work * n / (double)at->model->rows);
 }
 
-/* v <- v + D^pi (Tv - v), with the middle c of Tv - v apart: D^pi c 1 = c / (1 - gamma). */
+/* v <- v + D^pi (Tv - v), with the middle of Tv - v apart: D^pi c 1 = c / (1 - gamma). */
 static nadir_status improve(search *at)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = at->model->states;
-    const double c = at->pass.lowest + range(at) / 2;
+    const double c = middle_of(&at->pass);
     nadir_backend_statistics before;
     nadir_backend_statistics after;
     watch_progress(at);
@@ -260,7 +273,7 @@ static void conclude(search *at)
     const double slack = rounding + 8 * UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
     result->lower_bound = mean + at->low - slack;
     result->upper_bound = mean + at->high + slack;
-    result->nominal_optimum = result->lower_bound + (result->upper_bound - result->lower_bound) / 2;
+    result->nominal_optimum = mean + at->middle;
     result->residual = range(at);
     if (at->occupancy != NULL) {
         result->backend = nadir_occupancy_backend(at->occupancy);
@@ -301,7 +314,7 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
     NADIR_CHECK(iterate(&at));
     conclude(&at);
     for (int64_t s = 0; s < at.model->states && value != NULL; s++) {
-        value[s] = at.value[s] + at.low + (at.high - at.low) / 2;
+        value[s] = at.value[s] + at.middle;
     }
     apply_choice(&at);
     *policy = at.policy;
@@ -310,10 +323,10 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
     *result = at.result;
     if (strcmp(result->stop_reason, "iterations") == 0) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
-                            "the optimum is known to be between %.10g and %.10g after %lld policies, the "
-                            "limit; expected less than %g of its size",
-                            result->lower_bound, result->upper_bound, (long long)result->iterations,
-                            settings->tolerance);
+                            "the optimum is between %.10g and %.10g, which is wider than %g of its size, and "
+                            "%lld policies, the limit, were tried",
+                            result->lower_bound, result->upper_bound, settings->tolerance,
+                            (long long)result->iterations);
     }
 cleanup:
     finish(&at);
