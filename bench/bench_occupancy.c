@@ -12,9 +12,7 @@
 #include "measure.h"
 #include "occupancy/occupancy.h"
 
-#include <cblas.h>
-#include <lapacke.h>
-#include <omp.h>
+#include <lapack.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,8 +136,10 @@ static void bare_evaluate(void *user)
         }
     }
     const lapack_int size = (lapack_int)n;
-    LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, matrix, size, pivots);
-    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', size, 1, matrix, size, pivots, at->y, size);
+    const lapack_int one = 1;
+    lapack_int info = 0;
+    LAPACK_dgetrf(&size, &size, matrix, &size, pivots, &info);
+    LAPACK_dgetrs("T", &size, &one, matrix, &size, pivots, at->y, &size, &info);
     free(matrix);
     free(pivots);
 }
@@ -198,7 +198,8 @@ static void bare_factor(void *user)
     for (int64_t i = 0; i < n * n; i++) {
         at->matrix[i] = (i % (n + 1) == 0) - GAMMA * at->average->dense[i];
     }
-    LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, at->matrix, size, at->pivots);
+    lapack_int info = 0;
+    LAPACK_dgetrf(&size, &size, at->matrix, &size, at->pivots, &info);
 }
 
 static void factorisation(bool quick)

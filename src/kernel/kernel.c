@@ -112,6 +112,8 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
     NADIR_NEW(context, made->place, model->rows);
     if (changed->count > 0) {
         memcpy(made->starts, changed->starts, (size_t)(changed->count + 1) * sizeof *made->starts);
+    }
+    if (entries > 0) {
         memcpy(made->columns, changed->columns, (size_t)entries * sizeof *made->columns);
         memcpy(made->values, changed->values, (size_t)entries * sizeof *made->values);
     }

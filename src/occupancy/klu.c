@@ -172,12 +172,13 @@ static nadir_status factor(nadir_context *context, sparse_lu *lu)
     return lu->numeric != NULL ? NADIR_OK : explain(context, &lu->common);
 }
 
-/* New numbers into the old pattern of the factors; false: the old pivots do not suit. */
+/* New numbers into the old pattern of the factors; false: the old pivots do not suit. klu_refactor does not
+ * look at the pivots of blocks of one state, klu_rcond does. */
 static bool reuse_pivots(sparse_lu *lu)
 {
     return lu->numeric != NULL &&
            klu_refactor(lu->starts, lu->columns, lu->values, lu->symbolic, lu->numeric, &lu->common) &&
-           lu->common.status == KLU_OK &&
+           klu_rcond(lu->symbolic, lu->numeric, &lu->common) && lu->common.rcond > 0 &&
            klu_rgrowth(lu->starts, lu->columns, lu->values, lu->symbolic, lu->numeric, &lu->common) &&
            lu->common.rgrowth >= GROWTH_LIMIT;
 }

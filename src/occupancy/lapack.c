@@ -10,6 +10,7 @@
 #include "occupancy/backend.h"
 #include "occupancy/direct.h"
 
+#include <cblas.h>
 #include <lapack.h>
 #include <math.h>
 #include <string.h>
@@ -43,29 +44,24 @@ typedef struct dense_lu {
     nadir_backend_statistics statistics;
 } dense_lu;
 
-/* Row s of A, and |A(s, s)| and the sum of the row into `dominance`. */
+/* Row s of A. */
 static void fill_row(const nadir_matrix *matrix, double gamma, int64_t s, double *row,
                      nadir_dominance *dominance)
 {
     const int64_t n = matrix->size;
-    double sum = 0;
     if (matrix->dense != NULL) {
         const double *from = matrix->dense + s * n;
-#pragma omp simd reduction(+ : sum)
         for (int64_t t = 0; t < n; t++) {
             row[t] = -gamma * from[t];
-            sum += fabs(row[t]);
         }
     } else {
         memset(row, 0, (size_t)n * sizeof *row);
         for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
             row[matrix->columns[i]] = -gamma * matrix->values[i];
-            sum += fabs(row[matrix->columns[i]]);
         }
     }
-    const double before = fabs(row[s]);
     row[s] += 1;
-    nadir_dominance_add(dominance, s, fabs(row[s]), sum - before + fabs(row[s]));
+    nadir_dominance_add(dominance, s, fabs(row[s]), cblas_dasum((blasint)n, row, 1));
 }
 
 static nadir_dominance fill(const nadir_context *context, dense_lu *lu)
