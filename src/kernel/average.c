@@ -10,6 +10,7 @@
 
 #include "kernel/parts.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -37,21 +38,26 @@ void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy,
 }
 
 /* sum <- sum + weight * row, on all states. */
-static void add_row(const nadir_row *row, double weight, double *sum)
+static void add_row(const nadir_row *row, double weight, double *restrict sum)
 {
-    for (int64_t i = 0; i < row->count; i++) {
-        sum[nadir_row_column(row, i)] += weight * row->values[i];
+    for (int64_t t = 0; row->columns == NULL && t < row->count; t++) {
+        sum[t] += weight * row->values[t];
+    }
+    for (int64_t i = 0; row->columns != NULL && i < row->count; i++) {
+        sum[row->columns[i]] += weight * row->values[i];
     }
 }
 
-/* Rows of the dense average, one for each state. */
-static void fill_dense(const nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
-                       double *dense)
+/* Rows of the dense average, one for each state; returns the largest of their 1-norms, which cost little
+ * while a row is still in the cache. */
+static double fill_dense(const nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
+                         double *dense)
 {
     const nadir_model *model = kernel->model;
     const int64_t n = model->states;
     const int threads = nadir_threads_for(context, model->rows * n);
-#pragma omp parallel for num_threads(threads) schedule(static)
+    double largest = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
     for (int64_t s = 0; s < n; s++) {
         double *sum = dense + s * n;
         memset(sum, 0, (size_t)n * sizeof *sum);
@@ -61,7 +67,10 @@ static void fill_dense(const nadir_context *context, const nadir_kernel *kernel,
                 add_row(&part, policy->probabilities[row], sum);
             }
         }
+        const double norm = nadir_vector_norm_1(n, sum);
+        largest = norm > largest ? norm : largest;
     }
+    return largest;
 }
 
 /* How many entries the average of a state has at most. */
@@ -313,13 +322,10 @@ static double row_norm(const nadir_average *average, double k_norm, int64_t stat
     const int64_t count = dense ? matrix->size : matrix->starts[state + 1] - matrix->starts[state];
     const double *values = dense ? matrix->dense + state * count : matrix->values + matrix->starts[state];
     const int32_t *columns = dense ? NULL : matrix->columns + matrix->starts[state];
-    double sum = 0;
     if (average->b == NULL) {
-        for (int64_t i = 0; i < count; i++) {
-            sum += fabs(values[i]);
-        }
-        return sum;
+        return nadir_vector_norm_1(count, values);
     }
+    double sum = 0;
     double rest = fabs(average->b[state]) * k_norm;
     for (int64_t i = 0; i < count; i++) {
         const double change = average->b[state] * average->k[dense ? i : columns[i]];
@@ -335,10 +341,7 @@ static double norm_of(const nadir_context *context, const nadir_average *average
     const int64_t n = average->states;
     const nadir_matrix *matrix = &average->matrix;
     const int threads = nadir_threads_for(context, matrix->dense != NULL ? n * n : matrix->starts[n]);
-    double k_norm = 0;
-    for (int64_t t = 0; t < n && average->k != NULL; t++) {
-        k_norm += fabs(average->k[t]);
-    }
+    const double k_norm = average->k != NULL ? nadir_vector_norm_1(n, average->k) : 0;
     double largest = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
     for (int64_t s = 0; s < n; s++) {
@@ -348,7 +351,8 @@ static double norm_of(const nadir_context *context, const nadir_average *average
     return largest;
 }
 
-static void set_view(const nadir_context *context, nadir_average *average)
+/* The matrix, and the norm of P^pi; `norm` is that of M, negative: not known. */
+static void set_view(const nadir_context *context, double norm, nadir_average *average)
 {
     average->matrix = (nadir_matrix){
         .size = average->states,
@@ -357,7 +361,7 @@ static void set_view(const nadir_context *context, nadir_average *average)
         .columns = average->entries.columns,
         .values = average->entries.values,
     };
-    average->norm = norm_of(context, average);
+    average->norm = norm >= 0 && average->b == NULL ? norm : norm_of(context, average);
 }
 
 /* The rows of positive probability, to tell whether a pattern is still the same. */
@@ -375,17 +379,18 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
                                 const nadir_policy *policy, nadir_average *average)
 {
     nadir_status status = NADIR_OK;
+    double norm = -1;
     nadir_average made = {.states = kernel->model->states, .changed = kernel->place != NULL};
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
     if (kernel->model->dense != NULL) {
         NADIR_NEW(context, made.dense, made.states * made.states);
-        fill_dense(context, kernel, policy, made.dense);
+        norm = fill_dense(context, kernel, policy, made.dense);
     } else {
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
-    set_view(context, &made);
+    set_view(context, norm, &made);
     *average = made;
     made = (nadir_average){0};
 cleanup:
@@ -397,9 +402,10 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
                                   const nadir_policy *policy, nadir_average *average, bool *same_pattern)
 {
     nadir_status status = NADIR_OK;
+    double norm = -1;
     const bool same_rows = note_active(policy, average->active);
     if (average->dense != NULL) {
-        fill_dense(context, kernel, policy, average->dense);
+        norm = fill_dense(context, kernel, policy, average->dense);
         *same_pattern = true;
     } else {
         nadir_entries_clear(context, &average->transpose);
@@ -411,7 +417,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
     }
     average->changed = kernel->place != NULL;
     NADIR_CHECK(make_correction(context, kernel, policy, average));
-    set_view(context, average);
+    set_view(context, norm, average);
 cleanup:
     if (status != NADIR_OK) {
         nadir_average_clear(context, average);

@@ -49,6 +49,26 @@ double nadir_vector_dot(int64_t count, const double *x, const double *y, double 
     return isfinite(sum) ? sum + lost : sum;
 }
 
+double nadir_vector_norm_1(int64_t count, const double *x)
+{
+    enum { LANES = 8 }; /* sums that do not wait for each other, as the processor adds several at once */
+    double sums[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            sums[lane] += fabs(x[i + lane]);
+        }
+    }
+    double norm = 0;
+    for (; i < count; i++) {
+        norm += fabs(x[i]);
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        norm += sums[lane];
+    }
+    return norm;
+}
+
 void nadir_vector_divide(int64_t count, double divisor, double *x)
 {
     for (int64_t i = 0; i < count; i++) {

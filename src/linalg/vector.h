@@ -14,6 +14,9 @@ double nadir_vector_largest(int64_t count, const double *x);
 /* x . y with the same compensation; *error: at least how far it is off. */
 double nadir_vector_dot(int64_t count, const double *x, const double *y, double *error);
 
+/* |x|_1, in eight partial sums. */
+double nadir_vector_norm_1(int64_t count, const double *x);
+
 /* x <- x / divisor. */
 void nadir_vector_divide(int64_t count, double divisor, double *x);
 

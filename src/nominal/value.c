@@ -29,13 +29,10 @@ nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *
     return NADIR_OK;
 }
 
-static double sum_of_sizes(int64_t count, const double *x)
+/* |x|_1, rounded up. */
+static double norm_1(int64_t count, const double *x)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum += fabs(x[i]);
-    }
-    return sum * (1 + (double)count * UNIT);
+    return nadir_vector_norm_1(count, x) * (1 + (double)count * UNIT);
 }
 
 static int64_t most_actions(const nadir_model *model)
@@ -62,7 +59,7 @@ static void bound_errors(const nadir_model *model, nadir_occupancy *occupancy, c
     const double gap = 1 - norm;
     const double unit = UNIT * (double)(most_actions(model) + 2);
     const double v_size = nadir_vector_largest(n, value->v);
-    const double d_size = sum_of_sizes(n, value->d);
+    const double d_size = norm_1(n, value->d);
     const double reward = nadir_vector_largest(model->rows, model->rewards);
     value->residual = of_v->residual;
     value->v_error = gap > 0 ? of_v->error_bound + unit * (reward + norm * v_size) / gap : INFINITY;
@@ -72,7 +69,7 @@ static void bound_errors(const nadir_model *model, nadir_occupancy *occupancy, c
     value->J = nadir_vector_dot(n, model->initial, value->v, &rounding);
     value->J_dual = nadir_vector_dot(n, value->d, rewards, &dual_rounding);
     /* |J - mu.v| <= |mu|_1 |error of v|_inf, |J - d.R| <= |error of d|_1 |R|_inf: the better of both */
-    const double mu = sum_of_sizes(n, model->initial);
+    const double mu = norm_1(n, model->initial);
     const double primal = rounding + mu * value->v_error;
     const double dual = dual_rounding + value->d_error * reward + d_size * unit * reward +
                         fabs(value->J - value->J_dual) * (1 + 4 * UNIT);

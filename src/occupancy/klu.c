@@ -153,7 +153,8 @@ nadir_status nadir_klu_predict(nadir_context *context, const nadir_matrix *matri
     NADIR_CHECK(make_pattern(context, matrix, &starts, &columns));
     klu_symbolic *symbolic = klu_analyze((int)matrix->size, starts, columns, &common);
     if (symbolic == NULL) {
-        NADIR_CHECK(explain(context, &common));
+        status = explain(context, &common);
+        goto cleanup;
     }
     read_fill(symbolic, &common, fill);
     klu_free_symbolic(&symbolic, &common);

@@ -48,7 +48,7 @@ struct nadir_occupancy {
 
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
-    if (occupancy->self != NULL) {
+    if (occupancy->backend != NULL && occupancy->self != NULL) {
         occupancy->backend->destroy(context, occupancy->self);
         occupancy->self = NULL;
     }
@@ -434,22 +434,20 @@ cleanup:
     return status;
 }
 
-static nadir_status create_empty(nadir_context *context, double gamma, double tolerance,
-                                 nadir_occupancy **occupancy)
+static nadir_status check_discount(nadir_context *context, double gamma)
 {
-    nadir_status status = NADIR_OK;
-    nadir_occupancy *made = NULL;
-    if (!(gamma >= 0 && gamma < 1)) {
-        return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the discount is %.10g; expected 0 <= discount < 1",
-                          gamma);
+    if (gamma >= 0 && gamma < 1) {
+        return NADIR_OK;
     }
-    NADIR_NEW_ZERO(context, made, 1);
-    made->gamma = gamma;
-    made->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
-    made->longest_column = -1;
-    *occupancy = made;
-cleanup:
-    return status;
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the discount is %.10g; expected 0 <= discount < 1",
+                      gamma);
+}
+
+static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
+{
+    occupancy->gamma = gamma;
+    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+    occupancy->longest_column = -1;
 }
 
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
@@ -459,7 +457,9 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     nadir_status status = NADIR_OK;
     nadir_occupancy *made = NULL;
     const bool automatic = backend == NULL || strcmp(backend, "auto") == 0;
-    NADIR_CHECK(create_empty(context, gamma, tolerance, &made));
+    NADIR_CHECK(check_discount(context, gamma));
+    NADIR_NEW_ZERO(context, made, 1);
+    start(made, gamma, tolerance);
     made->automatic = automatic;
     made->backend = automatic ? NULL : nadir_backend_find(backend);
     if (!automatic && made->backend == NULL) {
@@ -527,7 +527,8 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
                           "the base of a perturbed operator must not be one itself");
     }
     NADIR_CHECK(check_ready(context, base));
-    NADIR_CHECK(create_empty(context, base->gamma, base->tolerance, &made));
+    NADIR_NEW_ZERO(context, made, 1);
+    start(made, base->gamma, base->tolerance);
     made->base = base;
     NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
     if (!borrowed) {

@@ -61,17 +61,18 @@ long double *test_average_numbers(const nadir_average *average)
     const int64_t n = average->states;
     const nadir_matrix *matrix = &average->matrix;
     const bool sparse = matrix->starts != NULL;
+    const double *values = sparse ? matrix->values : matrix->dense;
     long double *numbers = test_new(n * n, sizeof *numbers);
     assert_int_equal(matrix->size, n);
     assert_true(sparse != (matrix->dense != NULL));
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = sparse ? matrix->starts[s] : s * n;
         const int64_t end = sparse ? matrix->starts[s + 1] : start + n;
-        for (int64_t i = start; i < end; i++) {
+        for (int64_t i = start; i < end && values != NULL; i++) {
             const int64_t t = sparse ? matrix->columns[i] : i - start;
             assert_that(!sparse || i == start || matrix->columns[i - 1] < t,
                         "the columns of state %lld do not rise", (long long)s);
-            numbers[s * n + t] = sparse ? matrix->values[i] : matrix->dense[i];
+            numbers[s * n + t] = values[i];
         }
         for (int64_t t = 0; t < n && average->b != NULL; t++) {
             numbers[s * n + t] -= (long double)average->b[s] * average->k[t];

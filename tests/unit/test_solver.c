@@ -315,10 +315,10 @@ static void test_wrong_requests(void **state)
                  "another context");
     nadir_solver_free(solver);
     nadir_policy_free(policy);
-    nadir_model *const models[] = {model, endless, unpaid, river};
-    for (size_t i = 0; i < LENGTH(models); i++) {
-        nadir_model_free(models[i]);
-    }
+    nadir_model_free(model);
+    nadir_model_free(endless);
+    nadir_model_free(unpaid);
+    nadir_model_free(river);
     nadir_context_free(other);
     nadir_context_free(context);
 }
