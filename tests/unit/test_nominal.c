@@ -195,7 +195,7 @@ static void test_families_of_models(void **state)
                 instance at = {.context = context, .gamma = gammas[g]};
                 at.model = test_families[f].make(context, &random);
                 at.view = test_view(at.model);
-                at.kernel = test_kernel(context, at.model, change, at.gamma, &random, &at.dense);
+                at.kernel = test_kernel(context, at.model, (test_change)change, at.gamma, &random, &at.dense);
                 at.policy = test_policy(context, at.model, (test_choice)((f + g) % TEST_CHOICES), &random);
                 find_truth(&at);
                 test_note("%s, %s, gamma %g, seed %d", test_families[f].name, test_change_names[change],

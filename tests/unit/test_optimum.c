@@ -166,7 +166,7 @@ static void test_every_policy(void **state)
         nadir_model *model = seed == 0 ? test_rich_model(context) : small_garnet(context, seed, gamma);
         for (int change = 0; change < TEST_CHANGES; change++) {
             double *dense = NULL;
-            nadir_kernel *kernel = test_kernel(context, model, change, gamma, &random, &dense);
+            nadir_kernel *kernel = test_kernel(context, model, (test_change)change, gamma, &random, &dense);
             test_messages_clear();
             if (nadir_kernel_minimum(kernel) >= 0) {
                 try_kernel(context, model, kernel, dense, gamma, seed);
