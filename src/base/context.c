@@ -220,13 +220,15 @@ bool nadir_settings_copy(void *into, size_t known, const void *from)
     return true;
 }
 
-void nadir_result_copy(void *into, const void *found, size_t known)
+bool nadir_result_copy(void *into, const void *found, size_t known)
 {
     size_t size;
     memcpy(&size, into, sizeof size);
-    size = size < known ? size : known;
-    if (size >= sizeof size) {
-        memcpy(into, found, size);
-        memcpy(into, &size, sizeof size);
+    if (size < sizeof size) {
+        return false;
     }
+    size = size < known ? size : known;
+    memcpy(into, found, size);
+    memcpy(into, &size, sizeof size);
+    return true;
 }

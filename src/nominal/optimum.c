@@ -96,10 +96,10 @@ static double discounted(const search *at, double c)
     return at->gamma * c * (c > 0 ? at->size.sum_high : at->size.sum_low);
 }
 
-/* The middle c of Tv - v. */
-static double middle_of(const nadir_bellman_pass *pass)
+/* max - min of Tv - v. */
+static double range(const search *at)
 {
-    return pass->lowest + (pass->highest - pass->lowest) / 2;
+    return at->pass.highest - at->pass.lowest;
 }
 
 /* One pass, and what it proves. */
@@ -123,7 +123,7 @@ static nadir_status sweep(search *at)
     const double below = nadir_check_offset(at->rounding - at->pass.lowest, at->gamma, rho_low, rho_high);
     at->high = discounted(at, above) + at->tie + at->rounding;
     at->low = -discounted(at, below) - at->rounding;
-    at->middle = at->gamma / (1 - at->gamma) * middle_of(&at->pass);
+    at->middle = at->gamma / (1 - at->gamma) * (at->pass.lowest + range(at) / 2);
     return nadir_progress(at->context, "improving the policy", -1);
 }
 
@@ -131,11 +131,6 @@ static nadir_status sweep(search *at)
 static double scale(const search *at)
 {
     return fmax(fabs(at->pass.smallest_value + at->middle), fabs(at->pass.largest_value + at->middle));
-}
-
-static double range(const search *at)
-{
-    return at->pass.highest - at->pass.lowest;
 }
 
 /* NULL: go on. */
@@ -217,12 +212,13 @@ static double work_of(const search *at, const nadir_backend_statistics *statisti
     return (double)products * (at->sweep_work * n / (double)at->model->rows);
 }
 
-/* v <- v + D^pi (Tv - v), with the middle of Tv - v apart: D^pi c 1 = c / (1 - gamma). */
+/* v <- v + D^pi (Tv - v), with what all states have in common apart: D^pi c 1 = c / (1 - gamma). Not more
+ * than that: two large terms that cancel would leave nothing but rounding when gamma is close to 1. */
 static nadir_status improve(search *at)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = at->model->states;
-    const double c = middle_of(&at->pass);
+    const double c = fmin(fmax(0, at->pass.lowest), at->pass.highest);
     nadir_backend_statistics before;
     nadir_backend_statistics after;
     watch_progress(at);
@@ -353,17 +349,20 @@ nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nad
     nadir_status status = NADIR_OK;
     nadir_kernel *kernel = NULL;
     nadir_optimum_settings use;
-    nadir_optimum_result found;
+    nadir_optimum_result found = {.size = sizeof found};
     *policy = NULL;
     nadir_optimum_settings_default(&use);
     if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the optimum settings is not set");
     }
+    if (!nadir_result_copy(result, &found, sizeof found)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the optimum result is not set");
+    }
     NADIR_CHECK(nadir_value_check_model(context, model));
     NADIR_CHECK(nadir_kernel_create(context, model, &kernel));
     status = nadir_optimum_of_kernel(context, kernel, model->discount, &use, NULL, policy, &found);
     if (*policy != NULL) {
-        nadir_result_copy(result, &found, sizeof found);
+        (void)nadir_result_copy(result, &found, sizeof found);
     }
 cleanup:
     nadir_kernel_free(kernel);

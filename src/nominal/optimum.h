@@ -6,8 +6,8 @@
  *     v <- v + D^pi (Tv - v)
  *
  * is the value of pi when the solve is exact (direct backends) and close enough when it is not (krylov: each
- * correction needs a few digits only, since the next one starts from there). A constant part of Tv - v is
- * solved by hand, D^pi 1 = 1 / (1 - gamma), and never reaches the backend.
+ * correction needs a few digits only, since the next one starts from there). What Tv - v
+ * has in common in all states is solved by hand, D^pi 1 = 1 / (1 - gamma).
  *
  * Any v proves (MacQueen), with low = min_s (Tv - v)(s), high = max_s (Tv - v)(s) and rows summing to rho,
  *

@@ -1,5 +1,6 @@
 /* solver.c: the public solver of one policy: keeps the factored system and what was found with it. */
 #include "base/clock.h"
+#include "linalg/vector.h"
 #include "nominal/check.h"
 #include "nominal/value.h"
 
@@ -90,10 +91,7 @@ static nadir_status certify(nadir_context *context, nadir_solver *solver)
     const double begun = nadir_clock_seconds();
     NADIR_CHECK(nadir_value_check_rows(context, solver->kernel, solver->policy, solver->model->discount,
                                        value->v, &check));
-    double scale = 0;
-    for (int64_t s = 0; s < solver->model->states; s++) {
-        scale = fmax(scale, fabs(value->v[s]));
-    }
+    const double scale = nadir_vector_largest(solver->model->states, value->v);
     if (value->J + value->J_error < check.lower || value->J - value->J_error > check.upper) {
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
                             "the return is %.17g according to backend %s, but between %.17g and %.17g "
@@ -136,17 +134,20 @@ cleanup:
 
 nadir_status nadir_solver_nominal(nadir_context *context, nadir_solver *solver, nadir_nominal *result)
 {
-    const nadir_status status = solve(context, solver);
-    if (status == NADIR_OK) {
-        nadir_backend_statistics statistics;
-        nadir_occupancy_statistics(solver->occupancy, &statistics);
-        solver->nominal.backend = nadir_occupancy_backend(solver->occupancy);
-        solver->nominal.solves = statistics.solves;
-        solver->nominal.iterations = statistics.iterations;
-        solver->nominal.memory = statistics.bytes;
-        solver->nominal.seconds_factor = solver->factor_seconds;
-        nadir_result_copy(result, &solver->nominal, sizeof solver->nominal);
+    nadir_status status = NADIR_OK;
+    nadir_nominal *nominal = &solver->nominal;
+    nadir_backend_statistics statistics;
+    NADIR_CHECK(solve(context, solver));
+    nadir_occupancy_statistics(solver->occupancy, &statistics);
+    nominal->backend = nadir_occupancy_backend(solver->occupancy);
+    nominal->solves = statistics.solves;
+    nominal->iterations = statistics.iterations;
+    nominal->memory = statistics.bytes;
+    nominal->seconds_factor = solver->factor_seconds;
+    if (!nadir_result_copy(result, nominal, sizeof *nominal)) {
+        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the nominal result is not set");
     }
+cleanup:
     return status;
 }
 

@@ -57,6 +57,12 @@ two=$(number valid_radius)
 expect_json kernel_valid true
 [[ $(number kernel_min) != 0 ]] || complain "a dense kernel has no zero"
 
+# So close to 1 rounding alone keeps the bounds apart, and nothing is called certified.
+run evaluate river.npz --policy uniform --radius 0 --discount 0.9999999999 --json
+expect_status 0
+expect_json certified false
+expect_json certificate '"none"'
+
 # Text.
 run evaluate river.npz --policy uniform --radius 0
 expect_status 0

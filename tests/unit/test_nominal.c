@@ -280,6 +280,56 @@ static void test_offset(void **state)
     assert_true(isinf(nadir_check_offset(-1, 0.9, 1, 1.2)));
 }
 
+/* What is said of all rows of a kernel holds for each, and products by ranges of rows are the same bits. */
+static void test_measure(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (size_t i = 0; i < (size_t)TEST_FAMILIES * TEST_CHANGES; i++) {
+        const test_change change = (test_change)(i % TEST_CHANGES);
+        nadir_model *model = test_families[i / TEST_CHANGES].make(context, &random);
+        const nadir_model_data view = test_view(model);
+        const int64_t n = view.states;
+        double *dense = NULL;
+        nadir_kernel *kernel = test_kernel(context, model, change, 0.9, &random, &dense);
+        double *x = test_new(n, sizeof *x);
+        double *y = test_new(view.rows, sizeof *y);
+        nadir_kernel_size size;
+        test_note("%s, %s", test_families[i / TEST_CHANGES].name, test_change_names[change]);
+        for (int64_t t = 0; t < n; t++) {
+            x[t] = 2 * nadir_random_uniform(&random) - 1;
+        }
+        nadir_kernel_measure(context, kernel, &size);
+        nadir_kernel_multiply(context, kernel, x, y);
+        const double slack = 4 * DBL_EPSILON; /* of `dense` */
+        for (int64_t row = 0; row < view.rows; row++) {
+            long double sum = 0;
+            long double all = 0;
+            long double product = 0;
+            double alone;
+            for (int64_t t = 0; t < n; t++) {
+                sum += dense[row * n + t];
+                all += fabs(dense[row * n + t]);
+                product += (long double)dense[row * n + t] * x[t];
+            }
+            assert_true(size.sum_low <= (double)sum + slack && (double)sum - slack <= size.sum_high);
+            assert_true((double)all <= size.largest + slack);
+            assert_true(fabs((double)product - y[row]) <= size.rounding + slack);
+            nadir_kernel_multiply_rows(kernel, x, nadir_kernel_shift(kernel, x), row, row + 1, &alone);
+            assert_true(alone == y[row]);
+        }
+        assert_true(size.sum_high - size.sum_low < 1e-12 && size.rounding < 1e-12);
+        free(dense);
+        free(x);
+        free(y);
+        nadir_kernel_free(kernel);
+        nadir_model_free(model);
+    }
+    nadir_context_free(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_no_false_bounds),
         cmocka_unit_test(test_check_of_wrong_value),
         cmocka_unit_test(test_offset),
+        cmocka_unit_test(test_measure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
