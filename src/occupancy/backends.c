@@ -11,21 +11,26 @@
 #include <math.h>
 #include <string.h>
 
-/* An evaluation at one radius takes 10 to 100 solves, and krylov 10 (well mixed) to some hundred (long ways)
- * products for each. */
+/* Assumed, not measured: how many solves an analysis makes, and how many products krylov needs for each (few
+ * where a model mixes well, hundreds where ways are long). */
 #define SOLVES     50
 #define ITERATIONS 50
 
-/* Seconds, measured on one thread of a 2.6 GHz Zen 4 core; only their ratios matter. */
-#define DENSE_FLOP    2.6e-11 /* dgetrf: S=1000 17.6 ms, S=2000 121 ms */
-#define DENSE_ENTRY   2.5e-10 /* dgetrs, for each entry of the factors: S=1000 0.14 ms, S=2000 1.1 ms */
-#define SPARSE_FLOP   5e-10   /* klu_factor: grid 300 x 300 0.47 s for 9.6e8 flops */
-#define SPARSE_STATE  5e-7    /* klu_analyze and the bookkeeping of klu_factor: chains, S=1e5 0.04 s */
-#define SPARSE_ENTRY  3e-9    /* klu_solve: grid 300 x 300 15 ms for 5.8e6 entries */
-#define PRODUCT_ENTRY 1.5e-9  /* CSR product: 0.6 ns in the cache, 2 to 4 ns out of it */
-#define PRODUCT_STATE 1e-8    /* orthogonalisation of a Krylov vector */
+/* Seconds on one thread of a 2.6 GHz Zen 4 core (docs/benchmarks.md); only their ratios matter.
+ * DENSE_FLOP: dgetrf, S=1000 17.6 ms, S=2000 121 ms. DENSE_ENTRY: dgetrs for each entry of the factors,
+ * S=1000 0.14 ms, S=2000 1.1 ms. SPARSE_STATE: klu_analyze and the bookkeeping of klu_factor, chains of S=300
+ * 45 us, S=1e5 21 ms. SPARSE_FLOP: klu_factor, grid 300 x 300 0.45 s for 9.6e8. SPARSE_ENTRY: klu_solve, 1 ns
+ * in the cache, 2.5 ns out of it. PRODUCT_ENTRY: CSR product, 0.5 to 1.3 ns. PRODUCT_STATE: a vector made
+ * orthogonal to 15 others, 1.7 to 3.2 ns. */
+#define DENSE_FLOP    2.6e-11
+#define DENSE_ENTRY   2.5e-10
+#define SPARSE_STATE  2e-7
+#define SPARSE_FLOP   5e-10
+#define SPARSE_ENTRY  1.5e-9
+#define PRODUCT_ENTRY 1e-9
+#define PRODUCT_STATE 3e-9
 
-/* Beyond this size factors of a dense matrix take 10 s and 0.8 GB. */
+/* At this size factors of a dense matrix take 0.8 GB and, by the rates above, 17 s on one thread. */
 #define DENSE_STATES 10000
 
 /* Share of the memory still free that factors may take. */
@@ -40,16 +45,15 @@
 #define NARROW         8 /* levels of at most this many times sqrt(S) states: 1 on a square grid */
 
 static const nadir_backend *const backends[] = {&nadir_backend_lapack, &nadir_backend_klu,
-                                                &nadir_backend_krylov};
+                                                &nadir_backend_krylov, NULL};
 
 const nadir_backend *nadir_backend_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        if (strcmp(backends[i]->name, name) == 0) {
-            return backends[i];
-        }
+    const nadir_backend *const *at = backends;
+    while (*at != NULL && strcmp((*at)->name, name) != 0) {
+        at++;
     }
-    return NULL;
+    return *at;
 }
 
 /* No way leads back to states with smaller, or with greater numbers, as when time is part of the state. */

@@ -8,8 +8,9 @@
  * not scaled, and the diagonal stands first in its row, which makes the matching of the block triangular form
  * the diagonal. Then AMD's prediction of the fill holds as a bound.
  *
- * Against SuperLU 6 with its best ordering (docs/benchmarks.md, "Sparse LU"): a little slower on a first
- * factorisation of grids, faster on bands, and only KLU has a cheap numeric refactorisation.
+ * Against SuperLU 5.3 (docs/benchmarks.md, "Sparse LU"): faster on chains, bands and small or long grids,
+ * slower on large square ones; it splits off strongly connected parts, and on failure returns instead of
+ * ending the process.
  */
 #include "base/clock.h"
 #include "linalg/threads.h"
@@ -119,8 +120,7 @@ static nadir_dominance fill(const nadir_context *context, sparse_lu *lu)
     const nadir_matrix *matrix = &lu->average->matrix;
     const int64_t n = matrix->size;
     nadir_dominance dominance = NADIR_DOMINANCE_START;
-    const int threads = nadir_threads_for(context, matrix->starts[n]);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(join : dominance)
+#pragma omp parallel for num_threads(nadir_threads_for(context, lu->starts[n])) reduction(join : dominance)
     for (int64_t s = 0; s < n; s++) {
         fill_row(matrix, lu->gamma, s, lu->values + lu->starts[s], &dominance);
     }

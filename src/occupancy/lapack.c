@@ -69,8 +69,7 @@ static nadir_dominance fill(const nadir_context *context, dense_lu *lu)
     const nadir_matrix *matrix = &lu->average->matrix;
     const int64_t n = matrix->size;
     nadir_dominance dominance = NADIR_DOMINANCE_START;
-    const int threads = nadir_threads_for(context, n * n);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(join : dominance)
+#pragma omp parallel for num_threads(nadir_threads_for(context, n *n)) reduction(join : dominance)
     for (int64_t s = 0; s < n; s++) {
         fill_row(matrix, lu->gamma, s, lu->factors + s * n, &dominance);
     }

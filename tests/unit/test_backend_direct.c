@@ -1,4 +1,4 @@
-/* test_backend_direct.c: backends lapack and klu, against plain elimination; the choice of a backend. */
+/* test_backend_direct.c: backends lapack and klu, against plain elimination. */
 #include "support/support.h"
 
 #include "base/random.h"
@@ -6,6 +6,7 @@
 #include "occupancy/backend.h"
 #include "support/generated.h"
 #include "support/scarce.h"
+#include "support/setting.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,128 +14,14 @@
 
 #define MOST_SIDES 9
 
-static const nadir_backend *const direct[] = {&nadir_backend_lapack, &nadir_backend_klu};
-#define DIRECT (sizeof direct / sizeof *direct)
+#define DIRECT 2
+static const nadir_backend *const direct[DIRECT] = {&nadir_backend_lapack, &nadir_backend_klu};
 
 static const double gammas[] = {0, 0.5, 0.99, 0.9999};
 #define GAMMAS (sizeof gammas / sizeof *gammas)
 
-/* A model under a policy. */
-typedef struct setting {
-    nadir_context *context;
-    nadir_model *model;
-    nadir_policy *policy;
-    nadir_kernel *kernel;
-    nadir_average average;
-} setting;
-
-/* Takes the model; a policy with all probabilities positive and uneven. */
-static setting make_setting(nadir_context *context, nadir_model *model)
-{
-    setting made = {.context = context, .model = model};
-    assert_ok(context, nadir_policy_create_uniform(context, model, &made.policy));
-    assert_ok(context, nadir_kernel_create(context, model, &made.kernel));
-    assert_ok(context, nadir_average_make(context, made.kernel, made.policy, &made.average));
-    return made;
-}
-
-static void clear_setting(setting *made)
-{
-    nadir_average_clear(made->context, &made->average);
-    nadir_kernel_free(made->kernel);
-    nadir_policy_free(made->policy);
-    nadir_model_free(made->model);
-}
-
-/* Successors of a state, into columns [states + 1]; returns how many. */
-typedef int64_t (*successors)(int64_t states, int64_t state, int32_t *columns);
-
-/* One action in each state; all successors of a state are as likely. */
-static nadir_model *make_model(nadir_context *context, int64_t states, successors rule)
-{
-    int64_t *starts = test_calloc((size_t)states + 1, sizeof *starts);
-    int64_t *rows = test_calloc((size_t)states + 1, sizeof *rows);
-    int32_t *columns = test_calloc((size_t)states * 5, sizeof *columns);
-    double *probabilities = test_calloc((size_t)states * 5, sizeof *probabilities);
-    int32_t *row = test_calloc((size_t)states + 1, sizeof *row);
-    for (int64_t s = 0; s < states; s++) {
-        const int64_t count = rule(states, s, row);
-        rows[s + 1] = s + 1;
-        starts[s + 1] = starts[s] + count;
-        assert_true(starts[s + 1] <= states * 5);
-        for (int64_t i = 0; i < count; i++) {
-            columns[starts[s] + i] = row[i];
-            probabilities[starts[s] + i] = 1 / (double)count;
-        }
-    }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
-    data.states = states;
-    data.rows = states;
-    data.state_rows = rows;
-    data.row_starts = starts;
-    data.columns = columns;
-    data.probabilities = probabilities;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
-    test_free(starts);
-    test_free(rows);
-    test_free(columns);
-    test_free(probabilities);
-    test_free(row);
-    return model;
-}
-
-/* State 0 leads everywhere, and everything leads there. */
-static int64_t hub(int64_t states, int64_t state, int32_t *columns)
-{
-    if (state == 0) {
-        for (int64_t t = 0; t < states; t++) {
-            columns[t] = (int32_t)t;
-        }
-        return states;
-    }
-    columns[0] = 0;
-    columns[1] = (int32_t)state;
-    return 2;
-}
-
-/* Every third state is never left, the others lead to two neighbours. */
-static int64_t absorbing(int64_t states, int64_t state, int32_t *columns)
-{
-    columns[0] = (int32_t)state;
-    columns[1] = (int32_t)((state + 1) % states);
-    return state % 3 == 0 ? 1 : 2;
-}
-
-/* Layers of 500 states; each leads to the next one. */
-static int64_t layered(int64_t states, int64_t state, int32_t *columns)
-{
-    const int64_t next = (state / 500 + 1) * 500;
-    if (next >= states) {
-        columns[0] = (int32_t)state;
-        return 1;
-    }
-    columns[0] = (int32_t)(next + state * 7 % 500);
-    columns[1] = (int32_t)(next + state * 31 % 499 + 1);
-    return columns[0] == columns[1] ? 1 : 2;
-}
-
-static nadir_model *generate(nadir_context *context, const char *kind, int64_t states)
-{
-    nadir_generate_settings settings = test_generate_settings();
-    if (strcmp(kind, "gridworld") == 0) {
-        settings.width = states;
-        settings.height = states;
-    } else {
-        settings.states = states;
-    }
-    settings.seed = 5;
-    return test_generate(context, kind, &settings);
-}
-
 /* A = I - gamma P^pi, row after row, from the rows of the model. */
-static double *make_system(const setting *from, double gamma)
+static double *make_system(const test_setting *from, double gamma)
 {
     const nadir_model_data view = test_view(from->model);
     const double *policy = nadir_policy_probabilities(from->policy);
@@ -254,7 +141,7 @@ static bool takes(const nadir_backend *backend, const nadir_average *average)
 static void check_model(nadir_context *context, nadir_model *model)
 {
     static const int64_t counts[] = {1, 2, 5, MOST_SIDES};
-    setting made = make_setting(context, model);
+    test_setting made = test_setting_make(context, model);
     for (size_t i = 0; i < DIRECT * GAMMAS; i++) {
         const nadir_backend *backend = direct[i / GAMMAS];
         const double gamma = gammas[i % GAMMAS];
@@ -279,21 +166,21 @@ static void check_model(nadir_context *context, nadir_model *model)
         backend->destroy(context, self);
         test_free(system);
     }
-    clear_setting(&made);
+    test_setting_clear(&made);
 }
 
 static void test_against_elimination(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    check_model(context, generate(context, "random", 1));
-    check_model(context, generate(context, "random", 32));
-    check_model(context, generate(context, "garnet", 40));
-    check_model(context, generate(context, "riverswim", 50));
-    check_model(context, generate(context, "gridworld", 6));
-    check_model(context, make_model(context, 33, hub));
-    check_model(context, make_model(context, 31, absorbing));
-    check_model(context, make_model(context, 1, absorbing));
+    check_model(context, test_generate_states(context, "random", 1));
+    check_model(context, test_generate_states(context, "random", 32));
+    check_model(context, test_generate_states(context, "garnet", 40));
+    check_model(context, test_generate_states(context, "riverswim", 50));
+    check_model(context, test_generate_states(context, "gridworld", 6));
+    check_model(context, test_sparse_model(context, 33, test_row_hub));
+    check_model(context, test_sparse_model(context, 31, test_row_absorbing));
+    check_model(context, test_sparse_model(context, 1, test_row_absorbing));
     check_model(context, test_rich_model(context));
     nadir_context_free(context);
 }
@@ -321,7 +208,7 @@ static void test_refactor(void **state)
     nadir_context *context = test_context();
     static const char *const kinds[] = {"random", "garnet"};
     for (size_t i = 0; i < 2 * DIRECT; i++) {
-        setting made = make_setting(context, generate(context, kinds[i % 2], 30));
+        test_setting made = test_setting_make(context, test_generate_states(context, kinds[i % 2], 30));
         const nadir_backend *backend = direct[i / 2];
         if (takes(backend, &made.average)) {
             void *self = NULL;
@@ -341,7 +228,7 @@ static void test_refactor(void **state)
             backend->destroy(context, self);
             test_free(system);
         }
-        clear_setting(&made);
+        test_setting_clear(&made);
     }
     nadir_context_free(context);
 }
@@ -365,7 +252,7 @@ static void test_refactor_seeks_new_pivots(void **state)
     nadir_context *context = test_context();
     const double gamma = 0.5;
     for (size_t i = 0; i < DIRECT; i++) {
-        setting made = make_setting(context, generate(context, "riverswim", 20));
+        test_setting made = test_setting_make(context, test_generate_states(context, "riverswim", 20));
         double *system = make_system(&made, gamma);
         void *self = NULL;
         assert_ok(context, direct[i]->setup(context, &made.average, gamma, &self));
@@ -378,7 +265,7 @@ static void test_refactor_seeks_new_pivots(void **state)
         check_solves(context, direct[i], self, 20, system, gamma, 1);
         direct[i]->destroy(context, self);
         test_free(system);
-        clear_setting(&made);
+        test_setting_clear(&made);
     }
     nadir_context_free(context);
 }
@@ -390,7 +277,7 @@ static void test_singular(void **state)
     nadir_context *context = test_context();
     const double gamma = 0.9;
     for (size_t i = 0; i < DIRECT; i++) {
-        setting made = make_setting(context, generate(context, "garnet", 25));
+        test_setting made = test_setting_make(context, test_generate_states(context, "garnet", 25));
         const nadir_model_data view = test_view(made.model);
         int64_t *rows = test_calloc((size_t)view.rows, sizeof *rows);
         double *values = test_calloc((size_t)view.nonzeros, sizeof *values);
@@ -413,7 +300,7 @@ static void test_singular(void **state)
         nadir_kernel_free(kernel);
         test_free(rows);
         test_free(values);
-        clear_setting(&made);
+        test_setting_clear(&made);
     }
     nadir_context_free(context);
 }
@@ -424,7 +311,7 @@ static void test_singular_row(void **state)
     (void)state;
     nadir_context *context = test_context();
     for (size_t i = 0; i < DIRECT; i++) {
-        setting made = make_setting(context, make_model(context, 12, absorbing));
+        test_setting made = test_setting_make(context, test_sparse_model(context, 12, test_row_absorbing));
         void *self = NULL;
         double b[12] = {1};
         double x[12];
@@ -449,7 +336,7 @@ static void test_singular_row(void **state)
         check_solves(context, direct[i], self, 12, system, 0.5, 2);
         direct[i]->destroy(context, self);
         test_free(system);
-        clear_setting(&made);
+        test_setting_clear(&made);
     }
     nadir_context_free(context);
 }
@@ -458,7 +345,7 @@ static void test_not_finite_dense(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    setting made = make_setting(context, generate(context, "random", 8));
+    test_setting made = test_setting_make(context, test_generate_states(context, "random", 8));
     void *self = NULL;
     made.average.dense[5 * 8 + 2] = INFINITY;
     assert_fails(context, nadir_backend_lapack.setup(context, &made.average, 0.9, &self),
@@ -467,7 +354,7 @@ static void test_not_finite_dense(void **state)
     assert_fails(context, nadir_backend_lapack.setup(context, &made.average, 0.9, &self),
                  NADIR_ERROR_ILL_POSED, "not finite in the row of state 4");
     assert_null(self);
-    clear_setting(&made);
+    test_setting_clear(&made);
     nadir_context_free(context);
 }
 
@@ -486,14 +373,14 @@ static void test_threads(void **state)
         nadir_context *context = NULL;
         test_messages_clear();
         assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-        setting made = make_setting(context, generate(context, "random", n));
+        test_setting made = test_setting_make(context, test_generate_states(context, "random", n));
         void *self = NULL;
         x[threads - 1] = test_calloc((size_t)(n * MOST_SIDES), sizeof **x);
         assert_ok(context, nadir_backend_lapack.setup(context, &made.average, 0.99, &self));
         assert_ok(context,
                   nadir_backend_lapack.solve(context, self, false, MOST_SIDES, b, 0, x[threads - 1]));
         nadir_backend_lapack.destroy(context, self);
-        clear_setting(&made);
+        test_setting_clear(&made);
         nadir_context_free(context);
     }
     compare(n * MOST_SIDES, x[1], x[0], "two threads", 0.99);
@@ -502,40 +389,29 @@ static void test_threads(void **state)
     test_free(b);
 }
 
-static nadir_context *limited_context(size_t bytes)
-{
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.memory_limit = bytes;
-    nadir_context *context = NULL;
-    test_messages_clear();
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
-}
-
 static void test_refusals(void **state)
 {
     (void)state;
-    nadir_context *context = limited_context(8 << 20);
-    setting large = make_setting(context, generate(context, "garnet", 1200));
+    nadir_context *context = test_limited_context(8 << 20);
+    test_setting large = test_setting_make(context, test_generate_states(context, "garnet", 1200));
     void *self = NULL;
     assert_fails(context, nadir_backend_lapack.setup(context, &large.average, 0.9, &self), NADIR_ERROR_MEMORY,
                  "backend lapack needs 0.0107 GiB");
     assert_fails(context, nadir_backend_klu.setup(context, &large.average, 0.9, &self), NADIR_ERROR_MEMORY,
                  "backend klu needs");
-    clear_setting(&large);
+    test_setting_clear(&large);
     nadir_context_free(context);
 
     context = test_context();
-    setting many = make_setting(context, generate(context, "riverswim", 46341));
+    test_setting many = test_setting_make(context, test_generate_states(context, "riverswim", 46341));
     assert_fails(context, nadir_backend_lapack.setup(context, &many.average, 0.9, &self),
                  NADIR_ERROR_UNSUPPORTED, "at most 46340 states, this model has 46341");
-    clear_setting(&many);
-    setting dense = make_setting(context, generate(context, "random", 8));
+    test_setting_clear(&many);
+    test_setting dense = test_setting_make(context, test_generate_states(context, "random", 8));
     assert_fails(context, nadir_backend_klu.setup(context, &dense.average, 0.9, &self),
                  NADIR_ERROR_UNSUPPORTED, "backend klu takes sparse models only");
     assert_null(self);
-    clear_setting(&dense);
+    test_setting_clear(&dense);
     nadir_context_free(context);
 }
 
@@ -546,7 +422,7 @@ static void test_memory_runs_out(void **state)
     for (size_t i = 0; i < DIRECT; i++) {
         test_scarce scarce;
         nadir_context *context = test_scarce_context(&scarce);
-        setting made = make_setting(context, generate(context, "garnet", 20));
+        test_setting made = test_setting_make(context, test_generate_states(context, "garnet", 20));
         const int64_t blocks = scarce.blocks;
         nadir_status status = NADIR_ERROR_MEMORY;
         void *self = NULL;
@@ -567,92 +443,10 @@ static void test_memory_runs_out(void **state)
         scarce.left = INT64_MAX;
         direct[i]->destroy(context, self);
         direct[i]->destroy(context, NULL);
-        clear_setting(&made);
+        test_setting_clear(&made);
         nadir_context_free(context);
         assert_int_equal(scarce.blocks, 0);
     }
-}
-
-static void test_find(void **state)
-{
-    (void)state;
-    assert_ptr_equal(nadir_backend_find("lapack"), &nadir_backend_lapack);
-    assert_ptr_equal(nadir_backend_find("klu"), &nadir_backend_klu);
-    assert_ptr_equal(nadir_backend_find("krylov"), &nadir_backend_krylov);
-    assert_null(nadir_backend_find("umfpack"));
-    assert_null(nadir_backend_find(""));
-}
-
-/* Frees the model. */
-static void check_choice(nadir_context *context, nadir_model *model, const char *expected)
-{
-    setting made = make_setting(context, model);
-    const nadir_backend *backend = NULL;
-    assert_ok(context, nadir_backend_choose(context, &made.average, &backend));
-    if (strcmp(backend->name, expected) != 0) {
-        print_error("%lld states: chose %s, expected %s\n", (long long)made.average.states, backend->name,
-                    expected);
-        fail();
-    }
-    clear_setting(&made);
-}
-
-static void test_choice(void **state)
-{
-    (void)state;
-    nadir_context *context = test_context();
-    check_choice(context, generate(context, "random", 1), "lapack");
-    check_choice(context, generate(context, "random", 50), "lapack");
-    check_choice(context, generate(context, "garnet", 100), "lapack");
-    check_choice(context, generate(context, "garnet", 1000), "lapack");
-    check_choice(context, generate(context, "garnet", 6000), "krylov");
-    check_choice(context, generate(context, "riverswim", 1000), "klu");
-    check_choice(context, generate(context, "riverswim", 30000), "klu");
-    check_choice(context, generate(context, "gridworld", 30), "klu");
-    check_choice(context, generate(context, "gridworld", 100), "klu");
-    check_choice(context, make_model(context, 5000, hub), "klu");
-    check_choice(context, make_model(context, 20000, layered), "klu");
-    /* only sizes are looked at */
-    const double number = 0;
-    const nadir_backend *backend = NULL;
-    const nadir_average huge = {.states = 20000, .matrix = {.size = 20000, .dense = &number}};
-    assert_ok(context, nadir_backend_choose(context, &huge, &backend));
-    assert_ptr_equal(backend, &nadir_backend_krylov);
-    nadir_context_free(context);
-}
-
-static void test_choice_minds_the_memory(void **state)
-{
-    (void)state;
-    nadir_context *context = limited_context(1 << 20);
-    check_choice(context, generate(context, "random", 100), "lapack");
-    check_choice(context, generate(context, "garnet", 300), "krylov");
-    nadir_context_free(context);
-}
-
-static void test_choice_memory_runs_out(void **state)
-{
-    (void)state;
-    test_scarce scarce;
-    nadir_context *context = test_scarce_context(&scarce);
-    setting made = make_setting(context, generate(context, "riverswim", 3000));
-    const int64_t blocks = scarce.blocks;
-    const nadir_backend *backend = NULL;
-    nadir_status status = NADIR_ERROR_MEMORY;
-    int64_t failures = 0;
-    for (int64_t k = 0; status != NADIR_OK; k++) {
-        scarce.left = k;
-        status = nadir_backend_choose(context, &made.average, &backend);
-        failures += status != NADIR_OK;
-        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
-        assert_int_equal(scarce.blocks, blocks);
-    }
-    assert_true(failures >= 4);
-    assert_ptr_equal(backend, &nadir_backend_klu);
-    scarce.left = INT64_MAX;
-    clear_setting(&made);
-    nadir_context_free(context);
-    assert_int_equal(scarce.blocks, 0);
 }
 
 int main(void)
@@ -667,10 +461,6 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_memory_runs_out),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_choice_minds_the_memory),
-        cmocka_unit_test(test_choice_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

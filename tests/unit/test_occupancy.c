@@ -80,6 +80,16 @@ static void create(instance *at, const nadir_kernel *kernel, const nadir_policy 
                                                   backend_argument(at->backend), 0, occupancy));
 }
 
+/* Whatever is kept from a first product must not serve a later operator. */
+static void apply_transposed(instance *at)
+{
+    const int64_t n = test_view(at->model).states;
+    double *x = test_new(n, sizeof *x);
+    x[0] = 1;
+    assert_ok(at->context, nadir_occupancy_solve_transposed(at->context, at->occupancy, 1, x, x, NULL));
+    free(x);
+}
+
 /* First for another policy, then for one with the same actions, then for a third, with another kernel. */
 static void create_by_updates(instance *at)
 {
@@ -90,11 +100,13 @@ static void create_by_updates(instance *at)
     nadir_backend_statistics before;
     nadir_backend_statistics after;
     create(at, nominal, first, &at->occupancy);
+    apply_transposed(at);
     nadir_occupancy_statistics(at->occupancy, &before);
     assert_ok(context, nadir_occupancy_update(context, at->occupancy, nominal, second));
     nadir_occupancy_statistics(at->occupancy, &after);
     assert_that(after.factorings >= before.factorings, "%lld factorings, then %lld",
                 (long long)before.factorings, (long long)after.factorings);
+    apply_transposed(at);
     assert_ok(context, nadir_occupancy_update(context, at->occupancy, at->kernel, at->policy));
     nadir_policy_free(first);
     nadir_policy_free(second);
