@@ -1,13 +1,6 @@
 # nadir evaluate at radius 0: values, bounds, every JSON key, options and defaults of the ball, errors.
 source "$(dirname "$0")/../support/cli.sh"
 
-number() {
-    printf '%.12g' "$(sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}\$/\1/p" stdout.txt | head -n 1)"
-}
-expect_number() {
-    [[ $(number "$1") == "$2" ]] || complain "expected \"$1\": $2, found $(number "$1")"
-}
-
 run generate riverswim river.npz --quiet
 run generate machine machine.npz --quiet
 for backend in auto lapack klu krylov; do

@@ -1,14 +1,6 @@
 # nadir solve: the optimum, its bounds, the policy file, errors.
 source "$(dirname "$0")/../support/cli.sh"
 
-# The number of a JSON key, to 12 digits.
-number() {
-    printf '%.12g' "$(sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}\$/\1/p" stdout.txt | head -n 1)"
-}
-expect_number() {
-    [[ $(number "$1") == "$2" ]] || complain "expected \"$1\": $2, found $(number "$1")"
-}
-
 run generate riverswim river.npz --quiet
 run generate machine machine.npz --quiet
 for backend in auto lapack klu krylov; do
