@@ -28,7 +28,7 @@ void cli_catch_interrupts(void)
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
-static double now(void)
+double cli_clock(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -43,9 +43,9 @@ int cli_progress(void *user, const char *task, double share)
         return 1;
     }
     if (run->started == 0) {
-        run->started = now();
+        run->started = cli_clock();
     }
-    if (run->quiet || now() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
+    if (run->quiet || cli_clock() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
         return 0;
     }
     if (share < 0) {

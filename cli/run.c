@@ -68,6 +68,15 @@ bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
     return true;
 }
 
+bool cli_needed(const cli_run *run, const char *option, bool given)
+{
+    if (!given) {
+        fprintf(stderr, "nadir %s: %s is needed\nTry 'nadir %s --help'.\n", run->command, option,
+                run->command);
+    }
+    return given;
+}
+
 static void keep_warning(cli_run *run, const char *message)
 {
     const size_t bytes = (size_t)(run->warnings_count + 1) * sizeof *run->warnings;
@@ -115,12 +124,22 @@ nadir_status cli_open(cli_run *run)
     return nadir_context_create(&settings, &run->context);
 }
 
+nadir_status cli_fail(cli_run *run, nadir_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(run->error, sizeof run->error, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
 static void report_failure(cli_run *run, nadir_status status)
 {
     const char *detail = run->context != NULL ? nadir_context_error(run->context) : "";
-    const char *sentence = *detail != '\0' ? detail : nadir_status_sentence(status);
+    const char *said = *run->error != '\0' ? run->error : detail;
+    const char *sentence = *said != '\0' ? said : nadir_status_sentence(status);
     fprintf(stderr, "nadir %s: %s\n", run->command, sentence);
-    if (run->json) {
+    if (run->json && !run->answered) {
         cli_json json;
         cli_json_start(&json, stdout);
         cli_json_text(&json, "error", sentence);

@@ -219,3 +219,16 @@ bool nadir_settings_copy(void *into, size_t known, const void *from)
     memcpy(into, &known, sizeof known);
     return true;
 }
+
+bool nadir_result_copy(void *into, const void *found, size_t known)
+{
+    size_t size;
+    memcpy(&size, into, sizeof size);
+    if (size < sizeof size) {
+        return false;
+    }
+    size = size < known ? size : known;
+    memcpy(into, found, size);
+    memcpy(into, &size, sizeof size);
+    return true;
+}

@@ -97,4 +97,8 @@ size_t nadir_grown_capacity(size_t capacity, size_t need);
  * the defaults. False when the size is none that any version of the library had. */
 bool nadir_settings_copy(void *into, size_t known, const void *from);
 
+/* Gives the caller as much of a result as their struct, whose first member is its size, has room for. False
+ * when that size is not set. */
+bool nadir_result_copy(void *into, const void *found, size_t known);
+
 #endif

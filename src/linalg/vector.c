@@ -1,6 +1,7 @@
 /* vector.c: kernels on plain vectors; see vector.h. */
 #include "linalg/vector.h"
 
+#include <float.h>
 #include <math.h>
 
 double nadir_vector_sum(int64_t count, const double *x)
@@ -13,6 +14,38 @@ double nadir_vector_sum(int64_t count, const double *x)
         sum = next;
     }
     /* An overflow makes the compensation a NaN; the plain sum says more. */
+    return isfinite(sum) ? sum + lost : sum;
+}
+
+double nadir_vector_largest(int64_t count, const double *x)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double size = fabs(x[i]);
+        largest = size <= largest ? largest : size;
+        if (isnan(size)) {
+            return size;
+        }
+    }
+    return largest;
+}
+
+double nadir_vector_dot(int64_t count, const double *x, const double *y, double *error)
+{
+    const double unit = DBL_EPSILON / 2;
+    const double n = (double)count;
+    double sum = 0;
+    double lost = 0;
+    double size = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double term = x[i] * y[i];
+        const double next = sum + term;
+        lost += fabs(sum) >= fabs(term) ? (sum - next) + term : (term - next) + sum;
+        sum = next;
+        size += fabs(term);
+    }
+    /* the products and the last addition; what the compensation loses; the sum of the sizes itself */
+    *error = unit * (4 + unit * n * n) * size * (1 + n * unit);
     return isfinite(sum) ? sum + lost : sum;
 }
 

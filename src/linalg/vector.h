@@ -8,6 +8,12 @@
  * count, as long as the terms have one sign. */
 double nadir_vector_sum(int64_t count, const double *x);
 
+/* The largest |x[i]|; NaN where one is. */
+double nadir_vector_largest(int64_t count, const double *x);
+
+/* x . y with the same compensation; *error: at least how far it is off. */
+double nadir_vector_dot(int64_t count, const double *x, const double *y, double *error);
+
 /* |x|_1, in eight partial sums. */
 double nadir_vector_norm_1(int64_t count, const double *x);
 

@@ -42,6 +42,14 @@ expect_json() {
     [[ $found == "$2" ]] || complain "expected \"$1\": $2, found: $found"
 }
 
+# stdout has this key, at any depth, with this number to 12 digits.
+number() {
+    printf '%.12g' "$(sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}\$/\1/p" stdout.txt | head -n 1)"
+}
+expect_number() {
+    [[ $(number "$1") == "$2" ]] || complain "expected \"$1\": $2, found $(number "$1")"
+}
+
 # Runs the command and expects it to fail: exit status, a part of stderr, then the arguments.
 expect_failure() {
     local code=$1 words=$2
