@@ -32,6 +32,7 @@ static nadir_status gather(cli_run *run, const nadir_model *model, double norm, 
     nadir_model_view(model, &view);
     const double own = isnan(view.norm) ? 2 : view.norm;
     info->norm = isnan(norm) ? own : norm;
+    nadir_model_facts_default(&info->facts);
     nadir_status status = nadir_model_facts_compute(context, model, &info->facts);
     if (status == NADIR_OK) {
         status = nadir_model_valid_radius(context, model, info->norm, &info->valid_radius);

@@ -209,6 +209,10 @@ typedef struct nadir_model_facts {
     int64_t bytes;                    /* memory the model takes */
 } nadir_model_facts;
 
+/* No facts yet: zeros, and the size. */
+NADIR_API void nadir_model_facts_default(nadir_model_facts *facts);
+
+/* facts->size must be set (nadir_model_facts_default). */
 NADIR_API nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
                                                  nadir_model_facts *facts);
 

@@ -95,6 +95,7 @@ static nadir_status read_model(nadir_context *context, const void *of)
     char digest[65];
     nadir_model *model = NULL;
     nadir_model_facts facts;
+    nadir_model_facts_default(&facts);
     nadir_status status = nadir_model_read(context, at->path, &at->settings, &model);
     if (status == NADIR_OK) {
         status = nadir_model_facts_compute(context, model, &facts);
