@@ -125,11 +125,22 @@ size_t nadir_context_memory_peak(const nadir_context *context)
     return nadir_memory_peak(context->memory);
 }
 
+/* A message is one line and moves no cursor, whatever the names in it hold. */
+static void put_message(char text[NADIR_ERROR_LENGTH], const char *format, va_list arguments)
+{
+    vsnprintf(text, NADIR_ERROR_LENGTH, format, arguments);
+    for (char *at = text; *at != '\0'; at++) {
+        if ((unsigned char)*at < ' ' || *at == 0x7f) {
+            *at = '?';
+        }
+    }
+}
+
 nadir_status nadir_fail(nadir_context *context, nadir_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(context->error, sizeof context->error, format, arguments);
+    put_message(context->error, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -142,7 +153,7 @@ void nadir_log(nadir_context *context, nadir_log_level level, const char *format
     char message[NADIR_ERROR_LENGTH];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    put_message(message, format, arguments);
     va_end(arguments);
     context->log(context->log_user, level, message);
 }
