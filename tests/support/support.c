@@ -53,7 +53,8 @@ void test_write_file(const char *name, const char *text)
 void test_assert_close(double a, double b, double tolerance, const char *what, const char *file, int line)
 {
     const double scale = fabs(b) > 1 ? fabs(b) : 1;
-    if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * scale) {
+    if (a == b || (isnan(a) && isnan(b)) ||
+        (isfinite(a) && isfinite(b) && fabs(a - b) <= tolerance * scale)) {
         return;
     }
     print_error("%s is %.17g, expected %.17g within %g\n", what, a, b, tolerance);
