@@ -283,7 +283,7 @@ NADIR_API nadir_status nadir_file_digest(nadir_context *context, const char *pat
 
 typedef struct nadir_write_settings {
     size_t size;
-    bool compress; /* npz: deflate the arrays (default: store them) */
+    bool compress; /* npz: deflate the arrays (default: store them); other formats refuse it */
 } nadir_write_settings;
 
 NADIR_API void nadir_write_settings_default(nadir_write_settings *settings);

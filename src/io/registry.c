@@ -320,6 +320,10 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
                           "%s: the ending does not tell the format to write; known are %s", path,
                           list_formats(list));
     }
+    if (use.compress && (format->takes & NADIR_TAKES_COMPRESS) == 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s is %s, which has no use for --compress", path,
+                          format->title);
+    }
     unsigned lost = needs(model) & ~format->holds;
     if ((format->holds & NADIR_HOLDS_SCALES) != 0) {
         lost &= ~(unsigned)NADIR_HOLDS_TERMINAL; /* it is written as scale 0 */
