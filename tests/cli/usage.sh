@@ -51,4 +51,14 @@ if [[ -e /dev/full ]]; then
     expect_status 6
     expect_err "writing to standard output failed"
 fi
+expect_failure 2 "--layout needs a value: auto|sas|ass" info a --layout
+
+# An error object, wherever --json stands.
+for where in "info --json a --bogus" "info a --bogus --json" "info --json" "generate x --states one --json"; do
+    # shellcheck disable=SC2086
+    run $where
+    expect_status 2
+    expect_json exit_code 2
+    expect_json status '"NADIR_ERROR_ARGUMENT"'
+done
 finish
