@@ -11,7 +11,7 @@ static const char about[] =
     "\n"
     "The valid radius is the largest radius whose L_p ball around the kernel holds no kernel with a "
     "negative\n"
-    "entry; it is 0 as soon as one row has a zero.";
+    "entry; it is 0 as soon as one row that is not pinned has a zero.";
 
 /* All that is shown, as text or JSON. */
 typedef struct info_facts {

@@ -123,7 +123,7 @@ static nadir_status check(nadir_context *context, const nadir_model *model, cons
     }
     if (report.repaired > 0) {
         nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the initial distribution was normalised; its sum was %.10g", path, sum);
+                  "%s: the initial distribution was normalised; its sum was %.15g", path, sum);
     }
     return NADIR_OK;
 }

@@ -30,11 +30,19 @@ static nadir_status check_shape(nadir_context *context, nadir_model *model, cons
                           path, (long long)model->rows);
     }
     for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        if (actions < 1 || actions > INT32_MAX || model->state_rows[s + 1] > model->rows) {
+        const int64_t first = model->state_rows[s]; /* 0 or more, as those before */
+        const int64_t end = model->state_rows[s + 1];
+        if (end <= first || end > model->rows) {
+            return nadir_fail(
+                context, NADIR_ERROR_MODEL,
+                "%s: state %lld begins with row %lld and ends before row %lld; expected at least one row, "
+                "of %lld",
+                path, (long long)s, (long long)first, (long long)end, (long long)model->rows);
+        }
+        if (end - first > INT32_MAX) {
             return nadir_fail(context, NADIR_ERROR_MODEL,
-                              "%s: state %lld has %lld actions; expected at least 1", path, (long long)s,
-                              (long long)actions);
+                              "%s: state %lld has %lld actions; expected at most %d", path, (long long)s,
+                              (long long)(end - first), INT32_MAX);
         }
     }
     if (model->dense == NULL) {
@@ -102,8 +110,7 @@ static nadir_status check_initial(nadir_context *context, nadir_model *model, co
     }
     if (report.repaired > 0) {
         nadir_log(context, NADIR_LOG_WARNING,
-                  "%s%sthe initial distribution was normalised; its sum was %.10g",
-                  source->path != NULL ? source->path : "", source->path != NULL ? ": " : "", sum);
+                  "%s: the initial distribution was normalised; its sum was %.15g", source->path, sum);
     }
 cleanup:
     return status;

@@ -61,7 +61,16 @@ static void test_shapes_that_are_refused(void **state)
     refuse(&small, "successor -1");
     test_small_set(&small);
     small.state_rows[1] = 2;
-    refuse(&small, "state 1 has 0 actions");
+    refuse(&small, "state 1 begins with row 2 and ends before row 2; expected at least one row, of 2");
+    test_small_set(&small);
+    const int64_t falling[] = {0, 1, INT64_MIN, 3};
+    const int64_t row_starts[] = {0, 1, 2, 3};
+    small.data.states = 3;
+    small.data.rows = 3;
+    small.data.state_rows = falling;
+    small.data.row_starts = row_starts;
+    small.data.rewards = small.data.initial = small.data.scales = NULL;
+    refuse(&small, "state 1 begins with row 1 and ends before row -9223372036854775808");
     test_small_set(&small);
     small.row_starts[1] = 5;
     refuse(&small, "row 1 ends before it starts");
@@ -116,6 +125,11 @@ static void test_rounding_keeps_bits_and_more_is_normalised(void **state)
     nadir_model *model = test_small_accept(context, &small);
     assert_true(test_probability(model, 0, 1) == 0.9 + DBL_EPSILON);
     assert_string_equal(test_messages(), "");
+    nadir_model_free(model);
+
+    small.probabilities[1] = 0.9 + 8e-12;
+    model = test_small_accept(context, &small);
+    assert_non_null(strstr(test_messages(), "sum 1.000000000008"));
     nadir_model_free(model);
 
     small.probabilities[1] = 0.9000001;
