@@ -310,30 +310,38 @@ cleanup:
     return status;
 }
 
+/* What must hold before anything is copied; *entries is the number of transitions, or of dense numbers. */
+static nadir_status check_given(nadir_context *context, const nadir_model_data *data, int64_t *entries)
+{
+    const bool sparse = data->row_starts != NULL && data->columns != NULL && data->probabilities != NULL;
+    const bool any = data->row_starts != NULL || data->columns != NULL || data->probabilities != NULL;
+    if (data->state_rows == NULL || (data->dense != NULL) == any || any != sparse) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "a model needs state_rows and either a dense or a sparse kernel");
+    }
+    if (data->states < 1 || data->states > NADIR_STATES_LIMIT || data->rows < data->states ||
+        data->rows > INT64_MAX / data->states / (int64_t)sizeof(double)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
+                          (long long)data->states, (long long)data->rows);
+    }
+    *entries = sparse ? data->row_starts[data->rows] : data->rows * data->states;
+    if (*entries < 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "row_starts ends with a negative number");
+    }
+    return NADIR_OK;
+}
+
 nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *given, nadir_model **model)
 {
     nadir_status status = NADIR_OK;
     nadir_model *made = NULL;
     nadir_model_data data;
+    int64_t entries;
     nadir_model_data_default(&data);
     if (!nadir_settings_copy(&data, sizeof data, given)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model data is not set");
     }
-    const bool sparse = data.row_starts != NULL && data.columns != NULL && data.probabilities != NULL;
-    const bool any = data.row_starts != NULL || data.columns != NULL || data.probabilities != NULL;
-    if (data.state_rows == NULL || (data.dense != NULL) == any || any != sparse) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "a model needs state_rows and either a dense or a sparse kernel");
-    }
-    if (data.states < 1 || data.states > NADIR_STATES_LIMIT || data.rows < data.states ||
-        data.rows > INT64_MAX / data.states / (int64_t)sizeof(double)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
-                          (long long)data.states, (long long)data.rows);
-    }
-    const int64_t entries = sparse ? data.row_starts[data.rows] : data.rows * data.states;
-    if (entries < 0) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "row_starts ends with a negative number");
-    }
+    NADIR_CHECK(check_given(context, &data, &entries));
     NADIR_CHECK(nadir_model_start(context, &made));
     made->states = data.states;
     made->rows = data.rows;
