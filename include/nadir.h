@@ -301,25 +301,65 @@ NADIR_API int nadir_format_double(double value, char text[32]);
 
 /* ---------------------------------------------------------------------------------------------------------
  * Generators of standard instances; see docs/generators.md
+ *
+ * What a member means depends on the kind: nadir_generator says which ones a kind uses, with their defaults.
+ * The rest must be left unset: 0 where it is a whole number, NaN where it is not. The seed may always be set;
+ * only the random kinds look at it, and the same seed gives them the same bits on every platform.
  */
 typedef struct nadir_generate_settings {
     size_t size;
-    int64_t states;  /* 0: the kind's default */
-    int64_t actions; /* 0: the kind's default */
-    int64_t branch;  /* garnet: successors of each row; 0: default */
-    int64_t width;   /* gridworld; 0: default */
-    int64_t height;  /* gridworld; 0: default */
-    double slip;     /* gridworld: chance to go astray; forest: chance of fire; NaN: default */
-    double discount; /* NaN: the kind's default */
-    uint64_t seed;   /* random kinds only */
+    int64_t states;
+    int64_t actions;
+    int64_t branch; /* successors of each row */
+    int64_t width;
+    int64_t height;
+    double slip;     /* chance that an action goes astray */
+    double discount; /* gamma in [0, 1), used by every kind; outside: NADIR_ERROR_ILL_POSED */
+    uint64_t seed;
+    int64_t capacity;    /* largest stock */
+    int64_t demand;      /* largest demand of a period */
+    double reward;       /* what the best place pays */
+    double small_reward; /* what the easy way pays */
+    double price;        /* earned for each unit sold */
+    double unit_cost;    /* paid for each unit ordered */
+    double setup_cost;   /* paid for each order, whatever its size */
+    double holding_cost; /* paid for each unit in stock and each period */
 } nadir_generate_settings;
 
 NADIR_API void nadir_generate_settings_default(nadir_generate_settings *settings);
 
+/* Sets a member by its name, with '-' for '_'. NADIR_ERROR_ARGUMENT: there is none of this name, or it cannot
+ * have this value for any kind. The seed, which has 64 bits, is not among them. */
+NADIR_API nadir_status nadir_generate_settings_set(nadir_context *context, nadir_generate_settings *settings,
+                                                   const char *name, double value);
+
 /* kind: "random", "garnet", "riverswim", "machine", "inventory", "forest", "gridworld". A setting that the
- * kind does not use must be left at its default. settings may be NULL. */
+ * kind does not use, or that is out of range, is NADIR_ERROR_ARGUMENT. settings may be NULL for the defaults.
+ */
 NADIR_API nadir_status nadir_model_generate(nadir_context *context, const char *kind,
                                             const nadir_generate_settings *settings, nadir_model **model);
+
+/* A setting as one kind uses it. */
+typedef struct nadir_generator_setting {
+    const char *name; /* as for nadir_generate_settings_set */
+    const char *meaning;
+    double standard; /* what it is when unset; NaN: depends on the others, as `meaning` says */
+    double lowest;   /* the range it may have, ends included; -infinity to infinity: any finite number */
+    double highest;
+} nadir_generator_setting;
+
+typedef struct nadir_generator_facts {
+    const char *name;
+    const char *summary; /* half a line */
+    const char *source;  /* where it was described */
+    bool random;         /* depends on the seed */
+    double discount;     /* what it is when unset */
+    int64_t settings_count;
+    const nadir_generator_setting *settings; /* [settings_count] those it uses besides discount and seed */
+} nadir_generator_facts;
+
+/* The kinds, index = 0, 1, ...; NULL past the last. */
+NADIR_API const nadir_generator_facts *nadir_generator(int64_t index);
 
 #ifdef __cplusplus
 }

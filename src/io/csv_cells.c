@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WHOLE_LIMIT 9007199254740992.0 /* 2^53: whole numbers up to here are exact as doubles */
+
 static bool is_blank(char character)
 {
     return character == ' ' || character == '\t';
@@ -217,7 +219,7 @@ nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header,
     }
     double real;
     if (nadir_number_parse_double(cell.at, cell.end, &real) == cell.end && cell.at < cell.end &&
-        real >= -0x1p53 && real <= 0x1p53 && real == (double)(int64_t)real) {
+        real >= -WHOLE_LIMIT && real <= WHOLE_LIMIT && real == (double)(int64_t)real) {
         *value = (int64_t)real;
         return NADIR_OK;
     }

@@ -18,11 +18,21 @@ enum {
     NADIR_HOLDS_DISCOUNT = 1 << 2,
     NADIR_HOLDS_INITIAL = 1 << 3,
     NADIR_HOLDS_SCALES = 1 << 4,
-    NADIR_HOLDS_NAMES = 1 << 5,
+    NADIR_HOLDS_STATE_NAMES = 1 << 5,
     NADIR_HOLDS_ACTION_NUMBERS = 1 << 6, /* with gaps */
     NADIR_HOLDS_RAGGED = 1 << 7,         /* states with different numbers of actions */
     NADIR_HOLDS_BALL = 1 << 8,           /* radius, norm, set, domain */
-    NADIR_HOLDS_TERMINAL = 1 << 9        /* states without actions: their scale 0 is then not lost */
+    NADIR_HOLDS_TERMINAL = 1 << 9,       /* states without actions: their scale 0 is then not lost */
+    NADIR_HOLDS_ACTION_NAMES = 1 << 10,
+    NADIR_HOLDS_NAMES = NADIR_HOLDS_STATE_NAMES | NADIR_HOLDS_ACTION_NAMES
+};
+
+/* The settings of nadir_read_settings that only some formats know. */
+enum {
+    NADIR_TAKES_REWARDS = 1 << 0,
+    NADIR_TAKES_LABELS = 1 << 1,
+    NADIR_TAKES_REWARD_MODEL = 1 << 2,
+    NADIR_TAKES_LAYOUT = 1 << 3
 };
 
 typedef struct nadir_format {
@@ -30,6 +40,7 @@ typedef struct nadir_format {
     const char *endings; /* " .csv .CSV ": each surrounded by spaces; lower case */
     const char *title;   /* "craam CSV": for messages */
     unsigned holds;      /* NADIR_HOLDS_... */
+    unsigned takes;      /* NADIR_TAKES_...: the caller refuses the others */
 
     /* Whether a file that begins with these bytes (the first 4096, or all) is of this format. */
     bool (*recognises)(const char *head, size_t length);

@@ -29,6 +29,7 @@ const nadir_format nadir_format_npz = {
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_DISCOUNT |
              NADIR_HOLDS_INITIAL | NADIR_HOLDS_SCALES | NADIR_HOLDS_NAMES | NADIR_HOLDS_ACTION_NUMBERS |
              NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL,
+    .takes = NADIR_TAKES_LAYOUT,
     .recognises = recognises,
     .read = nadir_npz_read,
     .write = nadir_npz_write,

@@ -187,6 +187,26 @@ bool nadir_cursor_take_double(nadir_cursor *cursor, double *value)
     return true;
 }
 
+bool nadir_cursor_take_ratio(nadir_cursor *cursor, double *value)
+{
+    nadir_cursor rest = *cursor;
+    double ratio;
+    if (!nadir_cursor_take_double(&rest, &ratio)) {
+        return false;
+    }
+    if (rest.at < rest.end && *rest.at == '/') {
+        double denominator;
+        rest.at++;
+        if (!nadir_cursor_take_double(&rest, &denominator) || denominator == 0) {
+            return false;
+        }
+        ratio /= denominator;
+    }
+    *cursor = rest;
+    *value = ratio;
+    return true;
+}
+
 bool nadir_cursor_is_integer(nadir_cursor word, int64_t *value)
 {
     return nadir_cursor_take_integer(&word, value) && !nadir_cursor_skip_blanks(&word);

@@ -52,6 +52,8 @@ bool nadir_cursor_take_word(nadir_cursor *cursor, const char *stops, nadir_curso
  * it directly. */
 bool nadir_cursor_take_integer(nadir_cursor *cursor, int64_t *value);
 bool nadir_cursor_take_double(nadir_cursor *cursor, double *value);
+/* A number or a quotient of two: 0.25 or 1/4. */
+bool nadir_cursor_take_ratio(nadir_cursor *cursor, double *value);
 /* The same for a cursor that must be one whole number. */
 bool nadir_cursor_is_integer(nadir_cursor word, int64_t *value);
 bool nadir_cursor_is_double(nadir_cursor word, double *value);

@@ -147,12 +147,11 @@ cleanup:
     return status;
 }
 
-bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
-                              double reward)
+int64_t nadir_builder_find(const nadir_builder *builder, int64_t state, int64_t action, int64_t successor)
 {
     if (state < 0 || state > INT32_MAX || action < 0 || action > INT32_MAX || successor < 0 ||
         successor > INT32_MAX) {
-        return false;
+        return -1;
     }
     const nadir_transition wanted = {
         .state = (int32_t)state, .action = (int32_t)action, .successor = (int32_t)successor};
@@ -166,12 +165,21 @@ bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t act
             high = middle;
         }
     }
-    bool found = false;
-    while (low < builder->count && compare(&builder->transitions[low], &wanted) == 0) {
-        builder->transitions[low++].reward += reward;
-        found = true;
+    return low < builder->count && compare(&builder->transitions[low], &wanted) == 0 ? (int64_t)low : -1;
+}
+
+bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
+                              double reward)
+{
+    const int64_t found = nadir_builder_find(builder, state, action, successor);
+    if (found < 0) {
+        return false;
     }
-    return found;
+    size_t at = (size_t)found;
+    do {
+        builder->transitions[at++].reward += reward;
+    } while (at < builder->count && compare(&builder->transitions[at - 1], &builder->transitions[at]) == 0);
+    return true;
 }
 
 void nadir_builder_add_state_rewards(nadir_builder *builder, int64_t count, const double *rewards)

@@ -53,8 +53,10 @@ nadir_status nadir_builder_add(nadir_builder *builder, int64_t state, int64_t ac
 /* Sorts the transitions by state, action and successor. NADIR_ERROR_FORMAT when there are more states than
  * nadir_builder_states_limit allows. */
 nadir_status nadir_builder_sort(nadir_builder *builder);
-/* Adds `reward` to the transition; false when there is none. Needs nadir_builder_sort before. O(log count).
- */
+/* The first of the (possibly several) transitions, or -1. Needs nadir_builder_sort before. O(log count). */
+int64_t nadir_builder_find(const nadir_builder *builder, int64_t state, int64_t action, int64_t successor);
+/* Adds `reward` to the transition; false when there is none. Needs nadir_builder_sort before. O(log count)
+ * and as often as the transition was given. */
 bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
                               double reward);
 /* Adds rewards[s], [count], to every transition from s < count. */

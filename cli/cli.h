@@ -1,0 +1,81 @@
+/*
+ * cli.h: what the subcommands share.
+ *
+ * A subcommand is one file with one `cli_command`. Results go to stdout, everything else to stderr; with
+ * --json stdout holds one JSON object and nothing else, an error object if the command failed.
+ */
+#ifndef NADIR_CLI_CLI_H
+#define NADIR_CLI_CLI_H
+
+#include "json.h"
+#include "nadir.h"
+#include "options.h"
+
+/* Exit statuses beside those that follow from a nadir_status. */
+enum { CLI_EXIT_DONE = 0, CLI_EXIT_USAGE = 2, CLI_EXIT_IO = 6 };
+
+/* One run of the command. */
+typedef struct cli_run {
+    const char *command; /* "info" */
+    bool help;
+    bool json;
+    bool quiet;
+    int64_t threads;
+    uint64_t seed;
+    nadir_context *context;
+    char **warnings; /* what the library said while it worked, for the JSON */
+    int64_t warnings_count;
+    double started; /* seconds on the monotonic clock */
+    bool bar_shown; /* a progress bar stands on the terminal's last line */
+} cli_run;
+
+typedef struct cli_command {
+    const char *name;
+    const char *arguments; /* "MODEL", "IN OUT" */
+    const char *summary;   /* one line for the list of commands */
+    int (*main)(cli_run *run, int argc, char **argv);
+} cli_command;
+
+extern const cli_command cli_command_info;
+extern const cli_command cli_command_convert;
+extern const cli_command cli_command_generate;
+
+/* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
+enum { CLI_COMMON_OPTIONS = 6, CLI_MODEL_OPTIONS = 8 };
+cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_OPTIONS]);
+/* --discount, --initial, --rewards, ... filling in the settings of nadir_model_read. */
+cli_option_group cli_model_options(nadir_read_settings *settings, int *layout,
+                                   cli_option storage[CLI_MODEL_OPTIONS]);
+
+/* Parses; on wrong usage or --help the exit status is in *exit and the result is false. `about` is the text
+ * between the usage line and the options. */
+bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
+               const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
+               const char *about, int *exit);
+
+/* Makes the context, with messages and progress going to stderr. */
+nadir_status cli_open(cli_run *run);
+/* Says what went wrong (on stderr, and as the JSON object), frees the run, returns the exit status. */
+int cli_close(cli_run *run, nadir_status status);
+
+/* Writes the model and prints what was written: sizes, digest, and where the model came from ("input": FILE).
+ */
+nadir_status cli_write_model(cli_run *run, const nadir_model *model, const char *path,
+                             const nadir_write_settings *settings, const char *origin_key,
+                             const char *origin);
+
+/* A warning of the command itself, as if the library had said it. */
+void cli_warn(cli_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "warnings": [...] */
+void cli_json_warnings(const cli_run *run, cli_json *json);
+/* A double as in JSON, for tables; `text` is returned. */
+const char *cli_number(double value, char text[32]);
+
+/* Progress on a terminal; nonzero when the user asked to stop. A nadir_progress_function. */
+int cli_progress(void *user, const char *task, double share);
+/* Removes the bar, if there is one. */
+void cli_progress_clear(cli_run *run);
+/* From now on Ctrl-C and SIGTERM ask the library to stop; a second one kills. */
+void cli_catch_interrupts(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* command_convert.c: nadir convert: a model from one format to another. */
+#include "cli.h"
+
+static const char about[] =
+    "Reads a model in any format and writes it in the one that OUT's ending names: .csv, .npz, .tra, .drn, "
+    ".MDP,\n"
+    ".pomdp or .bin. Numbers keep every bit. What the new format cannot hold is said in a warning.\n"
+    "Formats that keep rewards in a file of their own (.tra, .bin) write it beside OUT.\n"
+    "\n"
+    "Example:\n"
+    "  nadir convert model.tra model.npz --rewards model.trew --discount 0.95";
+
+static int convert_main(cli_run *run, int argc, char **argv)
+{
+    const char *positionals[CLI_POSITIONALS];
+    nadir_read_settings settings;
+    nadir_write_settings writing;
+    nadir_read_settings_default(&settings);
+    nadir_write_settings_default(&writing);
+    settings.keep_transition_rewards = true;
+    int layout = NADIR_LAYOUT_AUTO;
+    cli_option common[CLI_COMMON_OPTIONS];
+    cli_option reading[CLI_MODEL_OPTIONS];
+    const cli_option own[] = {
+        {"--compress", CLI_FLAG, NULL, NULL, &writing.compress, "npz: deflate the arrays: smaller, slower"},
+        {0},
+    };
+    const cli_option_group groups[] = {
+        {"Options", own},
+        cli_model_options(&settings, &layout, reading),
+        cli_common_options(run, common),
+        {0},
+    };
+    int exit;
+    if (!cli_parse(run, &cli_command_convert, argc, argv, groups, 2, positionals, about, &exit)) {
+        return exit;
+    }
+    settings.layout = (nadir_layout)layout;
+    nadir_model *model = NULL;
+    nadir_status status = cli_open(run);
+    if (status == NADIR_OK) {
+        status = nadir_model_read(run->context, positionals[0], &settings, &model);
+    }
+    if (status == NADIR_OK) {
+        status = cli_write_model(run, model, positionals[1], &writing, "input", positionals[0]);
+    }
+    nadir_model_free(model);
+    return cli_close(run, status);
+}
+
+const cli_command cli_command_convert = {
+    .name = "convert",
+    .arguments = "IN OUT",
+    .summary = "between all model formats",
+    .main = convert_main,
+};

@@ -1,0 +1,200 @@
+/* command_info.c: nadir info: what is in a model file. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char about[] =
+    "Sizes, sparsity, rewards, discount, valid radius and problems of a model file, in any format.\n"
+    "Works without discount or rewards.\n"
+    "\n"
+    "The valid radius is the largest radius whose L_p ball around the kernel holds no kernel with a "
+    "negative\n"
+    "entry; it is 0 as soon as one row has a zero.";
+
+/* All that is shown, as text or JSON. */
+typedef struct info_facts {
+    const char *path;
+    const char *format;
+    nadir_model_facts facts;
+    double norm;
+    double valid_radius;
+    char file_digest[65];
+    char model_digest[65];
+} info_facts;
+
+static nadir_status gather(cli_run *run, const nadir_model *model, double norm, info_facts *info)
+{
+    nadir_context *context = run->context;
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    const double own = isnan(view.norm) ? 2 : view.norm;
+    info->norm = isnan(norm) ? own : norm;
+    nadir_status status = nadir_model_facts_compute(context, model, &info->facts);
+    if (status == NADIR_OK) {
+        status = nadir_model_valid_radius(context, model, info->norm, &info->valid_radius);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_file_digest(context, info->path, info->file_digest);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_model_digest(context, model, info->model_digest);
+    }
+    return status;
+}
+
+static void warn(cli_run *run, const nadir_model_facts *facts)
+{
+    if (isnan(facts->discount)) {
+        cli_warn(run, "the model has no discount; commands that solve it need --discount");
+    }
+    if (isnan(facts->reward_min)) {
+        cli_warn(run, "the model has no rewards; PRISM and PETSc models take them from --rewards");
+    } else if (facts->reward_min == facts->reward_max) {
+        cli_warn(run, "all rewards are the same: every policy and every kernel has the same return");
+    }
+    if (facts->unreachable_states > 0) {
+        cli_warn(run, "%" PRId64 " of %" PRId64 " states cannot be reached from the initial distribution",
+                 facts->unreachable_states, facts->states);
+    }
+}
+
+static void print_json(const cli_run *run, const info_facts *info)
+{
+    const nadir_model_facts *facts = &info->facts;
+    cli_json json;
+    cli_json_start(&json, stdout);
+    cli_json_text(&json, "file", info->path);
+    cli_json_text(&json, "format", info->format);
+    cli_json_integer(&json, "states", facts->states);
+    cli_json_integer(&json, "rows", facts->rows);
+    cli_json_integer(&json, "nonzeros", facts->nonzeros);
+    cli_json_integer(&json, "actions_min", facts->actions_min);
+    cli_json_integer(&json, "actions_max", facts->actions_max);
+    cli_json_double(&json, "density", facts->density);
+    cli_json_double(&json, "reward_min", facts->reward_min);
+    cli_json_double(&json, "reward_max", facts->reward_max);
+    cli_json_double(&json, "discount", facts->discount);
+    cli_json_double(&json, "valid_radius", info->valid_radius);
+    cli_json_double(&json, "valid_radius_norm", info->norm);
+    cli_json_integer(&json, "terminal_states", facts->terminal_states);
+    cli_json_integer(&json, "absorbing_states", facts->absorbing_states);
+    cli_json_integer(&json, "unreachable_states", facts->unreachable_states);
+    cli_json_integer(&json, "pinned_rows", facts->pinned_rows);
+    cli_json_integer(&json, "memory_bytes", facts->bytes);
+    cli_json_text(&json, "sha256", info->file_digest);
+    cli_json_text(&json, "model_sha256", info->model_digest);
+    cli_json_warnings(run, &json);
+    cli_json_end(&json);
+}
+
+static void print_bytes(int64_t bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1000;
+        unit++;
+    }
+    printf("  memory         %.3g %s\n", value, units[unit]);
+}
+
+static void print_text(const info_facts *info)
+{
+    const nadir_model_facts *facts = &info->facts;
+    char number[32];
+    char other[32];
+    printf("%s (%s)\n", info->path, info->format);
+    printf("  states         %" PRId64, facts->states);
+    if (facts->terminal_states > 0) {
+        printf(", %" PRId64 " terminal", facts->terminal_states);
+    }
+    if (facts->absorbing_states > facts->terminal_states) {
+        printf(", %" PRId64 " absorbing", facts->absorbing_states);
+    }
+    if (facts->unreachable_states > 0) {
+        printf(", %" PRId64 " unreachable", facts->unreachable_states);
+    }
+    printf("\n  rows           %" PRId64 " (", facts->rows);
+    if (facts->actions_min == facts->actions_max) {
+        printf("%" PRId64 " action%s in each state)\n", facts->actions_min,
+               facts->actions_min == 1 ? "" : "s");
+    } else {
+        printf("%" PRId64 " to %" PRId64 " actions a state)\n", facts->actions_min, facts->actions_max);
+    }
+    printf("  transitions    %" PRId64 " (density %.3g)\n", facts->nonzeros, facts->density);
+    if (isnan(facts->reward_min)) {
+        printf("  rewards        none\n");
+    } else {
+        printf("  rewards        %s to %s\n", cli_number(facts->reward_min, number),
+               cli_number(facts->reward_max, other));
+    }
+    printf("  discount       %s\n", isnan(facts->discount) ? "none" : cli_number(facts->discount, number));
+    printf("  valid radius   %s (norm %s)\n", cli_number(info->valid_radius, number),
+           cli_number(info->norm, other));
+    if (facts->pinned_rows > 0) {
+        printf("  pinned rows    %" PRId64 "\n", facts->pinned_rows);
+    }
+    print_bytes(facts->bytes);
+    printf("  sha256         %s\n", info->file_digest);
+}
+
+static int info_main(cli_run *run, int argc, char **argv)
+{
+    const char *positionals[CLI_POSITIONALS];
+    nadir_read_settings settings;
+    nadir_read_settings_default(&settings);
+    int layout = NADIR_LAYOUT_AUTO;
+    double norm = NAN;
+    cli_option common[CLI_COMMON_OPTIONS];
+    cli_option reading[CLI_MODEL_OPTIONS];
+    const cli_option own[] = {
+        {"--norm", CLI_NUMBER, "P", NULL, &norm,
+         "norm of the valid radius, 1 to inf (default: the model's, else 2)"},
+        {0},
+    };
+    const cli_option_group groups[] = {
+        {"Options", own},
+        cli_model_options(&settings, &layout, reading),
+        cli_common_options(run, common),
+        {0},
+    };
+    int exit;
+    if (!cli_parse(run, &cli_command_info, argc, argv, groups, 1, positionals, about, &exit)) {
+        return exit;
+    }
+    settings.layout = (nadir_layout)layout;
+    info_facts info = {.path = positionals[0]};
+    nadir_model *model = NULL;
+    nadir_status status = cli_open(run);
+    if (status == NADIR_OK) {
+        status = nadir_file_format(run->context, info.path, &info.format);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_model_read(run->context, info.path, &settings, &model);
+    }
+    if (status == NADIR_OK) {
+        status = gather(run, model, norm, &info);
+    }
+    if (status == NADIR_OK) {
+        cli_progress_clear(run);
+        warn(run, &info.facts);
+        if (run->json) {
+            print_json(run, &info);
+        } else {
+            print_text(&info);
+        }
+    }
+    nadir_model_free(model);
+    return cli_close(run, status);
+}
+
+const cli_command cli_command_info = {
+    .name = "info",
+    .arguments = "MODEL",
+    .summary = "sizes, sparsity, rewards, discount, valid radius, problems found",
+    .main = info_main,
+};

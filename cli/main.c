@@ -1,0 +1,89 @@
+/* main.c: the nadir command: finds the subcommand and runs it. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_command *const commands[] = {
+    &cli_command_info,
+    &cli_command_convert,
+    &cli_command_generate,
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_overview(FILE *out)
+{
+    fputs("Usage: nadir COMMAND ...\n"
+          "\n"
+          "Markov decision processes whose transition kernel is only known up to a ball: how badly can a "
+          "policy\n"
+          "do, and which policy does best in the worst case?\n"
+          "\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fputs("\n"
+          "'nadir COMMAND --help' tells more about one of them. 'nadir --version' prints the version.\n"
+          "\n"
+          "Exit status: 0 done; 2 wrong usage; 3 bad model, policy or file; 4 ill-posed request; 5 not "
+          "converged;\n"
+          "6 out of memory or I/O failure; 7 interrupted; 8 verification failed.\n",
+          out);
+}
+
+static const cli_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            return commands[i];
+        }
+    }
+    return NULL;
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+    const cli_command *command = find_command(name);
+    if (command == NULL) {
+        fprintf(stderr, "nadir: there is no command '%s'; 'nadir --help' lists them\n", name);
+        return CLI_EXIT_USAGE;
+    }
+    cli_run run = {.command = command->name};
+    return command->main(&run, argc, argv);
+}
+
+static int run_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return CLI_EXIT_USAGE;
+    }
+    const char *first = argv[1];
+    if (strcmp(first, "--version") == 0) {
+        printf("nadir %s\n", nadir_version());
+        return CLI_EXIT_DONE;
+    }
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
+        (strcmp(first, "help") == 0 && argc == 2)) {
+        print_overview(stdout);
+        return CLI_EXIT_DONE;
+    }
+    if (strcmp(first, "help") == 0) {
+        char *help[] = {"--help"};
+        return run_command(argv[2], 1, help);
+    }
+    return run_command(first, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    int status = run_main(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        fputs("nadir: writing to standard output failed\n", stderr);
+        status = status == CLI_EXIT_DONE ? CLI_EXIT_IO : status;
+    }
+    return status;
+}

@@ -1,0 +1,253 @@
+/* options.c: parsing and showing options; see options.h. */
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Options given so far, so that twice is noticed; no command has as many. */
+enum { OPTIONS_LIMIT = 64 };
+
+typedef struct parse_state {
+    const char *command;
+    const cli_option_group *groups;
+    const cli_option *given[OPTIONS_LIMIT];
+    int given_count;
+} parse_state;
+
+/* The option called name[0..length), or NULL. */
+static const cli_option *find(const cli_option_group *groups, const char *name, size_t length)
+{
+    for (; groups->options != NULL; groups++) {
+        for (const cli_option *option = groups->options; option->name != NULL; option++) {
+            if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0') {
+                return option;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Edit distance of two short words (Levenshtein), by one row of the table. */
+static size_t distance(const char *a, size_t a_length, const char *b)
+{
+    size_t row[64];
+    const size_t b_length = strlen(b);
+    if (b_length >= 64) {
+        return SIZE_MAX;
+    }
+    for (size_t j = 0; j <= b_length; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            const size_t shorter = row[j] < row[j - 1] ? row[j] : row[j - 1];
+            diagonal = row[j];
+            row[j] = replaced < shorter + 1 ? replaced : shorter + 1;
+        }
+    }
+    return row[b_length];
+}
+
+static bool complain_unknown(const parse_state *parse, const char *word, size_t length)
+{
+    const cli_option *nearest = NULL;
+    size_t best = length / 2;
+    for (const cli_option_group *group = parse->groups; group->options != NULL && length < 64; group++) {
+        for (const cli_option *option = group->options; option->name != NULL; option++) {
+            const size_t far = distance(word, length, option->name);
+            if (far < best) {
+                best = far;
+                nearest = option;
+            }
+        }
+    }
+    fprintf(stderr, "nadir %s: unknown option %.*s", parse->command, (int)length, word);
+    if (nearest != NULL) {
+        fprintf(stderr, "; did you mean %s?", nearest->name);
+    }
+    fprintf(stderr, "\nTry 'nadir %s --help'.\n", parse->command);
+    return false;
+}
+
+/* The place of `value` in "a|b|c", or -1. */
+static int choice(const char *choices, const char *value)
+{
+    const size_t length = strlen(value);
+    int place = 0;
+    for (const char *at = choices; at != NULL; place++) {
+        const char *bar = strchr(at, '|');
+        const size_t here = bar != NULL ? (size_t)(bar - at) : strlen(at);
+        if (here == length && strncmp(at, value, length) == 0) {
+            return place;
+        }
+        at = bar != NULL ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+/* Digits only: strtoull would take blanks and signs. */
+static bool whole_number(const char *value, uint64_t *number)
+{
+    if (*value == '\0' || strspn(value, "0123456789") != strlen(value)) {
+        return false;
+    }
+    errno = 0;
+    *number = strtoull(value, NULL, 10);
+    return errno == 0;
+}
+
+/* The command never leaves the C locale, so strtod reads a decimal point. */
+static bool real_number(const char *value, double *number)
+{
+    char *end;
+    if (*value == '\0' || strspn(value, "+-.0123456789eEinftyINFTY") != strlen(value)) {
+        return false;
+    }
+    *number = strtod(value, &end);
+    return *end == '\0' && !isnan(*number);
+}
+
+/* Stores the value; returns what was expected, or NULL when all is well. */
+static const char *store(const cli_option *option, const char *value)
+{
+    uint64_t whole;
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)option->target = true;
+        return NULL;
+    case CLI_TEXT:
+        *(const char **)option->target = value;
+        return *value != '\0' ? NULL : "something";
+    case CLI_INTEGER:
+        if (!whole_number(value, &whole) || whole > INT64_MAX) {
+            return "a whole number, 0 or more";
+        }
+        *(int64_t *)option->target = (int64_t)whole;
+        return NULL;
+    case CLI_SEED:
+        return whole_number(value, option->target) ? NULL : "a whole number, 0 or more";
+    case CLI_NUMBER:
+        return real_number(value, option->target) ? NULL : "a number";
+    case CLI_CHOICE:
+        *(int *)option->target = choice(option->choices, value);
+        return *(int *)option->target >= 0 ? NULL : option->choices;
+    }
+    return "nothing";
+}
+
+static bool note_given(parse_state *parse, const cli_option *option)
+{
+    for (int i = 0; i < parse->given_count; i++) {
+        if (parse->given[i] == option) {
+            fprintf(stderr, "nadir %s: %s is given twice\n", parse->command, option->name);
+            return false;
+        }
+    }
+    if (parse->given_count < OPTIONS_LIMIT) {
+        parse->given[parse->given_count++] = option;
+    }
+    return true;
+}
+
+/* One option at argv[*at], with its value in the same word after '=' or in the next one. */
+static bool take_option(parse_state *parse, int argc, char **argv, int *at)
+{
+    const char *word = argv[*at];
+    const char *equals = strchr(word, '=');
+    const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    const cli_option *option = find(parse->groups, word, length);
+    if (option == NULL) {
+        return complain_unknown(parse, word, length);
+    }
+    if (!note_given(parse, option)) {
+        return false;
+    }
+    const char *value = equals != NULL ? equals + 1 : NULL;
+    if (option->kind == CLI_FLAG && value != NULL) {
+        fprintf(stderr, "nadir %s: %s takes no value\n", parse->command, option->name);
+        return false;
+    }
+    if (option->kind != CLI_FLAG && value == NULL) {
+        if (*at + 1 >= argc) {
+            fprintf(stderr, "nadir %s: %s needs a value: %s\n", parse->command, option->name, option->value);
+            return false;
+        }
+        value = argv[++*at];
+    }
+    const char *expected = store(option, value);
+    if (expected != NULL) {
+        fprintf(stderr, "nadir %s: %s: '%s' given, expected %s\n", parse->command, option->name, value,
+                expected);
+        return false;
+    }
+    return true;
+}
+
+bool cli_options_parse(const char *command, int argc, char **argv, const cli_option_group *groups,
+                       const char *positional_names, int wanted, const char *positionals[CLI_POSITIONALS])
+{
+    parse_state state = {.command = command, .groups = groups};
+    int found = 0;
+    bool only_positionals = false;
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i];
+        if (!only_positionals && strcmp(word, "--") == 0) {
+            only_positionals = true;
+        } else if (!only_positionals && word[0] == '-' && word[1] != '\0') {
+            if (!take_option(&state, argc, argv, &i)) {
+                return false;
+            }
+        } else if (found < wanted) {
+            positionals[found++] = word;
+        } else {
+            fprintf(stderr, "nadir %s: unexpected argument '%s'\n", command, word);
+            return false;
+        }
+    }
+    if (found < wanted) {
+        fprintf(stderr, "nadir %s: expected %s\nTry 'nadir %s --help'.\n", command, positional_names,
+                command);
+        return false;
+    }
+    return true;
+}
+
+/* The help text of an option, its lines aligned after the first column. */
+static void print_lines(const char *help, int column)
+{
+    for (const char *at = help; at != NULL;) {
+        const char *newline = strchr(at, '\n');
+        const int length = newline != NULL ? (int)(newline - at) : (int)strlen(at);
+        printf("%.*s\n", length, at);
+        at = newline != NULL ? newline + 1 : NULL;
+        if (at != NULL) {
+            printf("%*s", column, "");
+        }
+    }
+}
+
+void cli_options_help(const cli_option_group *groups)
+{
+    enum { COLUMN = 28 };
+    for (; groups->options != NULL; groups++) {
+        printf("\n%s:\n", groups->title);
+        for (const cli_option *option = groups->options; option->name != NULL; option++) {
+            const char *value = option->kind == CLI_CHOICE ? option->choices : option->value;
+            const int length =
+                printf("  %s%s%s", option->name, value != NULL ? " " : "", value != NULL ? value : "");
+            if (length >= COLUMN) {
+                printf("\n%*s", COLUMN, "");
+            } else {
+                printf("%*s", COLUMN - length, "");
+            }
+            print_lines(option->help, COLUMN);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * options.h: the options of a subcommand: one table that is both parsed and shown by --help.
+ *
+ * A command lists groups of options, each option with the variable it fills in.
+ */
+#ifndef NADIR_CLI_OPTIONS_H
+#define NADIR_CLI_OPTIONS_H
+
+#include <stdbool.h>
+
+typedef enum cli_option_kind {
+    CLI_FLAG,    /* bool *: true when given */
+    CLI_TEXT,    /* const char ** */
+    CLI_INTEGER, /* int64_t *: a whole number, 0 or more */
+    CLI_SEED,    /* uint64_t * */
+    CLI_NUMBER,  /* double *: also inf */
+    CLI_CHOICE   /* int *: place in `choices` */
+} cli_option_kind;
+
+typedef struct cli_option {
+    const char *name; /* "--discount"; NULL ends a group */
+    cli_option_kind kind;
+    const char *value;   /* how --help calls the value: "GAMMA" */
+    const char *choices; /* CLI_CHOICE: "auto|sas|ass" */
+    void *target;
+    const char *help; /* one or more lines */
+} cli_option;
+
+typedef struct cli_option_group {
+    const char *title; /* "Options of the model" */
+    const cli_option *options;
+} cli_option_group;
+
+enum { CLI_POSITIONALS = 4 };
+
+/*
+ * Parses argv[0..argc) into the targets and up to `wanted` positionals. Returns false, with the reason on
+ * stderr, on wrong usage: unknown option (the nearest known one is suggested), option given twice, missing or
+ * malformed value, wrong number of positionals.
+ */
+bool cli_options_parse(const char *command, int argc, char **argv, const cli_option_group *groups,
+                       const char *positional_names, int wanted, const char *positionals[CLI_POSITIONALS]);
+
+/* The options part of --help, on stdout. */
+void cli_options_help(const cli_option_group *groups);
+
+#endif

@@ -1,0 +1,70 @@
+/* progress.c: the progress bar and the wish to stop. */
+#include "cli.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Work shorter than this shows no bar. */
+#define PATIENCE_SECONDS 1.0
+
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+void cli_catch_interrupts(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = note_interrupt;
+    action.sa_flags = (int)SA_RESETHAND; /* the second one ends the process at once */
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int cli_progress(void *user, const char *task, double share)
+{
+    enum { WIDTH = 30 };
+    cli_run *run = user;
+    if (interrupted != 0) {
+        return 1;
+    }
+    if (run->started == 0) {
+        run->started = now();
+    }
+    if (run->quiet || now() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
+        return 0;
+    }
+    if (share < 0) {
+        fprintf(stderr, "\r\033[K%s ...", task);
+    } else {
+        const double held = share > 1 ? 1 : share;
+        const int full = (int)(held * WIDTH);
+        fprintf(stderr, "\r\033[K[%.*s%*s] %3d %% %s", full, "##############################", WIDTH - full,
+                "", (int)(100 * held), task);
+    }
+    fflush(stderr);
+    run->bar_shown = true;
+    return 0;
+}
+
+void cli_progress_clear(cli_run *run)
+{
+    if (run->bar_shown) {
+        fputs("\r\033[K", stderr);
+        run->bar_shown = false;
+    }
+}

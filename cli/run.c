@@ -1,0 +1,161 @@
+/* run.c: what surrounds every subcommand: common options, context, messages, the end; see cli.h. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_OPTIONS])
+{
+    const cli_option options[CLI_COMMON_OPTIONS] = {
+        {"--json", CLI_FLAG, NULL, NULL, &run->json, "print one JSON object instead of text"},
+        {"--quiet", CLI_FLAG, NULL, NULL, &run->quiet, "no warnings, notices or progress on stderr"},
+        {"--threads", CLI_INTEGER, "N", NULL, &run->threads, "use N threads (default: all processors)"},
+        {"--seed", CLI_SEED, "N", NULL, &run->seed, "seed of everything random (default 0)"},
+        {"--help", CLI_FLAG, NULL, NULL, &run->help, "show this"},
+        {0},
+    };
+    memcpy(storage, options, sizeof options);
+    return (cli_option_group){"Common options", storage};
+}
+
+cli_option_group cli_model_options(nadir_read_settings *settings, int *layout,
+                                   cli_option storage[CLI_MODEL_OPTIONS])
+{
+    const cli_option options[CLI_MODEL_OPTIONS] = {
+        {"--discount", CLI_NUMBER, "GAMMA", NULL, &settings->discount,
+         "gives or overrides the discount factor, 0 <= GAMMA < 1"},
+        {"--initial", CLI_TEXT, "MU", NULL, &settings->initial,
+         "initial distribution: uniform, a state's number or name, or a file\n"
+         "(default: the model's own, else uniform)"},
+        {"--rewards", CLI_TEXT, "FILE", NULL, &settings->rewards,
+         "rewards of a PRISM model (.trew, .srew) or PETSc model (g.bin)"},
+        {"--labels", CLI_TEXT, "FILE", NULL, &settings->labels,
+         "labels of a PRISM model (.lab); init gives the initial states"},
+        {"--reward-model", CLI_TEXT, "NAME", NULL, &settings->reward_model,
+         "which reward model of a Storm .drn file"},
+        {"--costs", CLI_FLAG, NULL, NULL, &settings->costs, "the rewards are costs: negate them"},
+        {"--layout", CLI_CHOICE, NULL, "auto|sas|ass", layout,
+         "order of a dense NumPy kernel: P[s,a,s'] or P[a,s,s']"},
+        {0},
+    };
+    memcpy(storage, options, sizeof options);
+    return (cli_option_group){"How to read the model", storage};
+}
+
+bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
+               const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
+               const char *about, int *exit)
+{
+    /* --help wins over anything else that is there or missing. */
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        run->help = run->help || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    }
+    if (run->help) {
+        printf("Usage: nadir %s %s [OPTION]...\n%s\n", command->name, command->arguments, about);
+        cli_options_help(groups);
+        *exit = CLI_EXIT_DONE;
+        return false;
+    }
+    *exit = CLI_EXIT_USAGE;
+    if (!cli_options_parse(command->name, argc, argv, groups, command->arguments, wanted, positionals)) {
+        return false;
+    }
+    if (run->threads > INT32_MAX) {
+        fprintf(stderr, "nadir %s: --threads: at most %d\n", command->name, INT32_MAX);
+        return false;
+    }
+    return true;
+}
+
+static void keep_warning(cli_run *run, const char *message)
+{
+    const size_t bytes = (size_t)(run->warnings_count + 1) * sizeof *run->warnings;
+    char **grown = realloc(run->warnings, bytes);
+    if (grown != NULL) { /* without memory the message is still on stderr */
+        run->warnings = grown;
+        run->warnings[run->warnings_count] = strdup(message);
+        run->warnings_count += run->warnings[run->warnings_count] != NULL;
+    }
+}
+
+static void show_message(void *user, nadir_log_level level, const char *message)
+{
+    cli_run *run = user;
+    if (level == NADIR_LOG_WARNING) {
+        keep_warning(run, message);
+    }
+    if (!run->quiet && level <= NADIR_LOG_NOTICE) {
+        cli_progress_clear(run);
+        fprintf(stderr, "nadir: %s%s\n", level == NADIR_LOG_WARNING ? "warning: " : "", message);
+    }
+}
+
+void cli_warn(cli_run *run, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    show_message(run, NADIR_LOG_WARNING, message);
+}
+
+nadir_status cli_open(cli_run *run)
+{
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.log = show_message;
+    settings.log_user = run;
+    settings.progress = cli_progress;
+    settings.progress_user = run;
+    settings.seed = run->seed;
+    settings.threads = (int32_t)run->threads;
+    cli_catch_interrupts();
+    return nadir_context_create(&settings, &run->context);
+}
+
+static void report_failure(cli_run *run, nadir_status status)
+{
+    const char *detail = run->context != NULL ? nadir_context_error(run->context) : "";
+    const char *sentence = *detail != '\0' ? detail : nadir_status_sentence(status);
+    fprintf(stderr, "nadir %s: %s\n", run->command, sentence);
+    if (run->json) {
+        cli_json json;
+        cli_json_start(&json, stdout);
+        cli_json_text(&json, "error", sentence);
+        cli_json_text(&json, "status", nadir_status_name(status));
+        cli_json_integer(&json, "exit_code", (int)status / 10);
+        cli_json_warnings(run, &json);
+        cli_json_end(&json);
+    }
+}
+
+int cli_close(cli_run *run, nadir_status status)
+{
+    cli_progress_clear(run);
+    if (status != NADIR_OK) {
+        report_failure(run, status);
+    }
+    for (int64_t i = 0; i < run->warnings_count; i++) {
+        free(run->warnings[i]);
+    }
+    free(run->warnings);
+    nadir_context_free(run->context);
+    return (int)status / 10;
+}
+
+void cli_json_warnings(const cli_run *run, cli_json *json)
+{
+    cli_json_array(json, "warnings");
+    for (int64_t i = 0; i < run->warnings_count; i++) {
+        cli_json_text(json, NULL, run->warnings[i]);
+    }
+    cli_json_array_end(json);
+}
+
+const char *cli_number(double value, char text[32])
+{
+    (void)nadir_format_double(value, text);
+    return text;
+}

@@ -1,0 +1,56 @@
+/*
+ * action_labels.h: from the labels that a file gives its actions to action numbers and names, and back.
+ *
+ * A model has action numbers, unique within a state, and optionally one table of names by number. Files of
+ * model checkers label each choice of a state with a word. If every choice has a label, every label is a
+ * plain number (0 or digits without a leading zero) and none occurs twice in a state, the labels are the
+ * numbers and there are no names. Otherwise each distinct label gets a number in order of first appearance
+ * and is its name; a label that occurs again in the same state gets a name of its own, "label#2", "label#3"
+ * and so on.
+ */
+#ifndef NADIR_IO_ACTION_LABELS_H
+#define NADIR_IO_ACTION_LABELS_H
+
+#include "io/text.h"
+#include "model/builder.h"
+
+/* The label of a choice that has none while others have one. */
+#define NADIR_NO_LABEL "__NOLABEL__"
+
+/* The label of one choice. */
+typedef struct nadir_choice_label {
+    int32_t state;
+    int32_t choice;
+    int32_t label; /* number among the distinct labels */
+} nadir_choice_label;
+
+/* What was read so far; a struct of zeros is empty. */
+typedef struct nadir_action_labels {
+    nadir_names names; /* the distinct labels in order of first appearance */
+    nadir_name_index index;
+    nadir_choice_label *choices;
+    size_t count;
+    size_t capacity;
+} nadir_action_labels;
+
+/* Choices may come in any order and more than once, each time with the same label. The text is for messages.
+ */
+nadir_status nadir_action_labels_add(nadir_text *text, nadir_action_labels *labels, int64_t state,
+                                     int64_t choice, nadir_cursor label);
+
+/* Replaces the choices, which until now stand as action numbers in the builder, by numbers as above, and
+ * gives the names to the builder's model. Without labels nothing changes. */
+nadir_status nadir_action_labels_apply(nadir_action_labels *labels, nadir_builder *builder);
+
+void nadir_action_labels_clear(nadir_context *context, nadir_action_labels *labels);
+
+/* What becomes of a model's action names when they are written as labels. */
+typedef struct nadir_label_fit {
+    bool usable;       /* every action has a name, a single word that no other has, not all of them numbers */
+    bool same_numbers; /* reading gives the same action numbers again */
+} nadir_label_fit;
+
+/* Terminal states do not count: no choice is written for them. */
+nadir_status nadir_action_labels_fit(nadir_context *context, const nadir_model *model, nadir_label_fit *fit);
+
+#endif

@@ -1,0 +1,334 @@
+/* registry.c: the list of formats: which one a file is, and what surrounds reading and writing in all of
+ * them. */
+#include "base/file.h"
+#include "base/number.h"
+#include "io/format.h"
+#include "io/initial.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In the order in which they are asked; the ones with a magic number first. */
+static const nadir_format *const formats[] = {
+    &nadir_format_npz, &nadir_format_petsc,     &nadir_format_drn,
+    &nadir_format_csv, &nadir_format_cassandra, &nadir_format_prism,
+};
+
+enum { FORMATS = sizeof formats / sizeof *formats, HEAD_BYTES = 4096, ENDING_LENGTH = 16 };
+
+int nadir_format_double(double value, char text[32])
+{
+    return nadir_number_format(value, text);
+}
+
+void nadir_read_settings_default(nadir_read_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    settings->size = sizeof *settings;
+    settings->discount = NAN;
+}
+
+void nadir_write_settings_default(nadir_write_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    settings->size = sizeof *settings;
+}
+
+/* Where the ending of a path starts (its last dot), or its end. */
+static size_t ending_start(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash != NULL ? slash : path, '.');
+    return dot != NULL ? (size_t)(dot - path) : strlen(path);
+}
+
+nadir_status nadir_sibling_path(nadir_context *context, const char *path, const char *ending, char **sibling)
+{
+    nadir_status status = NADIR_OK;
+    const size_t stem = ending_start(path);
+    char *made = NULL;
+    NADIR_NEW(context, made, stem + strlen(ending) + 1);
+    memcpy(made, path, stem);
+    memcpy(made + stem, ending, strlen(ending) + 1);
+    *sibling = made;
+cleanup:
+    return status;
+}
+
+static const nadir_format *format_by_ending(const char *path)
+{
+    const char *ending = path + ending_start(path);
+    const size_t length = strlen(ending);
+    if (length < 2 || length > ENDING_LENGTH) {
+        return NULL;
+    }
+    char wanted[ENDING_LENGTH + 3] = " ";
+    for (size_t i = 0; i < length; i++) {
+        wanted[i + 1] = (char)tolower((unsigned char)ending[i]);
+    }
+    wanted[length + 1] = ' ';
+    wanted[length + 2] = '\0';
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (strstr(formats[i]->endings, wanted) != NULL) {
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
+/* "npz, petsc, drn, ..." with their endings, for messages. */
+static const char *list_formats(char text[512])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < FORMATS; i++) {
+        const int length =
+            snprintf(text + used, 512 - used, "%s%s (%.*s)", i > 0 ? ", " : "", formats[i]->title,
+                     (int)strlen(formats[i]->endings) - 2, formats[i]->endings + 1);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    return text;
+}
+
+static nadir_status find_format(nadir_context *context, const char *path, const nadir_format **format)
+{
+    nadir_status status = NADIR_OK;
+    nadir_input input = NADIR_INPUT_CLOSED;
+    char head[HEAD_BYTES];
+    size_t length;
+    *format = NULL;
+    NADIR_CHECK(nadir_input_open(context, path, &input));
+    NADIR_CHECK(nadir_input_read(context, &input, head, sizeof head, &length));
+    if (length == 0) {
+        status = nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path);
+        goto cleanup;
+    }
+    for (size_t i = 0; i < FORMATS && *format == NULL; i++) {
+        *format = formats[i]->recognises(head, length) ? formats[i] : NULL;
+    }
+    if (*format == NULL) {
+        *format = format_by_ending(path);
+    }
+    if (*format == NULL) {
+        char list[512];
+        status = nadir_fail(context, NADIR_ERROR_FORMAT,
+                            "%s: the content is of no known model format, nor is the ending; known are %s",
+                            path, list_formats(list));
+    }
+cleanup:
+    nadir_input_close(&input);
+    return status;
+}
+
+nadir_status nadir_file_format(nadir_context *context, const char *path, const char **name)
+{
+    const nadir_format *format;
+    const nadir_status status = find_format(context, path, &format);
+    if (status == NADIR_OK) {
+        *name = format->name;
+    }
+    return status;
+}
+
+/* A setting that the format would ignore is a mistake of the caller's. */
+static nadir_status check_taken(nadir_context *context, const char *path, const nadir_format *format,
+                                const nadir_read_settings *settings)
+{
+    const struct {
+        unsigned bit;
+        bool given;
+        const char *option;
+    } settings_of_some[] = {
+        {NADIR_TAKES_REWARDS, settings->rewards != NULL, "--rewards"},
+        {NADIR_TAKES_LABELS, settings->labels != NULL, "--labels"},
+        {NADIR_TAKES_REWARD_MODEL, settings->reward_model != NULL, "--reward-model"},
+        {NADIR_TAKES_LAYOUT, settings->layout != NADIR_LAYOUT_AUTO, "--layout"},
+    };
+    for (size_t i = 0; i < sizeof settings_of_some / sizeof *settings_of_some; i++) {
+        if (settings_of_some[i].given && (format->takes & settings_of_some[i].bit) == 0) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s is %s, which has no use for %s", path,
+                              format->title, settings_of_some[i].option);
+        }
+    }
+    return NADIR_OK;
+}
+
+static void negate(int64_t count, double *values)
+{
+    for (int64_t i = 0; values != NULL && i < count; i++) {
+        values[i] = 0 - values[i]; /* no -0 */
+    }
+}
+
+/* What the settings say about any format. */
+static nadir_status apply_settings(nadir_context *context, const char *path,
+                                   const nadir_read_settings *settings, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    if (!isnan(settings->discount)) {
+        model->discount = settings->discount;
+    }
+    NADIR_CHECK(nadir_model_check_discount(context, model, path));
+    if (settings->initial != NULL) {
+        NADIR_CHECK(nadir_initial_read(context, model, settings->initial, model->initial));
+    }
+    if (settings->costs) {
+        const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+        negate(model->rows, model->rewards);
+        negate(entries, model->transition_rewards);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_model_read(nadir_context *context, const char *path, const nadir_read_settings *settings,
+                              nadir_model **model)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_format *format;
+    nadir_model *made = NULL;
+    nadir_read_settings use;
+    nadir_read_settings_default(&use);
+    if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the read settings is not set");
+    }
+    if (!isnan(use.discount) && !(use.discount >= 0 && use.discount < 1)) {
+        return nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                          "the discount is %.10g; expected 0 <= discount < 1: otherwise returns are infinite",
+                          use.discount);
+    }
+    NADIR_CHECK(find_format(context, path, &format));
+    NADIR_CHECK(check_taken(context, path, format, &use));
+    NADIR_CHECK(format->read(context, path, &use, &made));
+    NADIR_CHECK(apply_settings(context, path, &use, made));
+    *model = made;
+    made = NULL;
+cleanup:
+    nadir_model_free(made);
+    return status;
+}
+
+/* Whether mu is the one that is assumed where a file says nothing. */
+static bool is_initial_uniform(const nadir_model *model)
+{
+    for (int64_t s = 1; s < model->states; s++) {
+        if (model->initial[s] != model->initial[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_ragged(const nadir_model *model)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        if (model->state_rows[s + 1] - model->state_rows[s] != model->state_rows[1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Scales that are not just the pinned rows of terminal states. */
+static bool has_scales_beyond_terminal(const nadir_model *model)
+{
+    for (int64_t s = 0; model->scales != NULL && s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            if (model->scales[row] != 1 && !nadir_model_is_terminal(model, s)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_terminal(const nadir_model *model)
+{
+    for (int64_t s = 0; model->scales != NULL && s < model->states; s++) {
+        if (nadir_model_is_terminal(model, s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What of NADIR_HOLDS_... a model needs. */
+static unsigned needs(const nadir_model *model)
+{
+    unsigned bits = 0;
+    bits |= model->rewards != NULL ? NADIR_HOLDS_REWARDS : 0;
+    bits |= model->transition_rewards != NULL ? NADIR_HOLDS_TRANSITION_REWARDS : 0;
+    bits |= !isnan(model->discount) ? NADIR_HOLDS_DISCOUNT : 0;
+    bits |= !is_initial_uniform(model) ? NADIR_HOLDS_INITIAL : 0;
+    bits |= has_scales_beyond_terminal(model) ? NADIR_HOLDS_SCALES : 0;
+    bits |= model->state_names.count > 0 ? NADIR_HOLDS_STATE_NAMES : 0;
+    bits |= model->action_names.count > 0 ? NADIR_HOLDS_ACTION_NAMES : 0;
+    bits |= model->row_actions != NULL ? NADIR_HOLDS_ACTION_NUMBERS : 0;
+    bits |= is_ragged(model) ? NADIR_HOLDS_RAGGED : 0;
+    bits |= model->radius_count > 0 || !isnan(model->norm) || model->set != NADIR_SET_UNSAID ||
+                    model->domain != NADIR_DOMAIN_UNSAID
+                ? NADIR_HOLDS_BALL
+                : 0;
+    bits |= has_terminal(model) ? NADIR_HOLDS_TERMINAL : 0;
+    return bits;
+}
+
+static void say_losses(nadir_context *context, const nadir_format *format, unsigned lost)
+{
+    static const struct {
+        unsigned bit;
+        const char *what;
+    } words[] = {
+        {NADIR_HOLDS_REWARDS, "rewards"},
+        {NADIR_HOLDS_TRANSITION_REWARDS, "rewards of single transitions (their mean is kept)"},
+        {NADIR_HOLDS_DISCOUNT, "the discount"},
+        {NADIR_HOLDS_INITIAL, "the initial distribution"},
+        {NADIR_HOLDS_SCALES, "row scales"},
+        {NADIR_HOLDS_STATE_NAMES, "names of states"},
+        {NADIR_HOLDS_ACTION_NAMES, "names of actions"},
+        {NADIR_HOLDS_ACTION_NUMBERS, "gaps in action numbers"},
+        {NADIR_HOLDS_BALL, "radius, norm, set and domain"},
+        {NADIR_HOLDS_TERMINAL, "that terminal rows are known exactly"},
+    };
+    char list[512] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if ((lost & words[i].bit) != 0) {
+            const int length =
+                snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? "; " : "", words[i].what);
+            used += length > 0 ? (size_t)length : 0;
+        }
+    }
+    if (used > 0) {
+        nadir_log(context, NADIR_LOG_WARNING, "%s cannot hold: %s", format->title, list);
+    }
+}
+
+nadir_status nadir_model_write(nadir_context *context, const nadir_model *model, const char *path,
+                               const nadir_write_settings *settings)
+{
+    nadir_write_settings use;
+    nadir_write_settings_default(&use);
+    if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the write settings is not set");
+    }
+    const nadir_format *format = format_by_ending(path);
+    if (format == NULL) {
+        char list[512];
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: the ending does not tell the format to write; known are %s", path,
+                          list_formats(list));
+    }
+    unsigned lost = needs(model) & ~format->holds;
+    if ((format->holds & NADIR_HOLDS_SCALES) != 0) {
+        lost &= ~(unsigned)NADIR_HOLDS_TERMINAL; /* it is written as scale 0 */
+    }
+    if ((lost & NADIR_HOLDS_RAGGED) != 0) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: %s needs the same number of actions in every state, this model has not", path,
+                          format->title);
+    }
+    say_losses(context, format, lost);
+    return format->write(context, model, path, &use);
+}

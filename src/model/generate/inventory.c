@@ -1,0 +1,127 @@
+/*
+ * inventory.c: ordering for a stock of limited capacity under random demand; unmet demand is lost.
+ *
+ * State s = 0 .. M is the stock, M = capacity; action a = 0 .. M - s orders a units, which arrive at once and
+ * make the level x = s + a. The demand D of the period is binomial with n = `demand` trials of chance 1/2.
+ *     successor  max(x - D, 0)
+ *     R(s, a)    price E[min(D, x)] - setup_cost [a > 0] - unit_cost a - holding_cost x
+ * With p_d = P(D = d) and T_k = P(D >= k):  P(0|x) = T_x,  P(j|x) = p_{x-j} for j > 0,
+ * E[min(D, x)] = T_1 + ... + T_x.
+ */
+#include "linalg/vector.h"
+#include "model/generate/generate.h"
+
+#define CAPACITY_LIMIT 1000000 /* the number of transitions, at most (M + 1)^3, stays below 2^63 */
+
+static const nadir_generator_setting used[] = {
+    {"capacity", "largest stock", 3, 1, CAPACITY_LIMIT},
+    {"demand", "largest demand, twice its mean", 2, 1, CAPACITY_LIMIT},
+    {"price", "of a unit sold", 8, -INFINITY, INFINITY},
+    {"unit-cost", "of a unit ordered", 2, -INFINITY, INFINITY},
+    {"setup-cost", "of an order, whatever its size", 4, -INFINITY, INFINITY},
+    {"holding-cost", "of a unit in stock, each period", 1, -INFINITY, INFINITY},
+};
+
+/* What the rows of one level share; n = demand, M = capacity. */
+typedef struct market {
+    int64_t demand;
+    double *chances; /* [n + 1] p_d */
+    double *tails;   /* [n + 2] T_k */
+    double *sales;   /* [M + 1] E[min(D, x)] */
+} market;
+
+/* p_d, proportional to n over d: from the middle to the end, then mirrored, since the ends may underflow. */
+static void fill_chances(market *of)
+{
+    const int64_t n = of->demand;
+    const int64_t middle = n - n / 2;
+    of->chances[middle] = 1;
+    for (int64_t d = middle; d < n; d++) {
+        of->chances[d + 1] = of->chances[d] * (double)(n - d) / (double)(d + 1);
+    }
+    for (int64_t d = middle; d <= n; d++) {
+        of->chances[n - d] = of->chances[d];
+    }
+    nadir_vector_divide(n + 1, nadir_vector_sum(n + 1, of->chances), of->chances);
+}
+
+static void fill_market(market *of, int64_t capacity)
+{
+    const int64_t n = of->demand;
+    fill_chances(of);
+    of->tails[n + 1] = 0;
+    for (int64_t k = n; k > 0; k--) {
+        of->tails[k] = of->tails[k + 1] + of->chances[k];
+    }
+    of->tails[0] = 1;
+    of->sales[0] = 0;
+    for (int64_t x = 1; x <= capacity; x++) {
+        of->sales[x] = of->sales[x - 1] + of->tails[x <= n ? x : n + 1];
+    }
+}
+
+/* The successors of level x, rising. */
+static void add_level(const market *of, int64_t x, nadir_model *model)
+{
+    int64_t lowest = x - of->demand;
+    if (lowest <= 0) {
+        nadir_generate_add(model, 0, of->tails[x]);
+        lowest = 1;
+    }
+    for (int64_t j = lowest; j <= x; j++) {
+        nadir_generate_add(model, j, of->chances[x - j]);
+    }
+}
+
+/* The number of transitions: level x is reached from x + 1 stocks and has min(x, n) + 1 successors. */
+static int64_t count_transitions(int64_t capacity, int64_t demand)
+{
+    int64_t count = 0;
+    for (int64_t x = 0; x <= capacity; x++) {
+        count += (x + 1) * ((x < demand ? x : demand) + 1);
+    }
+    return count;
+}
+
+static double row_reward(const nadir_generate_settings *settings, const market *of, int64_t x, int64_t order)
+{
+    const double setup_cost = order > 0 ? settings->setup_cost : 0;
+    return settings->price * of->sales[x] - setup_cost - settings->unit_cost * (double)order -
+           settings->holding_cost * (double)x;
+}
+
+static nadir_status fill(nadir_context *context, const nadir_generate_settings *settings, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t capacity = settings->capacity;
+    const int64_t rows = (capacity + 1) * (capacity + 2) / 2;
+    market of = {.demand = settings->demand};
+    NADIR_CHECK(nadir_generate_reserve(context, model, capacity + 1, rows,
+                                       count_transitions(capacity, settings->demand)));
+    NADIR_NEW(context, of.chances, of.demand + 1);
+    NADIR_NEW(context, of.tails, of.demand + 2);
+    NADIR_NEW(context, of.sales, capacity + 1);
+    fill_market(&of, capacity);
+    for (int64_t s = 0; s <= capacity; s++) {
+        for (int64_t x = s; x <= capacity; x++) {
+            NADIR_CHECK(nadir_generate_progress(context, model->rows, rows, x + 1));
+            add_level(&of, x, model);
+            nadir_generate_end_row(model, row_reward(settings, &of, x, x - s));
+        }
+        nadir_generate_end_state(model);
+    }
+cleanup:
+    nadir_release(context, of.chances);
+    nadir_release(context, of.tails);
+    nadir_release(context, of.sales);
+    return status;
+}
+
+const nadir_generate_kind nadir_generate_inventory = {
+    .facts = {.name = "inventory",
+              .summary = "ordering for a stock under random demand",
+              .source = "Puterman 1994, Markov Decision Processes, section 3.2",
+              .discount = 0.95,
+              NADIR_GENERATE_USES(used)},
+    .fill = fill,
+};

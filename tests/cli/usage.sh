@@ -1,0 +1,54 @@
+# Usage: help, version, wrong options, exit statuses.
+source "$(dirname "$0")/../support/cli.sh"
+
+run
+expect_status 2
+expect_err "Usage: nadir COMMAND"
+
+run --help
+expect_status 0
+expect_no_err
+expect_out "Exit status: 0 done; 2 wrong usage"
+for command in info convert generate; do
+    expect_out "  $command "
+    run "$command" --help
+    expect_status 0
+    expect_no_err
+    expect_out "Usage: nadir $command"
+    expect_out "--json"
+    direct=$out
+    run help "$command"
+    [[ $out == "$direct" ]] || complain "help $command and $command --help differ"
+    run --help
+done
+
+run --version
+expect_status 0
+[[ $out =~ ^nadir\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "expected a version"
+
+expect_failure 2 "there is no command 'inof'" inof
+expect_failure 2 "expected MODEL" info
+expect_failure 2 "unexpected argument 'b'" info a b
+expect_failure 2 "unknown option --discuont; did you mean --discount?" info a --discuont 0.9
+expect_failure 2 "unknown option -x" info a -x
+expect_failure 2 "--discount is given twice" info a --discount 0.9 --discount=0.8
+expect_failure 2 "--discount needs a value: GAMMA" info a --discount
+expect_failure 2 "--discount: 'zero' given, expected a number" info a --discount zero
+expect_failure 2 "--discount: 'nan' given" info a --discount nan
+expect_failure 2 "--threads: '-1' given, expected a whole number" info a --threads -1
+expect_failure 2 "--seed: '99999999999999999999' given" info a --seed 99999999999999999999
+expect_failure 2 "--layout: 'both' given, expected auto|sas|ass" info a --layout both
+expect_failure 2 "--json takes no value" info a --json=1
+expect_failure 2 "expected KIND OUT" generate garnet
+expect_failure 3 "--help: cannot open the file" info -- --help
+
+# Output that cannot be written is noticed.
+if [[ -e /dev/full ]]; then
+    last="nadir --help >/dev/full"
+    "$NADIR" --help >/dev/full 2>stderr.txt
+    status=$?
+    err=$(cat stderr.txt)
+    expect_status 6
+    expect_err "writing to standard output failed"
+fi
+finish

@@ -1,0 +1,60 @@
+# cli.sh: what the tests of the command share. Source it; then: run, and ask about $status, $out, $err.
+
+failures=0
+
+# Runs the command; its exit status, stdout and stderr are then in $status, $out, $err.
+run() {
+    last="nadir $*"
+    "$NADIR" "$@" >stdout.txt 2>stderr.txt </dev/null
+    status=$?
+    out=$(cat stdout.txt)
+    err=$(cat stderr.txt)
+}
+
+complain() {
+    echo "FAILED: $last"
+    echo "  $1"
+    echo "  exit $status"
+    sed 's/^/  stdout: /' stdout.txt
+    sed 's/^/  stderr: /' stderr.txt
+    failures=$((failures + 1))
+}
+
+expect_status() {
+    [[ $status == "$1" ]] || complain "expected exit $1"
+}
+
+# A part of stdout, of stderr.
+expect_out() {
+    [[ $out == *"$1"* ]] || complain "expected on stdout: $1"
+}
+expect_err() {
+    [[ $err == *"$1"* ]] || complain "expected on stderr: $1"
+}
+expect_no_err() {
+    [[ -z $err ]] || complain "expected nothing on stderr"
+}
+
+# stdout is one JSON object with this key and this value, both as JSON text.
+expect_json() {
+    local found
+    found=$(sed -n "s/^  \"$1\": \(.*[^,]\),\{0,1\}\$/\1/p" stdout.txt)
+    [[ $found == "$2" ]] || complain "expected \"$1\": $2, found: $found"
+}
+
+# Runs the command and expects it to fail: exit status, a part of stderr, then the arguments.
+expect_failure() {
+    local code=$1 words=$2
+    shift 2
+    run "$@"
+    expect_status "$code"
+    expect_err "$words"
+}
+
+finish() {
+    if ((failures > 0)); then
+        echo "$failures failed"
+        exit 1
+    fi
+    exit 0
+}

@@ -1,0 +1,16 @@
+/* generated.h: models from the generators, for unit tests. Include support.h first. */
+#ifndef NADIR_TESTS_GENERATED_H
+#define NADIR_TESTS_GENERATED_H
+
+#include "nadir.h"
+
+/* Settings with nothing set. */
+nadir_generate_settings test_generate_settings(void);
+
+/* Makes a model, without any message; fails the test otherwise. To be freed. */
+nadir_model *test_generate(nadir_context *context, const char *kind, const nadir_generate_settings *settings);
+
+/* nadir_model_view as a value. */
+nadir_model_data test_view(const nadir_model *model);
+
+#endif

@@ -1,0 +1,393 @@
+/* test_io_csv.c: reading models from craam CSV. */
+#include "support/support.h"
+
+#include "io/format.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER "idstatefrom,idaction,idstateto,probability,reward\n"
+
+static nadir_status read_file(nadir_context *context, const char *path, nadir_model **model)
+{
+    const nadir_read_settings settings = {
+        .size = sizeof settings, .discount = NAN, .keep_transition_rewards = true};
+    *model = NULL;
+    return nadir_format_csv.read(context, path, &settings, model);
+}
+
+static nadir_model *read_text(nadir_context *context, const char *text)
+{
+    nadir_model *model;
+    test_write_file("model.csv", text);
+    assert_ok(context, read_file(context, "model.csv", &model));
+    return model;
+}
+
+static nadir_model_data view_of(const nadir_model *model)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    return view;
+}
+
+/* Two states, two actions in the first: the model that the dialects below spell in different ways. */
+static const char plain[] = HEADER "0,0,0,0.25,1\n"
+                                   "0,0,1,0.75,5\n"
+                                   "0,1,1,1,-2.5\n"
+                                   "1,0,0,1,0.125\n";
+
+static void test_plain(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = read_text(context, plain);
+    const nadir_model_data view = view_of(model);
+    assert_int_equal(view.states, 2);
+    assert_int_equal(view.rows, 3);
+    assert_int_equal(view.nonzeros, 4);
+    assert_int_equal(view.state_rows[1], 2);
+    assert_true(test_probability(model, 0, 0) == 0.25 && test_probability(model, 0, 1) == 0.75);
+    assert_true(test_probability(model, 1, 1) == 1 && test_probability(model, 2, 0) == 1);
+    assert_true(view.rewards[0] == 4 && view.rewards[1] == -2.5 && view.rewards[2] == 0.125);
+    assert_non_null(view.transition_rewards);
+    assert_true(isnan(view.discount));
+    assert_string_equal(test_messages(), "");
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* `text` says the same as `plain`, and says `message` to the user. */
+static void assert_same_as_plain(const char *text, const char *message)
+{
+    nadir_context *context = test_context();
+    nadir_model *expected = read_text(context, plain);
+    nadir_model *model = read_text(context, text);
+    assert_models_equal(model, expected, 0);
+    assert_string_equal(test_messages(), message);
+    nadir_model_free(model);
+    nadir_model_free(expected);
+    nadir_context_free(context);
+}
+
+static void test_quoted(void **state)
+{
+    (void)state;
+    assert_same_as_plain("\"idstatefrom\",\"idaction\",\"idstateto\",\"probability\",\"reward\"\n"
+                         "\"0\",\"0\",0,0.25,1\n0,0,1,\"0.75\",\"5\"\n0,1,1,1,-2.5\n1,0,0,1,0.125\n",
+                         "");
+}
+
+static void test_column_order(void **state)
+{
+    (void)state;
+    assert_same_as_plain("reward,probability,IdStateTo,IDACTION,idstatefrom\n"
+                         "1,0.25,0,0,0\n5,0.75,1,0,0\n-2.5,1,1,1,0\n0.125,1,0,0,1\n",
+                         "");
+}
+
+static void test_surplus_columns(void **state)
+{
+    (void)state;
+    assert_same_as_plain("time,idstatefrom,idaction,idstateto,probability,comment,reward\n"
+                         "9,0,0,0,0.25,\"a, b\",1\n9,0,0,1,0.75,,5\n9,0,1,1,1,,-2.5\n9,1,0,0,1,,0.125\n",
+                         "model.csv: columns not used: `time`, `comment`\n");
+}
+
+static void test_line_ends_comments_and_byte_order_mark(void **state)
+{
+    (void)state;
+    assert_same_as_plain("\xEF\xBB\xBF# made by hand\r\n\r\n"
+                         "idstatefrom,idaction,idstateto,probability,reward\r\n"
+                         "0,0,0,0.25,1\r\n# a comment\r\n0,0,1,0.75,5\r\n  \r\n0,1,1,1,-2.5\r\n"
+                         "1, 0 ,\t0,1,0.125",
+                         "");
+}
+
+static void test_numbers_as_r_writes_them(void **state)
+{
+    (void)state;
+    assert_same_as_plain(HEADER "0.0,0.0,0,.25,1e0\n0,0,1.0,75e-2,+5\n0,1,1,1.,-2.5\n1e0,0,0,1,0.125\n", "");
+}
+
+static void test_any_line_order(void **state)
+{
+    (void)state;
+    assert_same_as_plain(HEADER "1,0,0,1,0.125\n0,1,1,1,-2.5\n0,0,1,0.75,5\n0,0,0,0.25,1\n", "");
+}
+
+static void test_duplicates_add_up(void **state)
+{
+    (void)state;
+    assert_same_as_plain(HEADER "0,0,0,0.25,1\n0,0,1,0.25,9\n0,0,1,0.5,3\n0,1,1,1,-2.5\n1,0,0,1,0.125\n", "");
+}
+
+static void test_zero_probabilities_are_dropped(void **state)
+{
+    (void)state;
+    assert_same_as_plain(
+        HEADER "0,0,0,0.25,1\n0,0,1,0.75,5\n0,1,0,0,77\n0,1,1,1,-2.5\n1,0,0,1,0.125\n1,0,1,0.0,1e9\n", "");
+}
+
+static void test_transition_rewards_are_kept_on_request(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const nadir_read_settings settings = {.size = sizeof settings, .discount = NAN};
+    nadir_model *model = NULL;
+    test_write_file("model.csv", plain);
+    assert_ok(context, nadir_format_csv.read(context, "model.csv", &settings, &model));
+    assert_null(view_of(model).transition_rewards);
+    assert_true(view_of(model).rewards[0] == 4);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_gaps_in_actions(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = read_text(context, HEADER "0,7,0,1,1\n0,2,1,1,1\n1,5,1,1,1\n");
+    const nadir_model_data view = view_of(model);
+    assert_int_equal(view.rows, 3);
+    assert_int_equal(view.row_actions[0], 2);
+    assert_int_equal(view.row_actions[1], 7);
+    assert_int_equal(view.row_actions[2], 5);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* State 1 is skipped, state 3 is only ever a successor. */
+static void test_terminal_states(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = read_text(context, HEADER "0,0,2,1,1\n2,0,3,1,1\n");
+    assert_int_equal(view_of(model).states, 4);
+    assert_false(nadir_model_is_terminal(model, 0));
+    assert_true(nadir_model_is_terminal(model, 1));
+    assert_true(nadir_model_is_terminal(model, 3));
+    assert_non_null(strstr(test_messages(), "2 states have no action: terminal"));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static bool recognised(const char *head)
+{
+    return nadir_format_csv.recognises(head, strlen(head));
+}
+
+static void test_recognises(void **state)
+{
+    (void)state;
+    assert_true(recognised(plain));
+    assert_true(recognised("# c\r\n\r\n \n\"reward\",\"IdStateFrom\"\n"));
+    assert_true(recognised("\xEF\xBB\xBFidstatefrom"));
+    assert_true(recognised("\xEF\xBB\xBF# c\nidstatefrom"));
+    assert_true(recognised("idaction;idstatefrom;idstateto"));
+    assert_false(recognised(""));
+    assert_false(recognised("# idstatefrom\n"));
+    assert_false(recognised("idstate,idaction,probability\n# idstatefrom\n"));
+    assert_false(recognised("mdp\n0 0 1 1\n"));
+    assert_false(recognised("idstatefro"));
+}
+
+static void refuse(const char *text, nadir_status expected, const char *words)
+{
+    nadir_context *context = test_context();
+    nadir_model *model;
+    test_write_file("bad.csv", text);
+    assert_fails(context, read_file(context, "bad.csv", &model), expected, words);
+    assert_null(model);
+    assert_true(nadir_context_memory_peak(context) < 1 << 20);
+    nadir_context_free(context);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    refuse("", NADIR_ERROR_FORMAT, "bad.csv: the file holds no lines; expected a header");
+    refuse("\xEF\xBB\xBF", NADIR_ERROR_FORMAT, "the file holds no lines");
+    refuse(HEADER "# nothing\n", NADIR_ERROR_FORMAT, "no transitions follow the header");
+}
+
+static void test_missing_column(void **state)
+{
+    (void)state;
+    refuse("idstatefrom,idaction,idstateto,reward\n0,0,0,1\n", NADIR_ERROR_FORMAT,
+           "bad.csv:1: missing column `probability`; the header must name `idstatefrom`, `idaction`, "
+           "`idstateto`, `probability`, `reward`");
+    refuse("0,0,0,1,1\n", NADIR_ERROR_FORMAT, "missing column `idstatefrom`");
+}
+
+static void test_column_twice(void **state)
+{
+    (void)state;
+    refuse("idstatefrom,idaction,idaction,idstateto,probability,reward\n", NADIR_ERROR_FORMAT,
+           "bad.csv:1: the header names column `idaction` twice");
+}
+
+static void test_outcomes_are_for_fit(void **state)
+{
+    (void)state;
+    refuse("idoutcome,idstatefrom,idaction,idstateto,probability,reward\n0,0,0,0,1,1\n", NADIR_ERROR_FORMAT,
+           "`nadir fit`");
+}
+
+static void test_other_separators(void **state)
+{
+    (void)state;
+    refuse("idstatefrom;idaction;idstateto;probability;reward\n0;0;0;1;1\n", NADIR_ERROR_FORMAT,
+           "with commas (not semicolons or tabs)");
+}
+
+static void test_wrong_number_of_cells(void **state)
+{
+    (void)state;
+    refuse(HEADER "0,0,0,1,1\n0,1,0,1\n", NADIR_ERROR_FORMAT, "bad.csv:3: 4 cells; expected 5");
+    refuse(HEADER "0,0,0,1,1,\n", NADIR_ERROR_FORMAT, "bad.csv:2: 6 cells; expected 5");
+    refuse(HEADER "0,0,0,1,1\n0,1,0", NADIR_ERROR_FORMAT, "bad.csv:3: 3 cells; expected 5");
+}
+
+static void test_bad_cells(void **state)
+{
+    (void)state;
+    refuse(HEADER "0,x,0,1,1\n", NADIR_ERROR_FORMAT, "bad.csv:2: `idaction` is `x`; expected a whole number");
+    refuse(HEADER "0,0,0.5,1,1\n", NADIR_ERROR_FORMAT, "`idstateto` is `0.5`; expected a whole number");
+    refuse(HEADER "0,0,0,one,1\n", NADIR_ERROR_FORMAT, "`probability` is `one`; expected a number");
+    refuse(HEADER "0,0,0,1,\n", NADIR_ERROR_FORMAT, "`reward` is ``; expected a number");
+    refuse(HEADER "0,0,0,1,\"1\n", NADIR_ERROR_FORMAT, "`reward` is `\"1`; expected a number");
+}
+
+static void test_index_out_of_range(void **state)
+{
+    (void)state;
+    refuse(HEADER "-1,0,0,1,1\n", NADIR_ERROR_FORMAT, "bad.csv:2: state -1, action 0, successor 0: expected");
+    refuse(HEADER "0,-1,0,1,1\n", NADIR_ERROR_FORMAT, "action -1");
+    refuse(HEADER "0,0,2147483647,1,1\n", NADIR_ERROR_FORMAT, "successor 2147483647: expected numbers");
+    refuse(HEADER "0,4294967296,0,1,1\n", NADIR_ERROR_FORMAT, "action 4294967296");
+}
+
+static void test_huge_state_number(void **state)
+{
+    (void)state;
+    refuse(HEADER "0,0,2147483646,1,1\n", NADIR_ERROR_FORMAT,
+           "bad.csv: 2147483647 states but only 1 transitions");
+}
+
+static void test_bad_numbers(void **state)
+{
+    (void)state;
+    refuse(HEADER "0,0,0,1,1\n0,1,0,1.5,1\n0,1,1,-0.5,1\n", NADIR_ERROR_MODEL,
+           "bad.csv:3: state 0, action 1: the probability of successor 1 is -0.5");
+    refuse(HEADER "0,0,0,nan,1\n", NADIR_ERROR_MODEL, "the probability of successor 0 is nan");
+    refuse(HEADER "0,0,0,inf,1\n", NADIR_ERROR_MODEL, "the probability of successor 0 is inf");
+    refuse(HEADER "0,0,0,1,-inf\n", NADIR_ERROR_MODEL, "the reward with successor 0 is -inf");
+    refuse(HEADER "0,0,0,1,1e999\n", NADIR_ERROR_MODEL, "the reward with successor 0 is inf");
+}
+
+static void test_row_sum_off(void **state)
+{
+    (void)state;
+    refuse(HEADER "0,0,0,1,1\n0,1,0,0.5,1\n0,1,1,0.4,1\n", NADIR_ERROR_MODEL,
+           "bad.csv:3: state 0, action 1: probabilities sum to 0.9; expected 1");
+}
+
+static void test_row_sum_nearly_one(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = read_text(context, HEADER "0,0,0,0.333333,1\n0,0,1,0.666666,1\n1,0,1,1,1\n");
+    assert_close(test_probability(model, 0, 1), 2.0 / 3, 1e-15);
+    assert_non_null(strstr(test_messages(), "1 row was normalised"));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_binary(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model;
+    test_write_bytes("bad.csv", HEADER "0,0,0,1\0,1\n", sizeof HEADER + 10);
+    assert_fails(context, read_file(context, "bad.csv", &model), NADIR_ERROR_FORMAT,
+                 "bad.csv:2: a zero byte");
+    nadir_context_free(context);
+}
+
+static void test_not_a_readable_file(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model;
+    assert_fails(context, read_file(context, "none.csv", &model), NADIR_ERROR_FILE, "none.csv: cannot open");
+    assert_int_equal(mkdir("folder.csv", 0777), 0);
+    assert_fails(context, read_file(context, "folder.csv", &model), NADIR_ERROR_FILE, "a directory");
+    if (geteuid() != 0) { /* root may read everything */
+        test_write_file("secret.csv", plain);
+        assert_int_equal(chmod("secret.csv", 0), 0);
+        assert_fails(context, read_file(context, "secret.csv", &model), NADIR_ERROR_FILE, "ermission");
+    }
+    nadir_context_free(context);
+}
+
+static int stop_at_once(void *user, const char *task, double share)
+{
+    (void)user;
+    (void)task;
+    (void)share;
+    return 1;
+}
+
+static void test_interrupted(void **state)
+{
+    (void)state;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.progress = stop_at_once;
+    nadir_context *context;
+    nadir_model *model;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    test_write_file("model.csv", plain);
+    assert_int_equal(read_file(context, "model.csv", &model), NADIR_ERROR_INTERRUPTED);
+    assert_null(model);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_quoted),
+        cmocka_unit_test(test_column_order),
+        cmocka_unit_test(test_surplus_columns),
+        cmocka_unit_test(test_line_ends_comments_and_byte_order_mark),
+        cmocka_unit_test(test_numbers_as_r_writes_them),
+        cmocka_unit_test(test_any_line_order),
+        cmocka_unit_test(test_duplicates_add_up),
+        cmocka_unit_test(test_zero_probabilities_are_dropped),
+        cmocka_unit_test(test_transition_rewards_are_kept_on_request),
+        cmocka_unit_test(test_gaps_in_actions),
+        cmocka_unit_test(test_terminal_states),
+        cmocka_unit_test(test_recognises),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_missing_column),
+        cmocka_unit_test(test_column_twice),
+        cmocka_unit_test(test_outcomes_are_for_fit),
+        cmocka_unit_test(test_other_separators),
+        cmocka_unit_test(test_wrong_number_of_cells),
+        cmocka_unit_test(test_bad_cells),
+        cmocka_unit_test(test_index_out_of_range),
+        cmocka_unit_test(test_huge_state_number),
+        cmocka_unit_test(test_bad_numbers),
+        cmocka_unit_test(test_row_sum_off),
+        cmocka_unit_test(test_row_sum_nearly_one),
+        cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_not_a_readable_file),
+        cmocka_unit_test(test_interrupted),
+    };
+    return cmocka_run_group_tests_name("CSV", tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* test_io_petsc_write.c: writing models as PETSc binary matrices. */
+#include "support/support.h"
+
+#include "io/format.h"
+#include "support/bytes.h"
+#include "support/scarce.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MATRIX 1211216
+
+static nadir_status read_file(nadir_context *context, const char *path, const char *rewards,
+                              nadir_model **model)
+{
+    const nadir_read_settings settings = {.size = sizeof settings, .rewards = rewards, .discount = NAN};
+    *model = NULL;
+    return nadir_format_petsc.read(context, path, &settings, model);
+}
+
+static nadir_status write_file(nadir_context *context, const nadir_model *model, const char *path)
+{
+    const nadir_write_settings settings = {.size = sizeof settings};
+    return nadir_format_petsc.write(context, model, path, &settings);
+}
+
+static nadir_model_data view_of(const nadir_model *model)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    return view;
+}
+
+/* A model of two states and two actions, with numbers that need all bits. */
+static nadir_model *make_model(nadir_context *context, bool with_rewards)
+{
+    static const int64_t state_rows[] = {0, 2, 4};
+    const double dense[] = {1.0 / 3, 2.0 / 3, 0, 1, 0.1, 0.9, 1, 0};
+    const double rewards[] = {1.0 / 3, -0.0, 1e-300, -1e300 / 7};
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = 2;
+    data.rows = 4;
+    data.state_rows = state_rows;
+    data.dense = dense;
+    data.rewards = with_rewards ? rewards : NULL;
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    return model;
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = make_model(context, true);
+    nadir_model *copy;
+    assert_ok(context, write_file(context, model, "out.P.bin"));
+    assert_string_equal(test_messages(), "out.P.bin: the rewards are in out.g.bin; read both with --rewards "
+                                         "out.g.bin\n");
+    assert_ok(context, read_file(context, "out.P.bin", "out.g.bin", &copy));
+    assert_models_equal(copy, model, 0);
+    assert_memory_equal(view_of(copy).rewards, view_of(model).rewards, 4 * sizeof(double));
+    nadir_model_free(copy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void assert_file_is(const char *path, const test_bytes *expected)
+{
+    unsigned char bytes[4096];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(bytes, 1, sizeof bytes, file), expected->count);
+    assert_int_equal(fclose(file), 0);
+    assert_memory_equal(bytes, expected->bytes, expected->count);
+}
+
+/* The bytes that PETSc itself would write, without stored zeros in the kernel. */
+static void test_bytes_written(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = make_model(context, true);
+    test_bytes kernel = {.width = 4};
+    PUT_INTEGERS(&kernel, MATRIX, 4, 2, 6, 2, 1, 2, 1, 0, 1, 1, 0, 1, 0);
+    PUT_DOUBLES(&kernel, 1.0 / 3, 2.0 / 3, 1, 0.1, 0.9, 1);
+    test_bytes rewards = {.width = 4};
+    PUT_INTEGERS(&rewards, MATRIX, 2, 2, 4, 2, 2, 0, 1, 0, 1);
+    PUT_DOUBLES(&rewards, 1.0 / 3, -0.0, 1e-300, -1e300 / 7);
+    assert_ok(context, write_file(context, model, "m.bin"));
+    assert_file_is("m.bin", &kernel);
+    assert_file_is("m.g.bin", &rewards);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_write_without_rewards(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = make_model(context, false);
+    nadir_model *copy;
+    assert_ok(context, write_file(context, model, "bare.P.bin"));
+    assert_string_equal(test_messages(), "");
+    assert_int_not_equal(access("bare.g.bin", F_OK), 0);
+    assert_ok(context, read_file(context, "bare.P.bin", NULL, &copy));
+    assert_models_equal(copy, model, 0);
+    nadir_model_free(copy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_both_files_or_neither(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = make_model(context, true);
+    assert_int_equal(mkdir("half.g.bin", 0777), 0);
+    assert_fails(context, write_file(context, model, "half.P.bin"), NADIR_ERROR_IO,
+                 "half.g.bin: cannot write the file: a directory stands there");
+    assert_int_not_equal(access("half.P.bin", F_OK), 0);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* Puts a folder where the rewards should go, once they are being written. Progress is reported ten times a
+ * second at most, hence the wait. */
+static int block_rewards(void *user, const char *task, double share)
+{
+    (void)user;
+    (void)share;
+    if (strcmp(task, "writing the rewards") == 0) {
+        (void)mkdir("late.g.bin", 0777);
+    } else {
+        (void)usleep(110000);
+    }
+    return 0;
+}
+
+static void test_kernel_is_removed_if_the_rewards_fail_last(void **state)
+{
+    (void)state;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.progress = block_rewards;
+    nadir_context *context;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_model *model = make_model(context, true);
+    assert_fails(context, write_file(context, model, "late.P.bin"), NADIR_ERROR_IO,
+                 "late.g.bin: writing failed");
+    assert_int_not_equal(access("late.P.bin", F_OK), 0);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* Fails the k-th allocation of reading and writing, for k = 1, 2, ... until all succeed. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    nadir_context *abundant = test_context();
+    nadir_model *made = make_model(abundant, true);
+    assert_ok(abundant, write_file(abundant, made, "P.bin"));
+    nadir_model_free(made);
+    nadir_context_free(abundant);
+    nadir_status status = NADIR_ERROR_MEMORY;
+    for (int64_t allowed = 0; status != NADIR_OK; allowed++) {
+        assert_in_range(allowed, 0, 200);
+        test_scarce scarce;
+        nadir_context *context = test_scarce_context(&scarce);
+        scarce.left = allowed;
+        nadir_model *model;
+        status = read_file(context, "P.bin", "P.g.bin", &model);
+        if (status == NADIR_OK) {
+            status = write_file(context, model, "scarce.P.bin");
+        }
+        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
+        assert_int_equal(access("scarce.P.bin", F_OK) == 0, status == NADIR_OK);
+        assert_int_equal(access("scarce.g.bin", F_OK) == 0, status == NADIR_OK);
+        nadir_model_free(model);
+        nadir_context_free(context);
+        assert_int_equal(scarce.blocks, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_bytes_written),
+        cmocka_unit_test(test_write_without_rewards),
+        cmocka_unit_test(test_both_files_or_neither),
+        cmocka_unit_test(test_kernel_is_removed_if_the_rewards_fail_last),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests_name("PETSc writing", tests, NULL, NULL);
+}
