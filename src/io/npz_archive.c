@@ -99,8 +99,10 @@ static void add_ignored(ignored_names *ignored, const char *name)
     if (strlen(comma) + strlen(name) < room) {
         const int length = snprintf(ignored->text + ignored->used, room, "%s%s", comma, name);
         for (int i = 0; i < length; i++, ignored->used++) { /* a hostile name may hold anything */
-            char *character = &ignored->text[ignored->used];
-            *character = *character > 0 && *character < ' ' ? '?' : *character;
+            const char character = ignored->text[ignored->used];
+            if (character >= 0 && character < ' ') {
+                ignored->text[ignored->used] = '?';
+            }
         }
     } else if (room > 5) {
         memcpy(ignored->text + ignored->used, ", ...", 6);

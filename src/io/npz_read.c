@@ -239,14 +239,14 @@ static nadir_status guess_states(reader *at)
 static nadir_status space_rows(reader *at)
 {
     nadir_status status = NADIR_OK;
-    at->actions = at->rows / at->states;
-    if (at->actions * at->states != at->rows) {
+    if (at->states < 1 || at->rows % at->states != 0) {
         return nadir_fail(at->context, NADIR_ERROR_FORMAT,
                           "%s: %lld rows are no multiple of %lld states (from array %s); states with "
                           "different numbers of actions need an array row_state",
                           at->npz.path, (long long)at->rows, (long long)at->states,
                           nadir_npz_name(at->states_from));
     }
+    at->actions = at->rows / at->states;
     NADIR_NEW(at->context, at->model->state_rows, at->states + 1);
     for (int64_t s = 0; s <= at->states; s++) {
         at->model->state_rows[s] = s * at->actions;

@@ -167,7 +167,7 @@ static nadir_status build_rows(writer *to)
             if (entries.values[i] > 0) {
                 rows->columns[at] = (int32_t)i;
                 rows->probabilities[at] = entries.values[i];
-                if (entries.rewards != NULL) {
+                if (rows->transition_rewards != NULL) {
                     rows->transition_rewards[at] = entries.rewards[i];
                 }
                 at++;

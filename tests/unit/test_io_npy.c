@@ -77,8 +77,7 @@ static void integers_of_all_sizes_and_orders(void **state)
         {"i8", i8, 8, {-1099511627776.0, 3}}, {"u8", u8, 8, {1099511627776.0, 3}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char descr[8] = "=";
-        strcat(descr, cases[i].type);
+        char descr[] = {'=', cases[i].type[0], cases[i].type[1], '\0'};
         check_items(&(test_array){"", descr, "(2,)", cases[i].items, 2 * cases[i].size, false}, true, 2,
                     cases[i].expected);
         swap(cases[i].items, 2, cases[i].size);
