@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFLATE_LEVEL 6
+#define DEFLATE_LEVEL 1    /* on such numbers as small as the higher ones, and several times faster */
 #define DOS_DATE      0x21 /* 1 January 1980, the first there is */
 #define DOS_TIME      0
 #define WORD_LENGTH   8 /* characters */
