@@ -131,6 +131,14 @@ static nadir_status list_entries(nadir_npz *npz)
         }
         npz->entries[which] = i;
     }
+    /* With a kernel of our own, these common names mean something else. */
+    const bool own = nadir_npz_has(npz, NADIR_NPZ_P) || nadir_npz_has(npz, NADIR_NPZ_P_DATA);
+    for (int which = NADIR_NPZ_DATA; own && which <= NADIR_NPZ_FORMAT; which++) {
+        if (nadir_npz_has(npz, (nadir_npz_which)which)) {
+            add_ignored(&ignored, nadir_npz_name((nadir_npz_which)which));
+            npz->entries[which] = -1;
+        }
+    }
     if (ignored.count > 0) {
         nadir_log(npz->context, NADIR_LOG_NOTICE, "%s: %lld unknown array%s ignored: %s", npz->path,
                   (long long)ignored.count, ignored.count == 1 ? " was" : "s were", ignored.text);
@@ -236,6 +244,7 @@ nadir_status nadir_npz_open(nadir_context *context, const char *path, nadir_npz 
         }
     }
     npz->bytes = bytes;
+    npz->done = 0;
 cleanup:
     return status;
 }
