@@ -45,12 +45,12 @@ nadir_status nadir_action_labels_add(nadir_text *text, nadir_action_labels *labe
     }
     nadir_choice_label added = {.state = (int32_t)state, .choice = (int32_t)choice};
     NADIR_CHECK(find_or_add(text->context, labels, label.at, (size_t)(label.end - label.at), &added.label));
-    const nadir_choice_label *last = labels->count > 0 ? &labels->choices[labels->count - 1] : NULL;
-    if (last != NULL && compare_choices(last, &added) == 0) {
-        if (last->label != added.label) {
+    if (labels->count > 0 && compare_choices(&labels->choices[labels->count - 1], &added) == 0) {
+        const int32_t before = labels->choices[labels->count - 1].label;
+        if (before != added.label) {
             return nadir_text_fail(text, "state %lld, choice %lld: the label is %.*s here and %.60s before",
                                    (long long)state, (long long)choice, NADIR_WORD(label),
-                                   nadir_names_get(&labels->names, last->label));
+                                   nadir_names_get(&labels->names, before));
         }
         return NADIR_OK;
     }
@@ -108,15 +108,15 @@ typedef struct name_use {
 typedef struct numbering {
     nadir_context *context;
     nadir_action_labels *labels;
-    name_use *uses; /* [uses_capacity] by number; zeros beyond `known` */
-    size_t capacity;
+    name_use *uses; /* [known] by number */
     size_t known;
+    size_t capacity;
     char *room; /* for "label#2" */
     size_t room_capacity;
     bool plain; /* the labels are the numbers */
 } numbering;
 
-/* Makes room for the uses of all names there are. */
+/* Makes room for the uses of names that came since. */
 static nadir_status know_names(numbering *pass)
 {
     nadir_status status = NADIR_OK;
@@ -129,25 +129,23 @@ cleanup:
     return status;
 }
 
-/* Whether the labels are the numbers: all choices have one, all are plain, none is twice in a state. */
-static nadir_status check_plain(numbering *pass, bool complete)
+/* Whether the labels are the numbers: all are plain and none is twice in a state. */
+static bool all_plain(numbering *pass)
 {
-    nadir_status status = NADIR_OK;
     const nadir_action_labels *labels = pass->labels;
+    bool plain = true;
     int64_t value;
-    pass->plain = complete;
-    for (int64_t i = 0; i < labels->names.count && pass->plain; i++) {
-        pass->plain = is_plain_number(nadir_names_get(&labels->names, i), &value);
+    for (int64_t i = 0; i < labels->names.count && plain; i++) {
+        plain = is_plain_number(nadir_names_get(&labels->names, i), &value);
     }
-    NADIR_CHECK(know_names(pass));
-    for (size_t i = 0; i < labels->count && pass->plain; i++) {
+    for (size_t i = 0; i < labels->count && plain; i++) {
+        const int64_t here = (int64_t)labels->choices[i].state + 1;
         name_use *use = &pass->uses[labels->choices[i].label];
-        pass->plain = use->used_in != (int64_t)labels->choices[i].state + 1;
-        use->used_in = (int64_t)labels->choices[i].state + 1;
+        plain = use->used_in != here;
+        use->used_in = here;
     }
     memset(pass->uses, 0, pass->known * sizeof *pass->uses);
-cleanup:
-    return status;
+    return plain;
 }
 
 /* The number of a label's first free name in the state: the label itself, "label#2", "label#3", ... Each name
@@ -241,7 +239,9 @@ nadir_status nadir_action_labels_apply(nadir_action_labels *labels, nadir_builde
     if (!complete) {
         NADIR_CHECK(find_or_add(context, labels, NADIR_NO_LABEL, strlen(NADIR_NO_LABEL), &no_label));
     }
-    NADIR_CHECK(check_plain(&pass, complete));
+    pass.known = pass.capacity = (size_t)labels->names.count;
+    NADIR_NEW_ZERO(context, pass.uses, pass.capacity);
+    pass.plain = complete && all_plain(&pass);
     NADIR_CHECK(number_all(&pass, builder, no_label));
     if (!pass.plain) {
         builder->model->action_names = labels->names;

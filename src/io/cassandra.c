@@ -56,16 +56,20 @@ static bool recognises(const char *head, size_t length)
     return known;
 }
 
-static void clear_problem(nadir_cassandra_problem *problem)
+static void clear_list(nadir_context *context, nadir_cassandra_list *list)
 {
-    nadir_cassandra_list *const lists[] = {&problem->states, &problem->actions, &problem->observations};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        nadir_names_clear(problem->context->memory, &lists[i]->names);
-        nadir_name_index_clear(problem->context, &lists[i]->index);
-    }
-    nadir_cassandra_clear(problem->context, &problem->transitions);
-    nadir_cassandra_clear(problem->context, &problem->rewards);
-    nadir_release(problem->context, problem->shares);
+    nadir_names_clear(context->memory, &list->names);
+    nadir_name_index_clear(context, &list->index);
+}
+
+static void clear_problem(nadir_context *context, nadir_cassandra_problem *problem)
+{
+    clear_list(context, &problem->states);
+    clear_list(context, &problem->actions);
+    clear_list(context, &problem->observations);
+    nadir_cassandra_clear(context, &problem->transitions);
+    nadir_cassandra_clear(context, &problem->rewards);
+    nadir_release(context, problem->shares);
     nadir_cassandra_close(&problem->lexer);
 }
 
@@ -85,7 +89,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
     NADIR_CHECK(nadir_cassandra_statements(&problem));
     NADIR_CHECK(nadir_cassandra_expand(&problem, settings->keep_transition_rewards, model));
 cleanup:
-    clear_problem(&problem);
+    clear_problem(context, &problem);
     return status;
 }
 

@@ -77,11 +77,8 @@ cleanup:
 
 /* ---- Counting ----------------------------------------------------------------------------------------- */
 
-static nadir_status check_limit(const expansion *expand, double estimate)
+static nadir_status refuse_size(const expansion *expand, double estimate)
 {
-    if (estimate <= (double)expand->limit) {
-        return NADIR_OK;
-    }
     return nadir_fail(
         expand->context, NADIR_ERROR_FORMAT,
         "%s: states: %lld and actions: %lld stand for about %.3g transitions; a file of %lld bytes "
@@ -131,7 +128,7 @@ static nadir_status count_transitions(expansion *expand, int64_t *count)
         }
         *count += bound;
         if (*count > expand->limit) {
-            return check_limit(expand, (double)*count / (double)(row + 1) * (double)model->rows);
+            return refuse_size(expand, (double)*count / (double)(row + 1) * (double)model->rows);
         }
         if (row % 4096 == 0) {
             NADIR_CHECK(
@@ -300,7 +297,9 @@ static nadir_status begin_model(expansion *expand)
     model->rows = model->states * actions; /* below 2^62 */
     model->discount = problem->discount;
     expand->limit = TRANSITIONS_FREE + TRANSITIONS_PER_BYTE * problem->lexer.bytes;
-    NADIR_CHECK(check_limit(expand, (double)model->rows)); /* a row needs a transition */
+    if (model->rows > expand->limit) { /* a row needs a transition */
+        return refuse_size(expand, (double)model->rows);
+    }
     model->state_names = problem->states.names;
     model->action_names = problem->actions.names;
     problem->states.names = (nadir_names){0};

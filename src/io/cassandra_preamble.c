@@ -147,7 +147,7 @@ cleanup:
 static nadir_status read_start_state(nadir_cassandra_problem *problem)
 {
     nadir_status status = NADIR_OK;
-    int32_t state;
+    int32_t state = 0;
     NADIR_CHECK(nadir_cassandra_take_member(problem, &problem->states, false, &state));
     NADIR_CHECK(add_share(problem, state, 0));
 cleanup:

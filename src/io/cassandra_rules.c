@@ -157,7 +157,7 @@ void nadir_cassandra_walk_row(nadir_cassandra_walk *walk, int32_t state, int32_t
         if (groups[walk->of_state].state == state && groups[walk->of_state].action < 0) {
             walk->state_any = &groups[walk->of_state++];
         }
-        walk->of_any = walk->any_any != NULL ? 1 : 0;
+        walk->of_any = 0;
     }
     row->count = 0;
     row->base = NULL;

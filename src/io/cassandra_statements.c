@@ -22,8 +22,7 @@ static nadir_status take_statement(nadir_cassandra_problem *problem, int most,
     nadir_status status = NADIR_OK;
     nadir_cassandra_lexer *lexer = &problem->lexer;
     const char keyword[] = {nadir_cassandra_current(lexer)->text[0], '\0'};
-    taken->line = nadir_cassandra_current(lexer)->line;
-    taken->count = 0;
+    *taken = (statement){.line = nadir_cassandra_current(lexer)->line};
     if (problem->states.line == 0 || problem->actions.line == 0) {
         return nadir_text_fail(nadir_cassandra_here(lexer), "%s: before %s:", keyword,
                                problem->states.line == 0 ? "states" : "actions");
@@ -198,7 +197,7 @@ static nadir_status take_each_observation(nadir_cassandra_problem *problem,
     NADIR_CHECK(nadir_cassandra_take_number(lexer, "a reward", &value));
     bool same = first->places[3] == 0;
     for (int32_t o = 1; same && o < problem->observations.count; o++) {
-        statement next = {.count = 0};
+        statement next;
         double other = 0;
         same = nadir_cassandra_is(nadir_cassandra_current(lexer), "R");
         if (same) {

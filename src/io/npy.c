@@ -42,7 +42,9 @@ static nadir_status type_fail(const nadir_npy *npy, nadir_cursor descr)
     char shown[64];
     (void)snprintf(shown, sizeof shown, "%.*s", NADIR_WORD(descr));
     for (char *at = shown; *at != '\0'; at++) {
-        *at = *at < ' ' || *at > '~' ? '?' : *at;
+        if (*at < ' ' || *at > '~') {
+            *at = '?';
+        }
     }
     return nadir_fail(npy->context, NADIR_ERROR_FORMAT,
                       "%s: items of type '%s' are not read; expected truth values (b1), integers (i1 to i8, "

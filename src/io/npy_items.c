@@ -150,8 +150,9 @@ static void load_floats(const nadir_npy_header *header, int64_t count, const uns
 /* Floats to integers; *bad is the first that is none. */
 static verdict round_floats(int64_t count, const double *from, int64_t *into, int64_t *bad)
 {
+    const double limit = 9223372036854775808.0; /* 2^63 */
     for (int64_t i = 0; i < count; i++) {
-        const bool fits = from[i] >= -0x1p63 && from[i] < 0x1p63;
+        const bool fits = from[i] >= -limit && from[i] < limit;
         if (!fits || from[i] != trunc(from[i])) {
             *bad = i;
             return fits || isnan(from[i]) ? NOT_WHOLE : TOO_LARGE;

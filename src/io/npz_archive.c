@@ -99,8 +99,10 @@ static void add_ignored(ignored_names *ignored, const char *name)
     if (strlen(comma) + strlen(name) < room) {
         const int length = snprintf(ignored->text + ignored->used, room, "%s%s", comma, name);
         for (int i = 0; i < length; i++, ignored->used++) { /* a hostile name may hold anything */
-            char *character = &ignored->text[ignored->used];
-            *character = *character > 0 && *character < ' ' ? '?' : *character;
+            const char character = ignored->text[ignored->used];
+            if (character >= 0 && character < ' ') {
+                ignored->text[ignored->used] = '?';
+            }
         }
     } else if (room > 5) {
         memcpy(ignored->text + ignored->used, ", ...", 6);
@@ -128,6 +130,14 @@ static nadir_status list_entries(nadir_npz *npz)
                               nadir_npz_name(which));
         }
         npz->entries[which] = i;
+    }
+    /* With a kernel of our own, these common names mean something else. */
+    const bool own = nadir_npz_has(npz, NADIR_NPZ_P) || nadir_npz_has(npz, NADIR_NPZ_P_DATA);
+    for (int which = NADIR_NPZ_DATA; own && which <= NADIR_NPZ_FORMAT; which++) {
+        if (nadir_npz_has(npz, (nadir_npz_which)which)) {
+            add_ignored(&ignored, nadir_npz_name((nadir_npz_which)which));
+            npz->entries[which] = -1;
+        }
     }
     if (ignored.count > 0) {
         nadir_log(npz->context, NADIR_LOG_NOTICE, "%s: %lld unknown array%s ignored: %s", npz->path,
@@ -234,6 +244,7 @@ nadir_status nadir_npz_open(nadir_context *context, const char *path, nadir_npz 
         }
     }
     npz->bytes = bytes;
+    npz->done = 0;
 cleanup:
     return status;
 }

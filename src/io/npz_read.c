@@ -60,7 +60,7 @@ static nadir_status know_states(reader *at, int64_t states, nadir_npz_which whic
     return NADIR_OK;
 }
 
-/* (S, A, S) or (A, S, S): by the shape, else as the user says, else as the file says. */
+/* (S, A, S) or (A, S, S): as the user says, else as the file says, else by the shape. */
 static nadir_status choose_layout(reader *at)
 {
     static const char *const words[] = {"", "sas", "ass"}; /* as nadir_layout */
@@ -151,7 +151,8 @@ cleanup:
     return status;
 }
 
-/* What else tells the number of states: mu, and arrays (S, A) whose items are the rows. */
+/* What else tells the number of states: mu, and arrays (S, A) whose items are the rows. One column tells
+ * nothing: it may as well be a vector of all rows. */
 static nadir_status size_from_others(reader *at)
 {
     static const nadir_npz_which tables[] = {NADIR_NPZ_R, NADIR_NPZ_SCALES, NADIR_NPZ_RADIUS};
@@ -171,9 +172,10 @@ static nadir_status size_from_others(reader *at)
         NADIR_CHECK(know_states(at, header_of(at, NADIR_NPZ_MU)->count, NADIR_NPZ_MU));
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        if (at->states == 0 && has_dimensions(at, tables[i], 2) &&
-            header_of(at, tables[i])->count == at->rows) {
-            NADIR_CHECK(know_states(at, header_of(at, tables[i])->shape[0], tables[i]));
+        const nadir_npy_header *header = header_of(at, tables[i]);
+        if (at->states == 0 && has_dimensions(at, tables[i], 2) && header->count == at->rows &&
+            header->shape[1] > 1) {
+            NADIR_CHECK(know_states(at, header->shape[0], tables[i]));
         }
     }
 cleanup:
@@ -239,14 +241,14 @@ static nadir_status guess_states(reader *at)
 static nadir_status space_rows(reader *at)
 {
     nadir_status status = NADIR_OK;
-    at->actions = at->rows / at->states;
-    if (at->actions * at->states != at->rows) {
+    if (at->states < 1 || at->rows % at->states != 0) {
         return nadir_fail(at->context, NADIR_ERROR_FORMAT,
                           "%s: %lld rows are no multiple of %lld states (from array %s); states with "
                           "different numbers of actions need an array row_state",
                           at->npz.path, (long long)at->rows, (long long)at->states,
                           nadir_npz_name(at->states_from));
     }
+    at->actions = at->rows / at->states;
     NADIR_NEW(at->context, at->model->state_rows, at->states + 1);
     for (int64_t s = 0; s <= at->states; s++) {
         at->model->state_rows[s] = s * at->actions;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFLATE_LEVEL 6
+#define DEFLATE_LEVEL 1    /* on such numbers as small as the higher ones, and several times faster */
 #define DOS_DATE      0x21 /* 1 January 1980, the first there is */
 #define DOS_TIME      0
 #define WORD_LENGTH   8 /* characters */
@@ -167,7 +167,7 @@ static nadir_status build_rows(writer *to)
             if (entries.values[i] > 0) {
                 rows->columns[at] = (int32_t)i;
                 rows->probabilities[at] = entries.values[i];
-                if (entries.rewards != NULL) {
+                if (rows->transition_rewards != NULL) {
                     rows->transition_rewards[at] = entries.rewards[i];
                 }
                 at++;

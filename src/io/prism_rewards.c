@@ -69,7 +69,7 @@ static nadir_status fail_line(reward_reader *reader, const reward_line *line)
     return nadir_text_fail(&reader->text, "found %.*s; expected `%s` or `state reward`%s",
                            NADIR_WORD(line->text),
                            reader->chain ? "state successor reward" : "state choice successor reward",
-                           reader->columns != 0 ? ", the same as in the lines before" : "");
+                           reader->found > 0 ? ", the same as in the lines before" : "");
 }
 
 /* Whether the first line gives counts; then they are checked against the model. */

@@ -50,20 +50,27 @@ static void assert_same_meaning(const char *text, const char *other)
     nadir_model_free(b);
 }
 
-/* The row of a model equals values, [states]. */
-static void assert_row(const nadir_model *model, int64_t row, const double *values)
+/* P(. | row), and mu of a file with this preamble. */
+#define assert_row(model, row, ...)                                                                          \
+    check_row(model, row, sizeof(double[]){__VA_ARGS__} / sizeof(double), (const double[]){__VA_ARGS__})
+#define assert_initial(preamble, ...)                                                                        \
+    check_initial(preamble, sizeof(double[]){__VA_ARGS__} / sizeof(double), (const double[]){__VA_ARGS__})
+
+static void check_row(const nadir_model *model, int64_t row, size_t count, const double *values)
 {
-    for (int64_t s = 0; s < model->states; s++) {
-        assert_close(test_probability(model, row, s), values[s], 0);
+    assert_int_equal(model->states, count);
+    for (size_t s = 0; s < count; s++) {
+        assert_close(test_probability(model, row, (int64_t)s), values[s], 0);
     }
 }
 
-static void assert_initial(const char *preamble, const double *values)
+static void check_initial(const char *preamble, size_t count, const double *values)
 {
     char text[512];
     (void)snprintf(text, sizeof text, "%s\nT: * identity\n", preamble);
     nadir_model *model = read_text(text);
-    for (int64_t s = 0; s < model->states; s++) {
+    assert_int_equal(model->states, count);
+    for (size_t s = 0; s < count; s++) {
         assert_close(model->initial[s], values[s], 0);
     }
     nadir_model_free(model);
@@ -85,9 +92,9 @@ static void test_plain_statements(void **state)
     assert_null(model->row_actions);
     assert_null(nadir_model_state_name(model, 0));
     assert_null(nadir_model_action_name(model, 0));
-    assert_row(model, 0, (const double[]){0.25, 0.75});
-    assert_row(model, 1, (const double[]){1, 0});
-    assert_row(model, 3, (const double[]){0.5, 0.5});
+    assert_row(model, 0, 0.25, 0.75);
+    assert_row(model, 1, 1, 0);
+    assert_row(model, 3, 0.5, 0.5);
     assert_close(model->rewards[0], 1.5, 0);
     assert_close(model->rewards[1], -1, 0);
     assert_close(model->rewards[2], 0, 0);
@@ -131,8 +138,8 @@ static void test_names_are_kept_and_numbers_work_beside_them(void **state)
                   "T: 1 : 1 : garden 1.0\nT: go-on : 2 : 0 1\nR: go-on : garden : * : * 3\n");
     assert_string_equal(nadir_model_state_name(model, 2), "garden");
     assert_string_equal(nadir_model_action_name(model, 1), "go-on");
-    assert_row(model, 3, (const double[]){0, 0, 1});
-    assert_row(model, 5, (const double[]){1, 0, 0});
+    assert_row(model, 3, 0, 0, 1);
+    assert_row(model, 5, 1, 0, 0);
     assert_close(model->rewards[5], 3, 0);
     nadir_model_free(model);
 }
@@ -155,38 +162,34 @@ static void test_names_may_look_like_words_of_the_format(void **state)
     assert_string_equal(nadir_model_state_name(model, 0), "start");
     assert_string_equal(nadir_model_action_name(model, 1), "R");
     assert_close(model->initial[2], 1, 0);
-    assert_row(model, 0, (const double[]){0, 1, 0, 0});
+    assert_row(model, 0, 0, 1, 0, 0);
     nadir_model_free(model);
 }
 
 static void test_start_forms(void **state)
 {
     (void)state;
-    const double even[] = {0.25, 0.25, 0.25, 0.25};
-    const double third[] = {0, 0, 1, 0};
-    const double pair[] = {0.5, 0, 0, 0.5};
-    const double vector[] = {0.125, 0, 0.375, 0.5};
 #define FOUR "discount: 0.9\nstates: a b c d\nactions: 1\n"
-    assert_initial(FOUR, even);
-    assert_initial(FOUR "start: uniform", even);
-    assert_initial("start: uniform\n" FOUR, even);
-    assert_initial(FOUR "start: c", third);
-    assert_initial(FOUR "start: 2", third);
-    assert_initial(FOUR "start include: d a a", pair);
-    assert_initial(FOUR "start include: a 3", pair);
-    assert_initial(FOUR "start exclude: b c", pair);
-    assert_initial(FOUR "start exclude : 1\n2", pair);
-    assert_initial(FOUR "start: 0.125 0 0.375 0.5", vector);
-    assert_initial(FOUR "start:\n0.125\n0 0.375\n0.5", vector);
+    assert_initial(FOUR, 0.25, 0.25, 0.25, 0.25);
+    assert_initial(FOUR "start: uniform", 0.25, 0.25, 0.25, 0.25);
+    assert_initial("start: uniform\n" FOUR, 0.25, 0.25, 0.25, 0.25);
+    assert_initial(FOUR "start: c", 0, 0, 1, 0);
+    assert_initial(FOUR "start: 2", 0, 0, 1, 0);
+    assert_initial(FOUR "start include: d a a", 0.5, 0, 0, 0.5);
+    assert_initial(FOUR "start include: a 3", 0.5, 0, 0, 0.5);
+    assert_initial(FOUR "start exclude: b c", 0.5, 0, 0, 0.5);
+    assert_initial(FOUR "start exclude : 1\n2", 0.5, 0, 0, 0.5);
+    assert_initial(FOUR "start: 0.125 0 0.375 0.5", 0.125, 0, 0.375, 0.5);
+    assert_initial(FOUR "start:\n0.125\n0 0.375\n0.5", 0.125, 0, 0.375, 0.5);
 #undef FOUR
-    assert_initial("states: 1\nactions: 1\nstart: 1.0", (const double[]){1});
-    assert_initial("states: 1\nactions: 1\nstart: 0", (const double[]){1});
+    assert_initial("states: 1\nactions: 1\nstart: 1.0", 1);
+    assert_initial("states: 1\nactions: 1\nstart: 0", 1);
 }
 
 static void test_start_vector_off_by_rounding_is_normalised(void **state)
 {
     (void)state;
-    assert_initial("states: 2\nactions: 1\nstart: 0.500004 0.500004", (const double[]){0.5, 0.5});
+    assert_initial("states: 2\nactions: 1\nstart: 0.500004 0.500004", 0.5, 0.5);
     assert_non_null(strstr(test_messages(), "initial distribution was normalised"));
 }
 
@@ -196,12 +199,12 @@ static void test_words_instead_of_numbers(void **state)
     nadir_model *model = read_text("discount: 0.9\nstates: 4\nactions: 4\nstart: 0.5 0 0 0.5\n"
                                    "T: 0 uniform\nT: 1 identity\nT: 2 reset\nT: 3 : * reset\n"
                                    "T: 3 : 1 uniform\nT: 3 : 2\nidentity\n");
-    assert_row(model, 4, (const double[]){0.25, 0.25, 0.25, 0.25});
-    assert_row(model, 5, (const double[]){0, 1, 0, 0});
-    assert_row(model, 6, (const double[]){0.5, 0, 0, 0.5});
-    assert_row(model, 3, (const double[]){0.5, 0, 0, 0.5});
-    assert_row(model, 7, (const double[]){0.25, 0.25, 0.25, 0.25});
-    assert_row(model, 11, (const double[]){0, 0, 1, 0});
+    assert_row(model, 4, 0.25, 0.25, 0.25, 0.25);
+    assert_row(model, 5, 0, 1, 0, 0);
+    assert_row(model, 6, 0.5, 0, 0, 0.5);
+    assert_row(model, 3, 0.5, 0, 0, 0.5);
+    assert_row(model, 7, 0.25, 0.25, 0.25, 0.25);
+    assert_row(model, 11, 0, 0, 1, 0);
     nadir_model_free(model);
 }
 
@@ -222,12 +225,42 @@ static void test_later_statements_override_entry_by_entry(void **state)
                                    "T: 1 : 0 : 0 0.25\nT: 1 : 0 : 1 0.25\n"
                                    "T: * : 2 identity\nT: 1 : 2 : 2 0\nT: * : 2 : 1 1\nT: 0 : * : 1 0\n"
                                    "T: 0 : 0 0.0 0.0 1.0\n");
-    assert_row(model, 0, (const double[]){0, 0, 1});
-    assert_row(model, 1, (const double[]){0.25, 0.25, 0.5});
-    assert_row(model, 2, (const double[]){0.5, 0, 0.5});
-    assert_row(model, 3, (const double[]){0.5, 0, 0.5});
-    assert_row(model, 4, (const double[]){0, 0, 1});
-    assert_row(model, 5, (const double[]){0, 1, 0});
+    assert_row(model, 0, 0, 0, 1);
+    assert_row(model, 1, 0.25, 0.25, 0.5);
+    assert_row(model, 2, 0.5, 0, 0.5);
+    assert_row(model, 3, 0.5, 0, 0.5);
+    assert_row(model, 4, 0, 0, 1);
+    assert_row(model, 5, 0, 1, 0);
+    nadir_model_free(model);
+}
+
+static void test_whole_row_overrides_older_entries_of_other_patterns(void **state)
+{
+    (void)state;
+    nadir_model *model = read_text("discount: 0.9\nstates: 4\nactions: 2\nT: * identity\n"
+                                   "T: 0 : * : 1 0.5\n"  /* older than the next, */
+                                   "T: 0 : 0 identity\n" /* which the last two change again */
+                                   "T: 0 : * : 2 0.5\nT: * : 0 : 0 0.5\nT: 1 : 0 : 3 0.5\n"
+                                   "T: 0 : 2 : 1 0.5\nT: 0 : 3 : 3 0\n");
+    assert_row(model, 0, 0.5, 0, 0.5, 0);
+    assert_row(model, 2, 0, 0.5, 0.5, 0);
+    assert_row(model, 4, 0, 0.5, 0.5, 0);
+    assert_row(model, 6, 0, 0.5, 0.5, 0);
+    nadir_model_free(model);
+}
+
+/* Wildcards that hold nowhere any more count for nothing, neither in time nor towards the limit. */
+static void test_overridden_wildcards_are_free(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    size_t used = (size_t)sprintf(text, "discount: 0.9\nstates: 100000\nactions: 1\n");
+    for (int i = 0; i < 1000; i++) {
+        used += (size_t)sprintf(text + used, "T: * : * : %d 0.001\n", i);
+    }
+    (void)sprintf(text + used, "T: 0 identity\n");
+    nadir_model *model = read_text(text);
+    assert_int_equal(model->nonzeros, 100000);
     nadir_model_free(model);
 }
 
@@ -380,6 +413,8 @@ int main(void)
         cmocka_unit_test(test_words_instead_of_numbers),
         cmocka_unit_test(test_reset_without_start_is_uniform),
         cmocka_unit_test(test_later_statements_override_entry_by_entry),
+        cmocka_unit_test(test_whole_row_overrides_older_entries_of_other_patterns),
+        cmocka_unit_test(test_overridden_wildcards_are_free),
         cmocka_unit_test(test_the_latest_reward_of_all_patterns_holds),
         cmocka_unit_test(test_costs_are_negated),
         cmocka_unit_test(test_rewards_may_be_absent),

@@ -262,6 +262,26 @@ static void test_uniform_initial_distributions(void **state)
     nadir_context_free(context);
 }
 
+/* The first probability is what three equal ones would be. */
+static void test_uneven_initial_distribution(void **state)
+{
+    (void)state;
+    const double initial[] = {1.0 / 3, 0.5, 1.0 / 6};
+    nadir_context *context = test_context();
+    nadir_builder builder;
+    start(context, &builder);
+    for (int64_t s = 0; s < 3; s++) {
+        add(&builder, s, 0, s, 1, 0);
+    }
+    set_initial(&builder, 3, initial);
+    nadir_model *model = finish(&builder);
+    round_trip(context, model, TEST_IGNORE_INITIAL, TEST_IGNORE_INITIAL);
+    assert_non_null(strstr(test_messages(), "out.tra: the initial distribution is lost"));
+    assert_non_null(strstr(test_messages(), "out.drn: the initial distribution is lost"));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static void test_only_terminal_states(void **state)
 {
     (void)state;
@@ -401,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_model_that_loses_much),
         cmocka_unit_test(test_random_models),
         cmocka_unit_test(test_uniform_initial_distributions),
+        cmocka_unit_test(test_uneven_initial_distribution),
         cmocka_unit_test(test_only_terminal_states),
         cmocka_unit_test(test_names_that_are_no_labels),
         cmocka_unit_test(test_missing_labels_stay_missing),

@@ -148,11 +148,12 @@ static void test_reward_model_is_chosen(void **state)
 static void test_many_reward_models(void **state)
 {
     (void)state;
-    char text[4096] = "@type: MDP\n@reward_models\n";
+    char text[4096];
+    int used = snprintf(text, sizeof text, "@type: MDP\n@reward_models\n");
     for (int i = 0; i < 100; i++) {
-        strcat(text, "a-long-name-of-a-model ");
+        used += snprintf(text + used, sizeof text - (size_t)used, "a-long-name-of-a-model ");
     }
-    strcat(text, "\n@nr_states\n1\n@model\nstate 0\n");
+    (void)snprintf(text + used, sizeof text - (size_t)used, "\n@nr_states\n1\n@model\nstate 0\n");
     refuse(text, "100 reward models, a-long-name-of-a-model, a-long");
 }
 
@@ -202,10 +203,13 @@ static void test_one_label_many_times(void **state)
     (void)state;
     enum { ACTIONS = 50000 };
     nadir_context *context = test_context();
-    char *text = malloc(256 + ACTIONS * 20);
-    char *at = text + sprintf(text, HEAD("1") "state 0 init\n");
-    for (int i = 0; i < ACTIONS; i++) {
-        at += sprintf(at, "action a\n0 : 1\n");
+    static const char head[] = HEAD("1") "state 0 init\n";
+    static const char action[] = "action a\n0 : 1\n";
+    char *text = malloc(sizeof head + ACTIONS * strlen(action));
+    assert_non_null(text);
+    memcpy(text, head, strlen(head));
+    for (size_t i = 0; i < ACTIONS; i++) {
+        memcpy(text + strlen(head) + i * strlen(action), action, sizeof action);
     }
     nadir_model *model = read_good(context, text);
     assert_int_equal(model->rows, ACTIONS);
@@ -267,6 +271,7 @@ static void test_wrong_counts(void **state)
            "@nr_choices is 2, the file has 1 actions");
     refuse("@type: MDP\n@nr_states\n1\n@nr_choices\n0\n@model\nstate 0\n0 : 1\n",
            "@nr_choices is 0, the file has 1 actions");
+    refuse(HEAD("99") "state 0\n0 : 1\n", "99 states declared; a file of 75 bytes cannot hold so many");
     refuse(HEAD("2000000000") "state 0\n0 : 1\n", "bytes cannot hold so many");
     refuse(HEAD("99999999999999999999") "state 0\n0 : 1\n", "expected the number of states");
 }

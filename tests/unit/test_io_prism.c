@@ -3,6 +3,7 @@
 
 #include "io/format.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,8 +83,8 @@ static void test_counts_of_prism(void **state)
 static void test_word_of_storm(void **state)
 {
     (void)state;
-    char text[256] = "mdp\n";
-    strcat(text, strchr(counted, '\n') + 1);
+    char text[256];
+    (void)snprintf(text, sizeof text, "mdp%s", strchr(counted, '\n'));
     assert_same(counted, text);
     assert_same("mdp\n0 0 0 1 \n", "MDP \n0 0 0 1\n");
 }
@@ -217,6 +218,7 @@ static void test_wrong_counts(void **state)
     refuse("1 1 2\n0 0 0 1\n", "2 transitions are declared, the file has 1");
     refuse("1 1 1\n0 0 0 0.5\n0 0 0 0.5\n", "1 transitions are declared, the file has 2");
     refuse("1 2 1\n0 0 0 1\n", "2 choices are declared, the file has 1");
+    refuse("1 1 2\n0 0 0 1\n0 1 0 1\n", "1 choices are declared, the file has 2");
     refuse("1 1 1\n0 0 1 1\n", "model.tra:2: state 1, but 1 states are declared");
     refuse("2 2\n0 0 1\n", "2 transitions are declared, the file has 1");
     refuse("0 0 0\n", "0 states, 0 choices, 0 transitions declared");
