@@ -336,7 +336,7 @@ nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *
     nadir_status status = NADIR_OK;
     nadir_model *made = NULL;
     nadir_model_data data;
-    int64_t entries;
+    int64_t entries = 0;
     nadir_model_data_default(&data);
     if (!nadir_settings_copy(&data, sizeof data, given)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model data is not set");
