@@ -84,6 +84,14 @@ if [[ $(id -u) != 0 ]]; then
     expect_failure 3 "secret.csv: cannot open the file: Permission denied" info secret.csv
 fi
 
+# Names of files in JSON: quotes, control characters, what is and what is not UTF-8.
+odd=$'a"b\\c\n\x7f\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8a|\xff|\xc3|\xed\xa0\x80|\xc0\xaf.csv'
+cp model.csv "$odd"
+run info "$odd" --json --quiet
+expect_status 0
+bad=$'\xef\xbf\xbd'
+expect_json file "\"a\\\"b\\\\c\\u000a\\u007f"$'\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8a'"|$bad|$bad|$bad$bad$bad|$bad$bad.csv\""
+
 # An error is an object too, and nothing else is on stdout.
 run info missing.csv --json
 expect_status 3

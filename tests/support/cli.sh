@@ -38,7 +38,7 @@ expect_no_err() {
 # stdout is one JSON object with this key and this value, both as JSON text.
 expect_json() {
     local found
-    found=$(sed -n "s/^  \"$1\": \(.*[^,]\),\{0,1\}\$/\1/p" stdout.txt)
+    found=$(LC_ALL=C sed -n "s/^  \"$1\": \(.*[^,]\),\{0,1\}\$/\1/p" stdout.txt)
     [[ $found == "$2" ]] || complain "expected \"$1\": $2, found: $found"
 }
 

@@ -140,6 +140,24 @@ static void test_rounding_keeps_bits_and_more_is_normalised(void **state)
     nadir_context_free(context);
 }
 
+/* 1e-5, to the percent. */
+static void test_tolerance_of_sums(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    test_small_model small;
+    test_small_set(&small);
+    small.probabilities[1] = 0.75 + 0.99e-5;
+    nadir_model_free(test_small_accept(context, &small));
+    small.probabilities[1] = 0.75 - 0.99e-5;
+    nadir_model_free(test_small_accept(context, &small));
+    small.probabilities[1] = 0.75 + 1.01e-5;
+    refuse(&small, "state 0, action 0: probabilities sum to 1.0000101; expected 1 (within 1e-5)");
+    small.probabilities[1] = 0.75 - 1.01e-5;
+    refuse(&small, "state 0, action 0: probabilities sum to 0.9999899; expected 1 (within 1e-5)");
+    nadir_context_free(context);
+}
+
 static void test_duplicates_zeros_and_order(void **state)
 {
     (void)state;
@@ -334,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_shapes_that_are_refused),
         cmocka_unit_test(test_arguments_that_are_refused),
         cmocka_unit_test(test_rounding_keeps_bits_and_more_is_normalised),
+        cmocka_unit_test(test_tolerance_of_sums),
         cmocka_unit_test(test_duplicates_zeros_and_order),
         cmocka_unit_test(test_equal_transition_rewards_are_exact),
         cmocka_unit_test(test_view_makes_the_same_model_again),
