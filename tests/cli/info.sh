@@ -80,8 +80,12 @@ echo "hello" >hello.xyz
 expect_failure 3 "hello.xyz: the content is of no known model format" info hello.xyz
 cp model.csv secret.csv
 chmod 000 secret.csv
-if [[ $(id -u) != 0 ]]; then
+if forbid; then
     expect_failure 3 "secret.csv: cannot open the file: Permission denied" info secret.csv
+    mkdir locked
+    chmod 555 locked
+    expect_failure 6 "locked/out.npz: cannot write the file: Permission denied" convert model.csv locked/out.npz
+    ordinary=()
 fi
 
 # Names of files in JSON: quotes, control characters, what is and what is not UTF-8.

@@ -137,6 +137,17 @@ static void test_rounding_keeps_bits_and_more_is_normalised(void **state)
     assert_close(test_probability(model, 0, 1), 0.9000001 / 1.0000001, 1e-15);
     assert_non_null(strstr(test_messages(), "1 row was normalised; the farthest from 1: state 0, action 0"));
     nadir_model_free(model);
+
+    /* Of several, the one that is off most, wherever it stands. */
+    test_messages_clear();
+    small.probabilities[3] = 0.5000002;
+    nadir_model_free(test_small_accept(context, &small));
+    small.probabilities[3] = 0.50000001;
+    nadir_model_free(test_small_accept(context, &small));
+    assert_string_equal(
+        test_messages(),
+        "model: 2 rows were normalised; the farthest from 1: state 1, action 0, sum 1.0000002\n"
+        "model: 2 rows were normalised; the farthest from 1: state 0, action 0, sum 1.0000001\n");
     nadir_context_free(context);
 }
 
@@ -193,6 +204,53 @@ static void test_duplicates_zeros_and_order(void **state)
 }
 
 /* Equal rewards on all transitions of a row: their mean is that number to the bit, and nothing is kept. */
+/* In the order given: 0.1 + 0.2 + 0.3 has other bits than 0.3 + 0.2 + 0.1. */
+static void test_duplicates_add_up_in_order(void **state)
+{
+    (void)state;
+    static const int64_t row_starts[] = {0, 4, 5};
+    static const int32_t columns[] = {1, 1, 0, 1, 0};
+    static const double probabilities[] = {0.1, 0.2, 0.4, 0.3, 1};
+    nadir_context *context = test_context();
+    test_small_model small;
+    test_small_set(&small);
+    small.data.row_starts = row_starts;
+    small.data.columns = columns;
+    small.data.probabilities = probabilities;
+    nadir_model *model = test_small_accept(context, &small);
+    assert_true(0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1);
+    assert_true(test_probability(model, 0, 1) == 0.1 + 0.2 + 0.3);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* Action numbers and scales that say nothing are not kept. */
+static void test_plain_arrays_are_dropped(void **state)
+{
+    (void)state;
+    static const int32_t plain[] = {0, 0};
+    static const int32_t gaps[] = {0, 1};
+    nadir_context *context = test_context();
+    test_small_model small;
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    test_small_set(&small);
+    small.data.row_actions = plain;
+    nadir_model *model = test_small_accept(context, &small);
+    nadir_model_view(model, &view);
+    assert_null(view.row_actions);
+    assert_null(view.scales);
+    nadir_model_free(model);
+    small.data.row_actions = gaps;
+    small.scales[1] = 2;
+    model = test_small_accept(context, &small);
+    nadir_model_view(model, &view);
+    assert_int_equal(view.row_actions[1], 1);
+    assert_true(view.scales[0] == 1 && view.scales[1] == 2);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static void test_equal_transition_rewards_are_exact(void **state)
 {
     (void)state;
@@ -354,6 +412,8 @@ int main(void)
         cmocka_unit_test(test_rounding_keeps_bits_and_more_is_normalised),
         cmocka_unit_test(test_tolerance_of_sums),
         cmocka_unit_test(test_duplicates_zeros_and_order),
+        cmocka_unit_test(test_duplicates_add_up_in_order),
+        cmocka_unit_test(test_plain_arrays_are_dropped),
         cmocka_unit_test(test_equal_transition_rewards_are_exact),
         cmocka_unit_test(test_view_makes_the_same_model_again),
         cmocka_unit_test(test_storage_follows_density),
