@@ -206,7 +206,7 @@ typedef struct nadir_model_facts {
     int64_t absorbing_states;         /* stay for ever under every action; terminal ones included */
     int64_t unreachable_states;       /* no policy reaches them from the initial distribution */
     int64_t pinned_rows;              /* rows of scale 0 */
-    int64_t bytes;                    /* memory the model takes */
+    int64_t bytes;                    /* memory its numbers take */
 } nadir_model_facts;
 
 /* No facts yet: zeros, and the size. */

@@ -21,6 +21,7 @@ static void test_facts(void **state)
     assert_true(facts.density == 1 && facts.reward_min == 1 && facts.reward_max == 2);
     assert_int_equal(facts.unreachable_states, 0);
     assert_int_equal(facts.actions_max, 1);
+    assert_int_equal(facts.bytes, 8 * (3 + 2 + 4 + 2)); /* state_rows, mu, P (dense) and rewards */
     nadir_model_free(model);
 
     test_small_set(&small); /* 0 -> 0 for ever, 1 -> 0; start in 0: 1 is never seen */
@@ -39,6 +40,7 @@ static void test_facts(void **state)
     assert_int_equal(facts.absorbing_states, 1);
     assert_int_equal(facts.pinned_rows, 1);
     assert_true(facts.valid_radius == 0);
+    assert_int_equal(facts.bytes, 8 * (3 + 2 + 4 + 2 + 2)); /* and scales */
     nadir_model_free(model);
     nadir_context_free(context);
 }
@@ -150,6 +152,40 @@ static void test_one_state(void **state)
     nadir_context_free(context);
 }
 
+/* Through many steps, in one direction. */
+static void test_reach(void **state)
+{
+    (void)state;
+    enum { S = 6 };
+    static const int64_t row_starts[] = {0, 1, 2, 3, 4, 5, 6};
+    static const int32_t columns[] = {0, 0, 1, 2, 3, 4}; /* s -> s - 1 */
+    static const double probabilities[] = {1, 1, 1, 1, 1, 1};
+    nadir_context *context = test_context();
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = S;
+    data.rows = S;
+    data.state_rows = row_starts;
+    data.row_starts = row_starts;
+    data.columns = columns;
+    data.probabilities = probabilities;
+    for (int64_t start = 0; start < S; start++) {
+        double initial[S] = {0};
+        initial[start] = 1;
+        data.initial = initial;
+        nadir_model *model = NULL;
+        nadir_model_facts facts;
+        nadir_model_facts_default(&facts);
+        assert_ok(context, nadir_model_create(context, &data, &model));
+        assert_ok(context, nadir_model_facts_compute(context, model, &facts));
+        assert_int_equal(facts.unreachable_states, S - 1 - start);
+        assert_int_equal(facts.absorbing_states, 1);
+        assert_int_equal(facts.terminal_states, 0);
+        nadir_model_free(model);
+    }
+    nadir_context_free(context);
+}
+
 /* A caller compiled against a shorter struct gets what fits into it; one that forgot the size is told. */
 static void test_facts_of_another_size(void **state)
 {
@@ -179,8 +215,11 @@ static void test_facts_of_another_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),        cmocka_unit_test(test_facts_of_another_size),
-        cmocka_unit_test(test_valid_radius), cmocka_unit_test(test_valid_radius_is_tight),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_reach),
+        cmocka_unit_test(test_facts_of_another_size),
+        cmocka_unit_test(test_valid_radius),
+        cmocka_unit_test(test_valid_radius_is_tight),
         cmocka_unit_test(test_one_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -345,27 +345,53 @@ static void test_storage_follows_density(void **state)
     nadir_context_free(context);
 }
 
+static void digest_of(const test_small_model *small, char digest[65])
+{
+    nadir_context *context = test_context();
+    nadir_model *model = test_small_accept(context, small);
+    assert_ok(context, nadir_model_digest(context, model, digest));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static void test_digest_sees_every_number(void **state)
 {
     (void)state;
-    nadir_context *context = test_context();
     test_small_model small;
     char base[65];
+    char digest[65];
     test_small_set(&small);
-    nadir_model *model = test_small_accept(context, &small);
-    assert_ok(context, nadir_model_digest(context, model, base));
-    nadir_model_free(model);
-    double *const places[] = {&small.rewards[0], &small.scales[1], &small.data.discount};
+    digest_of(&small, base);
+    double *const places[] = {&small.probabilities[2], &small.initial[0], &small.rewards[0], &small.scales[1],
+                              &small.data.discount};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char digest[65];
         test_small_set(&small);
         *places[i] = nextafter(*places[i], 0);
-        model = test_small_accept(context, &small);
-        assert_ok(context, nadir_model_digest(context, model, digest));
+        digest_of(&small, digest);
         assert_string_not_equal(digest, base);
-        nadir_model_free(model);
     }
-    nadir_context_free(context);
+    test_small_set(&small);
+    small.probabilities[2] = small.probabilities[3] = 0; /* the same row, at another place */
+    small.columns[2] = small.columns[3] = 0;
+    small.probabilities[2] = 1;
+    digest_of(&small, base);
+    small.columns[2] = 1;
+    digest_of(&small, digest);
+    assert_string_not_equal(digest, base);
+}
+
+static void test_digest_knows_one_zero(void **state)
+{
+    (void)state;
+    test_small_model small;
+    char base[65];
+    char digest[65];
+    test_small_set(&small);
+    small.rewards[1] = 0.0;
+    digest_of(&small, base);
+    small.rewards[1] = -0.0;
+    digest_of(&small, digest);
+    assert_string_equal(digest, base);
 }
 
 static void test_places_and_rows(void **state)
@@ -418,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_view_makes_the_same_model_again),
         cmocka_unit_test(test_storage_follows_density),
         cmocka_unit_test(test_digest_sees_every_number),
+        cmocka_unit_test(test_digest_knows_one_zero),
         cmocka_unit_test(test_places_and_rows),
         cmocka_unit_test(test_compensated_sum),
     };
