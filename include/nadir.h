@@ -88,7 +88,8 @@ typedef void (*nadir_log_function)(void *user, nadir_log_level level, const char
  * return asks the library to stop; the running call then returns NADIR_ERROR_INTERRUPTED. */
 typedef int (*nadir_progress_function)(void *user, const char *task, double share);
 
-/* Memory hooks with the meaning of malloc, realloc and free; all three or none are given. */
+/* Memory hooks with the meaning of malloc, realloc and free; all three or none are given. They must outlive
+ * all that was made with the context, and are called by whichever thread makes or frees it. */
 typedef struct nadir_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void *(*reallocate)(void *user, void *pointer, size_t bytes);
