@@ -305,6 +305,14 @@ static void test_words_and_numbers(void **state)
     assert_int_equal(integer, 8);
     assert_true(nadir_cursor_starts(cursor, ","));
     assert_false(nadir_cursor_take_word(&cursor, ",", &word));
+    static const char *const no_numbers[] = {"1.5.2", "1_000", "0x10", "1e", "--1", "1-", "nanny", ""};
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
+        const nadir_cursor text = {no_numbers[i], no_numbers[i] + strlen(no_numbers[i])};
+        assert_false(nadir_cursor_is_double(text, &number));
+        assert_false(nadir_cursor_is_integer(text, &integer));
+        cursor = text;
+        assert_int_equal(nadir_cursor_take_double(&cursor, &number), strcmp(no_numbers[i], "1-") == 0);
+    }
 }
 
 int main(void)
