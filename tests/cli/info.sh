@@ -50,6 +50,21 @@ expect_status 0
 expect_json unreachable_states 1
 expect_failure 2 "no such" info model.csv --initial nowhere
 
+# The norm of the valid radius: two states, a row of halves moves by (-x, x).
+cat >even.csv <<'END'
+idstatefrom,idaction,idstateto,probability,reward
+0,0,0,0.5,1
+0,0,1,0.5,1
+1,0,0,0.5,2
+1,0,1,0.5,2
+END
+for pair in "1 1" "inf 0.5"; do
+    run info even.csv --json --quiet --norm "${pair% *}"
+    expect_status 0
+    expect_json valid_radius "${pair#* }"
+done
+expect_failure 2 "the norm is 0.5; expected 1 to infinity" info even.csv --norm 0.5
+
 # Options that the format would ignore.
 expect_failure 2 "model.csv is craam CSV, which has no use for --rewards" info model.csv --rewards model.csv
 expect_failure 2 "no use for --labels" info model.csv --labels model.csv

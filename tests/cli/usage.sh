@@ -53,6 +53,9 @@ if [[ -e /dev/full ]]; then
 fi
 expect_failure 2 "--layout needs a value: auto|sas|ass" info a --layout
 
+expect_failure 2 "--threads: at most 2147483647" info a --threads 9223372036854775807
+expect_failure 2 "--threads: '9223372036854775808' given" info a --threads 9223372036854775808
+
 # An error object, wherever --json stands.
 for where in "info --json a --bogus" "info a --bogus --json" "info --json" "generate x --states one --json"; do
     # shellcheck disable=SC2086
