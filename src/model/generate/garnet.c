@@ -17,8 +17,7 @@
 static const nadir_generator_setting used[] = {
     {"states", "number of states", 100, 1, NADIR_STATES_LIMIT},
     {"actions", "number of actions of each state", 4, 1, INT32_MAX},
-    {"branch", "successors of each row; default 5, or all states if there are fewer", NAN, 1,
-     BRANCH_LIMIT},
+    {"branch", "successors of each row; default 5, or all states if there are fewer", NAN, 1, BRANCH_LIMIT},
 };
 
 typedef struct workspace {
