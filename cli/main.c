@@ -10,7 +10,7 @@ static const cli_command *const commands[] = {
     &cli_command_generate,
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *out)
 {

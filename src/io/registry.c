@@ -16,7 +16,7 @@ static const nadir_format *const formats[] = {
     &nadir_format_csv, &nadir_format_cassandra, &nadir_format_prism,
 };
 
-enum { FORMATS = sizeof formats / sizeof *formats, HEAD_BYTES = 4096, ENDING_LENGTH = 16 };
+enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096, ENDING_LENGTH = 16 };
 
 int nadir_format_double(double value, char text[32])
 {
@@ -91,6 +91,19 @@ static const char *list_formats(char text[512])
     return text;
 }
 
+static void fail_unknown(nadir_context *context, const char *path, size_t length)
+{
+    char list[512];
+    if (length == 0) {
+        (void)nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path);
+    } else {
+        (void)nadir_fail(context, NADIR_ERROR_FORMAT,
+                         "%s: the content is of no known model format, nor is the ending; known are %s", path,
+                         list_formats(list));
+    }
+}
+
+/* *format is not NULL when all is well. */
 static nadir_status find_format(nadir_context *context, const char *path, const nadir_format **format)
 {
     nadir_status status = NADIR_OK;
@@ -100,21 +113,15 @@ static nadir_status find_format(nadir_context *context, const char *path, const 
     *format = NULL;
     NADIR_CHECK(nadir_input_open(context, path, &input));
     NADIR_CHECK(nadir_input_read(context, &input, head, sizeof head, &length));
-    if (length == 0) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path);
-        goto cleanup;
-    }
-    for (size_t i = 0; i < FORMATS && *format == NULL; i++) {
+    for (size_t i = 0; i < FORMATS && length > 0 && *format == NULL; i++) {
         *format = formats[i]->recognises(head, length) ? formats[i] : NULL;
     }
-    if (*format == NULL) {
+    if (*format == NULL && length > 0) {
         *format = format_by_ending(path);
     }
     if (*format == NULL) {
-        char list[512];
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: the content is of no known model format, nor is the ending; known are %s",
-                            path, list_formats(list));
+        status = NADIR_ERROR_FORMAT;
+        fail_unknown(context, path, length);
     }
 cleanup:
     nadir_input_close(&input);
