@@ -55,10 +55,10 @@ static int32_t available_processors(void)
     return count > 0 ? count : 1;
 }
 
-void nadir_context_settings_default(nadir_context_settings *settings)
+void nadir_context_settings_fill(nadir_context_settings *settings, size_t size)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->size = sizeof *settings;
+    nadir_context_settings made = {0};
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
 nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_context **context)
@@ -217,6 +217,13 @@ size_t nadir_grown_capacity(size_t capacity, size_t need)
         grown = need;
     }
     return grown < 16 ? 16 : grown;
+}
+
+void nadir_settings_give(void *into, size_t size, const void *from, size_t known)
+{
+    const size_t given = size < known ? size : known;
+    memcpy(into, from, given);
+    memcpy(into, &given, sizeof given);
 }
 
 bool nadir_settings_copy(void *into, size_t known, const void *from)

@@ -95,6 +95,10 @@ size_t nadir_grown_capacity(size_t capacity, size_t need);
         (pointer) = given_block;                                                                             \
     } while (0)
 
+/* Gives a caller the struct `from`, [known] bytes, whose first member is its size: no more than the [size]
+ * bytes that the caller has, with that size. */
+void nadir_settings_give(void *into, size_t size, const void *from, size_t known);
+
 /* Fills the known part of a settings struct from the caller's, whose first member is its size; `into` holds
  * the defaults. False when the size is none that any version of the library had. */
 bool nadir_settings_copy(void *into, size_t known, const void *from);

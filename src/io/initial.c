@@ -1,9 +1,9 @@
 /* initial.c: the initial distribution that a user asks for; see initial.h. */
 #include "io/initial.h"
 
-#include "io/csv_cells.h"
+#include "io/csv/csv_cells.h"
 #include "io/lookup.h"
-#include "io/npy.h"
+#include "io/numpy/npy.h"
 #include "model/rows.h"
 
 #include <math.h>

@@ -23,17 +23,17 @@ int nadir_format_double(double value, char text[32])
     return nadir_number_format(value, text);
 }
 
-void nadir_read_settings_default(nadir_read_settings *settings)
+void nadir_read_settings_fill(nadir_read_settings *settings, size_t size)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->size = sizeof *settings;
-    settings->discount = NAN;
+    nadir_read_settings made = {0};
+    made.discount = NAN;
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
-void nadir_write_settings_default(nadir_write_settings *settings)
+void nadir_write_settings_fill(nadir_write_settings *settings, size_t size)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->size = sizeof *settings;
+    nadir_write_settings made = {0};
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
 /* Where the ending of a path starts (its last dot), or its end. */
@@ -312,6 +312,28 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
     }
 }
 
+static nadir_status find_write_format(nadir_context *context, const char *path, const nadir_format **format)
+{
+    *format = format_by_ending(path);
+    if (*format == NULL) {
+        char list[512];
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: the ending does not tell the format to write; known are %s", path,
+                          list_formats(list));
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_write_format(nadir_context *context, const char *path, const char **name)
+{
+    const nadir_format *format;
+    const nadir_status status = find_write_format(context, path, &format);
+    if (status == NADIR_OK) {
+        *name = format->name;
+    }
+    return status;
+}
+
 nadir_status nadir_model_write(nadir_context *context, const nadir_model *model, const char *path,
                                const nadir_write_settings *settings)
 {
@@ -320,12 +342,10 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
     if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the write settings is not set");
     }
-    const nadir_format *format = format_by_ending(path);
-    if (format == NULL) {
-        char list[512];
-        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                          "%s: the ending does not tell the format to write; known are %s", path,
-                          list_formats(list));
+    const nadir_format *format;
+    const nadir_status status = find_write_format(context, path, &format);
+    if (status != NADIR_OK) {
+        return status;
     }
     if (use.compress && (format->takes & NADIR_TAKES_COMPRESS) == 0) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s is %s, which has no use for --compress", path,

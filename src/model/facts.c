@@ -111,10 +111,10 @@ static int64_t model_bytes(const nadir_model *model)
     return bytes;
 }
 
-void nadir_model_facts_default(nadir_model_facts *facts)
+void nadir_model_facts_fill(nadir_model_facts *facts, size_t size)
 {
-    memset(facts, 0, sizeof *facts);
-    facts->size = sizeof *facts;
+    nadir_model_facts made = {0};
+    nadir_settings_give(facts, size, &made, sizeof made);
 }
 
 nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
@@ -153,7 +153,7 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
         found.pinned_rows += model->scales != NULL && model->scales[row] == 0;
     }
     NADIR_CHECK(count_unreachable(context, model, &found.unreachable_states));
-    memcpy(facts, &found, size);
+    nadir_settings_give(facts, facts->size, &found, sizeof found);
 cleanup:
     return status;
 }
