@@ -96,7 +96,7 @@ double cli_clock(void);
 int cli_progress(void *user, const char *task, double share);
 /* Removes the bar, if there is one. */
 void cli_progress_clear(cli_run *run);
-/* From now on Ctrl-C and SIGTERM ask the library to stop; a second one kills. */
+/* From now on Ctrl-C and SIGTERM ask the library to stop; another one a second later kills. */
 void cli_catch_interrupts(void);
 
 #endif

@@ -9,8 +9,9 @@
  * Everything that can fail returns a nadir_status; outputs come last; the sentence that explains a failure is
  * kept in the context (nadir_context_error). Handles are opaque and freed by the function that bears their
  * name; freeing NULL is legal. Settings, facts and results are plain structs whose first member is their
- * size, so that they can grow: fill settings with the matching ..._default function, then change what you
- * need.
+ * size, so that they can grow: fill them with the matching ..._default function, then change what you need.
+ * (It calls ..._fill with the size that your compiler saw, so that a newer library does not write past the
+ * end of an older struct.)
  *
  * Threads: a context belongs to one thread at a time. Models and policies never change once made and may be
  * shared by any number of threads and contexts. The library keeps no state of its own for the process.
@@ -89,7 +90,8 @@ typedef void (*nadir_log_function)(void *user, nadir_log_level level, const char
  * return asks the library to stop; the running call then returns NADIR_ERROR_INTERRUPTED. */
 typedef int (*nadir_progress_function)(void *user, const char *task, double share);
 
-/* Memory hooks with the meaning of malloc, realloc and free; all three or none are given. */
+/* Memory hooks with the meaning of malloc, realloc and free; all three or none are given. They must outlive
+ * all that was made with the context, and are called by whichever thread makes or frees it. */
 typedef struct nadir_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void *(*reallocate)(void *user, void *pointer, size_t bytes);
@@ -109,7 +111,11 @@ typedef struct nadir_context_settings {
     int32_t threads; /* 0 (default): one for each processor this process may use */
 } nadir_context_settings;
 
-NADIR_API void nadir_context_settings_default(nadir_context_settings *settings);
+NADIR_API void nadir_context_settings_fill(nadir_context_settings *settings, size_t size);
+static inline void nadir_context_settings_default(nadir_context_settings *settings)
+{
+    nadir_context_settings_fill(settings, sizeof *settings);
+}
 
 /* settings may be NULL for the defaults. */
 NADIR_API nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_context **context);
@@ -172,7 +178,11 @@ typedef struct nadir_model_data {
     nadir_domain domain;
 } nadir_model_data;
 
-NADIR_API void nadir_model_data_default(nadir_model_data *data);
+NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);
+static inline void nadir_model_data_default(nadir_model_data *data)
+{
+    nadir_model_data_fill(data, sizeof *data);
+}
 
 /*
  * Copies the arrays of `data` and checks them. Rows, and `initial`, that sum to one within 1e-5 are
@@ -207,9 +217,17 @@ typedef struct nadir_model_facts {
     int64_t absorbing_states;         /* stay for ever under every action; terminal ones included */
     int64_t unreachable_states;       /* no policy reaches them from the initial distribution */
     int64_t pinned_rows;              /* rows of scale 0 */
-    int64_t bytes;                    /* memory the model takes */
+    int64_t bytes;                    /* memory its numbers take */
 } nadir_model_facts;
 
+/* No facts yet: zeros, and the size. */
+NADIR_API void nadir_model_facts_fill(nadir_model_facts *facts, size_t size);
+static inline void nadir_model_facts_default(nadir_model_facts *facts)
+{
+    nadir_model_facts_fill(facts, sizeof *facts);
+}
+
+/* facts->size must be set (nadir_model_facts_default). */
 NADIR_API nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
                                                  nadir_model_facts *facts);
 
@@ -266,7 +284,11 @@ typedef struct nadir_read_settings {
     bool keep_transition_rewards; /* do not only average them into their row */
 } nadir_read_settings;
 
-NADIR_API void nadir_read_settings_default(nadir_read_settings *settings);
+NADIR_API void nadir_read_settings_fill(nadir_read_settings *settings, size_t size);
+static inline void nadir_read_settings_default(nadir_read_settings *settings)
+{
+    nadir_read_settings_fill(settings, sizeof *settings);
+}
 
 /* settings may be NULL for the defaults. */
 NADIR_API nadir_status nadir_model_read(nadir_context *context, const char *path,
@@ -275,15 +297,23 @@ NADIR_API nadir_status nadir_model_read(nadir_context *context, const char *path
 /* The name of the format of a file ("csv", "npz", "prism", "drn", "cassandra", "petsc"). */
 NADIR_API nadir_status nadir_file_format(nadir_context *context, const char *path, const char **name);
 
+/* The name of the format in which a model would be written to this path: its ending tells.
+ * NADIR_ERROR_UNSUPPORTED when it does not. */
+NADIR_API nadir_status nadir_write_format(nadir_context *context, const char *path, const char **name);
+
 /* SHA-256 of a file's bytes, as 64 hexadecimal digits. */
 NADIR_API nadir_status nadir_file_digest(nadir_context *context, const char *path, char digest[65]);
 
 typedef struct nadir_write_settings {
     size_t size;
-    bool compress; /* npz: deflate the arrays (default: store them) */
+    bool compress; /* npz: deflate the arrays (default: store them); other formats refuse it */
 } nadir_write_settings;
 
-NADIR_API void nadir_write_settings_default(nadir_write_settings *settings);
+NADIR_API void nadir_write_settings_fill(nadir_write_settings *settings, size_t size);
+static inline void nadir_write_settings_default(nadir_write_settings *settings)
+{
+    nadir_write_settings_fill(settings, sizeof *settings);
+}
 
 /* The ending of `path` chooses the format. What the format cannot hold is said in one warning; a model that
  * it cannot hold at all is NADIR_ERROR_UNSUPPORTED. settings may be NULL for the defaults. */
@@ -327,7 +357,11 @@ typedef struct nadir_generate_settings {
     double holding_cost; /* paid for each unit in stock and each period */
 } nadir_generate_settings;
 
-NADIR_API void nadir_generate_settings_default(nadir_generate_settings *settings);
+NADIR_API void nadir_generate_settings_fill(nadir_generate_settings *settings, size_t size);
+static inline void nadir_generate_settings_default(nadir_generate_settings *settings)
+{
+    nadir_generate_settings_fill(settings, sizeof *settings);
+}
 
 /* Sets a member by its name, with '-' for '_'. NADIR_ERROR_ARGUMENT: there is none of this name, or it cannot
  * have this value for any kind. The seed, which has 64 bits, is not among them. */
@@ -380,7 +414,11 @@ typedef struct nadir_solver_settings {
                             default 1e-12 */
 } nadir_solver_settings;
 
-NADIR_API void nadir_solver_settings_default(nadir_solver_settings *settings);
+NADIR_API void nadir_solver_settings_fill(nadir_solver_settings *settings, size_t size);
+static inline void nadir_solver_settings_default(nadir_solver_settings *settings)
+{
+    nadir_solver_settings_fill(settings, sizeof *settings);
+}
 
 /* Factors the system of one policy once, for everything that is asked of it later. Keeps the model alive and
  * copies the policy. settings may be NULL for the defaults. */
@@ -427,7 +465,11 @@ typedef struct nadir_optimum_settings {
     int64_t iterations_limit; /* policy improvements; default 10000 */
 } nadir_optimum_settings;
 
-NADIR_API void nadir_optimum_settings_default(nadir_optimum_settings *settings);
+NADIR_API void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size);
+static inline void nadir_optimum_settings_default(nadir_optimum_settings *settings)
+{
+    nadir_optimum_settings_fill(settings, sizeof *settings);
+}
 
 typedef struct nadir_optimum_result {
     size_t size;

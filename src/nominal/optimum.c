@@ -334,13 +334,15 @@ cleanup:
     return status;
 }
 
-void nadir_optimum_settings_default(nadir_optimum_settings *settings)
+void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size)
 {
+    nadir_optimum_settings made = {0};
     *settings = (nadir_optimum_settings){
         .size = sizeof *settings,
         .tolerance = 1e-9,
         .iterations_limit = 10000,
     };
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
 nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nadir_optimum_settings *settings,

@@ -21,9 +21,11 @@ struct nadir_solver {
     nadir_nominal nominal;
 };
 
-void nadir_solver_settings_default(nadir_solver_settings *settings)
+void nadir_solver_settings_fill(nadir_solver_settings *settings, size_t size)
 {
+    nadir_solver_settings made = {0};
     *settings = (nadir_solver_settings){.size = sizeof *settings, .tolerance = 1e-12};
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
 void nadir_solver_free(nadir_solver *solver)

@@ -78,7 +78,8 @@ void test_fail(const char *file, int line, const char *format, ...)
 void test_assert_close(double a, double b, double tolerance, const char *what, const char *file, int line)
 {
     const double scale = fabs(b) > 1 ? fabs(b) : 1;
-    if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * scale) {
+    if (a == b || (isnan(a) && isnan(b)) ||
+        (isfinite(a) && isfinite(b) && fabs(a - b) <= tolerance * scale)) {
         return;
     }
     test_fail(file, line, "%s is %.17g, expected %.17g within %g", what, a, b, tolerance);
