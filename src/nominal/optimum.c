@@ -336,12 +336,7 @@ cleanup:
 
 void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size)
 {
-    nadir_optimum_settings made = {0};
-    *settings = (nadir_optimum_settings){
-        .size = sizeof *settings,
-        .tolerance = 1e-9,
-        .iterations_limit = 10000,
-    };
+    const nadir_optimum_settings made = {.tolerance = 1e-9, .iterations_limit = 10000};
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 

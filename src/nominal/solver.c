@@ -23,8 +23,7 @@ struct nadir_solver {
 
 void nadir_solver_settings_fill(nadir_solver_settings *settings, size_t size)
 {
-    nadir_solver_settings made = {0};
-    *settings = (nadir_solver_settings){.size = sizeof *settings, .tolerance = 1e-12};
+    const nadir_solver_settings made = {.tolerance = 1e-12};
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
