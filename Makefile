@@ -37,7 +37,7 @@ bench: ## build and run the benchmarks
 	@set -e; for program in $$(find build/bench -maxdepth 1 -type f -name 'bench_*' | sort); do $$program; done
 
 install: all ## install below PREFIX (/usr/local)
-	@cmake --install build --prefix $(PREFIX)
+	@cmake --install build --prefix "$(PREFIX)"
 
 sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps check

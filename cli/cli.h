@@ -25,8 +25,10 @@ typedef struct cli_run {
     nadir_context *context;
     char **warnings; /* what the library said while it worked, for the JSON */
     int64_t warnings_count;
-    double started; /* seconds on the monotonic clock */
-    bool bar_shown; /* a progress bar stands on the terminal's last line */
+    double started;  /* cli_clock of the first sign of progress */
+    bool bar_shown;  /* a progress bar stands on the terminal's last line */
+    bool answered;   /* the JSON object is out: a failure does not print another */
+    char error[512]; /* of cli_fail */
 } cli_run;
 
 typedef struct cli_command {
@@ -39,6 +41,8 @@ typedef struct cli_command {
 extern const cli_command cli_command_info;
 extern const cli_command cli_command_convert;
 extern const cli_command cli_command_generate;
+extern const cli_command cli_command_solve;
+extern const cli_command cli_command_evaluate;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6, CLI_MODEL_OPTIONS = 8 };
@@ -47,14 +51,28 @@ cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_
 cli_option_group cli_model_options(nadir_read_settings *settings, int *layout,
                                    cli_option storage[CLI_MODEL_OPTIONS]);
 
+/* --policy FILE|uniform|optimal, and the policy that it names. */
+cli_option cli_policy_option(const char **policy);
+nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy, const char *backend,
+                            nadir_policy **made);
+/* --backend, and the name of the one chosen, as the library wants it. */
+cli_option cli_backend_option(int *backend);
+const char *cli_backend_name(int backend);
+
 /* Parses; on wrong usage or --help the exit status is in *exit and the result is false. `about` is the text
  * between the usage line and the options. */
 bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
                const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
                const char *about, int *exit);
 
+/* Whether an option that the command cannot do without was given; complains if not. */
+bool cli_needed(const cli_run *run, const char *option, bool given);
+
 /* Makes the context, with messages and progress going to stderr. */
 nadir_status cli_open(cli_run *run);
+/* Keeps the sentence for cli_close and returns `status`: for what the command itself refuses. */
+nadir_status cli_fail(cli_run *run, nadir_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Says what went wrong (on stderr, and as the JSON object), frees the run, returns the exit status. */
 int cli_close(cli_run *run, nadir_status status);
 
@@ -71,11 +89,14 @@ void cli_json_warnings(const cli_run *run, cli_json *json);
 /* A double as in JSON, for tables; `text` is returned. */
 const char *cli_number(double value, char text[32]);
 
+/* Seconds on the monotonic clock. */
+double cli_clock(void);
+
 /* Progress on a terminal; nonzero when the user asked to stop. A nadir_progress_function. */
 int cli_progress(void *user, const char *task, double share);
 /* Removes the bar, if there is one. */
 void cli_progress_clear(cli_run *run);
-/* From now on Ctrl-C and SIGTERM ask the library to stop; a second one kills. */
+/* From now on Ctrl-C and SIGTERM ask the library to stop; another one a second later kills. */
 void cli_catch_interrupts(void);
 
 #endif

@@ -37,7 +37,11 @@ static int convert_main(cli_run *run, int argc, char **argv)
     }
     settings.layout = (nadir_layout)layout;
     nadir_model *model = NULL;
+    const char *format;
     nadir_status status = cli_open(run);
+    if (status == NADIR_OK) { /* a wrong ending is told before the work is done */
+        status = nadir_write_format(run->context, positionals[1], &format);
+    }
     if (status == NADIR_OK) {
         status = nadir_model_read(run->context, positionals[0], &settings, &model);
     }

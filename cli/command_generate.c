@@ -120,7 +120,11 @@ static int generate_main(cli_run *run, int argc, char **argv)
         return exit;
     }
     nadir_model *model = NULL;
+    const char *format;
     nadir_status status = cli_open(run);
+    if (status == NADIR_OK) { /* a wrong ending is told before the work is done */
+        status = nadir_write_format(run->context, positionals[1], &format);
+    }
     if (status == NADIR_OK) {
         status = generate(run, &all, discount, positionals[0], &model);
     }

@@ -11,7 +11,7 @@ static const char about[] =
     "\n"
     "The valid radius is the largest radius whose L_p ball around the kernel holds no kernel with a "
     "negative\n"
-    "entry; it is 0 as soon as one row has a zero.";
+    "entry; it is 0 as soon as one row that is not pinned has a zero.";
 
 /* All that is shown, as text or JSON. */
 typedef struct info_facts {
@@ -32,6 +32,7 @@ static nadir_status gather(cli_run *run, const nadir_model *model, double norm, 
     nadir_model_view(model, &view);
     const double own = isnan(view.norm) ? 2 : view.norm;
     info->norm = isnan(norm) ? own : norm;
+    nadir_model_facts_default(&info->facts);
     nadir_status status = nadir_model_facts_compute(context, model, &info->facts);
     if (status == NADIR_OK) {
         status = nadir_model_valid_radius(context, model, info->norm, &info->valid_radius);

@@ -5,12 +5,10 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_command_info,
-    &cli_command_convert,
-    &cli_command_generate,
+    &cli_command_info, &cli_command_convert, &cli_command_generate, &cli_command_solve, &cli_command_evaluate,
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *out)
 {

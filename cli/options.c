@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,23 @@
 enum { OPTIONS_LIMIT = 64 };
 
 typedef struct parse_state {
-    const char *command;
     const cli_option_group *groups;
+    char *reason; /* [CLI_REASON_LENGTH] what is wrong */
     const cli_option *given[OPTIONS_LIMIT];
     int given_count;
 } parse_state;
+
+/* Keeps what is wrong; false, so that one can write `return refuse(...)`. */
+static bool refuse(const parse_state *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool refuse(const parse_state *parse, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(parse->reason, CLI_REASON_LENGTH, format, arguments);
+    va_end(arguments);
+    return false;
+}
 
 /* The option called name[0..length), or NULL. */
 static const cli_option *find(const cli_option_group *groups, const char *name, size_t length)
@@ -55,7 +68,7 @@ static size_t distance(const char *a, size_t a_length, const char *b)
     return row[b_length];
 }
 
-static bool complain_unknown(const parse_state *parse, const char *word, size_t length)
+static bool refuse_unknown(const parse_state *parse, const char *word, size_t length)
 {
     const cli_option *nearest = NULL;
     size_t best = length / 2;
@@ -68,12 +81,10 @@ static bool complain_unknown(const parse_state *parse, const char *word, size_t 
             }
         }
     }
-    fprintf(stderr, "nadir %s: unknown option %.*s", parse->command, (int)length, word);
     if (nearest != NULL) {
-        fprintf(stderr, "; did you mean %s?", nearest->name);
+        return refuse(parse, "unknown option %.*s; did you mean %s?", (int)length, word, nearest->name);
     }
-    fprintf(stderr, "\nTry 'nadir %s --help'.\n", parse->command);
-    return false;
+    return refuse(parse, "unknown option %.*s", (int)length, word);
 }
 
 /* The place of `value` in "a|b|c", or -1. */
@@ -146,8 +157,7 @@ static bool note_given(parse_state *parse, const cli_option *option)
 {
     for (int i = 0; i < parse->given_count; i++) {
         if (parse->given[i] == option) {
-            fprintf(stderr, "nadir %s: %s is given twice\n", parse->command, option->name);
-            return false;
+            return refuse(parse, "%s is given twice", option->name);
         }
     }
     if (parse->given_count < OPTIONS_LIMIT) {
@@ -164,36 +174,33 @@ static bool take_option(parse_state *parse, int argc, char **argv, int *at)
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
     const cli_option *option = find(parse->groups, word, length);
     if (option == NULL) {
-        return complain_unknown(parse, word, length);
+        return refuse_unknown(parse, word, length);
     }
     if (!note_given(parse, option)) {
         return false;
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (option->kind == CLI_FLAG && value != NULL) {
-        fprintf(stderr, "nadir %s: %s takes no value\n", parse->command, option->name);
-        return false;
+        return refuse(parse, "%s takes no value", option->name);
     }
     if (option->kind != CLI_FLAG && value == NULL) {
         if (*at + 1 >= argc) {
-            fprintf(stderr, "nadir %s: %s needs a value: %s\n", parse->command, option->name, option->value);
-            return false;
+            return refuse(parse, "%s needs a value: %s", option->name,
+                          option->kind == CLI_CHOICE ? option->choices : option->value);
         }
         value = argv[++*at];
     }
     const char *expected = store(option, value);
     if (expected != NULL) {
-        fprintf(stderr, "nadir %s: %s: '%s' given, expected %s\n", parse->command, option->name, value,
-                expected);
-        return false;
+        return refuse(parse, "%s: '%s' given, expected %s", option->name, value, expected);
     }
     return true;
 }
 
-bool cli_options_parse(const char *command, int argc, char **argv, const cli_option_group *groups,
-                       const char *positional_names, int wanted, const char *positionals[CLI_POSITIONALS])
+bool cli_options_parse(int argc, char **argv, const cli_option_group *groups, const char *positional_names,
+                       int wanted, const char *positionals[CLI_POSITIONALS], char reason[CLI_REASON_LENGTH])
 {
-    parse_state state = {.command = command, .groups = groups};
+    parse_state state = {.groups = groups, .reason = reason};
     int found = 0;
     bool only_positionals = false;
     for (int i = 0; i < argc; i++) {
@@ -207,14 +214,11 @@ bool cli_options_parse(const char *command, int argc, char **argv, const cli_opt
         } else if (found < wanted) {
             positionals[found++] = word;
         } else {
-            fprintf(stderr, "nadir %s: unexpected argument '%s'\n", command, word);
-            return false;
+            return refuse(&state, "unexpected argument '%s'", word);
         }
     }
     if (found < wanted) {
-        fprintf(stderr, "nadir %s: expected %s\nTry 'nadir %s --help'.\n", command, positional_names,
-                command);
-        return false;
+        return refuse(&state, "expected %s", positional_names);
     }
     return true;
 }

@@ -31,15 +31,15 @@ typedef struct cli_option_group {
     const cli_option *options;
 } cli_option_group;
 
-enum { CLI_POSITIONALS = 4 };
+enum { CLI_POSITIONALS = 4, CLI_REASON_LENGTH = 512 };
 
 /*
- * Parses argv[0..argc) into the targets and up to `wanted` positionals. Returns false, with the reason on
- * stderr, on wrong usage: unknown option (the nearest known one is suggested), option given twice, missing or
+ * Parses argv[0..argc) into the targets and up to `wanted` positionals. Returns false, with the reason
+ * given, on wrong usage: unknown option (the nearest known one is suggested), option given twice, missing or
  * malformed value, wrong number of positionals.
  */
-bool cli_options_parse(const char *command, int argc, char **argv, const cli_option_group *groups,
-                       const char *positional_names, int wanted, const char *positionals[CLI_POSITIONALS]);
+bool cli_options_parse(int argc, char **argv, const cli_option_group *groups, const char *positional_names,
+                       int wanted, const char *positionals[CLI_POSITIONALS], char reason[CLI_REASON_LENGTH]);
 
 /* The options part of --help, on stdout. */
 void cli_options_help(const cli_option_group *groups);

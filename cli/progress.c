@@ -11,10 +11,28 @@
 
 static volatile sig_atomic_t interrupted;
 
-static void note_interrupt(int signal)
+/* Seconds of patience with a first signal; a second one after that ends the process at once. One keystroke
+ * can send the same signal twice in a row. */
+#define GRACE_SECONDS 1.0
+
+double cli_clock(void)
 {
-    (void)signal;
-    interrupted = 1;
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static volatile double interrupted_at;
+
+static void note_interrupt(int number)
+{
+    if (interrupted != 0 && cli_clock() - interrupted_at > GRACE_SECONDS) {
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+    } else if (interrupted == 0) {
+        interrupted_at = cli_clock();
+        interrupted = 1;
+    }
 }
 
 void cli_catch_interrupts(void)
@@ -22,17 +40,9 @@ void cli_catch_interrupts(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = note_interrupt;
-    action.sa_flags = (int)SA_RESETHAND; /* the second one ends the process at once */
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-}
-
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 int cli_progress(void *user, const char *task, double share)
@@ -43,9 +53,9 @@ int cli_progress(void *user, const char *task, double share)
         return 1;
     }
     if (run->started == 0) {
-        run->started = now();
+        run->started = cli_clock();
     }
-    if (run->quiet || now() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
+    if (run->quiet || cli_clock() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
         return 0;
     }
     if (share < 0) {

@@ -43,29 +43,67 @@ cli_option_group cli_model_options(nadir_read_settings *settings, int *layout,
     return (cli_option_group){"How to read the model", storage};
 }
 
+/* Says what went wrong, on stderr and, if asked for, as the JSON object. */
+static void report(const cli_run *run, nadir_status status, const char *sentence)
+{
+    fprintf(stderr, "nadir %s: %s\n", run->command, sentence);
+    if (run->json && !run->answered) {
+        cli_json json;
+        cli_json_start(&json, stdout);
+        cli_json_text(&json, "error", sentence);
+        cli_json_text(&json, "status", nadir_status_name(status));
+        cli_json_integer(&json, "exit_code", (int)status / 10);
+        cli_json_warnings(run, &json);
+        cli_json_end(&json);
+    }
+}
+
+/* Whether a word stands among the options. */
+static bool is_given(int argc, char **argv, const char *word)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
                const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
                const char *about, int *exit)
 {
     /* --help wins over anything else that is there or missing. */
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        run->help = run->help || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
-    }
-    if (run->help) {
+    if (is_given(argc, argv, "--help") || is_given(argc, argv, "-h")) {
         printf("Usage: nadir %s %s [OPTION]...\n%s\n", command->name, command->arguments, about);
         cli_options_help(groups);
         *exit = CLI_EXIT_DONE;
         return false;
     }
-    *exit = CLI_EXIT_USAGE;
-    if (!cli_options_parse(command->name, argc, argv, groups, command->arguments, wanted, positionals)) {
-        return false;
+    char reason[CLI_REASON_LENGTH];
+    bool good = cli_options_parse(argc, argv, groups, command->arguments, wanted, positionals, reason);
+    if (good && run->threads > INT32_MAX) {
+        (void)snprintf(reason, sizeof reason, "--threads: at most %d", INT32_MAX);
+        good = false;
     }
-    if (run->threads > INT32_MAX) {
-        fprintf(stderr, "nadir %s: --threads: at most %d\n", command->name, INT32_MAX);
-        return false;
+    if (!good) {
+        run->json = is_given(argc, argv, "--json"); /* it may stand after what is wrong */
+        report(run, NADIR_ERROR_ARGUMENT, reason);
+        fprintf(stderr, "Try 'nadir %s --help'.\n", command->name);
+        *exit = CLI_EXIT_USAGE;
     }
-    return true;
+    return good;
+}
+
+bool cli_needed(const cli_run *run, const char *option, bool given)
+{
+    if (!given) {
+        char reason[CLI_REASON_LENGTH];
+        (void)snprintf(reason, sizeof reason, "%s is needed", option);
+        report(run, NADIR_ERROR_ARGUMENT, reason);
+        fprintf(stderr, "Try 'nadir %s --help'.\n", run->command);
+    }
+    return given;
 }
 
 static void keep_warning(cli_run *run, const char *message)
@@ -115,27 +153,22 @@ nadir_status cli_open(cli_run *run)
     return nadir_context_create(&settings, &run->context);
 }
 
-static void report_failure(cli_run *run, nadir_status status)
+nadir_status cli_fail(cli_run *run, nadir_status status, const char *format, ...)
 {
-    const char *detail = run->context != NULL ? nadir_context_error(run->context) : "";
-    const char *sentence = *detail != '\0' ? detail : nadir_status_sentence(status);
-    fprintf(stderr, "nadir %s: %s\n", run->command, sentence);
-    if (run->json) {
-        cli_json json;
-        cli_json_start(&json, stdout);
-        cli_json_text(&json, "error", sentence);
-        cli_json_text(&json, "status", nadir_status_name(status));
-        cli_json_integer(&json, "exit_code", (int)status / 10);
-        cli_json_warnings(run, &json);
-        cli_json_end(&json);
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(run->error, sizeof run->error, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 int cli_close(cli_run *run, nadir_status status)
 {
     cli_progress_clear(run);
     if (status != NADIR_OK) {
-        report_failure(run, status);
+        const char *detail = run->context != NULL ? nadir_context_error(run->context) : "";
+        const char *said = *run->error != '\0' ? run->error : detail;
+        report(run, status, *said != '\0' ? said : nadir_status_sentence(status));
     }
     for (int64_t i = 0; i < run->warnings_count; i++) {
         free(run->warnings[i]);

@@ -7,9 +7,12 @@ nadir_status cli_write_model(cli_run *run, const nadir_model *model, const char 
                              const nadir_write_settings *settings, const char *origin_key, const char *origin)
 {
     char digest[65];
-    nadir_status status = nadir_model_write(run->context, model, path, settings);
-    if (status == NADIR_OK) {
+    nadir_status status = NADIR_OK;
+    if (run->json) {
         status = nadir_model_digest(run->context, model, digest);
+    }
+    if (status == NADIR_OK) { /* last: whoever interrupts the command finds no file */
+        status = nadir_model_write(run->context, model, path, settings);
     }
     if (status != NADIR_OK) {
         return status;

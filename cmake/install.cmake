@@ -22,11 +22,18 @@ write_basic_package_version_file(nadir-config-version.cmake COMPATIBILITY SameMi
 install(FILES
     ${PROJECT_BINARY_DIR}/nadir-config.cmake
     ${PROJECT_BINARY_DIR}/nadir-config-version.cmake
+    cmake/FindKLU.cmake
     DESTINATION ${package_dir})
 
 # The prefix is chosen at install time, so nadir.pc finds it from its own place.
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
-list(JOIN NADIR_PACKAGES " " pc_requires)
+# What only a static link needs. No Requires.private: pkg-config would want those packages for the shared library
+# too.
+set(pc_private -lm -pthread ${OpenMP_C_FLAGS} -lklu)
+foreach(package IN LISTS NADIR_PACKAGES)
+    list(APPEND pc_private ${${package}_LDFLAGS})
+endforeach()
+list(JOIN pc_private " " pc_private)
 configure_file(cmake/nadir.pc.in nadir.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/nadir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

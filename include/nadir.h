@@ -5,11 +5,13 @@
  * one *row*: a probability distribution P(.|s, a) over successor states and a reward R(s, a). Rows are
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
- * How to read this file: status codes, context, model, policy, files, generators. Everything that can fail
- * returns a nadir_status; outputs come last; the sentence that explains a failure is kept in the context
- * (nadir_context_error). Handles are opaque and freed by the function that bears their name; freeing NULL
- * is legal. Settings and facts are plain structs whose first member is their size, so that they can grow:
- * fill them with the matching ..._default function, then change what you need.
+ * How to read this file: status codes, context, model, policy, files, generators, nominal solution.
+ * Everything that can fail returns a nadir_status; outputs come last; the sentence that explains a failure is
+ * kept in the context (nadir_context_error). Handles are opaque and freed by the function that bears their
+ * name; freeing NULL is legal. Settings, facts and results are plain structs whose first member is their
+ * size, so that they can grow: fill them with the matching ..._default function, then change what you need.
+ * (It calls ..._fill with the size that your compiler saw, so that a newer library does not write past the
+ * end of an older struct.)
  *
  * Threads: a context belongs to one thread at a time. Models and policies never change once made and may be
  * shared by any number of threads and contexts. The library keeps no state of its own for the process.
@@ -88,7 +90,8 @@ typedef void (*nadir_log_function)(void *user, nadir_log_level level, const char
  * return asks the library to stop; the running call then returns NADIR_ERROR_INTERRUPTED. */
 typedef int (*nadir_progress_function)(void *user, const char *task, double share);
 
-/* Memory hooks with the meaning of malloc, realloc and free; all three or none are given. */
+/* Memory hooks with the meaning of malloc, realloc and free; all three or none are given. They must outlive
+ * all that was made with the context, and are called by whichever thread makes or frees it. */
 typedef struct nadir_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void *(*reallocate)(void *user, void *pointer, size_t bytes);
@@ -108,7 +111,11 @@ typedef struct nadir_context_settings {
     int32_t threads; /* 0 (default): one for each processor this process may use */
 } nadir_context_settings;
 
-NADIR_API void nadir_context_settings_default(nadir_context_settings *settings);
+NADIR_API void nadir_context_settings_fill(nadir_context_settings *settings, size_t size);
+static inline void nadir_context_settings_default(nadir_context_settings *settings)
+{
+    nadir_context_settings_fill(settings, sizeof *settings);
+}
 
 /* settings may be NULL for the defaults. */
 NADIR_API nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_context **context);
@@ -171,7 +178,11 @@ typedef struct nadir_model_data {
     nadir_domain domain;
 } nadir_model_data;
 
-NADIR_API void nadir_model_data_default(nadir_model_data *data);
+NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);
+static inline void nadir_model_data_default(nadir_model_data *data)
+{
+    nadir_model_data_fill(data, sizeof *data);
+}
 
 /*
  * Copies the arrays of `data` and checks them. Rows, and `initial`, that sum to one within 1e-5 are
@@ -206,9 +217,17 @@ typedef struct nadir_model_facts {
     int64_t absorbing_states;         /* stay for ever under every action; terminal ones included */
     int64_t unreachable_states;       /* no policy reaches them from the initial distribution */
     int64_t pinned_rows;              /* rows of scale 0 */
-    int64_t bytes;                    /* memory the model takes */
+    int64_t bytes;                    /* memory its numbers take */
 } nadir_model_facts;
 
+/* No facts yet: zeros, and the size. */
+NADIR_API void nadir_model_facts_fill(nadir_model_facts *facts, size_t size);
+static inline void nadir_model_facts_default(nadir_model_facts *facts)
+{
+    nadir_model_facts_fill(facts, sizeof *facts);
+}
+
+/* facts->size must be set (nadir_model_facts_default). */
 NADIR_API nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
                                                  nadir_model_facts *facts);
 
@@ -265,7 +284,11 @@ typedef struct nadir_read_settings {
     bool keep_transition_rewards; /* do not only average them into their row */
 } nadir_read_settings;
 
-NADIR_API void nadir_read_settings_default(nadir_read_settings *settings);
+NADIR_API void nadir_read_settings_fill(nadir_read_settings *settings, size_t size);
+static inline void nadir_read_settings_default(nadir_read_settings *settings)
+{
+    nadir_read_settings_fill(settings, sizeof *settings);
+}
 
 /* settings may be NULL for the defaults. */
 NADIR_API nadir_status nadir_model_read(nadir_context *context, const char *path,
@@ -274,15 +297,23 @@ NADIR_API nadir_status nadir_model_read(nadir_context *context, const char *path
 /* The name of the format of a file ("csv", "npz", "prism", "drn", "cassandra", "petsc"). */
 NADIR_API nadir_status nadir_file_format(nadir_context *context, const char *path, const char **name);
 
+/* The name of the format in which a model would be written to this path: its ending tells.
+ * NADIR_ERROR_UNSUPPORTED when it does not. */
+NADIR_API nadir_status nadir_write_format(nadir_context *context, const char *path, const char **name);
+
 /* SHA-256 of a file's bytes, as 64 hexadecimal digits. */
 NADIR_API nadir_status nadir_file_digest(nadir_context *context, const char *path, char digest[65]);
 
 typedef struct nadir_write_settings {
     size_t size;
-    bool compress; /* npz: deflate the arrays (default: store them) */
+    bool compress; /* npz: deflate the arrays (default: store them); other formats refuse it */
 } nadir_write_settings;
 
-NADIR_API void nadir_write_settings_default(nadir_write_settings *settings);
+NADIR_API void nadir_write_settings_fill(nadir_write_settings *settings, size_t size);
+static inline void nadir_write_settings_default(nadir_write_settings *settings)
+{
+    nadir_write_settings_fill(settings, sizeof *settings);
+}
 
 /* The ending of `path` chooses the format. What the format cannot hold is said in one warning; a model that
  * it cannot hold at all is NADIR_ERROR_UNSUPPORTED. settings may be NULL for the defaults. */
@@ -326,7 +357,11 @@ typedef struct nadir_generate_settings {
     double holding_cost; /* paid for each unit in stock and each period */
 } nadir_generate_settings;
 
-NADIR_API void nadir_generate_settings_default(nadir_generate_settings *settings);
+NADIR_API void nadir_generate_settings_fill(nadir_generate_settings *settings, size_t size);
+static inline void nadir_generate_settings_default(nadir_generate_settings *settings)
+{
+    nadir_generate_settings_fill(settings, sizeof *settings);
+}
 
 /* Sets a member by its name, with '-' for '_'. NADIR_ERROR_ARGUMENT: there is none of this name, or it cannot
  * have this value for any kind. The seed, which has 64 bits, is not among them. */
@@ -360,6 +395,104 @@ typedef struct nadir_generator_facts {
 
 /* The kinds, index = 0, 1, ...; NULL past the last. */
 NADIR_API const nadir_generator_facts *nadir_generator(int64_t index);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Nominal solution: what a policy is worth on the kernel as it stands, and the best policy for it
+ *
+ * The model must have a discount and rewards (NADIR_ERROR_MODEL otherwise). Every result is a number with
+ * bounds, lower_bound <= truth <= upper_bound, that include all rounding.
+ *
+ * Backends solve the linear systems: "lapack" (dense LU), "klu" (sparse LU), "krylov" (iterative, needs
+ * little memory); "auto" chooses by size and sparsity.
+ */
+typedef struct nadir_solver nadir_solver;
+
+typedef struct nadir_solver_settings {
+    size_t size;
+    const char *backend; /* NULL: auto */
+    double tolerance;    /* of iterative backends, relative to the largest entry of what is solved for;
+                            default 1e-12 */
+} nadir_solver_settings;
+
+NADIR_API void nadir_solver_settings_fill(nadir_solver_settings *settings, size_t size);
+static inline void nadir_solver_settings_default(nadir_solver_settings *settings)
+{
+    nadir_solver_settings_fill(settings, sizeof *settings);
+}
+
+/* Factors the system of one policy once, for everything that is asked of it later. Keeps the model alive and
+ * copies the policy. settings may be NULL for the defaults. */
+NADIR_API nadir_status nadir_solver_create(nadir_context *context, nadir_model *model,
+                                           const nadir_policy *policy, const nadir_solver_settings *settings,
+                                           nadir_solver **solver);
+NADIR_API void nadir_solver_free(nadir_solver *solver);
+
+typedef struct nadir_nominal {
+    size_t size;
+    double nominal_return; /* J = mu . v */
+    double lower_bound, upper_bound;
+    bool certified;           /* the bounds were made from the rows of the kernel alone, apart from the
+                                 solver, and they are close: within 1e-6 of the largest value */
+    double residual;          /* max over s of |R^pi + gamma P^pi v - v|, rounding included */
+    double return_difference; /* |mu . v - d . R^pi|, which would be 0 without errors */
+    double kernel_minimum;    /* smallest entry of the kernel */
+    const char *backend;      /* the one that was used */
+    int64_t solves;           /* right-hand sides so far */
+    int64_t iterations;       /* of iterative backends so far: products with the kernel or its transpose */
+    int64_t memory;           /* bytes that the backend holds */
+    double seconds_factor;    /* averaging over the policy and factoring */
+    double seconds_solve;
+    double seconds_check;
+} nadir_nominal;
+
+/* result->size must be set: nadir_nominal result = {.size = sizeof result}. Solves once; later calls give the
+ * same again. `context` is the one the solver was created with, here and below. */
+NADIR_API nadir_status nadir_solver_nominal(nadir_context *context, nadir_solver *solver,
+                                            nadir_nominal *result);
+
+/* Copies, of what nadir_solver_nominal found (solving first if need be): value v [states], occupancy
+ * d = sum over time of gamma^time P(state at that time) [states], and Q(s, a) = R + gamma P v [rows]. */
+NADIR_API nadir_status nadir_solver_value(nadir_context *context, nadir_solver *solver, double *value);
+NADIR_API nadir_status nadir_solver_occupancy(nadir_context *context, nadir_solver *solver,
+                                              double *occupancy);
+NADIR_API nadir_status nadir_solver_q(nadir_context *context, nadir_solver *solver, double *q);
+
+typedef struct nadir_optimum_settings {
+    size_t size;
+    const char *backend;      /* NULL: auto */
+    double tolerance;         /* the optimum of every state is known to this, relative to the largest;
+                                 default 1e-9 */
+    int64_t iterations_limit; /* policy improvements; default 10000 */
+} nadir_optimum_settings;
+
+NADIR_API void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size);
+static inline void nadir_optimum_settings_default(nadir_optimum_settings *settings)
+{
+    nadir_optimum_settings_fill(settings, sizeof *settings);
+}
+
+typedef struct nadir_optimum_result {
+    size_t size;
+    double nominal_optimum;  /* mu . V* */
+    double lower_bound;      /* of the optimum, and of the return of the policy found */
+    double upper_bound;      /* of the optimum: no policy does better */
+    double residual;         /* the range, over states, of what one more sweep would add to the values */
+    const char *stop_reason; /* "tolerance"; "stable": no action can be improved, even by rounding;
+                                "iterations": the limit */
+    const char *backend;     /* the one that was used; NULL: none was needed */
+    int64_t iterations;      /* policies whose value was solved for */
+    int64_t sweeps;          /* passes over all rows */
+    int64_t solves;
+    int64_t products; /* of iterative backends: with the kernel under a policy */
+    double seconds;
+} nadir_optimum_result;
+
+/* The best policy, deterministic, and its return. result->size must be set; settings may be NULL for the
+ * defaults. NADIR_ERROR_NOT_CONVERGED: if *policy is not NULL the limit was reached, and this is the best
+ * policy so far with its bounds. */
+NADIR_API nadir_status nadir_optimum(nadir_context *context, nadir_model *model,
+                                     const nadir_optimum_settings *settings, nadir_policy **policy,
+                                     nadir_optimum_result *result);
 
 #ifdef __cplusplus
 }

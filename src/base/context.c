@@ -55,10 +55,10 @@ static int32_t available_processors(void)
     return count > 0 ? count : 1;
 }
 
-void nadir_context_settings_default(nadir_context_settings *settings)
+void nadir_context_settings_fill(nadir_context_settings *settings, size_t size)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->size = sizeof *settings;
+    nadir_context_settings made = {0};
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
 nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_context **context)
@@ -125,11 +125,22 @@ size_t nadir_context_memory_peak(const nadir_context *context)
     return nadir_memory_peak(context->memory);
 }
 
+/* A message is one line and moves no cursor, whatever the names in it hold. */
+static void put_message(char text[NADIR_ERROR_LENGTH], const char *format, va_list arguments)
+{
+    vsnprintf(text, NADIR_ERROR_LENGTH, format, arguments);
+    for (char *at = text; *at != '\0'; at++) {
+        if ((unsigned char)*at < ' ' || *at == 0x7f) {
+            *at = '?';
+        }
+    }
+}
+
 nadir_status nadir_fail(nadir_context *context, nadir_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(context->error, sizeof context->error, format, arguments);
+    put_message(context->error, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -142,7 +153,7 @@ void nadir_log(nadir_context *context, nadir_log_level level, const char *format
     char message[NADIR_ERROR_LENGTH];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    put_message(message, format, arguments);
     va_end(arguments);
     context->log(context->log_user, level, message);
 }
@@ -208,6 +219,13 @@ size_t nadir_grown_capacity(size_t capacity, size_t need)
     return grown < 16 ? 16 : grown;
 }
 
+void nadir_settings_give(void *into, size_t size, const void *from, size_t known)
+{
+    const size_t given = size < known ? size : known;
+    memcpy(into, from, given);
+    memcpy(into, &given, sizeof given);
+}
+
 bool nadir_settings_copy(void *into, size_t known, const void *from)
 {
     size_t size;
@@ -217,5 +235,18 @@ bool nadir_settings_copy(void *into, size_t known, const void *from)
     }
     memcpy(into, from, size);
     memcpy(into, &known, sizeof known);
+    return true;
+}
+
+bool nadir_result_copy(void *into, const void *found, size_t known)
+{
+    size_t size;
+    memcpy(&size, into, sizeof size);
+    if (size < sizeof size) {
+        return false;
+    }
+    size = size < known ? size : known;
+    memcpy(into, found, size);
+    memcpy(into, &size, sizeof size);
     return true;
 }

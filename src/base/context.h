@@ -28,7 +28,8 @@
         }                                                                                                    \
     } while (0)
 
-#define NADIR_ERROR_LENGTH 1024
+/* Room for the longest path (4096 bytes) and a sentence about it. */
+#define NADIR_ERROR_LENGTH 5120
 
 struct nadir_context {
     nadir_memory *memory;
@@ -44,7 +45,8 @@ struct nadir_context {
 };
 
 /* Keeps the sentence for nadir_context_error and returns `status`, so that one can write
- * `return nadir_fail(...)`. A sentence too long is cut. */
+ * `return nadir_fail(...)`. A sentence too long is cut; control characters, which names of files, states and
+ * actions may hold, become '?'. The same goes for nadir_log. */
 nadir_status nadir_fail(nadir_context *context, nadir_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -93,8 +95,16 @@ size_t nadir_grown_capacity(size_t capacity, size_t need);
         (pointer) = given_block;                                                                             \
     } while (0)
 
+/* Gives a caller the struct `from`, [known] bytes, whose first member is its size: no more than the [size]
+ * bytes that the caller has, with that size. */
+void nadir_settings_give(void *into, size_t size, const void *from, size_t known);
+
 /* Fills the known part of a settings struct from the caller's, whose first member is its size; `into` holds
  * the defaults. False when the size is none that any version of the library had. */
 bool nadir_settings_copy(void *into, size_t known, const void *from);
+
+/* Gives the caller as much of a result as their struct, whose first member is its size, has room for. False
+ * when that size is not set. */
+bool nadir_result_copy(void *into, const void *found, size_t known);
 
 #endif

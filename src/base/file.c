@@ -22,7 +22,7 @@ nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_in
     if (descriptor < 0) {
         return nadir_fail(context, NADIR_ERROR_FILE, "%s: cannot open the file: %s", path, strerror(errno));
     }
-    struct stat facts;
+    struct stat facts = {0};
     if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         const bool folder = S_ISDIR(facts.st_mode);
         close(descriptor);

@@ -1,9 +1,9 @@
 /*
  * format.h: the contract of a file format.
  *
- * A format is one `static const` table in one file of this folder, listed in registry.c. Readers trust
- * nothing: a size is believed only as far as the bytes of the file can back it, every number is checked, and
- * what is wrong is named by file, line (or array), state and action.
+ * A format is one `static const` table in a folder of its own below this one, listed in registry.c. Readers
+ * trust nothing: a size is believed only as far as the bytes of the file can back it, every number is
+ * checked, and what is wrong is named by file, line (or array), state and action.
  */
 #ifndef NADIR_IO_FORMAT_H
 #define NADIR_IO_FORMAT_H
@@ -27,17 +27,18 @@ enum {
     NADIR_HOLDS_NAMES = NADIR_HOLDS_STATE_NAMES | NADIR_HOLDS_ACTION_NAMES
 };
 
-/* The settings of nadir_read_settings that only some formats know. */
+/* The settings of nadir_read_settings and nadir_write_settings that only some formats know. */
 enum {
     NADIR_TAKES_REWARDS = 1 << 0,
     NADIR_TAKES_LABELS = 1 << 1,
     NADIR_TAKES_REWARD_MODEL = 1 << 2,
-    NADIR_TAKES_LAYOUT = 1 << 3
+    NADIR_TAKES_LAYOUT = 1 << 3,
+    NADIR_TAKES_COMPRESS = 1 << 4
 };
 
 typedef struct nadir_format {
     const char *name;    /* "csv" */
-    const char *endings; /* " .csv .CSV ": each surrounded by spaces; lower case */
+    const char *endings; /* " .mdp .pomdp ": each surrounded by spaces; lower case */
     const char *title;   /* "craam CSV": for messages */
     unsigned holds;      /* NADIR_HOLDS_... */
     unsigned takes;      /* NADIR_TAKES_...: the caller refuses the others */

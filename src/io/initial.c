@@ -1,9 +1,9 @@
 /* initial.c: the initial distribution that a user asks for; see initial.h. */
 #include "io/initial.h"
 
-#include "io/csv_cells.h"
+#include "io/csv/csv_cells.h"
 #include "io/lookup.h"
-#include "io/npy.h"
+#include "io/numpy/npy.h"
 #include "model/rows.h"
 
 #include <math.h>
@@ -37,10 +37,11 @@ static nadir_status read_npy(nadir_context *context, const nadir_model *model, c
     nadir_array array = {0};
     NADIR_CHECK(nadir_npy_read(context, path, &array));
     if (array.dimensions != 1 || array.count != model->states) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: the array has %d dimensions and %lld numbers; expected one dimension and "
-                            "one number for each of %lld states",
-                            path, array.dimensions, (long long)array.count, (long long)model->states);
+        char shape[NADIR_NPY_SHAPE_LENGTH];
+        status =
+            nadir_fail(context, NADIR_ERROR_FORMAT,
+                       "%s: the array has shape %s; expected (%lld,): one number for each state", path,
+                       nadir_npy_shape_text(array.dimensions, array.shape, shape), (long long)model->states);
         goto cleanup;
     }
     memcpy(mu, array.values, (size_t)array.count * sizeof *mu);
@@ -76,10 +77,6 @@ static nadir_status read_rows(nadir_text *text, const nadir_model *model, const 
             return nadir_text_fail(text, "state %lld was given already in line %u", (long long)state,
                                    lines[state]);
         }
-        if (!(probability >= 0) || !isfinite(probability)) {
-            return nadir_text_fail(text, "state %lld: the probability is %g; expected a number from 0 to 1",
-                                   (long long)state, probability);
-        }
         lines[state] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
         mu[state] = probability;
     }
@@ -87,31 +84,34 @@ cleanup:
     return status;
 }
 
-static nadir_status read_csv(nadir_context *context, const nadir_model *model, const char *path, double *mu)
+/* lines, [states]: where each number stands, 0: nowhere. */
+static nadir_status read_csv(nadir_context *context, const nadir_model *model, const char *path,
+                             uint32_t *lines, double *mu)
 {
     nadir_status status = NADIR_OK;
     nadir_text text = {0};
     nadir_lookup states = {0};
-    uint32_t *lines = NULL;
     NADIR_CHECK(nadir_text_open(context, path, &text));
     NADIR_CHECK(nadir_lookup_open(context, &model->state_names, &states));
-    NADIR_NEW_ZERO(context, lines, model->states);
-    memset(mu, 0, (size_t)model->states * sizeof *mu);
     NADIR_CHECK(read_rows(&text, model, &states, lines, mu));
 cleanup:
-    nadir_release(context, lines);
     nadir_lookup_close(context, &states);
     nadir_text_close(&text);
     return status;
 }
 
-static nadir_status check(nadir_context *context, const nadir_model *model, const char *path, double *mu)
+static nadir_status check(nadir_context *context, const nadir_model *model, const char *path,
+                          const uint32_t *lines, double *mu)
 {
     char place[NADIR_PLACE_LENGTH];
     for (int64_t s = 0; s < model->states; s++) {
         if (!(mu[s] >= 0) || !isfinite(mu[s])) {
+            char line[16] = "";
+            if (lines[s] != 0) {
+                (void)snprintf(line, sizeof line, ":%u", lines[s]);
+            }
             return nadir_fail(context, NADIR_ERROR_MODEL,
-                              "%s: %s: the probability is %g; expected a number from 0 to 1", path,
+                              "%s%s: %s: the probability is %g; expected a number from 0 to 1", path, line,
                               nadir_model_place(model, s, -1, place), mu[s]);
         }
     }
@@ -123,9 +123,23 @@ static nadir_status check(nadir_context *context, const nadir_model *model, cons
     }
     if (report.repaired > 0) {
         nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the initial distribution was normalised; its sum was %.10g", path, sum);
+                  "%s: the initial distribution was normalised; its sum was %.15g", path, sum);
     }
     return NADIR_OK;
+}
+
+static nadir_status read_file(nadir_context *context, const nadir_model *model, const char *path, double *mu)
+{
+    nadir_status status = NADIR_OK;
+    uint32_t *lines = NULL;
+    bool npy;
+    NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
+    NADIR_NEW_ZERO(context, lines, model->states);
+    NADIR_CHECK(npy ? read_npy(context, model, path, mu) : read_csv(context, model, path, lines, mu));
+    NADIR_CHECK(check(context, model, path, lines, mu));
+cleanup:
+    nadir_release(context, lines);
+    return status;
 }
 
 nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model, const char *initial,
@@ -135,14 +149,16 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
     int64_t only = -1;
     double *made = NULL;
     const bool uniform = strcmp(initial, "uniform") == 0;
-    NADIR_NEW(context, made, model->states);
+    NADIR_NEW_ZERO(context, made, model->states);
     if (!uniform) {
         NADIR_CHECK(find_state(context, model, initial, &only));
     }
-    if (uniform || only >= 0) {
+    if (uniform) {
         for (int64_t s = 0; s < model->states; s++) {
-            made[s] = uniform ? 1.0 / (double)model->states : s == only;
+            made[s] = 1.0 / (double)model->states;
         }
+    } else if (only >= 0) {
+        made[only] = 1;
     } else if (access(initial, F_OK) != 0) {
         status =
             nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -151,10 +167,7 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
                        initial);
         goto cleanup;
     } else {
-        bool npy;
-        NADIR_CHECK(nadir_npy_recognises(context, initial, &npy));
-        NADIR_CHECK(npy ? read_npy(context, model, initial, made) : read_csv(context, model, initial, made));
-        NADIR_CHECK(check(context, model, initial, made));
+        NADIR_CHECK(read_file(context, model, initial, made));
     }
     memcpy(mu, made, (size_t)model->states * sizeof *mu);
 cleanup:

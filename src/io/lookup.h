@@ -2,7 +2,7 @@
 #ifndef NADIR_IO_LOOKUP_H
 #define NADIR_IO_LOOKUP_H
 
-#include "io/csv_cells.h"
+#include "io/csv/csv_cells.h"
 #include "model/names.h"
 
 /* Names with the way back to their numbers. A struct of zeros is closed. */

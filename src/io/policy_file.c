@@ -11,9 +11,9 @@
  * Which of them is told by the content. Written are CSV without zeros or, for the ending .npy, (S, A) where
  * all states have the actions 0 .. A - 1, else one probability for each row.
  */
-#include "io/csv_cells.h"
+#include "io/csv/csv_cells.h"
 #include "io/lookup.h"
-#include "io/npy.h"
+#include "io/numpy/npy.h"
 #include "linalg/vector.h"
 #include "model/policy.h"
 

@@ -16,24 +16,24 @@ static const nadir_format *const formats[] = {
     &nadir_format_csv, &nadir_format_cassandra, &nadir_format_prism,
 };
 
-enum { FORMATS = sizeof formats / sizeof *formats, HEAD_BYTES = 4096, ENDING_LENGTH = 16 };
+enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096, ENDING_LENGTH = 16 };
 
 int nadir_format_double(double value, char text[32])
 {
     return nadir_number_format(value, text);
 }
 
-void nadir_read_settings_default(nadir_read_settings *settings)
+void nadir_read_settings_fill(nadir_read_settings *settings, size_t size)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->size = sizeof *settings;
-    settings->discount = NAN;
+    nadir_read_settings made = {0};
+    made.discount = NAN;
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
-void nadir_write_settings_default(nadir_write_settings *settings)
+void nadir_write_settings_fill(nadir_write_settings *settings, size_t size)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->size = sizeof *settings;
+    nadir_write_settings made = {0};
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
 /* Where the ending of a path starts (its last dot), or its end. */
@@ -91,6 +91,19 @@ static const char *list_formats(char text[512])
     return text;
 }
 
+static void fail_unknown(nadir_context *context, const char *path, size_t length)
+{
+    char list[512];
+    if (length == 0) {
+        (void)nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path);
+    } else {
+        (void)nadir_fail(context, NADIR_ERROR_FORMAT,
+                         "%s: the content is of no known model format, nor is the ending; known are %s", path,
+                         list_formats(list));
+    }
+}
+
+/* *format is not NULL when all is well. */
 static nadir_status find_format(nadir_context *context, const char *path, const nadir_format **format)
 {
     nadir_status status = NADIR_OK;
@@ -100,21 +113,15 @@ static nadir_status find_format(nadir_context *context, const char *path, const 
     *format = NULL;
     NADIR_CHECK(nadir_input_open(context, path, &input));
     NADIR_CHECK(nadir_input_read(context, &input, head, sizeof head, &length));
-    if (length == 0) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path);
-        goto cleanup;
-    }
-    for (size_t i = 0; i < FORMATS && *format == NULL; i++) {
+    for (size_t i = 0; i < FORMATS && length > 0 && *format == NULL; i++) {
         *format = formats[i]->recognises(head, length) ? formats[i] : NULL;
     }
-    if (*format == NULL) {
+    if (*format == NULL && length > 0) {
         *format = format_by_ending(path);
     }
     if (*format == NULL) {
-        char list[512];
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: the content is of no known model format, nor is the ending; known are %s",
-                            path, list_formats(list));
+        status = NADIR_ERROR_FORMAT;
+        fail_unknown(context, path, length);
     }
 cleanup:
     nadir_input_close(&input);
@@ -305,6 +312,28 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
     }
 }
 
+static nadir_status find_write_format(nadir_context *context, const char *path, const nadir_format **format)
+{
+    *format = format_by_ending(path);
+    if (*format == NULL) {
+        char list[512];
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: the ending does not tell the format to write; known are %s", path,
+                          list_formats(list));
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_write_format(nadir_context *context, const char *path, const char **name)
+{
+    const nadir_format *format;
+    const nadir_status status = find_write_format(context, path, &format);
+    if (status == NADIR_OK) {
+        *name = format->name;
+    }
+    return status;
+}
+
 nadir_status nadir_model_write(nadir_context *context, const nadir_model *model, const char *path,
                                const nadir_write_settings *settings)
 {
@@ -313,12 +342,14 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
     if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the write settings is not set");
     }
-    const nadir_format *format = format_by_ending(path);
-    if (format == NULL) {
-        char list[512];
-        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                          "%s: the ending does not tell the format to write; known are %s", path,
-                          list_formats(list));
+    const nadir_format *format;
+    const nadir_status status = find_write_format(context, path, &format);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    if (use.compress && (format->takes & NADIR_TAKES_COMPRESS) == 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s is %s, which has no use for --compress", path,
+                          format->title);
     }
     unsigned lost = needs(model) & ~format->holds;
     if ((format->holds & NADIR_HOLDS_SCALES) != 0) {

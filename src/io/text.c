@@ -39,11 +39,6 @@ nadir_status nadir_text_fail(nadir_text *text, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    for (char *at = sentence; *at != '\0'; at++) { /* words of a hostile file may hold anything */
-        if ((unsigned char)*at < ' ' || *at == 0x7f) {
-            *at = '?';
-        }
-    }
     return nadir_fail(text->context, NADIR_ERROR_FORMAT, "%s:%lld: %s", text->path, (long long)text->line,
                       sentence);
 }

@@ -10,8 +10,8 @@
 
 #include "kernel/parts.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,21 +37,26 @@ void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy,
 }
 
 /* sum <- sum + weight * row, on all states. */
-static void add_row(const nadir_row *row, double weight, double *sum)
+static void add_row(const nadir_row *row, double weight, double *restrict sum)
 {
-    for (int64_t i = 0; i < row->count; i++) {
-        sum[nadir_row_column(row, i)] += weight * row->values[i];
+    for (int64_t t = 0; row->columns == NULL && t < row->count; t++) {
+        sum[t] += weight * row->values[t];
+    }
+    for (int64_t i = 0; row->columns != NULL && i < row->count; i++) {
+        sum[row->columns[i]] += weight * row->values[i];
     }
 }
 
-/* Rows of the dense average, one for each state. */
-static void fill_dense(const nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
-                       double *dense)
+/* Rows of the dense average, one for each state; returns the largest of their 1-norms, which cost little
+ * while a row is still in the cache. */
+static double fill_dense(const nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
+                         double *dense)
 {
     const nadir_model *model = kernel->model;
     const int64_t n = model->states;
     const int threads = nadir_threads_for(context, model->rows * n);
-#pragma omp parallel for num_threads(threads) schedule(static)
+    double largest = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
     for (int64_t s = 0; s < n; s++) {
         double *sum = dense + s * n;
         memset(sum, 0, (size_t)n * sizeof *sum);
@@ -61,22 +66,21 @@ static void fill_dense(const nadir_context *context, const nadir_kernel *kernel,
                 add_row(&part, policy->probabilities[row], sum);
             }
         }
+        const double norm = nadir_vector_norm_1(n, sum);
+        largest = norm > largest ? norm : largest;
     }
+    return largest;
 }
 
-/* How many entries the average of states [first, end) has at most. */
-static int64_t count_most(const nadir_kernel *kernel, const nadir_policy *policy, int64_t first, int64_t end)
+/* How many entries the average of a state has at most. */
+static int64_t count_most(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state)
 {
     const nadir_model *model = kernel->model;
     int64_t most = 0;
-    for (int64_t s = first; s < end; s++) {
-        int64_t here = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            here += policy->probabilities[row] > 0 ? nadir_kernel_row(kernel, row).count : 0;
-        }
-        most += here < model->states ? here : model->states;
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        most += policy->probabilities[row] > 0 ? nadir_kernel_row(kernel, row).count : 0;
     }
-    return most;
+    return most < model->states ? most : model->states;
 }
 
 /* Entries of a row in the making: columns rise. */
@@ -115,7 +119,7 @@ static int64_t merge(partial_row left, partial_row right, double weight, int32_t
     return to;
 }
 
-/* Two lists of up to [states] entries between which a thread merges. */
+/* Two lists, as long as the longest of a thread's states, between which it merges. */
 typedef struct merge_room {
     int32_t *columns[2];
     double *values[2];
@@ -128,7 +132,7 @@ static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *polic
 {
     const nadir_model *model = kernel->model;
     int64_t last = model->state_rows[state + 1] - 1;
-    while (policy->probabilities[last] <= 0) {
+    while (last > model->state_rows[state] && policy->probabilities[last] <= 0) {
         last--;
     }
     partial_row sum = {0};
@@ -150,16 +154,17 @@ static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *polic
 /* A run of states and where its entries go. */
 typedef struct stretch {
     int64_t first, end;    /* states */
-    int64_t start, length; /* of the entries */
+    int64_t start, length; /* of the entries; before they are there, at most so many */
+    int64_t longest;       /* entries of a state, at most */
     merge_room room;
 } stretch;
 
-static nadir_status make_room(nadir_context *context, int64_t states, merge_room *room)
+static nadir_status make_room(nadir_context *context, int64_t longest, merge_room *room)
 {
     nadir_status status = NADIR_OK;
     for (int side = 0; side < 2; side++) {
-        NADIR_NEW(context, room->columns[side], states);
-        NADIR_NEW(context, room->values[side], states);
+        NADIR_NEW(context, room->columns[side], longest);
+        NADIR_NEW(context, room->values[side], longest);
     }
 cleanup:
     return status;
@@ -170,6 +175,16 @@ static void clear_room(nadir_context *context, merge_room *room)
     for (int side = 0; side < 2; side++) {
         nadir_release(context, room->columns[side]);
         nadir_release(context, room->values[side]);
+    }
+}
+
+/* Bounds the entries of a stretch and of its states. */
+static void measure_stretch(const nadir_kernel *kernel, const nadir_policy *policy, stretch *run)
+{
+    for (int64_t s = run->first; s < run->end; s++) {
+        const int64_t most = count_most(kernel, policy, s);
+        run->length += most;
+        run->longest = most > run->longest ? most : run->longest;
     }
 }
 
@@ -212,13 +227,17 @@ static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kern
     int count = nadir_threads_for(context, kernel->model->nonzeros);
     count = count < STRETCHES ? count : STRETCHES;
     nadir_entries made = {0};
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (int i = 0; i < count; i++) {
+        runs[i].first = n * i / count;
+        runs[i].end = n * (i + 1) / count;
+        measure_stretch(kernel, policy, &runs[i]);
+    }
     int64_t most = 0;
     for (int i = 0; i < count; i++) {
-        runs[i].first = n / count * i;
-        runs[i].end = i + 1 < count ? n / count * (i + 1) : n;
         runs[i].start = most;
-        most += count_most(kernel, policy, runs[i].first, runs[i].end);
-        NADIR_CHECK(make_room(context, n, &runs[i].room));
+        most += runs[i].length;
+        NADIR_CHECK(make_room(context, runs[i].longest, &runs[i].room));
     }
     NADIR_NEW(context, made.starts, n + 1);
     NADIR_NEW(context, made.columns, most);
@@ -242,8 +261,8 @@ cleanup:
     return status;
 }
 
-/* The values of a state anew; its columns are known. */
-static void refill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
+/* The values of a state anew, in the columns it has. False when they are not just those that are needed. */
+static bool refill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
                          const nadir_entries *entries)
 {
     const nadir_model *model = kernel->model;
@@ -256,26 +275,36 @@ static void refill_state(const nadir_kernel *kernel, const nadir_policy *policy,
             int64_t at = start;
             for (int64_t i = 0; i < part.count; i++) {
                 const int64_t column = nadir_row_column(&part, i);
-                while (entries->columns[at] < column) {
+                while (at < end && entries->columns[at] < column) {
                     at++;
+                }
+                if (at == end || entries->columns[at] != column) {
+                    return false;
                 }
                 entries->values[at] += policy->probabilities[row] * part.values[i];
             }
         }
     }
+    bool used = true;
+    for (int64_t i = start; i < end; i++) {
+        used = used && entries->values[i] != 0;
+    }
+    return used;
 }
 
-static void refill_sparse(const nadir_context *context, const nadir_kernel *kernel,
+static bool refill_sparse(const nadir_context *context, const nadir_kernel *kernel,
                           const nadir_policy *policy, const nadir_entries *entries)
 {
     const int threads = nadir_threads_for(context, kernel->model->nonzeros);
-#pragma omp parallel for num_threads(threads) schedule(static)
+    bool fits = true;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : fits)
     for (int64_t s = 0; s < kernel->model->states; s++) {
-        refill_state(kernel, policy, s, entries);
+        fits = fits && refill_state(kernel, policy, s, entries);
     }
+    return fits;
 }
 
-/* b^pi and k, and what they add to the norm of row s: |b(s)| |k|_1. */
+/* b^pi and k. */
 static nadir_status make_correction(nadir_context *context, const nadir_kernel *kernel,
                                     const nadir_policy *policy, nadir_average *average)
 {
@@ -306,8 +335,45 @@ cleanup:
     return status;
 }
 
-/* The view M, and the norm max_s sum_t |M(s, t)| + |b(s)| |k|_1. */
-static void set_view(const nadir_context *context, nadir_average *average)
+/* sum_t |M(s, t) - b(s) k(t)| for one state; k_norm = |k|_1. Where M has no entry the term is |b(s) k(t)|. */
+static double row_norm(const nadir_average *average, double k_norm, int64_t state)
+{
+    const nadir_matrix *matrix = &average->matrix;
+    const bool dense = matrix->dense != NULL;
+    const int64_t count = dense ? matrix->size : matrix->starts[state + 1] - matrix->starts[state];
+    const double *values = dense ? matrix->dense + state * count : matrix->values + matrix->starts[state];
+    const int32_t *columns = dense ? NULL : matrix->columns + matrix->starts[state];
+    double sum = 0;
+    double rest = fabs(average->b[state]) * k_norm;
+    for (int64_t i = 0; i < count; i++) {
+        const double change = average->b[state] * average->k[dense ? i : columns[i]];
+        sum += fabs(values[i] - change);
+        rest -= fabs(change);
+    }
+    return rest > 0 ? sum + rest : sum;
+}
+
+/* max_s sum_t |P^pi(s, t)| */
+static double norm_of(const nadir_context *context, const nadir_average *average)
+{
+    const int64_t n = average->states;
+    const nadir_matrix *matrix = &average->matrix;
+    if (average->b == NULL) {
+        return nadir_matrix_norm(context, matrix);
+    }
+    const int threads = nadir_threads_for(context, matrix->dense != NULL ? n * n : matrix->starts[n]);
+    const double k_norm = nadir_vector_norm_1(n, average->k);
+    double largest = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
+    for (int64_t s = 0; s < n; s++) {
+        const double norm = row_norm(average, k_norm, s);
+        largest = norm > largest ? norm : largest;
+    }
+    return largest;
+}
+
+/* The matrix, and the norm of P^pi; `norm` is that of M, negative: not known. */
+static void set_view(const nadir_context *context, double norm, nadir_average *average)
 {
     average->matrix = (nadir_matrix){
         .size = average->states,
@@ -316,8 +382,7 @@ static void set_view(const nadir_context *context, nadir_average *average)
         .columns = average->entries.columns,
         .values = average->entries.values,
     };
-    const double k = average->k != NULL ? cblas_dasum((blasint)average->states, average->k, 1) : 0;
-    average->norm = nadir_matrix_norm(context, &average->matrix, k, average->b);
+    average->norm = norm >= 0 && average->b == NULL ? norm : norm_of(context, average);
 }
 
 /* The rows of positive probability, to tell whether a pattern is still the same. */
@@ -335,17 +400,18 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
                                 const nadir_policy *policy, nadir_average *average)
 {
     nadir_status status = NADIR_OK;
+    double norm = -1;
     nadir_average made = {.states = kernel->model->states, .changed = kernel->place != NULL};
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
     if (kernel->model->dense != NULL) {
         NADIR_NEW(context, made.dense, made.states * made.states);
-        fill_dense(context, kernel, policy, made.dense);
+        norm = fill_dense(context, kernel, policy, made.dense);
     } else {
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
-    set_view(context, &made);
+    set_view(context, norm, &made);
     *average = made;
     made = (nadir_average){0};
 cleanup:
@@ -357,74 +423,40 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
                                   const nadir_policy *policy, nadir_average *average, bool *same_pattern)
 {
     nadir_status status = NADIR_OK;
-    /* Changed rows may have any pattern, so only nominal ones keep it for sure. */
-    const bool same = note_active(policy, average->active) && kernel->place == NULL && !average->changed;
-    *same_pattern = same || average->dense != NULL;
+    double norm = -1;
+    const bool same_rows = note_active(policy, average->active);
+    if (average->dense != NULL) {
+        norm = fill_dense(context, kernel, policy, average->dense);
+        *same_pattern = true;
+    } else {
+        nadir_entries_clear(context, &average->transpose);
+        *same_pattern = same_rows && refill_sparse(context, kernel, policy, &average->entries);
+    }
     if (!*same_pattern) {
         nadir_average_clear(context, average);
         return nadir_average_make(context, kernel, policy, average);
     }
-    nadir_entries_clear(context, &average->transpose);
-    if (average->dense != NULL) {
-        fill_dense(context, kernel, policy, average->dense);
-    } else {
-        refill_sparse(context, kernel, policy, &average->entries);
-    }
+    average->changed = kernel->place != NULL;
     NADIR_CHECK(make_correction(context, kernel, policy, average));
-    set_view(context, average);
+    set_view(context, norm, average);
 cleanup:
+    if (status != NADIR_OK) {
+        nadir_average_clear(context, average);
+    }
     return status;
 }
 
-/* y <- y - left (right . x), for each column. */
-static void subtract_rank_one(int64_t n, const double *left, const double *right, int64_t count,
-                              const double *x, double *y)
+nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
+                                  const nadir_policy *policy, nadir_average *average, bool *borrowed)
 {
-    for (int64_t j = 0; j < count; j++) {
-        const double dot = cblas_ddot((blasint)n, right, 1, x + j * n, 1);
-        cblas_daxpy((blasint)n, -dot, left, 1, y + j * n, 1);
+    nadir_status status = NADIR_OK;
+    nadir_average made = {.states = lender->states, .matrix = lender->matrix, .lender = lender};
+    *borrowed = kernel->place == NULL && !lender->changed;
+    if (*borrowed) {
+        NADIR_CHECK(make_correction(context, kernel, policy, &made));
+        made.norm = norm_of(context, &made);
+        *average = made;
     }
-}
-
-void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
-                            const double *x, double *y)
-{
-    nadir_matrix_multiply(context, &average->matrix, count, x, y);
-    if (average->b != NULL) {
-        subtract_rank_one(average->states, average->b, average->k, count, x, y);
-    }
-}
-
-nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
-                                   int64_t count, double shift, double scale, const double *x, double *y)
-{
-    if (!transposed) {
-        nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
-        return NADIR_OK;
-    }
-    if (average->dense != NULL) {
-        nadir_matrix_combine_transposed(context, &average->matrix, count, shift, scale, x, y);
-        return NADIR_OK;
-    }
-    nadir_entries *entries = &average->transpose;
-    if (entries->starts == NULL) {
-        const nadir_status status = nadir_matrix_transpose(context, &average->matrix, entries);
-        if (status != NADIR_OK) {
-            return status;
-        }
-    }
-    const nadir_matrix transpose = {average->states, NULL, entries->starts, entries->columns,
-                                    entries->values};
-    nadir_matrix_combine(context, &transpose, count, shift, scale, x, y);
-    return NADIR_OK;
-}
-
-nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
-                                               const double *x, double *y)
-{
-    const nadir_status status = nadir_average_combine(context, average, true, count, 0, 1, x, y);
-    if (status == NADIR_OK && average->b != NULL) {
-        subtract_rank_one(average->states, average->k, average->b, count, x, y);
-    }
+cleanup:
     return status;
 }

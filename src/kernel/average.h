@@ -17,10 +17,11 @@
 
 typedef struct nadir_average {
     int64_t states;
-    nadir_matrix matrix; /* M */
-    const double *b;     /* [states], NULL: P^pi is M */
-    const double *k;     /* [states] */
-    double norm;         /* at least max_s sum_t |P^pi(s, t)|: 1 (up to rounding) for a kernel that is one */
+    nadir_matrix matrix;          /* M */
+    const double *b;              /* [states], NULL: P^pi is M */
+    const double *k;              /* [states] */
+    double norm;                  /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one */
+    struct nadir_average *lender; /* M is this one's; NULL: our own */
     /* owned */
     double *dense;
     nadir_entries entries;
@@ -34,10 +35,15 @@ typedef struct nadir_average {
 nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kernel,
                                 const nadir_policy *policy, nadir_average *average);
 /* New numbers for another policy or kernel of the same model. *same_pattern: the pattern of M is the same and
- * only its values changed, in place. */
+ * only its values changed, in place. On failure the average is empty. */
 nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average, bool *same_pattern);
 void nadir_average_clear(nadir_context *context, nadir_average *average);
+
+/* The average of another kernel over the same policy, with the matrix of `lender`, which must outlive it.
+ * False when the explicit parts of the kernels may differ; nothing is made then. */
+nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
+                                  const nadir_policy *policy, nadir_average *average, bool *borrowed);
 
 /* Y = P^pi X and Y = (P^pi)^T X for `count` vectors of [states]; x and y do not overlap. The transposed
  * product of a sparse average keeps a transposed copy from the first call on, and so can fail. */
@@ -46,8 +52,8 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y);
 
-/* Y = shift X + scale M X, or with M^T: the explicit part alone, for those who solve with I - gamma M. Fails
- * as the transposed product does. */
+/* Y = shift X + scale M X, or with M^T, in one pass: for solving with I - gamma M. Only the transposed one
+ * can fail. */
 nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
                                    int64_t count, double shift, double scale, const double *x, double *y);
 

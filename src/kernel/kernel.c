@@ -2,8 +2,9 @@
 #include "kernel/parts.h"
 
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
-#include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -79,6 +80,9 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
                               "kernel: changed row %lld is row %lld of %lld; expected rising rows and starts",
                               (long long)i, (long long)row, (long long)model->rows);
         }
+    }
+    /* Only now is it sure that all starts are within the arrays. */
+    for (int64_t i = 0; i < changed->count; i++) {
         for (int64_t j = changed->starts[i]; j < changed->starts[i + 1]; j++) {
             const int32_t column = changed->columns[j];
             const bool rises = j == changed->starts[i] || column > changed->columns[j - 1];
@@ -86,7 +90,7 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
                 return nadir_fail(
                     context, NADIR_ERROR_ARGUMENT,
                     "kernel: row %lld: entry %g at %lld; expected a finite number and rising states",
-                    (long long)row, changed->values[j], (long long)column);
+                    (long long)changed->rows[i], changed->values[j], (long long)column);
             }
         }
     }
@@ -108,6 +112,8 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
     NADIR_NEW(context, made->place, model->rows);
     if (changed->count > 0) {
         memcpy(made->starts, changed->starts, (size_t)(changed->count + 1) * sizeof *made->starts);
+    }
+    if (entries > 0) {
         memcpy(made->columns, changed->columns, (size_t)entries * sizeof *made->columns);
         memcpy(made->values, changed->values, (size_t)entries * sizeof *made->values);
     }
@@ -141,27 +147,125 @@ nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row)
     };
 }
 
-static double row_product(const nadir_row *row, const double *x)
+/* Four sums at once: one alone would wait for every addition. Always in the same order. */
+static double dense_product(int64_t count, const double *values, const double *x)
+{
+    double sums[4] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        for (int j = 0; j < 4; j++) {
+            sums[j] += values[i + j] * x[i + j];
+        }
+    }
+    for (; i < count; i++) {
+        sums[0] += values[i] * x[i];
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static double sparse_product(int64_t count, const int32_t *columns, const double *values, const double *x)
 {
     double sum = 0;
-    for (int64_t i = 0; i < row->count; i++) {
-        sum += row->values[i] * x[nadir_row_column(row, i)];
+    for (int64_t i = 0; i < count; i++) {
+        sum += values[i] * x[columns[i]];
     }
     return sum;
+}
+
+static double row_product(const nadir_row *row, const double *x)
+{
+    return row->columns == NULL ? dense_product(row->count, row->values, x)
+                                : sparse_product(row->count, row->columns, row->values, x);
+}
+
+double nadir_kernel_shift(const nadir_kernel *kernel, const double *x)
+{
+    double error;
+    return kernel->k != NULL ? nadir_vector_dot(kernel->model->states, kernel->k, x, &error) : 0;
+}
+
+void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const double *x, double shift, int64_t first,
+                                int64_t end, double *y)
+{
+    const nadir_model *model = kernel->model;
+    if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
+        for (int64_t row = first; row < end; row++) {
+            const int64_t start = model->row_starts[row];
+            y[row - first] = sparse_product(model->row_starts[row + 1] - start, model->columns + start,
+                                            model->probabilities + start, x);
+        }
+        return;
+    }
+    for (int64_t row = first; row < end; row++) {
+        const nadir_row part = nadir_kernel_row(kernel, row);
+        y[row - first] = row_product(&part, x) - (kernel->b != NULL ? kernel->b[row] * shift : 0);
+    }
+}
+
+/* Multiplications of a product with all rows. */
+static int64_t work_of(const nadir_kernel *kernel)
+{
+    const nadir_model *model = kernel->model;
+    return model->dense != NULL ? model->rows * model->states : model->nonzeros;
 }
 
 void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y)
 {
-    const nadir_model *model = kernel->model;
-    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    const double shift = kernel->k != NULL ? cblas_ddot((blasint)model->states, kernel->k, 1, x, 1) : 0;
-    const int threads = nadir_threads_for(context, entries);
+    enum { BLOCK = 64 };
+    const int64_t rows = kernel->model->rows;
+    const double shift = nadir_kernel_shift(kernel, x);
+    const int threads = nadir_threads_for(context, work_of(kernel));
 #pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t first = 0; first < rows; first += BLOCK) {
+        const int64_t end = first + BLOCK < rows ? first + BLOCK : rows;
+        nadir_kernel_multiply_rows(kernel, x, shift, first, end, y + first);
+    }
+}
+
+/* Sum of the entries and of their sizes. */
+static void measure_row(const nadir_row *row, double *sum, double *size)
+{
+    double plus = 0;
+    double minus = 0;
+    for (int64_t i = 0; i < row->count; i++) {
+        plus += row->values[i] > 0 ? row->values[i] : 0;
+        minus -= row->values[i] < 0 ? row->values[i] : 0;
+    }
+    *sum = plus - minus;
+    *size = plus + minus;
+}
+
+void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kernel, nadir_kernel_size *size)
+{
+    const nadir_model *model = kernel->model;
+    const double unit = DBL_EPSILON / 2;
+    double k_sum = 0;
+    double k_size = 0;
+    for (int64_t t = 0; t < model->states && kernel->k != NULL; t++) {
+        k_sum += kernel->k[t];
+        k_size += fabs(kernel->k[t]);
+    }
+    const double k_terms = (double)model->states + 4;
+    double low = -INFINITY; /* of minus the sum */
+    double high = -INFINITY;
+    double largest = 0;
+    double rounding = 0;
+    const int threads = nadir_threads_for(context, work_of(kernel));
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : low, high, largest, rounding)
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row part = nadir_kernel_row(kernel, row);
-        y[row] = row_product(&part, x) - (kernel->b != NULL ? kernel->b[row] * shift : 0);
+        const double b = kernel->b != NULL ? kernel->b[row] : 0;
+        double sum;
+        double all;
+        measure_row(&part, &sum, &all);
+        const double off = unit * (((double)part.count + 4) * all + k_terms * fabs(b) * k_size);
+        low = fmax(low, b * k_sum - sum + off);
+        high = fmax(high, sum - b * k_sum + off);
+        largest = fmax(largest, all + fabs(b) * k_size + off);
+        rounding = fmax(rounding, off * (1 + 1e-6));
     }
+    *size = (nadir_kernel_size){-low, high, largest, rounding};
 }
 
 /* The smallest entry of one row. Where an entry is not stored it is 0 - b k. */

@@ -41,6 +41,22 @@ const nadir_model *nadir_kernel_model(const nadir_kernel *kernel);
 void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y);
 
+/* The same for rows first .. end - 1 alone and on the calling thread, into y[row - first]: for loops over
+ * rows that do more than products. shift: nadir_kernel_shift(kernel, x), the same for all rows. */
+double nadir_kernel_shift(const nadir_kernel *kernel, const double *x);
+void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const double *x, double shift, int64_t first,
+                                int64_t end, double *y);
+
+/* What holds for every row. Rounding is included: the exact numbers obey these limits. */
+typedef struct nadir_kernel_size {
+    double sum_low, sum_high; /* of sum over t of P(t|row): 1 up to rounding for a kernel that is one */
+    double largest;           /* at least sum over t of |P(t|row)| */
+    double rounding; /* a product of a row with x is computed with an error of at most this times max |x| */
+} nadir_kernel_size;
+
+/* O(entries). */
+void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kernel, nadir_kernel_size *size);
+
 /* The smallest entry of the kernel, which may be negative. O(entries), or O(rows * states) for b k^T. */
 double nadir_kernel_minimum(const nadir_kernel *kernel);
 

@@ -2,9 +2,9 @@
 #include "linalg/matrix.h"
 
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <cblas.h>
-#include <math.h>
 #include <string.h>
 
 void nadir_entries_clear(nadir_context *context, nadir_entries *entries)
@@ -252,29 +252,18 @@ cleanup:
     return status;
 }
 
-/* sum_t |M(s, t)| + factor |added(s)| */
-static double row_norm(const nadir_matrix *matrix, int64_t s, double factor, const double *added)
-{
-    const bool dense = matrix->dense != NULL;
-    const int64_t start = dense ? s * matrix->size : matrix->starts[s];
-    const int64_t end = dense ? start + matrix->size : matrix->starts[s + 1];
-    const double *values = dense ? matrix->dense : matrix->values;
-    double sum = added != NULL ? factor * fabs(added[s]) : 0;
-    for (int64_t i = start; i < end; i++) {
-        sum += fabs(values[i]);
-    }
-    return sum;
-}
-
-double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix, double factor,
-                         const double *added)
+double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix)
 {
     const int64_t n = matrix->size;
-    const int threads = nadir_threads_for(context, matrix->dense != NULL ? n * n : matrix->starts[n]);
+    const bool dense = matrix->dense != NULL;
+    const double *values = dense ? matrix->dense : matrix->values;
+    const int threads = nadir_threads_for(context, dense ? n * n : matrix->starts[n]);
     double largest = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest) if (threads > 1)
     for (int64_t s = 0; s < n; s++) {
-        const double norm = row_norm(matrix, s, factor, added);
+        const int64_t start = dense ? s * n : matrix->starts[s];
+        const int64_t end = dense ? start + n : matrix->starts[s + 1];
+        const double norm = nadir_vector_norm_1(end - start, values + start);
         largest = norm > largest ? norm : largest;
     }
     return largest;

@@ -48,8 +48,7 @@ nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *
 /* The largest number of entries in a row: n when dense. */
 int64_t nadir_matrix_row_length(const nadir_matrix *matrix);
 
-/* max_s of sum_t |M(s, t)| + factor |added(s)|; added: [n], NULL: nothing is added. */
-double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix, double factor,
-                         const double *added);
+/* max_s sum_t |M(s, t)| */
+double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix);
 
 #endif

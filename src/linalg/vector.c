@@ -1,13 +1,8 @@
 /* vector.c: kernels on plain vectors; see vector.h. */
 #include "linalg/vector.h"
 
-#include "linalg/threads.h"
-
+#include <float.h>
 #include <math.h>
-
-/* A vector is cut into at most this many pieces, each a multiple of LANES long. */
-#define PIECES 64
-#define LANES  8
 
 double nadir_vector_sum(int64_t count, const double *x)
 {
@@ -22,265 +17,61 @@ double nadir_vector_sum(int64_t count, const double *x)
     return isfinite(sum) ? sum + lost : sum;
 }
 
+double nadir_vector_largest(int64_t count, const double *x)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double size = fabs(x[i]);
+        largest = size <= largest ? largest : size;
+        if (isnan(size)) {
+            return size;
+        }
+    }
+    return largest;
+}
+
+double nadir_vector_dot(int64_t count, const double *x, const double *y, double *error)
+{
+    const double unit = DBL_EPSILON / 2;
+    const double n = (double)count;
+    double sum = 0;
+    double lost = 0;
+    double size = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double term = x[i] * y[i];
+        const double next = sum + term;
+        lost += fabs(sum) >= fabs(term) ? (sum - next) + term : (term - next) + sum;
+        sum = next;
+        size += fabs(term);
+    }
+    /* the products and the last addition; what the compensation loses; the sum of the sizes itself */
+    *error = unit * (4 + unit * n * n) * size * (1 + n * unit);
+    return isfinite(sum) ? sum + lost : sum;
+}
+
+double nadir_vector_norm_1(int64_t count, const double *x)
+{
+    enum { LANES = 8 }; /* sums that do not wait for each other, as the processor adds several at once */
+    double sums[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            sums[lane] += fabs(x[i + lane]);
+        }
+    }
+    double norm = 0;
+    for (; i < count; i++) {
+        norm += fabs(x[i]);
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        norm += sums[lane];
+    }
+    return norm;
+}
+
 void nadir_vector_divide(int64_t count, double divisor, double *x)
 {
     for (int64_t i = 0; i < count; i++) {
         x[i] /= divisor;
     }
-}
-
-bool nadir_vector_is_zero(int64_t count, const double *x)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (x[i] != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The larger of both; a NaN stays one. */
-static inline double larger(double a, double b)
-{
-    return b > a || isnan(b) ? b : a;
-}
-
-/* The length of the pieces; there are at least 4 * LANES numbers in each. */
-static int64_t piece_length(int64_t count)
-{
-    const int64_t least = 4 * LANES;
-    const int64_t length = (count / PIECES / LANES + 1) * LANES;
-    return length > least ? length : least;
-}
-
-void nadir_vector_blocks(const nadir_context *context, int64_t count, int vectors, nadir_vector_block block,
-                         const void *arguments, nadir_combine combine, double result[3])
-{
-    double part[PIECES][3] = {{0}};
-    const int64_t length = piece_length(count);
-    const int64_t pieces = (count + length - 1) / length;
-    const int threads = nadir_threads_for(context, count * vectors);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int64_t i = 0; i < pieces; i++) {
-        const int64_t end = (i + 1) * length;
-        block(arguments, i * length, end < count ? end : count, part[i]);
-    }
-    double total[3] = {0};
-    for (int64_t i = 0; i < pieces; i++) {
-        total[0] = combine == NADIR_COMBINE_MAXIMUM ? larger(total[0], part[i][0]) : total[0] + part[i][0];
-        total[1] += part[i][1];
-        total[2] += part[i][2];
-    }
-    for (int k = 0; k < 3; k++) {
-        result[k] = total[k];
-    }
-}
-
-static double sum_lanes(const double lanes[LANES])
-{
-    double sum = 0;
-    for (int k = 0; k < LANES; k++) {
-        sum += lanes[k];
-    }
-    return sum;
-}
-
-double nadir_vector_block_dot(const double *x, const double *y, int64_t first, int64_t end)
-{
-    double lanes[LANES] = {0};
-    int64_t i = first;
-    for (; i + LANES <= end; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] += x[i + k] * y[i + k];
-        }
-    }
-    for (int k = 0; i < end; i++, k++) {
-        lanes[k] += x[i] * y[i];
-    }
-    return sum_lanes(lanes);
-}
-
-static double block_maximum(const double *x, int64_t first, int64_t end)
-{
-    double lanes[LANES] = {0};
-    int64_t i = first;
-    for (; i + LANES <= end; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] = larger(lanes[k], fabs(x[i + k]));
-        }
-    }
-    for (; i < end; i++) {
-        lanes[0] = larger(lanes[0], fabs(x[i]));
-    }
-    double maximum = 0;
-    for (int k = 0; k < LANES; k++) {
-        maximum = larger(maximum, lanes[k]);
-    }
-    return maximum;
-}
-
-double nadir_vector_block_norm(nadir_norm norm, const double *x, int64_t first, int64_t end)
-{
-    if (norm == NADIR_NORM_MAXIMUM) {
-        return block_maximum(x, first, end);
-    }
-    double lanes[LANES] = {0};
-    int64_t i = first;
-    for (; i + LANES <= end; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] += fabs(x[i + k]);
-        }
-    }
-    for (int k = 0; i < end; i++, k++) {
-        lanes[k] += fabs(x[i]);
-    }
-    return sum_lanes(lanes);
-}
-
-static nadir_combine combine_of(nadir_norm norm)
-{
-    return norm == NADIR_NORM_MAXIMUM ? NADIR_COMBINE_MAXIMUM : NADIR_COMBINE_SUM;
-}
-
-/* What the kernels below hand to their blocks. */
-typedef struct operands {
-    const double *x;
-    const double *other;
-    double *y;
-    double a;
-    nadir_norm norm;
-    int many;
-    const double *const *vectors;
-    const double *factors;
-} operands;
-
-static void norm_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    result[0] = nadir_vector_block_norm(use->norm, use->x, first, end);
-}
-
-double nadir_vector_norm(const nadir_context *context, nadir_norm norm, int64_t count, const double *x)
-{
-    const operands use = {.x = x, .norm = norm};
-    double result[3];
-    nadir_vector_blocks(context, count, 1, norm_block, &use, combine_of(norm), result);
-    return result[0];
-}
-
-static void dot_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    result[0] = nadir_vector_block_dot(use->x, use->other, first, end);
-}
-
-double nadir_vector_dot(const nadir_context *context, int64_t count, const double *x, const double *y)
-{
-    const operands use = {.x = x, .other = y};
-    double result[3];
-    nadir_vector_blocks(context, count, 2, dot_block, &use, NADIR_COMBINE_SUM, result);
-    return result[0];
-}
-
-static void add_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    const double *x = use->x;
-    double *y = use->y;
-    const double a = use->a;
-    (void)result;
-    for (int64_t i = first; i < end; i++) {
-        y[i] += a * x[i];
-    }
-}
-
-void nadir_vector_add(const nadir_context *context, int64_t count, double a, const double *x, double *y)
-{
-    const operands use = {.x = x, .y = y, .a = a};
-    double result[3];
-    nadir_vector_blocks(context, count, 2, add_block, &use, NADIR_COMBINE_SUM, result);
-}
-
-static void subtract_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    const double *x = use->x;
-    double *y = use->y;
-    for (int64_t i = first; i < end; i++) {
-        y[i] = x[i] - y[i];
-    }
-    result[0] = nadir_vector_block_norm(use->norm, y, first, end);
-}
-
-double nadir_vector_subtract_from(const nadir_context *context, nadir_norm norm, int64_t count,
-                                  const double *x, double *y)
-{
-    const operands use = {.x = x, .y = y, .norm = norm};
-    double result[3];
-    nadir_vector_blocks(context, count, 2, subtract_block, &use, combine_of(norm), result);
-    return result[0];
-}
-
-static void scale_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    const double *x = use->x;
-    double *y = use->y;
-    const double a = use->a;
-    (void)result;
-    for (int64_t i = first; i < end; i++) {
-        y[i] = a * x[i];
-    }
-}
-
-void nadir_vector_scale(const nadir_context *context, int64_t count, double a, const double *x, double *y)
-{
-    const operands use = {.x = x, .y = y, .a = a};
-    double result[3];
-    nadir_vector_blocks(context, count, 2, scale_block, &use, NADIR_COMBINE_SUM, result);
-}
-
-static void dots_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    for (int j = 0; j < use->many; j++) {
-        result[j] = nadir_vector_block_dot(use->vectors[j], use->x, first, end);
-    }
-}
-
-void nadir_vector_dots(const nadir_context *context, int64_t count, int many, const double *const *vectors,
-                       const double *x, double *result)
-{
-    for (int j = 0; j < many; j += 3) {
-        const int some = many - j < 3 ? many - j : 3;
-        const operands use = {.x = x, .many = some, .vectors = vectors + j};
-        double three[3];
-        nadir_vector_blocks(context, count, some + 1, dots_block, &use, NADIR_COMBINE_SUM, three);
-        for (int k = 0; k < some; k++) {
-            result[j + k] = three[k];
-        }
-    }
-}
-
-static void add_many_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    double *y = use->y;
-    for (int j = 0; j < use->many; j++) {
-        const double *x = use->vectors[j];
-        const double a = use->factors[j];
-        for (int64_t i = first; i < end; i++) {
-            y[i] += a * x[i];
-        }
-    }
-    result[0] = nadir_vector_block_dot(y, y, first, end);
-}
-
-double nadir_vector_add_many(const nadir_context *context, int64_t count, int many,
-                             const double *const *vectors, const double *factors, double *x)
-{
-    const operands use = {.y = x, .many = many, .vectors = vectors, .factors = factors};
-    double result[3];
-    nadir_vector_blocks(context, count, many + 2, add_many_block, &use, NADIR_COMBINE_SUM, result);
-    return result[0];
 }

@@ -111,12 +111,19 @@ static int64_t model_bytes(const nadir_model *model)
     return bytes;
 }
 
+void nadir_model_facts_fill(nadir_model_facts *facts, size_t size)
+{
+    nadir_model_facts made = {0};
+    nadir_settings_give(facts, size, &made, sizeof made);
+}
+
 nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
                                        nadir_model_facts *facts)
 {
     nadir_status status = NADIR_OK;
+    const size_t size = facts->size;
     nadir_model_facts found = {
-        .size = sizeof found,
+        .size = size,
         .states = model->states,
         .rows = model->rows,
         .nonzeros = model->nonzeros,
@@ -127,6 +134,9 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
         .discount = model->discount,
         .bytes = model_bytes(model),
     };
+    if (size < sizeof size || size > sizeof found) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model facts is not set");
+    }
     NADIR_CHECK(nadir_model_valid_radius(context, model, 2, &found.valid_radius));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
@@ -143,7 +153,7 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
         found.pinned_rows += model->scales != NULL && model->scales[row] == 0;
     }
     NADIR_CHECK(count_unreachable(context, model, &found.unreachable_states));
-    memcpy(facts, &found, sizeof found);
+    nadir_settings_give(facts, facts->size, &found, sizeof found);
 cleanup:
     return status;
 }

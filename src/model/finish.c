@@ -30,11 +30,19 @@ static nadir_status check_shape(nadir_context *context, nadir_model *model, cons
                           path, (long long)model->rows);
     }
     for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        if (actions < 1 || actions > INT32_MAX || model->state_rows[s + 1] > model->rows) {
+        const int64_t first = model->state_rows[s]; /* 0 or more, as those before */
+        const int64_t end = model->state_rows[s + 1];
+        if (end <= first || end > model->rows) {
+            return nadir_fail(
+                context, NADIR_ERROR_MODEL,
+                "%s: state %lld begins with row %lld and ends before row %lld; expected at least one row, "
+                "of %lld",
+                path, (long long)s, (long long)first, (long long)end, (long long)model->rows);
+        }
+        if (end - first > INT32_MAX) {
             return nadir_fail(context, NADIR_ERROR_MODEL,
-                              "%s: state %lld has %lld actions; expected at least 1", path, (long long)s,
-                              (long long)actions);
+                              "%s: state %lld has %lld actions; expected at most %d", path, (long long)s,
+                              (long long)(end - first), INT32_MAX);
         }
     }
     if (model->dense == NULL) {
@@ -102,8 +110,7 @@ static nadir_status check_initial(nadir_context *context, nadir_model *model, co
     }
     if (report.repaired > 0) {
         nadir_log(context, NADIR_LOG_WARNING,
-                  "%s%sthe initial distribution was normalised; its sum was %.10g",
-                  source->path != NULL ? source->path : "", source->path != NULL ? ": " : "", sum);
+                  "%s: the initial distribution was normalised; its sum was %.15g", source->path, sum);
     }
 cleanup:
     return status;
@@ -303,30 +310,38 @@ cleanup:
     return status;
 }
 
+/* What must hold before anything is copied; *entries is the number of transitions, or of dense numbers. */
+static nadir_status check_given(nadir_context *context, const nadir_model_data *data, int64_t *entries)
+{
+    const bool sparse = data->row_starts != NULL && data->columns != NULL && data->probabilities != NULL;
+    const bool any = data->row_starts != NULL || data->columns != NULL || data->probabilities != NULL;
+    if (data->state_rows == NULL || (data->dense != NULL) == any || any != sparse) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "a model needs state_rows and either a dense or a sparse kernel");
+    }
+    if (data->states < 1 || data->states > NADIR_STATES_LIMIT || data->rows < data->states ||
+        data->rows > INT64_MAX / data->states / (int64_t)sizeof(double)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
+                          (long long)data->states, (long long)data->rows);
+    }
+    *entries = sparse ? data->row_starts[data->rows] : data->rows * data->states;
+    if (*entries < 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "row_starts ends with a negative number");
+    }
+    return NADIR_OK;
+}
+
 nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *given, nadir_model **model)
 {
     nadir_status status = NADIR_OK;
     nadir_model *made = NULL;
     nadir_model_data data;
+    int64_t entries = 0;
     nadir_model_data_default(&data);
     if (!nadir_settings_copy(&data, sizeof data, given)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model data is not set");
     }
-    const bool sparse = data.row_starts != NULL && data.columns != NULL && data.probabilities != NULL;
-    const bool any = data.row_starts != NULL || data.columns != NULL || data.probabilities != NULL;
-    if (data.state_rows == NULL || (data.dense != NULL) == any || any != sparse) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "a model needs state_rows and either a dense or a sparse kernel");
-    }
-    if (data.states < 1 || data.states > NADIR_STATES_LIMIT || data.rows < data.states ||
-        data.rows > INT64_MAX / data.states / (int64_t)sizeof(double)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
-                          (long long)data.states, (long long)data.rows);
-    }
-    const int64_t entries = sparse ? data.row_starts[data.rows] : data.rows * data.states;
-    if (entries < 0) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "row_starts ends with a negative number");
-    }
+    NADIR_CHECK(check_given(context, &data, &entries));
     NADIR_CHECK(nadir_model_start(context, &made));
     made->states = data.states;
     made->rows = data.rows;

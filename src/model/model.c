@@ -74,12 +74,12 @@ void nadir_model_free(nadir_model *model)
     nadir_memory_free(memory);
 }
 
-void nadir_model_data_default(nadir_model_data *data)
+void nadir_model_data_fill(nadir_model_data *data, size_t size)
 {
-    memset(data, 0, sizeof *data);
-    data->size = sizeof *data;
-    data->discount = NAN;
-    data->norm = NAN;
+    nadir_model_data made = {0};
+    made.discount = NAN;
+    made.norm = NAN;
+    nadir_settings_give(data, size, &made, sizeof made);
 }
 
 void nadir_model_view(const nadir_model *model, nadir_model_data *data)
@@ -106,9 +106,7 @@ void nadir_model_view(const nadir_model *model, nadir_model_data *data)
     view.norm = model->norm;
     view.set = model->set;
     view.domain = model->domain;
-    const size_t size = data->size < sizeof view ? data->size : sizeof view;
-    memcpy(data, &view, size);
-    data->size = size;
+    nadir_settings_give(data, data->size, &view, sizeof view);
 }
 
 const char *nadir_model_state_name(const nadir_model *model, int64_t state)

@@ -1,6 +1,8 @@
 /* names.c: a list of names and the way back from name to number; see names.h. */
 #include "model/names.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 
 nadir_status nadir_names_add(nadir_context *context, nadir_names *names, const char *name, size_t length)
@@ -28,21 +30,31 @@ void nadir_names_clear(nadir_memory *memory, nadir_names *names)
     *names = (nadir_names){0};
 }
 
-/* FNV-1a. */
-static uint64_t hash(const char *name, size_t length)
+/* FNV-1a from a secret start, mixed once more because its low bits are weak. */
+static uint64_t hash(uint64_t secret, const char *name, size_t length)
 {
-    uint64_t value = 14695981039346656037U;
+    uint64_t value = secret;
     for (size_t i = 0; i < length; i++) {
         value = (value ^ (unsigned char)name[i]) * 1099511628211U;
+        value ^= value >> 29;
     }
     return value ^ (value >> 32);
+}
+
+/* The time and where the memory lies; the names found do not depend on it. */
+static uint64_t make_secret(const void *memory)
+{
+    const double time = nadir_clock_seconds();
+    uint64_t bits;
+    memcpy(&bits, &time, sizeof bits);
+    return (bits ^ (uint64_t)(uintptr_t)memory) * 0x9e3779b97f4a7c15U;
 }
 
 /* The slot that holds the name, or the empty one where it belongs. */
 static size_t find_slot(const nadir_name_index *index, const nadir_names *names, const char *name,
                         size_t length)
 {
-    size_t slot = (size_t)hash(name, length) & (index->capacity - 1);
+    size_t slot = (size_t)hash(index->secret, name, length) & (index->capacity - 1);
     while (index->slots[slot] != 0) {
         const char *held = nadir_names_get(names, index->slots[slot] - 1);
         if (strncmp(held, name, length) == 0 && held[length] == '\0') {
@@ -56,8 +68,9 @@ static size_t find_slot(const nadir_name_index *index, const nadir_names *names,
 static nadir_status grow(nadir_context *context, nadir_name_index *index, const nadir_names *names)
 {
     nadir_status status = NADIR_OK;
-    nadir_name_index larger = {NULL, index->capacity == 0 ? 64 : 2 * index->capacity, index->count};
+    nadir_name_index larger = {NULL, index->capacity == 0 ? 64 : 2 * index->capacity, index->count, 0};
     NADIR_NEW_ZERO(context, larger.slots, larger.capacity);
+    larger.secret = make_secret(larger.slots);
     for (size_t i = 0; i < index->capacity; i++) {
         if (index->slots[i] != 0) {
             const char *name = nadir_names_get(names, index->slots[i] - 1);

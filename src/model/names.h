@@ -18,12 +18,14 @@ nadir_status nadir_names_add(nadir_context *context, nadir_names *names, const c
 const char *nadir_names_get(const nadir_names *names, int64_t index);
 void nadir_names_clear(nadir_memory *memory, nadir_names *names);
 
-/* From name to number in constant time. A struct of zeros is an empty index; it refers to `names`, which must
- * only grow while the index lives. */
+/* From name to number in constant time, also for names that were chosen to make that hard: the places depend
+ * on a number that nobody outside can know. A struct of zeros is an empty index; it refers to `names`, which
+ * must only grow while the index lives. */
 typedef struct nadir_name_index {
     int64_t *slots; /* [capacity] number + 1, 0: empty */
     size_t capacity;
     int64_t count;
+    uint64_t secret;
 } nadir_name_index;
 
 /* Adds names[number] to the index; *existing is the earlier number of the same name, or -1. */

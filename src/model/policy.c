@@ -75,7 +75,7 @@ nadir_status nadir_policy_create(nadir_context *context, const nadir_model *mode
     if (report.repaired > 0) {
         char place[NADIR_PLACE_LENGTH];
         nadir_log(context, NADIR_LOG_WARNING,
-                  "policy: %lld state%s normalised; the farthest from 1: %s, sum %.10g",
+                  "policy: %lld state%s normalised; the farthest from 1: %s, sum %.15g",
                   (long long)report.repaired, report.repaired == 1 ? " was" : "s were",
                   nadir_model_place(model, report.worst, -1, place), report.worst_sum);
     }

@@ -222,7 +222,7 @@ static nadir_status finish_sparse(row_pass *pass)
                 nadir_progress(pass->context, "checking the model", (double)row / (double)model->rows));
         }
     }
-    if (to < from) { /* shrinking what duplicates and zeros left over; a refusal would do no harm */
+    if (to < from) { /* duplicates and zeros left room */
         NADIR_RESIZE(pass->context, model->columns, to);
         NADIR_RESIZE(pass->context, model->probabilities, to);
         if (model->transition_rewards != NULL) {
@@ -267,7 +267,7 @@ nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const
         char place[NADIR_PLACE_LENGTH];
         const int64_t row = pass.report.worst;
         nadir_log(
-            context, NADIR_LOG_WARNING, "%s: %lld row%s normalised; the farthest from 1: %s, sum %.10g",
+            context, NADIR_LOG_WARNING, "%s: %lld row%s normalised; the farthest from 1: %s, sum %.15g",
             source->path, (long long)pass.report.repaired, pass.report.repaired == 1 ? " was" : "s were",
             nadir_model_place(model, nadir_model_row_state(model, row), row, place), pass.report.worst_sum);
     }

@@ -60,7 +60,7 @@ static void start_block(const void *arguments, int64_t first, int64_t end, doubl
         use->p[i] = value;
         use->d[i] = 0;
     }
-    result[0] = nadir_vector_block_dot(use->r, use->r, first, end);
+    result[0] = nadir_block_dot(use->r, use->r, first, end);
 }
 
 /* A number between -1 and 1 that looks random: the i-th of the SplitMix generator of Steele and others. */
@@ -80,17 +80,17 @@ static void shadow_block(const void *arguments, int64_t first, int64_t end, doub
     for (int64_t i = first; i < end; i++) {
         use->shadow[i] = use->r[i] + use->beta * noise(i);
     }
-    result[0] = nadir_vector_block_dot(use->shadow, use->r, first, end);
-    result[1] = nadir_vector_block_dot(use->shadow, use->shadow, first, end);
+    result[0] = nadir_block_dot(use->shadow, use->r, first, end);
+    result[1] = nadir_block_dot(use->shadow, use->shadow, first, end);
 }
 
 /* t.s, t.t and s.s, with s in r's place. */
 static void products_block(const void *arguments, int64_t first, int64_t end, double result[3])
 {
     const stab_lane *use = arguments;
-    result[0] = nadir_vector_block_dot(use->t, use->r, first, end);
-    result[1] = nadir_vector_block_dot(use->t, use->t, first, end);
-    result[2] = nadir_vector_block_dot(use->r, use->r, first, end);
+    result[0] = nadir_block_dot(use->t, use->r, first, end);
+    result[1] = nadir_block_dot(use->t, use->t, first, end);
+    result[2] = nadir_block_dot(use->r, use->r, first, end);
 }
 
 /* d <- d + alpha p + omega s, r <- s - omega t; |r|, shadow.r and r.r. */
@@ -107,9 +107,9 @@ static void step_block(const void *arguments, int64_t first, int64_t end, double
         d[i] += alpha * p[i] + omega * r[i];
         r[i] -= omega * t[i];
     }
-    result[0] = nadir_vector_block_norm(use->kind, r, first, end);
-    result[1] = nadir_vector_block_dot(use->shadow, r, first, end);
-    result[2] = nadir_vector_block_dot(r, r, first, end);
+    result[0] = nadir_block_norm(use->kind, r, first, end);
+    result[1] = nadir_block_dot(use->shadow, r, first, end);
+    result[2] = nadir_block_dot(r, r, first, end);
 }
 
 /* p <- r + beta (p - omega v) */
@@ -127,10 +127,10 @@ static void direction_block(const void *arguments, int64_t first, int64_t end, d
     }
 }
 
-static void over_blocks(const stab_run *run, int vectors, nadir_vector_block block, const stab_lane *lane,
+static void over_blocks(const stab_run *run, int vectors, nadir_block block, const stab_lane *lane,
                         nadir_combine combine, double result[3])
 {
-    nadir_vector_blocks(run->context, run->size, vectors, block, lane, combine, result);
+    nadir_blocks_run(run->context, run->size, vectors, block, lane, combine, result);
 }
 
 static void swap(double *x, double *y, int64_t count)
@@ -172,11 +172,11 @@ static void retire(stab_run *run, int64_t slot)
 /* alpha = rho / shadow.v, s = r - alpha v in r's place; false when it cannot go on. */
 static bool first_half(const stab_run *run, stab_lane *lane)
 {
-    lane->alpha = lane->rho / nadir_vector_dot(run->context, run->size, lane->shadow, lane->v);
+    lane->alpha = lane->rho / nadir_blocks_dot(run->context, run->size, lane->shadow, lane->v);
     if (!isfinite(lane->alpha)) {
         return false;
     }
-    nadir_vector_add(run->context, run->size, -lane->alpha, lane->v, lane->r);
+    nadir_blocks_add(run->context, run->size, -lane->alpha, lane->v, lane->r);
     return true;
 }
 

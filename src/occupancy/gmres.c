@@ -88,7 +88,7 @@ static nadir_status compute_residuals(const gmres_run *run)
     bool zero = true;
     for (int64_t j = 0; j < run->open; j++) {
         memcpy(x + j * n, run->columns[j]->x, (size_t)n * sizeof *x);
-        zero = zero && nadir_vector_is_zero(n, x + j * n);
+        zero = zero && nadir_blocks_are_zero(n, x + j * n);
     }
     if (zero) {
         memset(r, 0, (size_t)(run->open * n) * sizeof *r);
@@ -98,7 +98,7 @@ static nadir_status compute_residuals(const gmres_run *run)
     for (int64_t j = 0; j < run->open; j++) {
         gmres_column *column = run->columns[j];
         column->v[0] = r + j * n;
-        column->residual = nadir_vector_subtract_from(run->context, run->norm, n, column->b, column->v[0]);
+        column->residual = nadir_blocks_subtract_from(run->context, run->norm, n, column->b, column->v[0]);
         column->products += !zero;
     }
 cleanup:
@@ -109,9 +109,9 @@ cleanup:
 static void start_column(const gmres_run *run, gmres_column *column)
 {
     double *v = column->v[0];
-    nadir_vector_scale(run->context, run->size, 1 / column->residual, v, v);
-    column->length = sqrt(nadir_vector_dot(run->context, run->size, v, v));
-    nadir_vector_scale(run->context, run->size, 1 / column->length, v, v);
+    nadir_blocks_scale(run->context, run->size, 1 / column->residual, v, v);
+    column->length = sqrt(nadir_blocks_dot(run->context, run->size, v, v));
+    nadir_blocks_scale(run->context, run->size, 1 / column->length, v, v);
     column->steps = 0;
     column->right[0] = column->length;
 }
@@ -121,23 +121,23 @@ static double orthogonalise(const gmres_run *run, gmres_column *column, int many
 {
     double parts[RESTART];
     double squares = 0;
-    nadir_vector_dots(run->context, run->size, many, (const double *const *)column->v, w, parts);
+    nadir_blocks_dots(run->context, run->size, many, (const double *const *)column->v, w, parts);
     for (int i = 0; i < many; i++) {
         h[i] += parts[i];
         squares += parts[i] * parts[i];
         parts[i] = -parts[i];
     }
     const double left =
-        nadir_vector_add_many(run->context, run->size, many, (const double *const *)column->v, parts, w);
+        nadir_blocks_add_many(run->context, run->size, many, (const double *const *)column->v, parts, w);
     /* much cancelled: what is left is not orthogonal yet */
     if (left < 0.5 * squares && squares > 0) {
-        nadir_vector_dots(run->context, run->size, many, (const double *const *)column->v, w, parts);
+        nadir_blocks_dots(run->context, run->size, many, (const double *const *)column->v, w, parts);
         for (int i = 0; i < many; i++) {
             h[i] += parts[i];
             parts[i] = -parts[i];
         }
         return sqrt(
-            nadir_vector_add_many(run->context, run->size, many, (const double *const *)column->v, parts, w));
+            nadir_blocks_add_many(run->context, run->size, many, (const double *const *)column->v, parts, w));
     }
     return sqrt(left);
 }
@@ -174,7 +174,7 @@ static bool extend(const gmres_run *run, gmres_column *column, int step)
     if (!(below > 0) || !isfinite(below) || reached <= GOAL_SHARE * run->settings->residual) {
         return false;
     }
-    nadir_vector_scale(run->context, run->size, 1 / below, w, w);
+    nadir_blocks_scale(run->context, run->size, 1 / below, w, w);
     return true;
 }
 
@@ -193,7 +193,7 @@ static void update_column(const gmres_run *run, gmres_column *column)
     for (int i = 0; i < column->steps; i++) {
         y[i] *= column->residual;
     }
-    (void)nadir_vector_add_many(run->context, run->size, column->steps, (const double *const *)column->z, y,
+    (void)nadir_blocks_add_many(run->context, run->size, column->steps, (const double *const *)column->z, y,
                                 column->x);
 }
 

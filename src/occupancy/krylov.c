@@ -88,8 +88,7 @@ static nadir_status apply(nadir_context *context, void *user, bool transposed, i
 static void read_average(const nadir_context *context, krylov *self)
 {
     const nadir_average *average = self->average;
-    const double norm =
-        average->b == NULL ? average->norm : nadir_matrix_norm(context, &average->matrix, 0, NULL);
+    const double norm = average->b == NULL ? average->norm : nadir_matrix_norm(context, &average->matrix);
     self->rate = self->gamma * norm;
     self->row_roots[0] = 0;
     self->row_roots[1] = 0;
@@ -161,7 +160,7 @@ static double rounding_level(const krylov_block *block, const krylov_column *col
         const bool other = block->transposed && transpose.starts != NULL;
         *root = sqrt((double)nadir_matrix_row_length(other ? &transpose : &average->matrix));
     }
-    const double x = nadir_vector_norm(block->context, block->norm, average->states, column->x);
+    const double x = nadir_blocks_norm(block->context, block->norm, average->states, column->x);
     return DBL_EPSILON * (2 + *root) * (column->b_norm + 2 * x);
 }
 
@@ -172,7 +171,7 @@ static nadir_status compute_residual(const krylov_block *block, krylov_column *c
     const nadir_status status = apply(block->context, self, block->transposed, 1, column->x, r);
     if (status == NADIR_OK) {
         column->residual =
-            nadir_vector_subtract_from(block->context, block->norm, self->average->states, column->b, r);
+            nadir_blocks_subtract_from(block->context, block->norm, self->average->states, column->b, r);
     }
     return status;
 }
@@ -228,7 +227,7 @@ static nadir_status contract(const krylov_block *block, krylov_column *column, d
     const double start = column->residual;
     int64_t done = 0;
     while (done < products && column->residual > block->goal) {
-        nadir_vector_add(block->context, n, 1, r, column->x);
+        nadir_blocks_add(block->context, n, 1, r, column->x);
         NADIR_CHECK(compute_residual(block, column, r));
         NADIR_CHECK(nadir_operator_progress(block->context, start, column->residual, block->goal));
         done++;
@@ -291,14 +290,14 @@ static nadir_status run_round(krylov_block *block)
         products[slot] = runs[j].products;
         /* trial = x + residual * correction */
         memcpy(trial + slot * n, ordered[slot].x, (size_t)n * sizeof(double));
-        nadir_vector_add(context, n, runs[j].residual, self->work + slot * n, trial + slot * n);
+        nadir_blocks_add(context, n, runs[j].residual, self->work + slot * n, trial + slot * n);
     }
     memcpy(block->columns, ordered, (size_t)count * sizeof *ordered);
     NADIR_CHECK(apply(context, self, block->transposed, count, trial, self->work));
     for (int64_t j = 0; j < count; j++) {
         krylov_column *column = &block->columns[j];
         double *r = residual_of(block, j);
-        const double residual = nadir_vector_subtract_from(context, block->norm, n, column->b, r);
+        const double residual = nadir_blocks_subtract_from(context, block->norm, n, column->b, r);
         if (residual < before[j]) {
             column->residual = residual;
             memcpy(column->x, trial + j * n, (size_t)n * sizeof(double));
@@ -326,9 +325,9 @@ static nadir_status start_block(krylov_block *block, int64_t count, const double
         double *r = residual_of(block, j);
         column->b = b + j * n;
         column->x = x + j * n;
-        column->b_norm = nadir_vector_norm(context, block->norm, n, column->b);
+        column->b_norm = nadir_blocks_norm(context, block->norm, n, column->b);
         column->residual = INFINITY;
-        if (!nadir_vector_is_zero(n, column->x)) {
+        if (!nadir_blocks_are_zero(n, column->x)) {
             NADIR_CHECK(compute_residual(block, column, r));
         }
         if (!(column->residual <= column->b_norm)) {

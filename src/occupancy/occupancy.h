@@ -27,7 +27,8 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
                                     const nadir_policy *policy, double gamma, const char *backend,
                                     double tolerance, nadir_occupancy **occupancy);
 
-/* Another policy, or another kernel of the same model: refactors where the pattern is the same. */
+/* Another policy, or another kernel of the same model: refactors where the pattern is the same. After a
+ * failure there are no products until an update succeeds. */
 nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occupancy,
                                     const nadir_kernel *kernel, const nadir_policy *policy);
 
@@ -35,7 +36,7 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
  * The operator of another kernel of the same model under the same policy, through the solves of `base`: by
  * Sherman-Morrison when it differs from base's kernel by a rank-one term only, otherwise by Krylov iteration
  * preconditioned with base: I - gamma P^pi = (I - gamma Phat^pi)(I - gamma D (P^pi - Phat^pi)) is near the
- * identity there. `base` must outlive it.
+ * identity there. `base` must outlive it and must not be updated meanwhile.
  */
 nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *base,
                                      const nadir_kernel *kernel, const nadir_policy *policy,

@@ -4,7 +4,7 @@
 #ifndef NADIR_OCCUPANCY_OPERATOR_H
 #define NADIR_OCCUPANCY_OPERATOR_H
 
-#include "linalg/vector.h"
+#include "linalg/blocks.h"
 
 #include <math.h>
 

@@ -53,4 +53,6 @@ expect_status 0
 expect_json states 50
 expect_json model_sha256 "$wanted"
 (($(stat -c %s small.npz) < $(stat -c %s start.npz))) || complain "--compress did not make it smaller"
+expect_failure 2 "small.csv is craam CSV, which has no use for --compress" convert start.npz small.csv --compress
+[[ ! -e small.csv ]] || complain "small.csv was written"
 finish

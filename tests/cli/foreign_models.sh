@@ -60,5 +60,23 @@ done <<<"$models"
 if [[ -f $folder/outcomes_oneaction.csv ]]; then
     expect_failure 3 "nadir fit" info "$folder/outcomes_oneaction.csv"
 fi
+
+# Returns of the uniform policy and optima, known from elsewhere.
+while read -r file options uniform optimum; do
+    [[ -f $folder/$file ]] || continue
+    options=${options//,/ }
+    options=${options//FOLDER/$folder}
+    # shellcheck disable=SC2086
+    run evaluate "$folder/$file" $options --policy uniform --radius 0 --json --quiet
+    expect_number nominal_return "$uniform"
+    # shellcheck disable=SC2086
+    run solve "$folder/$file" $options --out best.npy --json --quiet
+    expect_number nominal_optimum "$optimum"
+    checked=$((checked + 1))
+done <<'END'
+riverswim.csv --discount,0.95 536.031320562 10577.7677937
+machine_replacement.csv --discount,0.9 -27.7660212278 -9.66788312962
+pendulum_121_5.P.bin --rewards,FOLDER/pendulum_121_5.g.bin,--costs,--discount,0.95 -1833.52617959 -1688.52800772
+END
 ((checked > 0)) || exit 77
 finish

@@ -26,6 +26,8 @@ expect_failure 2 "there is no" generate nonesuch out.npz
 expect_failure 2 "riverswim" generate riverswim out.npz --branch 3
 expect_failure 2 "branch" generate garnet out.npz --branch 0.5
 expect_failure 2 "branch" generate garnet out.npz --states 3 --branch 4
+expect_failure 2 "branch is 100000000; expected 1 to 67108864" \
+    generate garnet out.npz --states 100000000 --actions 1 --branch 100000000
 expect_failure 4 "discount" generate garnet out.npz --discount 1
 [[ ! -e out.npz ]] || complain "a failed generate left a file"
 finish

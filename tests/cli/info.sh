@@ -50,6 +50,21 @@ expect_status 0
 expect_json unreachable_states 1
 expect_failure 2 "no such" info model.csv --initial nowhere
 
+# The norm of the valid radius: two states, a row of halves moves by (-x, x).
+cat >even.csv <<'END'
+idstatefrom,idaction,idstateto,probability,reward
+0,0,0,0.5,1
+0,0,1,0.5,1
+1,0,0,0.5,2
+1,0,1,0.5,2
+END
+for pair in "1 1" "inf 0.5"; do
+    run info even.csv --json --quiet --norm "${pair% *}"
+    expect_status 0
+    expect_json valid_radius "${pair#* }"
+done
+expect_failure 2 "the norm is 0.5; expected 1 to infinity" info even.csv --norm 0.5
+
 # Options that the format would ignore.
 expect_failure 2 "model.csv is craam CSV, which has no use for --rewards" info model.csv --rewards model.csv
 expect_failure 2 "no use for --labels" info model.csv --labels model.csv
@@ -80,9 +95,21 @@ echo "hello" >hello.xyz
 expect_failure 3 "hello.xyz: the content is of no known model format" info hello.xyz
 cp model.csv secret.csv
 chmod 000 secret.csv
-if [[ $(id -u) != 0 ]]; then
+if forbid; then
     expect_failure 3 "secret.csv: cannot open the file: Permission denied" info secret.csv
+    mkdir locked
+    chmod 555 locked
+    expect_failure 6 "locked/out.npz: cannot write the file: Permission denied" convert model.csv locked/out.npz
+    ordinary=()
 fi
+
+# Names of files in JSON: quotes, control characters, what is and what is not UTF-8.
+odd=$'a"b\\c\n\x7f\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8a|\xff|\xc3|\xed\xa0\x80|\xc0\xaf.csv'
+cp model.csv "$odd"
+run info "$odd" --json --quiet
+expect_status 0
+bad=$'\xef\xbf\xbd'
+expect_json file "\"a\\\"b\\\\c\\u000a\\u007f"$'\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\x8a'"|$bad|$bad|$bad$bad$bad|$bad$bad.csv\""
 
 # An error is an object too, and nothing else is on stdout.
 run info missing.csv --json

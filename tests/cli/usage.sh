@@ -9,7 +9,7 @@ run --help
 expect_status 0
 expect_no_err
 expect_out "Exit status: 0 done; 2 wrong usage"
-for command in info convert generate; do
+for command in info convert generate solve evaluate; do
     expect_out "  $command "
     run "$command" --help
     expect_status 0
@@ -51,4 +51,17 @@ if [[ -e /dev/full ]]; then
     expect_status 6
     expect_err "writing to standard output failed"
 fi
+expect_failure 2 "--layout needs a value: auto|sas|ass" info a --layout
+
+expect_failure 2 "--threads: at most 2147483647" info a --threads 9223372036854775807
+expect_failure 2 "--threads: '9223372036854775808' given" info a --threads 9223372036854775808
+
+# An error object, wherever --json stands.
+for where in "info --json a --bogus" "info a --bogus --json" "info --json" "generate x --states one --json"; do
+    # shellcheck disable=SC2086
+    run $where
+    expect_status 2
+    expect_json exit_code 2
+    expect_json status '"NADIR_ERROR_ARGUMENT"'
+done
 finish

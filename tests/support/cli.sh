@@ -1,14 +1,25 @@
 # cli.sh: what the tests of the command share. Source it; then: run, and ask about $status, $out, $err.
 
 failures=0
+ordinary=() # what to put before the command, so that files can be forbidden to it; see forbid
 
 # Runs the command; its exit status, stdout and stderr are then in $status, $out, $err.
 run() {
     last="nadir $*"
-    "$NADIR" "$@" >stdout.txt 2>stderr.txt </dev/null
+    "${ordinary[@]}" "$NADIR" "$@" >stdout.txt 2>stderr.txt </dev/null
     status=$?
     out=$(cat stdout.txt)
     err=$(cat stderr.txt)
+}
+
+# From now on the command obeys the permissions of files, even if root runs it. False where that cannot be had.
+forbid() {
+    if [[ $(id -u) == 0 ]]; then
+        local rights=-dac_override,-dac_read_search
+        ordinary=(setpriv "--inh-caps=$rights" "--bounding-set=$rights")
+        "${ordinary[@]}" true 2>/dev/null || ordinary=()
+        ((${#ordinary[@]}))
+    fi
 }
 
 complain() {
@@ -38,8 +49,16 @@ expect_no_err() {
 # stdout is one JSON object with this key and this value, both as JSON text.
 expect_json() {
     local found
-    found=$(sed -n "s/^  \"$1\": \(.*[^,]\),\{0,1\}\$/\1/p" stdout.txt)
+    found=$(LC_ALL=C sed -n "s/^  \"$1\": \(.*[^,]\),\{0,1\}\$/\1/p" stdout.txt)
     [[ $found == "$2" ]] || complain "expected \"$1\": $2, found: $found"
+}
+
+# stdout has this key, at any depth, with this number to 12 digits.
+number() {
+    printf '%.12g' "$(sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}\$/\1/p" stdout.txt | head -n 1)"
+}
+expect_number() {
+    [[ $(number "$1") == "$2" ]] || complain "expected \"$1\": $2, found $(number "$1")"
 }
 
 # Runs the command and expects it to fail: exit status, a part of stderr, then the arguments.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static char messages[1 << 16];
+static char note[512];
 
 static void keep_message(void *user, nadir_log_level level, const char *message)
 {
@@ -50,14 +51,38 @@ void test_write_file(const char *name, const char *text)
     test_write_bytes(name, text, strlen(text));
 }
 
+void test_note(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(note, sizeof note, format, values);
+    va_end(values);
+}
+
+void test_note_clear(void)
+{
+    note[0] = '\0';
+}
+
+void test_fail(const char *file, int line, const char *format, ...)
+{
+    char sentence[1024];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, values);
+    va_end(values);
+    print_error("%s%s%s\n", note, note[0] != '\0' ? ": " : "", sentence);
+    _fail(file, line);
+}
+
 void test_assert_close(double a, double b, double tolerance, const char *what, const char *file, int line)
 {
     const double scale = fabs(b) > 1 ? fabs(b) : 1;
-    if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * scale) {
+    if (a == b || (isnan(a) && isnan(b)) ||
+        (isfinite(a) && isfinite(b) && fabs(a - b) <= tolerance * scale)) {
         return;
     }
-    print_error("%s is %.17g, expected %.17g within %g\n", what, a, b, tolerance);
-    _fail(file, line);
+    test_fail(file, line, "%s is %.17g, expected %.17g within %g", what, a, b, tolerance);
 }
 
 void test_assert_fails(nadir_context *context, nadir_status status, nadir_status expected, const char *words,
@@ -67,16 +92,14 @@ void test_assert_fails(nadir_context *context, nadir_status status, nadir_status
     if (status == expected && strstr(error, words) != NULL) {
         return;
     }
-    print_error("expected %s with \"%s\"\n     got %s: %s\n", nadir_status_name(expected), words,
-                nadir_status_name(status), error);
-    _fail(file, line);
+    test_fail(file, line, "expected %s with \"%s\"\n     got %s: %s", nadir_status_name(expected), words,
+              nadir_status_name(status), error);
 }
 
 void test_assert_ok(nadir_context *context, nadir_status status, const char *file, int line)
 {
     if (status != NADIR_OK) {
-        print_error("%s: %s\n", nadir_status_name(status), nadir_context_error(context));
-        _fail(file, line);
+        test_fail(file, line, "%s: %s", nadir_status_name(status), nadir_context_error(context));
     }
 }
 

@@ -26,6 +26,15 @@ void test_messages_clear(void);
 void test_write_file(const char *name, const char *text);
 void test_write_bytes(const char *name, const void *bytes, size_t count);
 
+/* Which case of a table is being tested: the assertions below print it when they fail. It stands until the
+ * next note, or until test_note_clear. */
+void test_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void test_note_clear(void);
+
+/* Fails with the sentence, which names what was found, and the note. */
+#define assert_that(condition, ...) ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, __VA_ARGS__))
+void test_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* |a - b| <= tolerance * max(1, |b|), both finite, or equal bits. */
 #define assert_close(a, b, tolerance) test_assert_close(a, b, tolerance, #a, __FILE__, __LINE__)
 void test_assert_close(double a, double b, double tolerance, const char *what, const char *file, int line);

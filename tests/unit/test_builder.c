@@ -153,6 +153,47 @@ static void test_rewards_apart_from_probabilities(void **state)
     nadir_context_free(context);
 }
 
+/* Transitions given twice keep their order while others are sorted around them: 0.1 + 0.2 + 0.3 has other
+ * bits than 0.3 + 0.2 + 0.1. */
+static void test_duplicates_keep_their_order(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_builder builder;
+    assert_ok(context, nadir_builder_start(context, "made", &builder));
+    add(context, &builder, 0, 1, 0, 1, 0);
+    add(context, &builder, 0, 0, 1, 0.1, 0);
+    add(context, &builder, 0, 0, 1, 0.2, 0);
+    add(context, &builder, 1, 0, 1, 1, 0);
+    add(context, &builder, 0, 0, 0, 0.4, 0);
+    add(context, &builder, 0, 0, 1, 0.3, 0);
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_builder_finish(&builder, true, &model));
+    assert_true(test_probability(model, 0, 1) == 0.1 + 0.2 + 0.3);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* A reward of its own file belongs to every piece of a transition that was given in pieces. */
+static void test_rewards_of_duplicates(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_builder builder;
+    assert_ok(context, nadir_builder_start(context, "made", &builder));
+    add(context, &builder, 0, 0, 0, 0.25, 0);
+    add(context, &builder, 0, 0, 1, 0.5, 0);
+    add(context, &builder, 0, 0, 0, 0.25, 0);
+    add(context, &builder, 1, 0, 1, 1, 0);
+    assert_ok(context, nadir_builder_sort(&builder));
+    assert_true(nadir_builder_add_reward(&builder, 0, 0, 0, 8));
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_builder_finish(&builder, true, &model));
+    assert_true(model->rewards[0] == 4 && model->rewards[1] == 0);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -264,6 +305,14 @@ static void test_words_and_numbers(void **state)
     assert_int_equal(integer, 8);
     assert_true(nadir_cursor_starts(cursor, ","));
     assert_false(nadir_cursor_take_word(&cursor, ",", &word));
+    static const char *const no_numbers[] = {"1.5.2", "1_000", "0x10", "1e", "--1", "1-", "nanny", ""};
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
+        const nadir_cursor text = {no_numbers[i], no_numbers[i] + strlen(no_numbers[i])};
+        assert_false(nadir_cursor_is_double(text, &number));
+        assert_false(nadir_cursor_is_integer(text, &integer));
+        cursor = text;
+        assert_int_equal(nadir_cursor_take_double(&cursor, &number), strcmp(no_numbers[i], "1-") == 0);
+    }
 }
 
 int main(void)
@@ -275,6 +324,8 @@ int main(void)
         cmocka_unit_test(test_numbers_out_of_range),
         cmocka_unit_test(test_no_transition_at_all),
         cmocka_unit_test(test_rewards_apart_from_probabilities),
+        cmocka_unit_test(test_duplicates_keep_their_order),
+        cmocka_unit_test(test_rewards_of_duplicates),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_long_lines),

@@ -211,12 +211,38 @@ static void test_long_messages_are_cut(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    char text[4000];
+    char text[NADIR_ERROR_LENGTH + 1000];
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = '\0';
     nadir_log(context, NADIR_LOG_WARNING, "%s", text);
     assert_int_equal(nadir_fail(context, NADIR_ERROR_MODEL, "%s", text), NADIR_ERROR_MODEL);
     assert_true(strlen(nadir_context_error(context)) < NADIR_ERROR_LENGTH);
+    nadir_context_free(context);
+}
+
+/* The longest path leaves room for what is wrong with it. */
+static void test_messages_about_long_paths(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    char path[4096];
+    memset(path, 'x', sizeof path);
+    path[sizeof path - 1] = '\0';
+    nadir_model *model = NULL;
+    assert_fails(context, nadir_model_read(context, path, NULL, &model), NADIR_ERROR_FILE,
+                 "cannot open the file");
+    nadir_context_free(context);
+}
+
+static void test_messages_are_one_line(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = NULL;
+    assert_fails(context, nadir_model_read(context, "a\nb\x1b[2J\x7f\xc3\xa4.csv", NULL, &model),
+                 NADIR_ERROR_FILE, "a?b?[2J?\xc3\xa4.csv: cannot open");
+    nadir_log(context, NADIR_LOG_WARNING, "%s", "a\nb\tc");
+    assert_string_equal(test_messages(), "a?b?c\n");
     nadir_context_free(context);
 }
 
@@ -233,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_every_allocation_can_fail),
         cmocka_unit_test(test_progress_can_interrupt),
         cmocka_unit_test(test_long_messages_are_cut),
+        cmocka_unit_test(test_messages_about_long_paths),
+        cmocka_unit_test(test_messages_are_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,20 @@ static void test_large_and_small_writes_keep_their_order(void **state)
     nadir_context_free(context);
 }
 
+/* Text that is too long for one call is never cut in silence. */
+static void test_formats_that_are_too_long(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_output output;
+    assert_ok(context, nadir_output_open(context, "out", &output));
+    nadir_output_format(&output, "%1000d", 1);
+    assert_fails(context, nadir_output_commit(context, &output), NADIR_ERROR_IO, "out: writing failed");
+    nadir_output_close(context, &output);
+    assert_int_equal(count_entries(), 0);
+    nadir_context_free(context);
+}
+
 static void test_abandoned_output_leaves_nothing(void **state)
 {
     (void)state;
@@ -194,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_reading_past_the_end),
         cmocka_unit_test(test_commit_replaces),
         cmocka_unit_test(test_large_and_small_writes_keep_their_order),
+        cmocka_unit_test(test_formats_that_are_too_long),
         cmocka_unit_test(test_abandoned_output_leaves_nothing),
         cmocka_unit_test(test_permissions_follow_the_mask),
         cmocka_unit_test(test_places_that_cannot_be_written),

@@ -212,7 +212,7 @@ static void sizes_beyond_any_memory_are_refused(void **state)
     assert_fails(context, nadir_model_generate(context, "forest", &settings, &model), NADIR_ERROR_MEMORY,
                  "out of memory");
     settings.actions = INT32_MAX;
-    settings.branch = INT32_MAX;
+    settings.branch = 1 << 26;
     assert_fails(context, nadir_model_generate(context, "garnet", &settings, &model), NADIR_ERROR_ARGUMENT,
                  "more than can be stored");
     settings = test_generate_settings();

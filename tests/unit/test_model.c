@@ -1,51 +1,15 @@
 /* test_model.c: what a model accepts, repairs and refuses, and what can be asked of it. */
 #include "support/support.h"
 
-#include "base/random.h"
 #include "linalg/vector.h"
 #include "model/model.h"
+#include "support/small_model.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Two states with one action each, to be spoiled by the tests. */
-typedef struct small_model {
-    int64_t state_rows[3];
-    int64_t row_starts[3];
-    int32_t columns[4];
-    double probabilities[4];
-    double rewards[2];
-    double initial[2];
-    double scales[2];
-    nadir_model_data data;
-} small_model;
-
-static void set_small(small_model *small)
-{
-    *small = (small_model){
-        .state_rows = {0, 1, 2},
-        .row_starts = {0, 2, 4},
-        .columns = {0, 1, 0, 1},
-        .probabilities = {0.25, 0.75, 0.5, 0.5},
-        .rewards = {1, 2},
-        .initial = {0.5, 0.5},
-        .scales = {1, 1},
-    };
-    nadir_model_data_default(&small->data);
-    small->data.states = 2;
-    small->data.rows = 2;
-    small->data.discount = 0.9;
-    small->data.state_rows = small->state_rows;
-    small->data.row_starts = small->row_starts;
-    small->data.columns = small->columns;
-    small->data.probabilities = small->probabilities;
-    small->data.rewards = small->rewards;
-    small->data.initial = small->initial;
-    small->data.scales = small->scales;
-}
-
-static void refuse(const small_model *small, const char *words)
+static void refuse(const test_small_model *small, const char *words)
 {
     nadir_context *context = test_context();
     nadir_model *model = NULL;
@@ -54,17 +18,10 @@ static void refuse(const small_model *small, const char *words)
     nadir_context_free(context);
 }
 
-static nadir_model *accept(nadir_context *context, const small_model *small)
-{
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &small->data, &model));
-    return model;
-}
-
 static void test_numbers_that_are_refused(void **state)
 {
     (void)state;
-    small_model small;
+    test_small_model small;
     const struct {
         double *place;
         double value;
@@ -86,7 +43,7 @@ static void test_numbers_that_are_refused(void **state)
         {&small.data.norm, 0.5, "the norm is 0.5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        set_small(&small);
+        test_small_set(&small);
         *cases[i].place = cases[i].value;
         refuse(&small, cases[i].words);
     }
@@ -95,28 +52,37 @@ static void test_numbers_that_are_refused(void **state)
 static void test_shapes_that_are_refused(void **state)
 {
     (void)state;
-    small_model small;
-    set_small(&small);
+    test_small_model small;
+    test_small_set(&small);
     small.columns[1] = 2;
     refuse(&small, "state 0, action 0: successor 2 is not a state; states are 0 to 1");
-    set_small(&small);
+    test_small_set(&small);
     small.columns[3] = -1;
     refuse(&small, "successor -1");
-    set_small(&small);
+    test_small_set(&small);
     small.state_rows[1] = 2;
-    refuse(&small, "state 1 has 0 actions");
-    set_small(&small);
+    refuse(&small, "state 1 begins with row 2 and ends before row 2; expected at least one row, of 2");
+    test_small_set(&small);
+    const int64_t falling[] = {0, 1, INT64_MIN, 3};
+    const int64_t row_starts[] = {0, 1, 2, 3};
+    small.data.states = 3;
+    small.data.rows = 3;
+    small.data.state_rows = falling;
+    small.data.row_starts = row_starts;
+    small.data.rewards = small.data.initial = small.data.scales = NULL;
+    refuse(&small, "state 1 begins with row 1 and ends before row -9223372036854775808");
+    test_small_set(&small);
     small.row_starts[1] = 5;
     refuse(&small, "row 1 ends before it starts");
-    set_small(&small);
+    test_small_set(&small);
     small.row_starts[1] = 0;
     refuse(&small, "state 0, action 0: probabilities sum to 0");
-    set_small(&small);
+    test_small_set(&small);
     const double radius[] = {1, 2, 3};
     small.data.radius = radius;
     small.data.radius_count = 3;
     refuse(&small, "3 radii; expected one, one for each of 2 states or of 2 rows");
-    set_small(&small);
+    test_small_set(&small);
     const int32_t actions[] = {-1, 0};
     small.data.row_actions = actions;
     refuse(&small, "action numbers must be 0 or more");
@@ -127,21 +93,21 @@ static void test_arguments_that_are_refused(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = NULL;
-    small_model small;
-    set_small(&small);
+    test_small_model small;
+    test_small_set(&small);
     small.data.size = 3;
     assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "size");
-    set_small(&small);
+    test_small_set(&small);
     small.data.dense = small.probabilities;
     assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT,
                  "either a dense or a sparse kernel");
-    set_small(&small);
+    test_small_set(&small);
     small.data.columns = NULL;
     assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "kernel");
-    set_small(&small);
+    test_small_set(&small);
     small.data.states = 0;
     assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "0 states");
-    set_small(&small);
+    test_small_set(&small);
     small.data.rows = INT64_MAX;
     assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "no model");
     nadir_model_free(NULL);
@@ -152,20 +118,54 @@ static void test_rounding_keeps_bits_and_more_is_normalised(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    small_model small;
-    set_small(&small);
+    test_small_model small;
+    test_small_set(&small);
     small.probabilities[0] = 0.1;
     small.probabilities[1] = 0.9 + DBL_EPSILON;
-    nadir_model *model = accept(context, &small);
+    nadir_model *model = test_small_accept(context, &small);
     assert_true(test_probability(model, 0, 1) == 0.9 + DBL_EPSILON);
     assert_string_equal(test_messages(), "");
     nadir_model_free(model);
 
+    small.probabilities[1] = 0.9 + 8e-12;
+    model = test_small_accept(context, &small);
+    assert_non_null(strstr(test_messages(), "sum 1.000000000008"));
+    nadir_model_free(model);
+
     small.probabilities[1] = 0.9000001;
-    model = accept(context, &small);
+    model = test_small_accept(context, &small);
     assert_close(test_probability(model, 0, 1), 0.9000001 / 1.0000001, 1e-15);
     assert_non_null(strstr(test_messages(), "1 row was normalised; the farthest from 1: state 0, action 0"));
     nadir_model_free(model);
+
+    /* Of several, the one that is off most, wherever it stands. */
+    test_messages_clear();
+    small.probabilities[3] = 0.5000002;
+    nadir_model_free(test_small_accept(context, &small));
+    small.probabilities[3] = 0.50000001;
+    nadir_model_free(test_small_accept(context, &small));
+    assert_string_equal(
+        test_messages(),
+        "model: 2 rows were normalised; the farthest from 1: state 1, action 0, sum 1.0000002\n"
+        "model: 2 rows were normalised; the farthest from 1: state 0, action 0, sum 1.0000001\n");
+    nadir_context_free(context);
+}
+
+/* 1e-5, to the percent. */
+static void test_tolerance_of_sums(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    test_small_model small;
+    test_small_set(&small);
+    small.probabilities[1] = 0.75 + 0.99e-5;
+    nadir_model_free(test_small_accept(context, &small));
+    small.probabilities[1] = 0.75 - 0.99e-5;
+    nadir_model_free(test_small_accept(context, &small));
+    small.probabilities[1] = 0.75 + 1.01e-5;
+    refuse(&small, "state 0, action 0: probabilities sum to 1.0000101; expected 1 (within 1e-5)");
+    small.probabilities[1] = 0.75 - 1.01e-5;
+    refuse(&small, "state 0, action 0: probabilities sum to 0.9999899; expected 1 (within 1e-5)");
     nadir_context_free(context);
 }
 
@@ -204,17 +204,64 @@ static void test_duplicates_zeros_and_order(void **state)
 }
 
 /* Equal rewards on all transitions of a row: their mean is that number to the bit, and nothing is kept. */
+/* In the order given: 0.1 + 0.2 + 0.3 has other bits than 0.3 + 0.2 + 0.1. */
+static void test_duplicates_add_up_in_order(void **state)
+{
+    (void)state;
+    static const int64_t row_starts[] = {0, 4, 5};
+    static const int32_t columns[] = {1, 1, 0, 1, 0};
+    static const double probabilities[] = {0.1, 0.2, 0.4, 0.3, 1};
+    nadir_context *context = test_context();
+    test_small_model small;
+    test_small_set(&small);
+    small.data.row_starts = row_starts;
+    small.data.columns = columns;
+    small.data.probabilities = probabilities;
+    nadir_model *model = test_small_accept(context, &small);
+    assert_true(0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1);
+    assert_true(test_probability(model, 0, 1) == 0.1 + 0.2 + 0.3);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* Action numbers and scales that say nothing are not kept. */
+static void test_plain_arrays_are_dropped(void **state)
+{
+    (void)state;
+    static const int32_t plain[] = {0, 0};
+    static const int32_t gaps[] = {0, 1};
+    nadir_context *context = test_context();
+    test_small_model small;
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    test_small_set(&small);
+    small.data.row_actions = plain;
+    nadir_model *model = test_small_accept(context, &small);
+    nadir_model_view(model, &view);
+    assert_null(view.row_actions);
+    assert_null(view.scales);
+    nadir_model_free(model);
+    small.data.row_actions = gaps;
+    small.scales[1] = 2;
+    model = test_small_accept(context, &small);
+    nadir_model_view(model, &view);
+    assert_int_equal(view.row_actions[1], 1);
+    assert_true(view.scales[0] == 1 && view.scales[1] == 2);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static void test_equal_transition_rewards_are_exact(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    small_model small;
-    set_small(&small);
+    test_small_model small;
+    test_small_set(&small);
     const double rewards[] = {0.1, 0.1, -1e9 / 3, -1e9 / 3};
     small.probabilities[0] = 1.0 / 3;
     small.probabilities[1] = 2.0 / 3;
     small.data.transition_rewards = rewards;
-    nadir_model *model = accept(context, &small);
+    nadir_model *model = test_small_accept(context, &small);
     nadir_model_data view;
     nadir_model_data_default(&view);
     nadir_model_view(model, &view);
@@ -298,27 +345,53 @@ static void test_storage_follows_density(void **state)
     nadir_context_free(context);
 }
 
+static void digest_of(const test_small_model *small, char digest[65])
+{
+    nadir_context *context = test_context();
+    nadir_model *model = test_small_accept(context, small);
+    assert_ok(context, nadir_model_digest(context, model, digest));
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static void test_digest_sees_every_number(void **state)
 {
     (void)state;
-    nadir_context *context = test_context();
-    small_model small;
+    test_small_model small;
     char base[65];
-    set_small(&small);
-    nadir_model *model = accept(context, &small);
-    assert_ok(context, nadir_model_digest(context, model, base));
-    nadir_model_free(model);
-    double *const places[] = {&small.rewards[0], &small.scales[1], &small.data.discount};
+    char digest[65];
+    test_small_set(&small);
+    digest_of(&small, base);
+    double *const places[] = {&small.probabilities[2], &small.initial[0], &small.rewards[0], &small.scales[1],
+                              &small.data.discount};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char digest[65];
-        set_small(&small);
+        test_small_set(&small);
         *places[i] = nextafter(*places[i], 0);
-        model = accept(context, &small);
-        assert_ok(context, nadir_model_digest(context, model, digest));
+        digest_of(&small, digest);
         assert_string_not_equal(digest, base);
-        nadir_model_free(model);
     }
-    nadir_context_free(context);
+    test_small_set(&small);
+    small.probabilities[2] = small.probabilities[3] = 0; /* the same row, at another place */
+    small.columns[2] = small.columns[3] = 0;
+    small.probabilities[2] = 1;
+    digest_of(&small, base);
+    small.columns[2] = 1;
+    digest_of(&small, digest);
+    assert_string_not_equal(digest, base);
+}
+
+static void test_digest_knows_one_zero(void **state)
+{
+    (void)state;
+    test_small_model small;
+    char base[65];
+    char digest[65];
+    test_small_set(&small);
+    small.rewards[1] = 0.0;
+    digest_of(&small, base);
+    small.rewards[1] = -0.0;
+    digest_of(&small, digest);
+    assert_string_equal(digest, base);
 }
 
 static void test_places_and_rows(void **state)
@@ -345,148 +418,6 @@ static void test_places_and_rows(void **state)
     nadir_context_free(context);
 }
 
-static void test_facts(void **state)
-{
-    (void)state;
-    nadir_context *context = test_context();
-    small_model small;
-    set_small(&small);
-    nadir_model *model = accept(context, &small);
-    nadir_model_facts facts = {.size = sizeof facts};
-    assert_ok(context, nadir_model_facts_compute(context, model, &facts));
-    assert_int_equal(facts.states, 2);
-    assert_int_equal(facts.nonzeros, 4);
-    assert_true(facts.density == 1 && facts.reward_min == 1 && facts.reward_max == 2);
-    assert_int_equal(facts.unreachable_states, 0);
-    assert_int_equal(facts.actions_max, 1);
-    nadir_model_free(model);
-
-    set_small(&small); /* 0 -> 0 for ever, 1 -> 0; start in 0: 1 is never seen */
-    small.probabilities[0] = 1;
-    small.probabilities[1] = 0;
-    small.probabilities[2] = 1;
-    small.probabilities[3] = 0;
-    small.rewards[0] = 0;
-    small.scales[0] = 0;
-    small.initial[0] = 1;
-    small.initial[1] = 0;
-    model = accept(context, &small);
-    assert_ok(context, nadir_model_facts_compute(context, model, &facts));
-    assert_int_equal(facts.unreachable_states, 1);
-    assert_int_equal(facts.terminal_states, 1);
-    assert_int_equal(facts.absorbing_states, 1);
-    assert_int_equal(facts.pinned_rows, 1);
-    assert_true(facts.valid_radius == 0);
-    nadir_model_free(model);
-    nadir_context_free(context);
-}
-
-/* The definition, for a uniform row: no zero-sum change of that p-norm makes an entry negative (random
- * changes), and one makes an entry zero (all of one entry taken, spread evenly over the others). */
-static void test_valid_radius_is_tight(void **state)
-{
-    (void)state;
-    enum { S = 5, TRIALS = 3000, SEED = 4 };
-    static const int64_t state_rows[] = {0, 1, 2, 3, 4, 5};
-    double dense[S * S];
-    for (int i = 0; i < S * S; i++) {
-        dense[i] = 1.0 / S;
-    }
-    nadir_context *context = test_context();
-    nadir_model_data data;
-    nadir_model_data_default(&data);
-    data.states = S;
-    data.rows = S;
-    data.state_rows = state_rows;
-    data.dense = dense;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
-    const double norms[] = {1, 1.3, 2, 4, INFINITY};
-    for (size_t n = 0; n < sizeof norms / sizeof *norms; n++) {
-        const double p = norms[n];
-        double radius;
-        assert_ok(context, nadir_model_valid_radius(context, model, p, &radius));
-        for (int trial = 0; trial < TRIALS; trial++) {
-            double change[S] = {-1, 0.25, 0.25, 0.25, 0.25};
-            double mean = 0;
-            for (int i = 0; i < S && trial > 0; i++) {
-                change[i] = nadir_random_normal(&random);
-                mean += change[i] / S;
-            }
-            double largest = 0;
-            double smallest = 0;
-            double sum = 0;
-            for (int i = 0; i < S; i++) {
-                change[i] -= mean;
-                largest = fmax(largest, fabs(change[i]));
-                smallest = fmin(smallest, change[i]);
-                sum += isinf(p) ? 0 : pow(fabs(change[i]), p);
-            }
-            const double norm = isinf(p) ? largest : pow(sum, 1 / p);
-            const double left = 1.0 / S + radius * smallest / norm;
-            if (left < -1e-12 || (trial == 0 && left > 1e-12)) {
-                fail_msg("seed %d, norm %g, trial %d: an entry of %g", SEED, p, trial, left);
-            }
-        }
-    }
-    nadir_model_free(model);
-    nadir_context_free(context);
-}
-
-static void test_valid_radius(void **state)
-{
-    (void)state;
-    nadir_context *context = test_context();
-    small_model small;
-    set_small(&small);
-    small.scales[0] = 2;
-    nadir_model *model = accept(context, &small);
-    double radius;
-    /* S = 2: a change is (-x, x), of norm x 2^(1/p): row 0 reaches 0.25 2^(1/p) / 2, row 1 reaches more. */
-    const double norms[] = {1, 1.0000001, 1.5, 2, 3, 1e9, INFINITY};
-    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
-        assert_ok(context, nadir_model_valid_radius(context, model, norms[i], &radius));
-        assert_close(radius, 0.125 * pow(2, 1 / norms[i]), 1e-12);
-    }
-    assert_fails(context, nadir_model_valid_radius(context, model, 0.5, &radius), NADIR_ERROR_ARGUMENT,
-                 "0.5");
-    assert_fails(context, nadir_model_valid_radius(context, model, NAN, &radius), NADIR_ERROR_ARGUMENT,
-                 "nan");
-    nadir_model_free(model);
-
-    set_small(&small);
-    small.scales[0] = 0;
-    small.scales[1] = 0; /* nothing may move */
-    model = accept(context, &small);
-    assert_ok(context, nadir_model_valid_radius(context, model, 2, &radius));
-    assert_true(isinf(radius));
-    nadir_model_free(model);
-    nadir_context_free(context);
-}
-
-static void test_one_state(void **state)
-{
-    (void)state;
-    static const int64_t state_rows[] = {0, 1};
-    static const double dense[] = {1};
-    nadir_context *context = test_context();
-    nadir_model_data data;
-    nadir_model_data_default(&data);
-    data.states = 1;
-    data.rows = 1;
-    data.state_rows = state_rows;
-    data.dense = dense;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
-    nadir_model_facts facts = {.size = sizeof facts};
-    assert_ok(context, nadir_model_facts_compute(context, model, &facts));
-    assert_true(isinf(facts.valid_radius) && isnan(facts.reward_min) && isnan(facts.discount));
-    nadir_model_free(model);
-    nadir_context_free(context);
-}
-
 static void test_compensated_sum(void **state)
 {
     (void)state;
@@ -505,16 +436,16 @@ int main(void)
         cmocka_unit_test(test_shapes_that_are_refused),
         cmocka_unit_test(test_arguments_that_are_refused),
         cmocka_unit_test(test_rounding_keeps_bits_and_more_is_normalised),
+        cmocka_unit_test(test_tolerance_of_sums),
         cmocka_unit_test(test_duplicates_zeros_and_order),
+        cmocka_unit_test(test_duplicates_add_up_in_order),
+        cmocka_unit_test(test_plain_arrays_are_dropped),
         cmocka_unit_test(test_equal_transition_rewards_are_exact),
         cmocka_unit_test(test_view_makes_the_same_model_again),
         cmocka_unit_test(test_storage_follows_density),
         cmocka_unit_test(test_digest_sees_every_number),
+        cmocka_unit_test(test_digest_knows_one_zero),
         cmocka_unit_test(test_places_and_rows),
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_valid_radius),
-        cmocka_unit_test(test_valid_radius_is_tight),
-        cmocka_unit_test(test_one_state),
         cmocka_unit_test(test_compensated_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

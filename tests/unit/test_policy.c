@@ -65,6 +65,10 @@ static void test_probabilities(void **state)
     p[0] = NAN;
     assert_fails(context, nadir_policy_create(context, model, p, &policy), NADIR_ERROR_POLICY,
                  "state 0 (start), action 0 (stay): the probability is nan");
+    p[0] = -0.25;
+    p[1] = 1.25;
+    assert_fails(context, nadir_policy_create(context, model, p, &policy), NADIR_ERROR_POLICY,
+                 "state 0 (start), action 0 (stay): the probability is -0.25");
     nadir_model_free(model);
     nadir_context_free(context);
 }

@@ -11,11 +11,13 @@
 
 #define BRANCH 5
 
+/* With more points than this two of them meet in most rows, and draw_probabilities would never end. */
+#define BRANCH_LIMIT ((int64_t)1 << 26)
+
 static const nadir_generator_setting used[] = {
     {"states", "number of states", 100, 1, NADIR_STATES_LIMIT},
     {"actions", "number of actions of each state", 4, 1, INT32_MAX},
-    {"branch", "successors of each row; default 5, or all states if there are fewer", NAN, 1,
-     NADIR_STATES_LIMIT},
+    {"branch", "successors of each row; default 5, or all states if there are fewer", NAN, 1, BRANCH_LIMIT},
 };
 
 typedef struct workspace {

@@ -71,14 +71,14 @@ const nadir_generator_facts *nadir_generator(int64_t index)
     return index >= 0 && index < KINDS_COUNT ? &kinds[index]->facts : NULL;
 }
 
-void nadir_generate_settings_default(nadir_generate_settings *settings)
+void nadir_generate_settings_fill(nadir_generate_settings *settings, size_t size)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->size = sizeof *settings;
-    set(settings, &discount_member, NAN);
+    nadir_generate_settings made = {0};
+    set(&made, &discount_member, NAN);
     for (size_t i = 0; i < MEMBERS_COUNT; i++) {
-        set(settings, &members[i], members[i].whole ? 0 : NAN);
+        set(&made, &members[i], members[i].whole ? 0 : NAN);
     }
+    nadir_settings_give(settings, size, &made, sizeof made);
 }
 
 nadir_status nadir_generate_settings_set(nadir_context *context, nadir_generate_settings *settings,

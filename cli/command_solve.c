@@ -1,0 +1,178 @@
+/* command_solve.c: nadir solve: the ordinary optimum of a model. */
+#include "cli.h"
+
+#include <inttypes.h>
+
+static const char about[] =
+    "The best policy for the kernel as it stands, with no uncertainty, and its return. The policy is\n"
+    "deterministic; it is written as CSV, or as .npy if its name ends so.\n"
+    "\n"
+    "The optimum lies between the bounds, whatever the rounding; the policy does at least as well as the "
+    "lower\n"
+    "one. When the limit of iterations is reached the best policy so far is written, and the exit status is "
+    "5.\n"
+    "\n"
+    "Example:\n"
+    "  nadir solve model.npz --out policy.csv";
+
+typedef struct solve_report {
+    const char *model_path;
+    const char *policy_path;
+    nadir_model_data view;
+    nadir_optimum_result result;
+    char model_digest[65];
+    char policy_digest[65];
+    double load_seconds;
+    double total_seconds;
+} solve_report;
+
+static void print_json(const cli_run *run, const solve_report *report)
+{
+    const nadir_optimum_result *result = &report->result;
+    cli_json json;
+    cli_json_start(&json, stdout);
+    cli_json_text(&json, "model", report->model_path);
+    cli_json_text(&json, "policy", report->policy_path);
+    cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
+    cli_json_double(&json, "lower_bound", result->lower_bound);
+    cli_json_double(&json, "upper_bound", result->upper_bound);
+    cli_json_double(&json, "gap", result->upper_bound - result->lower_bound);
+    cli_json_text(&json, "stop_reason", result->stop_reason);
+    cli_json_double(&json, "residual", result->residual);
+    cli_json_integer(&json, "iterations", result->iterations);
+    cli_json_integer(&json, "sweeps", result->sweeps);
+    cli_json_integer(&json, "solves", result->solves);
+    cli_json_integer(&json, "products", result->products);
+    cli_json_text(&json, "backend", result->backend);
+    cli_json_integer(&json, "states", report->view.states);
+    cli_json_integer(&json, "rows", report->view.rows);
+    cli_json_integer(&json, "nonzeros", report->view.nonzeros);
+    cli_json_double(&json, "discount", report->view.discount);
+    cli_json_text(&json, "model_sha256", report->model_digest);
+    cli_json_text(&json, "policy_sha256", report->policy_digest);
+    cli_json_object(&json, "seconds");
+    cli_json_double(&json, "load", report->load_seconds);
+    cli_json_double(&json, "solve", result->seconds);
+    cli_json_double(&json, "total", report->total_seconds);
+    cli_json_object_end(&json);
+    cli_json_warnings(run, &json);
+    cli_json_end(&json);
+}
+
+static void print_text(const solve_report *report)
+{
+    const nadir_optimum_result *result = &report->result;
+    char number[32];
+    printf("%s: the optimum, written to %s\n", report->model_path, report->policy_path);
+    printf("  optimum        %s\n", cli_number(result->nominal_optimum, number));
+    printf("  lower bound    %s\n", cli_number(result->lower_bound, number));
+    printf("  upper bound    %s\n", cli_number(result->upper_bound, number));
+    printf("  iterations     %" PRId64 ", %" PRId64 " sweeps over all rows (%s)\n", result->iterations,
+           result->sweeps, result->stop_reason);
+    printf("  backend        %s\n", result->backend != NULL ? result->backend : "none was needed");
+    printf("  seconds        %.3g\n", result->seconds);
+}
+
+/* Policy and numbers of a search that ended, at the optimum or at the limit. */
+static nadir_status report_result(cli_run *run, const nadir_model *model, const nadir_policy *policy,
+                                  double begun, solve_report *report)
+{
+    nadir_status status = nadir_policy_write(run->context, model, policy, report->policy_path);
+    if (status == NADIR_OK) {
+        status = nadir_model_digest(run->context, model, report->model_digest);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_policy_digest(run->context, policy, report->policy_digest);
+    }
+    if (status == NADIR_OK) {
+        nadir_model_view(model, &report->view);
+        report->total_seconds = cli_clock() - begun;
+        cli_progress_clear(run);
+        if (run->json) {
+            print_json(run, report);
+            run->answered = true;
+        } else {
+            print_text(report);
+        }
+    }
+    return status;
+}
+
+static nadir_status solve(cli_run *run, const nadir_read_settings *reading,
+                          const nadir_optimum_settings *settings, solve_report *report)
+{
+    const double begun = cli_clock();
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_status status = nadir_model_read(run->context, report->model_path, reading, &model);
+    report->load_seconds = cli_clock() - begun;
+    if (status == NADIR_OK) {
+        status = nadir_optimum(run->context, model, settings, &policy, &report->result);
+    }
+    if (policy != NULL) {
+        char reached[512];
+        (void)snprintf(reached, sizeof reached, "%s", nadir_context_error(run->context));
+        const nadir_status told = report_result(run, model, policy, begun, report);
+        if (told != NADIR_OK) {
+            status = told;
+        } else if (status != NADIR_OK) {
+            (void)cli_fail(run, status, "%s", reached);
+        }
+    }
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
+static int solve_main(cli_run *run, int argc, char **argv)
+{
+    const char *positionals[CLI_POSITIONALS];
+    nadir_read_settings reading;
+    nadir_optimum_settings settings;
+    nadir_read_settings_default(&reading);
+    nadir_optimum_settings_default(&settings);
+    int layout = NADIR_LAYOUT_AUTO;
+    int backend = 0;
+    solve_report report = {.result.size = sizeof report.result};
+    nadir_model_data_default(&report.view);
+    cli_option common[CLI_COMMON_OPTIONS];
+    cli_option model_options[CLI_MODEL_OPTIONS];
+    const cli_option own[] = {
+        {"--out", CLI_TEXT, "POLICY", NULL, &report.policy_path, "where to write the policy (needed)"},
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &settings.tolerance,
+         "how well the optimum of every state is to be known, relative to the\n"
+         "largest (default 1e-9)"},
+        {"--iterations", CLI_INTEGER, "N", NULL, &settings.iterations_limit,
+         "policies that may be tried (default 10000)"},
+        cli_backend_option(&backend),
+        {0},
+    };
+    const cli_option_group groups[] = {
+        {"Options", own},
+        cli_model_options(&reading, &layout, model_options),
+        cli_common_options(run, common),
+        {0},
+    };
+    int exit;
+    if (!cli_parse(run, &cli_command_solve, argc, argv, groups, 1, positionals, about, &exit)) {
+        return exit;
+    }
+    if (!cli_needed(run, "--out POLICY", report.policy_path != NULL)) {
+        return CLI_EXIT_USAGE;
+    }
+    reading.layout = (nadir_layout)layout;
+    settings.backend = cli_backend_name(backend);
+    report.model_path = positionals[0];
+    nadir_status status = cli_open(run);
+    if (status == NADIR_OK) {
+        status = solve(run, &reading, &settings, &report);
+    }
+    return cli_close(run, status);
+}
+
+const cli_command cli_command_solve = {
+    .name = "solve",
+    .arguments = "MODEL",
+    .summary = "the ordinary optimum: the best policy without uncertainty",
+    .main = solve_main,
+};

@@ -1,0 +1,49 @@
+/* policy.c: options of the commands that solve: which policy, which backend. */
+#include "cli.h"
+
+#include <string.h>
+
+static const char *const backends[] = {"auto", "lapack", "klu", "krylov"};
+
+cli_option cli_policy_option(const char **policy)
+{
+    return (cli_option){"--policy",
+                        CLI_TEXT,
+                        "POLICY",
+                        NULL,
+                        policy,
+                        "a file (.csv or .npy), uniform, or optimal: the best one for the\n"
+                        "nominal kernel (a file of such a name: ./uniform)"};
+}
+
+cli_option cli_backend_option(int *backend)
+{
+    return (cli_option){"--backend",
+                        CLI_CHOICE,
+                        NULL,
+                        "auto|lapack|klu|krylov",
+                        backend,
+                        "who solves the linear systems: dense LU, sparse LU or an iteration\n"
+                        "(default: auto, by size and sparsity)"};
+}
+
+const char *cli_backend_name(int backend)
+{
+    return backends[backend];
+}
+
+nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy, const char *backend,
+                            nadir_policy **made)
+{
+    if (strcmp(policy, "uniform") == 0) {
+        return nadir_policy_create_uniform(run->context, model, made);
+    }
+    if (strcmp(policy, "optimal") == 0) {
+        nadir_optimum_settings settings;
+        nadir_optimum_settings_default(&settings);
+        settings.backend = backend;
+        nadir_optimum_result result = {.size = sizeof result};
+        return nadir_optimum(run->context, model, &settings, made, &result);
+    }
+    return nadir_policy_read(run->context, model, policy, made);
+}

@@ -1,0 +1,87 @@
+/* npy_file.c: whole .npy files of numbers, read and written; see npy.h. */
+#include "io/numpy/npy.h"
+
+#include <string.h>
+
+typedef struct file_source {
+    nadir_context *context;
+    nadir_input input;
+    int64_t done;
+} file_source;
+
+static nadir_status read_file(void *user, void *buffer, size_t size, size_t *got)
+{
+    nadir_status status = NADIR_OK;
+    file_source *file = user;
+    NADIR_CHECK(nadir_input_read(file->context, &file->input, buffer, size, got));
+    file->done += (int64_t)*got;
+    NADIR_CHECK(
+        nadir_progress(file->context, "reading", (double)file->done / (double)(file->input.bytes + 1)));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_npy_recognises(nadir_context *context, const char *path, bool *is_npy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_input input = NADIR_INPUT_CLOSED;
+    char head[6];
+    size_t got;
+    NADIR_CHECK(nadir_input_open(context, path, &input));
+    NADIR_CHECK(nadir_input_read(context, &input, head, sizeof head, &got));
+    *is_npy = got == sizeof head && memcmp(head, "\x93NUMPY", sizeof head) == 0;
+cleanup:
+    nadir_input_close(&input);
+    return status;
+}
+
+nadir_status nadir_npy_read(nadir_context *context, const char *path, nadir_array *array)
+{
+    nadir_status status = NADIR_OK;
+    nadir_npy npy = {0};
+    double *values = NULL;
+    file_source file = {.context = context, .input = NADIR_INPUT_CLOSED};
+    NADIR_CHECK(nadir_input_open(context, path, &file.input));
+    const nadir_npy_source source = {path, file.input.bytes, read_file, &file};
+    NADIR_CHECK(nadir_npy_open(context, &source, &npy));
+    const nadir_npy_header *header = &npy.header;
+    NADIR_NEW(context, values, header->count);
+    int64_t strides[NADIR_NPY_DIMENSIONS] = {1, 1, 1, 1};
+    for (int i = header->dimensions - 2; i >= 0; i--) {
+        strides[i] = strides[i + 1] * header->shape[i + 1];
+    }
+    NADIR_CHECK(nadir_npy_place(&npy, strides, values));
+    NADIR_CHECK(nadir_npy_finish(&npy));
+    *array = (nadir_array){.dimensions = header->dimensions,
+                           .count = header->count,
+                           .values = values,
+                           .integer = nadir_npy_is_integer(header)};
+    for (int i = 0; i < NADIR_NPY_DIMENSIONS; i++) {
+        array->shape[i] = header->shape[i];
+    }
+    values = NULL;
+cleanup:
+    nadir_release(context, values);
+    nadir_npy_close(&npy);
+    nadir_input_close(&file.input);
+    return status;
+}
+
+nadir_status nadir_npy_write(nadir_context *context, const char *path, int dimensions, const int64_t *shape,
+                             const double *values)
+{
+    nadir_status status = NADIR_OK;
+    nadir_output output = NADIR_OUTPUT_CLOSED;
+    char header[NADIR_NPY_HEADER_LENGTH];
+    size_t bytes = sizeof *values;
+    for (int i = 0; i < dimensions; i++) {
+        bytes *= (size_t)shape[i];
+    }
+    NADIR_CHECK(nadir_output_open(context, path, &output));
+    nadir_output_write(&output, header, nadir_npy_header_bytes("f8", dimensions, shape, header));
+    nadir_output_write(&output, values, bytes);
+    NADIR_CHECK(nadir_output_commit(context, &output));
+cleanup:
+    nadir_output_close(context, &output);
+    return status;
+}

@@ -1,0 +1,105 @@
+/*
+ * npz.h: NumPy archives: a zip file with one .npy entry for each array. Private to npz*.c.
+ *
+ * Nothing the archive says is believed: the sizes of an entry must be possible for the bytes of the file
+ * before anything is allocated, and the checksum is verified.
+ */
+#ifndef NADIR_IO_NUMPY_NPZ_H
+#define NADIR_IO_NUMPY_NPZ_H
+
+#include "io/format.h"
+#include "io/numpy/npy.h"
+
+#include <zip.h>
+
+/* The arrays of a model; the comment says their shapes. Rows are numbered s * A + a, or state after state. */
+#define NADIR_NPZ_LIST(X)                                                                                    \
+    X(P, "P")                 /* (S, A, S) or (A, S, S) */                                                   \
+    X(LAYOUT, "layout")       /* "sas" or "ass", where S = A leaves it open */                               \
+    X(P_DATA, "P_data")       /* (N) probabilities of a matrix of rows in CSR form, */                       \
+    X(P_INDICES, "P_indices") /* (N) successors, */                                                          \
+    X(P_INDPTR, "P_indptr")   /* (rows + 1) first transition of each row */                                  \
+    X(P_SHAPE, "P_shape")     /* (2) rows and S */                                                           \
+    X(DATA, "data")           /* the same five by the names of scipy.sparse.save_npz */                      \
+    X(INDICES, "indices")                                                                                    \
+    X(INDPTR, "indptr")                                                                                      \
+    X(SHAPE, "shape")                                                                                        \
+    X(FORMAT, "format")             /* "csr" */                                                              \
+    X(STATES, "states")             /* S */                                                                  \
+    X(ROW_STATE, "row_state")       /* (rows) state of each row, not falling */                              \
+    X(ROW_ACTION, "row_action")     /* (rows) action number of each row, rising within a state */            \
+    X(R, "R")                       /* (S, A), (rows), (S), (N) or the shape of P */                         \
+    X(MU, "mu")                     /* (S) */                                                                \
+    X(GAMMA, "gamma")               /* one number */                                                         \
+    X(SCALES, "scales")             /* (S, A), (rows) or (S) */                                              \
+    X(RADIUS, "radius")             /* one number, (S), (rows) or (S, A) */                                  \
+    X(NORM, "norm")                 /* one number */                                                         \
+    X(SET, "set")                   /* "nonrect", "s" or "sa" */                                             \
+    X(DOMAIN, "domain")             /* "simplex", "support" or "free" */                                     \
+    X(STATE_NAMES, "state_names")   /* (S) text */                                                           \
+    X(ACTION_NAMES, "action_names") /* text, by action number */
+
+typedef enum nadir_npz_which {
+#define NADIR_NPZ_ENUM(symbol, name) NADIR_NPZ_##symbol,
+    NADIR_NPZ_LIST(NADIR_NPZ_ENUM)
+#undef NADIR_NPZ_ENUM
+        NADIR_NPZ_ARRAYS
+} nadir_npz_which;
+
+const char *nadir_npz_name(nadir_npz_which which);
+
+/* An archive being read. */
+typedef struct nadir_npz {
+    nadir_context *context;
+    const char *path;
+    int64_t file_bytes;
+    zip_t *zip;
+    int64_t entries[NADIR_NPZ_ARRAYS];          /* number of the entry, -1: none */
+    nadir_npy_header headers[NADIR_NPZ_ARRAYS]; /* of the arrays that are there */
+    double bytes, done;                         /* of all these arrays, for progress */
+} nadir_npz;
+
+/* Opens an archive and reads the headers of the arrays it knows; says once which it does not know. path is
+ * kept, not copied. nadir_npz_close is legal afterwards in any case. */
+nadir_status nadir_npz_open(nadir_context *context, const char *path, nadir_npz *npz);
+void nadir_npz_close(nadir_npz *npz);
+
+static inline bool nadir_npz_has(const nadir_npz *npz, nadir_npz_which which)
+{
+    return npz->entries[which] >= 0;
+}
+
+/* One array of an archive, open for reading. */
+typedef struct nadir_npz_array {
+    nadir_npy npy;
+    nadir_npz *npz;
+    zip_file_t *file;
+    char name[256]; /* "model.npz: array P" */
+} nadir_npz_array;
+
+/* For an array that is there; close it in any case. */
+nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_npz_array *array);
+void nadir_npz_array_close(nadir_npz_array *array);
+
+/* All items of an array that is there, as the functions of npy.h of like names. */
+nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const int64_t *strides, double *into);
+nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, int64_t *into);
+nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, int32_t *into);
+nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into);
+/* An array of one number; where there is none, *into is left alone. */
+nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into);
+/* An array of one word out of words[1 .. count - 1], at most three; *found is its place, 0 where there is
+ * none. */
+nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,
+                            int *found);
+
+/* "FILE: array NAME has shape SHAPE; expected ..." as a NADIR_ERROR_FORMAT. */
+nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+nadir_status nadir_npz_read(nadir_context *context, const char *path, const nadir_read_settings *settings,
+                            nadir_model **model);
+nadir_status nadir_npz_write(nadir_context *context, const nadir_model *model, const char *path,
+                             const nadir_write_settings *settings);
+
+#endif

@@ -1,0 +1,172 @@
+/* bellman.c: passes over the rows of a kernel; see bellman.h. */
+#include "nominal/bellman.h"
+
+#include "linalg/threads.h"
+
+#include <float.h>
+#include <math.h>
+
+/* Rows whose products are made at a time, and states that a thread takes at a time, at most. */
+enum { ROWS = 256, STATES = 256 };
+
+typedef struct bellman_job {
+    const nadir_kernel *kernel;
+    const nadir_model *model;
+    double gamma;
+    double shift;
+    const double *v;
+    double tie;
+    int64_t *choice;      /* maximise; NULL: average */
+    const double *weight; /* [rows] average */
+    double *value;
+} bellman_job;
+
+static const nadir_bellman_pass nothing = {
+    .lowest = INFINITY,
+    .highest = -INFINITY,
+    .smallest_value = INFINITY,
+    .largest_value = -INFINITY,
+    .finite = true,
+};
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void join(nadir_bellman_pass *all, const nadir_bellman_pass *part)
+{
+    all->lowest = smaller(all->lowest, part->lowest);
+    all->highest = larger(all->highest, part->highest);
+    all->smallest_value = smaller(all->smallest_value, part->smallest_value);
+    all->largest_value = larger(all->largest_value, part->largest_value);
+    all->changed += part->changed;
+    all->finite = all->finite && part->finite;
+}
+
+/* best: the largest q of the state, at least `value`. */
+static void note(const bellman_job *job, int64_t s, double value, double best, nadir_bellman_pass *pass)
+{
+    const double v = job->v[s];
+    job->value[s] = value;
+    pass->lowest = smaller(pass->lowest, value - v);
+    pass->highest = larger(pass->highest, best - v);
+    pass->smallest_value = smaller(pass->smallest_value, value);
+    pass->largest_value = larger(pass->largest_value, value);
+    pass->finite = pass->finite && isfinite(value) && isfinite(best);
+}
+
+/* The states first .. end - 1. Products are made by blocks of rows, whichever states they belong to. */
+static void maximise_states(const bellman_job *job, int64_t first, int64_t end, nadir_bellman_pass *pass)
+{
+    const nadir_model *model = job->model;
+    const int64_t last_row = model->state_rows[end];
+    double products[ROWS];
+    int64_t s = first;
+    double best = -INFINITY;
+    double chosen = NAN;
+    int64_t best_row = 0;
+    for (int64_t start = model->state_rows[first]; start < last_row; start += ROWS) {
+        const int64_t stop = start + ROWS < last_row ? start + ROWS : last_row;
+        nadir_kernel_multiply_rows(job->kernel, job->v, job->shift, start, stop, products);
+        for (int64_t row = start; row < stop; row++) {
+            const double q = model->rewards[row] + job->gamma * products[row - start];
+            best_row = q > best ? row : best_row;
+            best = larger(q, best);
+            chosen = row == job->choice[s] ? q : chosen;
+            if (row + 1 == model->state_rows[s + 1]) {
+                const bool change = best > chosen + job->tie;
+                note(job, s, change ? best : chosen, best, pass);
+                job->choice[s] = change ? best_row : job->choice[s];
+                pass->changed += change;
+                best = -INFINITY;
+                s++;
+            }
+        }
+    }
+}
+
+static void average_states(const bellman_job *job, int64_t first, int64_t end, nadir_bellman_pass *pass)
+{
+    const nadir_model *model = job->model;
+    for (int64_t s = first; s < end; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            if (job->weight[row] > 0) {
+                double product;
+                nadir_kernel_multiply_rows(job->kernel, job->v, job->shift, row, row + 1, &product);
+                sum += job->weight[row] * (model->rewards[row] + job->gamma * product);
+            }
+        }
+        note(job, s, sum, sum, pass);
+    }
+}
+
+static void run(const nadir_context *context, const bellman_job *job, nadir_bellman_pass *pass)
+{
+    const nadir_model *model = job->model;
+    const int64_t work = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    const int threads = nadir_threads_for(context, work);
+    const int64_t share = model->states / (8 * threads) + 1;
+    const int64_t step = share < STATES ? share : STATES;
+    nadir_bellman_pass all = nothing;
+#pragma omp parallel num_threads(threads)
+    {
+        nadir_bellman_pass part = nothing;
+#pragma omp for schedule(dynamic) nowait
+        for (int64_t first = 0; first < model->states; first += step) {
+            const int64_t end = first + step < model->states ? first + step : model->states;
+            (job->choice != NULL ? maximise_states : average_states)(job, first, end, &part);
+        }
+#pragma omp critical(nadir_bellman_join)
+        join(&all, &part);
+    }
+    *pass = all;
+}
+
+void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *kernel, double gamma,
+                            const double *v, double tie, int64_t *choice, double *value,
+                            nadir_bellman_pass *pass)
+{
+    const bellman_job job = {
+        .kernel = kernel,
+        .model = nadir_kernel_model(kernel),
+        .gamma = gamma,
+        .shift = nadir_kernel_shift(kernel, v),
+        .v = v,
+        .tie = tie,
+        .choice = choice,
+        .value = value,
+    };
+    run(context, &job, pass);
+}
+
+void nadir_bellman_average(const nadir_context *context, const nadir_kernel *kernel, double gamma,
+                           const nadir_policy *policy, const double *v, double *value,
+                           nadir_bellman_pass *pass)
+{
+    const bellman_job job = {
+        .kernel = kernel,
+        .model = nadir_kernel_model(kernel),
+        .gamma = gamma,
+        .shift = nadir_kernel_shift(kernel, v),
+        .v = v,
+        .weight = policy->probabilities,
+        .value = value,
+    };
+    run(context, &job, pass);
+}
+
+double nadir_bellman_rounding(const nadir_kernel_size *size, double gamma, int64_t actions,
+                              double largest_reward, double largest_v)
+{
+    const double unit = DBL_EPSILON / 2;
+    const double q = largest_reward + gamma * size->largest * largest_v;
+    /* the product; one multiplication and one addition; the average; the difference */
+    return 1.01 * (gamma * size->rounding * largest_v + unit * ((double)actions + 4) * (q + largest_v));
+}

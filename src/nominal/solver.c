@@ -1,0 +1,180 @@
+/* solver.c: the public solver of one policy: keeps the factored system and what was found with it. */
+#include "base/clock.h"
+#include "linalg/vector.h"
+#include "nominal/check.h"
+#include "nominal/value.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Bounds this close, relative to the largest value, are called certified. */
+#define CERTIFIED_WIDTH 1e-6
+
+struct nadir_solver {
+    nadir_memory *memory;
+    nadir_model *model;
+    nadir_kernel *kernel;
+    nadir_policy *policy;
+    nadir_occupancy *occupancy;
+    double factor_seconds;
+    nadir_value value; /* v NULL: not solved yet */
+    nadir_nominal nominal;
+};
+
+void nadir_solver_settings_fill(nadir_solver_settings *settings, size_t size)
+{
+    const nadir_solver_settings made = {.tolerance = 1e-12};
+    nadir_settings_give(settings, size, &made, sizeof made);
+}
+
+void nadir_solver_free(nadir_solver *solver)
+{
+    if (solver == NULL) {
+        return;
+    }
+    nadir_memory *memory = solver->memory;
+    /* The context it was created with may be gone; to free takes nothing but its memory. */
+    nadir_context context = {.memory = memory};
+    nadir_value_clear(&context, &solver->value);
+    nadir_occupancy_free(&context, solver->occupancy);
+    nadir_policy_free(solver->policy);
+    nadir_kernel_free(solver->kernel);
+    nadir_model_free(solver->model);
+    nadir_memory_release(memory, solver);
+    nadir_memory_free(memory);
+}
+
+nadir_status nadir_solver_create(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                                 const nadir_solver_settings *settings, nadir_solver **solver)
+{
+    nadir_status status = NADIR_OK;
+    nadir_solver *made = NULL;
+    nadir_solver_settings use;
+    nadir_solver_settings_default(&use);
+    if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the solver settings is not set");
+    }
+    if (!(use.tolerance > 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the tolerance is %g; expected more than 0",
+                          use.tolerance);
+    }
+    if (policy->states != model->states || policy->rows != model->rows) {
+        return nadir_fail(context, NADIR_ERROR_POLICY,
+                          "the policy is for %lld states and %lld rows; the model has %lld and %lld",
+                          (long long)policy->states, (long long)policy->rows, (long long)model->states,
+                          (long long)model->rows);
+    }
+    NADIR_CHECK(nadir_value_check_model(context, model));
+    NADIR_NEW_ZERO(context, made, 1);
+    made->memory = nadir_memory_retain(context->memory);
+    made->model = nadir_model_retain(model);
+    NADIR_CHECK(nadir_policy_create(context, model, policy->probabilities, &made->policy));
+    NADIR_CHECK(nadir_kernel_create(context, model, &made->kernel));
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(nadir_occupancy_create(context, made->kernel, made->policy, model->discount, use.backend,
+                                       use.tolerance, &made->occupancy));
+    made->factor_seconds = nadir_clock_seconds() - begun;
+    *solver = made;
+    made = NULL;
+cleanup:
+    nadir_solver_free(made);
+    return status;
+}
+
+/* Bounds from the rows, apart from the factored system; the solver's own estimate must lie inside its own
+ * error of them. */
+static nadir_status certify(nadir_context *context, nadir_solver *solver)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_value *value = &solver->value;
+    nadir_nominal *nominal = &solver->nominal;
+    nadir_value_check check;
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(nadir_value_check_rows(context, solver->kernel, solver->policy, solver->model->discount,
+                                       value->v, &check));
+    const double scale = nadir_vector_largest(solver->model->states, value->v);
+    if (value->J + value->J_error < check.lower || value->J - value->J_error > check.upper) {
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                            "the return is %.17g according to backend %s, but between %.17g and %.17g "
+                            "according to the rows of the kernel",
+                            value->J, nadir_occupancy_backend(solver->occupancy), check.lower, check.upper);
+        goto cleanup;
+    }
+    nominal->nominal_return = value->J;
+    nominal->lower_bound = fmin(check.lower, value->J);
+    nominal->upper_bound = fmax(check.upper, value->J);
+    nominal->certified = nominal->upper_bound - nominal->lower_bound <= CERTIFIED_WIDTH * scale;
+    nominal->residual = check.residual;
+    nominal->return_difference = fabs(value->J - value->J_dual);
+    nominal->kernel_minimum = check.minimum;
+    nominal->seconds_check = nadir_clock_seconds() - begun;
+cleanup:
+    return status;
+}
+
+static nadir_status solve(nadir_context *context, nadir_solver *solver)
+{
+    nadir_status status = NADIR_OK;
+    if (context->memory != solver->memory) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the solver was created with another context");
+    }
+    if (solver->nominal.size != 0) {
+        return NADIR_OK;
+    }
+    const double begun = nadir_clock_seconds();
+    if (solver->value.v == NULL) {
+        NADIR_CHECK(
+            nadir_value_solve(context, solver->kernel, solver->policy, solver->occupancy, &solver->value));
+    }
+    solver->nominal.seconds_solve = nadir_clock_seconds() - begun;
+    NADIR_CHECK(certify(context, solver));
+    solver->nominal.size = sizeof solver->nominal;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_solver_nominal(nadir_context *context, nadir_solver *solver, nadir_nominal *result)
+{
+    nadir_status status = NADIR_OK;
+    nadir_nominal *nominal = &solver->nominal;
+    nadir_backend_statistics statistics;
+    NADIR_CHECK(solve(context, solver));
+    nadir_occupancy_statistics(solver->occupancy, &statistics);
+    nominal->backend = nadir_occupancy_backend(solver->occupancy);
+    nominal->solves = statistics.solves;
+    nominal->iterations = statistics.iterations;
+    nominal->memory = statistics.bytes;
+    nominal->seconds_factor = solver->factor_seconds;
+    if (!nadir_result_copy(result, nominal, sizeof *nominal)) {
+        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the nominal result is not set");
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_solver_value(nadir_context *context, nadir_solver *solver, double *value)
+{
+    const nadir_status status = solve(context, solver);
+    if (status == NADIR_OK) {
+        memcpy(value, solver->value.v, (size_t)solver->model->states * sizeof *value);
+    }
+    return status;
+}
+
+nadir_status nadir_solver_occupancy(nadir_context *context, nadir_solver *solver, double *occupancy)
+{
+    const nadir_status status = solve(context, solver);
+    if (status == NADIR_OK) {
+        memcpy(occupancy, solver->value.d, (size_t)solver->model->states * sizeof *occupancy);
+    }
+    return status;
+}
+
+nadir_status nadir_solver_q(nadir_context *context, nadir_solver *solver, double *q)
+{
+    const nadir_status status = solve(context, solver);
+    if (status == NADIR_OK) {
+        nadir_value_q(context, solver->kernel, solver->model->discount, solver->value.v, q);
+    }
+    return status;
+}

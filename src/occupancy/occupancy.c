@@ -1,0 +1,309 @@
+/* occupancy.c: operators D = (I - gamma P^pi)^-1 made, updated and perturbed; see occupancy.h. */
+#include "occupancy/occupancy.h"
+
+#include "occupancy/parts.h"
+
+#include <string.h>
+
+#define DEFAULT_TOLERANCE 1e-12
+
+static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
+{
+    if (occupancy->backend != NULL && occupancy->self != NULL) {
+        occupancy->backend->destroy(context, occupancy->self);
+        occupancy->self = NULL;
+    }
+}
+
+void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy)
+{
+    if (occupancy == NULL) {
+        return;
+    }
+    nadir_preconditioned_free(context, occupancy->preconditioned);
+    release_backend(context, occupancy);
+    nadir_average_clear(context, &occupancy->average);
+    nadir_release(context, occupancy->update.z);
+    nadir_release(context, occupancy->update.w);
+    nadir_release(context, occupancy->work);
+    nadir_release(context, occupancy->norms);
+    nadir_release(context, occupancy);
+}
+
+double nadir_occupancy_gamma(const nadir_occupancy *occupancy)
+{
+    return occupancy->gamma;
+}
+
+nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy)
+{
+    return &occupancy->average;
+}
+
+const char *nadir_occupancy_backend(const nadir_occupancy *occupancy)
+{
+    return nadir_occupancy_root(occupancy)->backend->name;
+}
+
+void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics)
+{
+    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
+    worker->backend->statistics(worker->self, statistics);
+}
+
+/* X <- A_M^-1 B, without the rank-one term. */
+static nadir_status solve_explicit(nadir_context *context, const nadir_occupancy *occupancy, bool transposed,
+                                   int64_t count, const double *b, double residual, double *x)
+{
+    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
+    memset(x, 0, (size_t)(count * occupancy->average.states) * sizeof *x);
+    return worker->backend->solve(context, worker->self, transposed, count, b, residual, x);
+}
+
+nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                        int64_t count, const double *b, double residual, double *x)
+{
+    if (occupancy->preconditioned != NULL) {
+        return nadir_preconditioned_solve(context, occupancy->preconditioned, transposed, count, b, residual,
+                                          x);
+    }
+    const nadir_status status = solve_explicit(context, occupancy, transposed, count, b, residual, x);
+    if (occupancy->update.b != NULL) {
+        nadir_sherman_morrison_apply(&occupancy->update, transposed, count, x);
+    }
+    return status;
+}
+
+static nadir_status check_ready(nadir_context *context, const nadir_occupancy *occupancy)
+{
+    if (occupancy->ready && nadir_occupancy_root(occupancy)->ready) {
+        return NADIR_OK;
+    }
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the last update of the occupancy operator failed");
+}
+
+nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
+                                   const double *b, double *x, nadir_accuracy *accuracy)
+{
+    const nadir_status status = check_ready(context, occupancy);
+    return status != NADIR_OK ? status
+                              : nadir_refinement_solve(context, occupancy, false, count, b, x, accuracy);
+}
+
+nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occupancy *occupancy,
+                                              int64_t count, const double *b, double *x,
+                                              nadir_accuracy *accuracy)
+{
+    const nadir_status status = check_ready(context, occupancy);
+    return status != NADIR_OK ? status
+                              : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
+}
+
+/* z = A^-1 b and w = A^-T k for the rank-one term of the average, to full accuracy: the term is left out
+ * meanwhile. */
+static nadir_status start_update(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *average = &occupancy->average;
+    const int64_t n = average->states;
+    const double *b = average->b;
+    const double *k = average->k;
+    occupancy->update.b = NULL;
+    if (b == NULL) {
+        return NADIR_OK;
+    }
+    if (occupancy->update.z == NULL) {
+        NADIR_NEW(context, occupancy->update.z, n);
+    }
+    if (occupancy->update.w == NULL) {
+        NADIR_NEW(context, occupancy->update.w, n);
+    }
+    const double norm = average->norm;
+    average->b = NULL;
+    average->norm = occupancy->base != NULL ? occupancy->base->average.norm : 1;
+    status = nadir_refinement_solve(context, occupancy, false, 1, b, occupancy->update.z, NULL);
+    if (status == NADIR_OK) {
+        status = nadir_refinement_solve(context, occupancy, true, 1, k, occupancy->update.w, NULL);
+    }
+    average->b = b;
+    average->norm = norm;
+    NADIR_CHECK(status);
+    nadir_sherman_morrison update = occupancy->update;
+    update.states = n;
+    update.gamma = occupancy->gamma;
+    update.b = b;
+    update.k = k;
+    NADIR_CHECK(nadir_sherman_morrison_start(context, &update));
+    occupancy->update = update;
+cleanup:
+    return status;
+}
+
+/*
+ * Iterations notice that A is singular only by the right-hand side they are given, and may find one of many
+ * solutions to a kind one. So where |gamma P| allows A to be singular a right-hand side without structure is
+ * tried first. Factors, and the denominator of Sherman-Morrison, need no such trial.
+ */
+static nadir_status probe(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = occupancy->average.states;
+    double *trial = NULL;
+    nadir_random random;
+    if (nadir_occupancy_is_direct(occupancy) || occupancy->average.b != NULL ||
+        occupancy->gamma * occupancy->average.norm < 1) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, trial, n);
+    nadir_random_seed(&random, 0);
+    for (int64_t i = 0; i < n; i++) {
+        trial[i] = nadir_random_normal(&random);
+    }
+    NADIR_CHECK(nadir_refinement_solve(context, occupancy, false, 1, trial, trial, NULL));
+cleanup:
+    nadir_release(context, trial);
+    return status;
+}
+
+static nadir_status check_backend(nadir_context *context, const nadir_average *average,
+                                  const nadir_backend *backend)
+{
+    const bool dense = average->matrix.dense != NULL;
+    const unsigned needed = dense ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
+    if ((backend->capabilities & needed) == 0) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED, "the backend %s does not take a %s kernel",
+                          backend->name, dense ? "dense" : "sparse");
+    }
+    return NADIR_OK;
+}
+
+/* Chooses, checks and sets up a backend for the average. */
+static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *average = &occupancy->average;
+    if (occupancy->automatic) {
+        NADIR_CHECK(nadir_backend_choose(context, average, &occupancy->backend));
+    }
+    NADIR_CHECK(check_backend(context, average, occupancy->backend));
+    NADIR_CHECK(occupancy->backend->setup(context, average, occupancy->gamma, &occupancy->self));
+cleanup:
+    return status;
+}
+
+static nadir_status check_discount(nadir_context *context, double gamma)
+{
+    if (gamma >= 0 && gamma < 1) {
+        return NADIR_OK;
+    }
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the discount is %.10g; expected 0 <= discount < 1",
+                      gamma);
+}
+
+static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
+{
+    occupancy->gamma = gamma;
+    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+    occupancy->longest_column = -1;
+}
+
+nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
+                                    const nadir_policy *policy, double gamma, const char *backend,
+                                    double tolerance, nadir_occupancy **occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *made = NULL;
+    const bool automatic = backend == NULL || strcmp(backend, "auto") == 0;
+    NADIR_CHECK(check_discount(context, gamma));
+    NADIR_NEW_ZERO(context, made, 1);
+    start(made, gamma, tolerance);
+    made->automatic = automatic;
+    made->backend = automatic ? NULL : nadir_backend_find(backend);
+    if (!automatic && made->backend == NULL) {
+        status = nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                            "there is no backend '%s'; there are lapack, klu and krylov", backend);
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
+    made->longest_row = nadir_matrix_row_length(&made->average.matrix);
+    NADIR_CHECK(set_up(context, made));
+    NADIR_CHECK(start_update(context, made));
+    NADIR_CHECK(probe(context, made));
+    made->ready = true;
+    *occupancy = made;
+    made = NULL;
+cleanup:
+    nadir_occupancy_free(context, made);
+    return status;
+}
+
+nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occupancy,
+                                    const nadir_kernel *kernel, const nadir_policy *policy)
+{
+    nadir_status status = NADIR_OK;
+    bool same = false;
+    if (occupancy->base != NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "a perturbed operator cannot be updated; make another");
+    }
+    occupancy->ready = false;
+    if (occupancy->average.states > 0) {
+        NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
+    } else { /* the update before ran out of memory */
+        NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));
+    }
+    occupancy->longest_row = nadir_matrix_row_length(&occupancy->average.matrix);
+    occupancy->longest_column = -1;
+    if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
+        NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));
+    } else {
+        release_backend(context, occupancy);
+        NADIR_CHECK(set_up(context, occupancy));
+    }
+    NADIR_CHECK(start_update(context, occupancy));
+    NADIR_CHECK(probe(context, occupancy));
+    occupancy->ready = true;
+cleanup:
+    return status;
+}
+
+/* A base's solve as a preconditioner: one round, no refinement. */
+static nadir_status precondition(nadir_context *context, void *user, bool transposed, int64_t count,
+                                 const double *b, double residual, double *x)
+{
+    return nadir_occupancy_solve_once(context, user, transposed, count, b, residual, x);
+}
+
+nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *base,
+                                     const nadir_kernel *kernel, const nadir_policy *policy,
+                                     nadir_occupancy **occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *made = NULL;
+    bool borrowed;
+    if (base->base != NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the base of a perturbed operator must not be one itself");
+    }
+    NADIR_CHECK(check_ready(context, base));
+    NADIR_NEW_ZERO(context, made, 1);
+    start(made, base->gamma, base->tolerance);
+    made->base = base;
+    NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
+    if (!borrowed) {
+        NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
+        NADIR_CHECK(nadir_preconditioned_create(context, &made->average, made->gamma, precondition, base,
+                                                &made->preconditioned));
+    }
+    made->longest_row = nadir_matrix_row_length(&made->average.matrix);
+    if (borrowed) {
+        NADIR_CHECK(start_update(context, made));
+    }
+    NADIR_CHECK(probe(context, made));
+    made->ready = true;
+    *occupancy = made;
+    made = NULL;
+cleanup:
+    nadir_occupancy_free(context, made);
+    return status;
+}

@@ -1,0 +1,49 @@
+/* parts.h: of what an occupancy operator is made. For this folder alone. */
+#ifndef NADIR_OCCUPANCY_PARTS_H
+#define NADIR_OCCUPANCY_PARTS_H
+
+#include "occupancy/occupancy.h"
+#include "occupancy/preconditioned.h"
+#include "occupancy/sherman_morrison.h"
+
+struct nadir_occupancy {
+    nadir_average average;
+    double gamma;
+    double tolerance;
+    bool automatic;               /* the backend was our choice */
+    bool ready;                   /* false: an update failed */
+    const nadir_backend *backend; /* NULL: solves go through base */
+    void *self;
+    nadir_occupancy *base;
+    nadir_preconditioned *preconditioned; /* through base where the difference is not of rank one; or NULL */
+    nadir_sherman_morrison update;        /* b NULL: none */
+    double *work;                         /* [capacity] residuals and corrections */
+    size_t capacity;
+    double *norms; /* [norms_capacity] of residuals, right-hand sides and solutions */
+    size_t norms_capacity;
+    int64_t longest_row;
+    int64_t longest_column; /* -1: not known yet */
+};
+
+/* The one whose backend does the work. */
+static inline const nadir_occupancy *nadir_occupancy_root(const nadir_occupancy *occupancy)
+{
+    return occupancy->base != NULL ? occupancy->base : occupancy;
+}
+
+/* Whether solves need no iteration. */
+static inline bool nadir_occupancy_is_direct(const nadir_occupancy *occupancy)
+{
+    return occupancy->preconditioned == NULL &&
+           (nadir_occupancy_root(occupancy)->backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
+}
+
+/* X <- about A^-1 B, or A^-T B; residual as for nadir_backend.solve. */
+nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                        int64_t count, const double *b, double residual, double *x);
+
+/* X <- A^-1 B, or A^-T B, to the accuracy of the operator; see refinement.c. x may be b. */
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * refinement.c: products with D = (I - gamma P^pi)^-1 to the accuracy wanted, with a bound on their error.
+ *
+ * Every product is made by rounds of refinement, A x = b with A = I - gamma P^pi:
+ *
+ *     r <- b - A x,    e <- (approximately) A^-1 r,    x <- x + e
+ *
+ * A direct backend is done after one round, and the residual of that round is the proof. An iterative one
+ * solves the first round coarsely, to learn how large x is, and then to the accuracy that was asked. Each
+ * column of r is scaled to norm one, so that no right-hand side is too large or too small, and one target
+ * serves all columns.
+ */
+#include "occupancy/parts.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define COARSE 1e-2 /* residual of the first round of an iterative backend */
+#define ROUNDS 6
+/* A residual below this times (|b| + 2 |x|) is rounding: no refinement makes it smaller. */
+#define ROUNDING (4 * DBL_EPSILON)
+/* Left with more than this times the goal, the product is not converged. */
+#define SLACK 1e3
+/* Share of b which a residual made of rounding must not reach. */
+#define SINGULAR 0.01
+
+/* The norm in which errors are measured: maximum, 1-norm if transposed. */
+static double norm_of(bool transposed, int64_t count, const double *x)
+{
+    double norm = 0;
+    double sum = 0; /* a NaN does not get lost in it */
+    for (int64_t i = 0; i < count; i++) {
+        const double size = fabs(x[i]);
+        norm = size > norm ? size : norm;
+        sum += size;
+    }
+    return transposed || isnan(sum) ? sum : norm;
+}
+
+/* What the columns of a product are like while it is refined. */
+typedef struct refinement {
+    nadir_context *context;
+    nadir_occupancy *occupancy;
+    bool transposed;
+    int64_t count;
+    const double *b; /* [states * count] */
+    double *x;
+    double *r;        /* [states * count] b - A x */
+    double *e;        /* [states * count] */
+    double *b_norm;   /* [count] */
+    double *x_norm;   /* [count] */
+    double *r_norm;   /* [count] */
+    double *previous; /* [count] r_norm of the round before */
+} refinement;
+
+static nadir_status compute_residuals(refinement *at)
+{
+    nadir_average *average = &at->occupancy->average;
+    const int64_t n = average->states;
+    const double gamma = at->occupancy->gamma;
+    nadir_status status = NADIR_OK;
+    if (at->transposed) {
+        status = nadir_average_multiply_transposed(at->context, average, at->count, at->x, at->r);
+    } else {
+        nadir_average_multiply(at->context, average, at->count, at->x, at->r);
+    }
+    for (int64_t i = 0; i < n * at->count; i++) {
+        at->r[i] = (at->b[i] - at->x[i]) + gamma * at->r[i];
+    }
+    for (int64_t j = 0; j < at->count; j++) {
+        at->x_norm[j] = norm_of(at->transposed, n, at->x + j * n);
+        at->r_norm[j] = norm_of(at->transposed, n, at->r + j * n);
+    }
+    return status;
+}
+
+/*
+ * The residual with which column j is good enough. The error of x is at most |r| / (1 - gamma |P|) or, where
+ * that is no bound, about |r| |A^-1| with |A^-1| at least |x| / |b|.
+ */
+static double goal(const refinement *at, int64_t j)
+{
+    const double gap = 1 - at->occupancy->gamma * at->occupancy->average.norm;
+    const double wanted = at->occupancy->tolerance * (gap > 0 ? gap * at->x_norm[j] : at->b_norm[j]);
+    const double rounding = ROUNDING * (at->b_norm[j] + 2 * at->x_norm[j]);
+    return wanted > rounding ? wanted : rounding;
+}
+
+/* One round. *target: how small the residual of A e = r / |r| must be. Columns that are good enough are left
+ * alone. */
+static nadir_status refine(refinement *at, bool first)
+{
+    const int64_t n = at->occupancy->average.states;
+    double target = first ? COARSE : 1;
+    for (int64_t j = 0; j < at->count; j++) {
+        const double size = at->r_norm[j];
+        const bool wanted = size > 0 && (first || size > goal(at, j));
+        double *rj = at->r + j * n;
+        for (int64_t i = 0; i < n; i++) {
+            rj[i] = wanted ? rj[i] / size : 0;
+        }
+        if (wanted && !first && goal(at, j) / size / 2 < target) {
+            target = goal(at, j) / size / 2;
+        }
+    }
+    const nadir_status status = nadir_occupancy_solve_once(at->context, at->occupancy, at->transposed,
+                                                           at->count, at->r, target, at->e);
+    if (status != NADIR_OK && status != NADIR_ERROR_NOT_CONVERGED) {
+        return status;
+    }
+    for (int64_t j = 0; j < at->count; j++) {
+        for (int64_t i = 0; i < n; i++) {
+            at->e[j * n + i] *= at->r_norm[j];
+            at->x[j * n + i] += at->e[j * n + i];
+        }
+        at->previous[j] = at->r_norm[j];
+    }
+    return compute_residuals(at);
+}
+
+/* Columns that the last round made worse get back what they had. */
+static void undo_worse(refinement *at)
+{
+    const int64_t n = at->occupancy->average.states;
+    for (int64_t j = 0; j < at->count; j++) {
+        if (!(at->r_norm[j] <= at->previous[j])) {
+            for (int64_t i = 0; i < n; i++) {
+                at->x[j * n + i] -= at->e[j * n + i];
+            }
+            at->r_norm[j] = at->previous[j];
+        }
+    }
+}
+
+/* Whether another round is worth it: some column is off its goal, and the last round halved its residual. */
+static bool worth_another(const refinement *at)
+{
+    for (int64_t j = 0; j < at->count; j++) {
+        if (at->r_norm[j] > goal(at, j) && at->r_norm[j] < at->previous[j] / 2) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many terms the longest sum of a residual has. */
+static int64_t longest_sum(nadir_occupancy *occupancy, bool transposed)
+{
+    if (!transposed) {
+        return occupancy->longest_row;
+    }
+    if (occupancy->longest_column < 0) {
+        const nadir_average *average = &occupancy->average;
+        const nadir_average *owner = average->lender != NULL ? average->lender : average;
+        const nadir_matrix transpose = {.size = owner->states, .starts = owner->transpose.starts};
+        occupancy->longest_column =
+            transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : average->states;
+    }
+    return occupancy->longest_column;
+}
+
+/* Whether column j is near its goal. Where rounding alone leaves a residual that compares with b, x is
+ * whatever a singular system makes of rounding. */
+static nadir_status check_column(const refinement *at, int64_t j)
+{
+    if (!isfinite(at->r_norm[j]) || !isfinite(at->x_norm[j]) || at->r_norm[j] > SLACK * goal(at, j)) {
+        return nadir_fail(
+            at->context, NADIR_ERROR_NOT_CONVERGED,
+            "the linear system was not solved: residual %g with a solution of size %g (backend %s)",
+            at->r_norm[j], at->x_norm[j], nadir_occupancy_backend(at->occupancy));
+    }
+    if (ROUNDING * at->x_norm[j] > SINGULAR * at->b_norm[j]) {
+        return nadir_fail(at->context, NADIR_ERROR_ILL_POSED,
+                          "I - gamma P is singular to working precision: a right-hand side of size %g has a "
+                          "solution of size %g",
+                          at->b_norm[j], at->x_norm[j]);
+    }
+    return NADIR_OK;
+}
+
+/* The accuracy of the worst column. A residual is computed with an error of at most (m + 4) eps/2 (|b| + (1 +
+ * gamma |P|) |x|) for sums of m terms, which counts as residual. A rank-one term adds a sum over all states,
+ * and is no larger than |P| + 1 beside a nominal M. */
+static nadir_status assess(refinement *at, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = at->occupancy;
+    const double gap = 1 - occupancy->gamma * occupancy->average.norm;
+    const bool corrected = occupancy->average.b != NULL;
+    const int64_t terms =
+        longest_sum(occupancy, at->transposed) + (corrected ? occupancy->average.states : 0);
+    const double unit = 0.5 * DBL_EPSILON * (double)(terms + 4);
+    const double size = occupancy->average.norm + (corrected ? 2 : 0);
+    nadir_accuracy worst = {0};
+    for (int64_t j = 0; j < at->count; j++) {
+        NADIR_CHECK(check_column(at, j));
+        const double spread = at->b_norm[j] + (1 + occupancy->gamma * size) * at->x_norm[j];
+        const double residual = at->r_norm[j] + unit * spread;
+        worst.residual = residual > worst.residual ? residual : worst.residual;
+    }
+    worst.error_bound = gap > 0 ? worst.residual / gap * (1 + 4 * DBL_EPSILON) : INFINITY;
+    if (accuracy != NULL) {
+        *accuracy = worst;
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status start_refinement(refinement *at, bool aliased)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = at->occupancy;
+    const int64_t n = occupancy->average.states;
+    const size_t size = (size_t)(n * at->count);
+    NADIR_RESERVE(at->context, occupancy->work, (aliased ? 3 : 2) * size, occupancy->capacity);
+    NADIR_RESERVE(at->context, occupancy->norms, 4 * at->count, occupancy->norms_capacity);
+    at->r = occupancy->work;
+    at->e = occupancy->work + size;
+    if (aliased) {
+        memcpy(occupancy->work + 2 * size, at->b, size * sizeof *at->b);
+        at->b = occupancy->work + 2 * size;
+    }
+    at->b_norm = occupancy->norms;
+    at->x_norm = at->b_norm + at->count;
+    at->r_norm = at->x_norm + at->count;
+    at->previous = at->r_norm + at->count;
+    memset(at->x, 0, size * sizeof *at->x);
+    memcpy(at->r, at->b, size * sizeof *at->r);
+    for (int64_t j = 0; j < at->count; j++) {
+        at->b_norm[j] = norm_of(at->transposed, n, at->b + j * n);
+        at->r_norm[j] = at->b_norm[j];
+        at->x_norm[j] = 0;
+        if (!isfinite(at->b_norm[j])) {
+            return nadir_fail(at->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
+                              (long long)j);
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    refinement at = {
+        .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
+    NADIR_CHECK(start_refinement(&at, x == b));
+    NADIR_CHECK(refine(&at, !nadir_occupancy_is_direct(occupancy)));
+    for (int round = 1; round < ROUNDS && worth_another(&at); round++) {
+        NADIR_CHECK(refine(&at, false));
+        undo_worse(&at);
+    }
+    NADIR_CHECK(assess(&at, accuracy));
+cleanup:
+    return status;
+}

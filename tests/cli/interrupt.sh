@@ -1,0 +1,45 @@
+# Interrupted: exit status 7 and no file, or 0 and a whole one, whenever the signal comes.
+source "$(dirname "$0")/../support/cli.sh"
+if [[ ${NADIR_VALGRIND:-0} == 1 ]]; then
+    states=500
+else
+    states=20000
+fi
+run generate garnet model.npz --states "$states" --branch 8
+expect_status 0
+
+# Starts the command, sends it SIGTERM after some seconds and takes its exit status.
+interrupt_after() {
+    local seconds=$1
+    shift
+    last="nadir $*, interrupted after $seconds s"
+    "$NADIR" "$@" >stdout.txt 2>stderr.txt </dev/null &
+    local process=$!
+    sleep "$seconds"
+    kill -TERM "$process" 2>/dev/null
+    wait "$process"
+    status=$?
+    out=$(cat stdout.txt)
+    err=$(cat stderr.txt)
+}
+
+interrupted=0
+for ending in csv npz tra drn MDP bin; do
+    for seconds in 0.02 0.05 0.1 0.15 0.2 0.3; do
+        rm -f out.*
+        interrupt_after "$seconds" convert model.npz "out.$ending" --json
+        found=$(ls out.* 2>/dev/null)
+        case $status in
+        0) [[ -n $found ]] || complain "no file" ;;
+        7)
+            interrupted=$((interrupted + 1))
+            expect_json status '"NADIR_ERROR_INTERRUPTED"'
+            [[ -z $found ]] || complain "these files are left: $found"
+            ;;
+        143) [[ -z $found ]] || complain "killed before it listened, and yet: $found" ;;
+        *) complain "expected exit 0, 7 or 143" ;;
+        esac
+    done
+done
+echo "$interrupted interrupted"
+finish

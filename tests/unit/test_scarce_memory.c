@@ -1,0 +1,219 @@
+/* test_scarce_memory.c: the k-th allocation fails, k = 1, 2, ..., through every call that reads, writes or
+ * makes a model: a clean status each time, nothing leaks, no file is left behind. */
+#include "support/support.h"
+
+#include "support/scarce.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ATTEMPTS = 2000 };
+
+static const char *const endings[] = {"csv", "npz", "tra", "drn", "MDP", "bin"};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+/* How many files of the working directory have a name that begins with `start`. */
+static int count_files(const char *start)
+{
+    int count = 0;
+    DIR *folder = opendir(".");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        count += strncmp(entry->d_name, start, strlen(start)) == 0;
+    }
+    closedir(folder);
+    return count;
+}
+
+typedef nadir_status (*attempt)(nadir_context *context, const void *of);
+
+/* Calls `call` with 0, 1, 2, ... allocations left until it succeeds; `output` is what it may not leave behind
+ * when it fails. */
+static void run_out(attempt call, const void *of, const char *output, const char *what)
+{
+    for (int64_t allowed = 0; allowed < ATTEMPTS; allowed++) {
+        test_scarce scarce;
+        nadir_context *context = test_scarce_context(&scarce);
+        const int64_t before = scarce.blocks;
+        scarce.left = allowed;
+        const nadir_status status = call(context, of);
+        if (scarce.blocks != before) {
+            fail_msg("%s: %lld blocks leak after %lld allocations", what, (long long)(scarce.blocks - before),
+                     (long long)allowed);
+        }
+        if (status != NADIR_OK && status != NADIR_ERROR_MEMORY) {
+            fail_msg("%s: %s after %lld allocations: %s", what, nadir_status_name(status), (long long)allowed,
+                     nadir_context_error(context));
+        }
+        if (status != NADIR_OK && output != NULL && count_files(output) != 0) {
+            fail_msg("%s: a file is left after %lld allocations", what, (long long)allowed);
+        }
+        nadir_context_free(context);
+        assert_int_equal(scarce.blocks, 0);
+        if (status == NADIR_OK) {
+            assert_true(allowed > 0);
+            return;
+        }
+    }
+    fail_msg("%s: still no success with %d allocations", what, ATTEMPTS);
+}
+
+static nadir_status generate(nadir_context *context, const void *of)
+{
+    nadir_model *model = NULL;
+    const nadir_status status = nadir_model_generate(context, of, NULL, &model);
+    nadir_model_free(model);
+    return status;
+}
+
+static void test_generate(void **state)
+{
+    (void)state;
+    const nadir_generator_facts *kind;
+    for (int64_t k = 0; (kind = nadir_generator(k)) != NULL; k++) {
+        run_out(generate, kind->name, NULL, kind->name);
+    }
+}
+
+typedef struct file_case {
+    const nadir_model *model;
+    char path[32];
+    nadir_read_settings settings;
+} file_case;
+
+static nadir_status write_model(nadir_context *context, const void *of)
+{
+    const file_case *at = of;
+    return nadir_model_write(context, at->model, at->path, NULL);
+}
+
+static nadir_status read_model(nadir_context *context, const void *of)
+{
+    const file_case *at = of;
+    char digest[65];
+    nadir_model *model = NULL;
+    nadir_model_facts facts;
+    nadir_model_facts_default(&facts);
+    nadir_status status = nadir_model_read(context, at->path, &at->settings, &model);
+    if (status == NADIR_OK) {
+        status = nadir_model_facts_compute(context, model, &facts);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_file_digest(context, at->path, digest);
+    }
+    nadir_model_free(model);
+    return status;
+}
+
+/* A model that every format can hold, with the names that some of them keep. */
+static nadir_model *plain_model(nadir_context *context)
+{
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_generate(context, "machine", NULL, &model));
+    return model;
+}
+
+static void set_case(file_case *at, const nadir_model *model, const char *stem, const char *ending)
+{
+    *at = (file_case){.model = model};
+    (void)snprintf(at->path, sizeof at->path, "%s.%s", stem, ending);
+    nadir_read_settings_default(&at->settings);
+    at->settings.keep_transition_rewards = true;
+}
+
+static void test_write(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = plain_model(context);
+    for (int i = 0; i < ENDINGS; i++) {
+        file_case at;
+        char stem[16];
+        (void)snprintf(stem, sizeof stem, "written%d", i);
+        set_case(&at, model, stem, endings[i]);
+        run_out(write_model, &at, stem, at.path);
+        assert_true(count_files(stem) > 0);
+    }
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_read(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = plain_model(context);
+    test_write_file("initial.csv", "idstate,probability\n0,0.5\n1,0.5\n");
+    for (int i = 0; i < ENDINGS; i++) {
+        file_case at;
+        set_case(&at, model, "read", endings[i]);
+        at.settings.rewards = strcmp(endings[i], "tra") == 0   ? "read.trew"
+                              : strcmp(endings[i], "bin") == 0 ? "read.g.bin"
+                                                               : NULL;
+        at.settings.initial = "initial.csv";
+        assert_ok(context, nadir_model_write(context, model, at.path, NULL));
+        run_out(read_model, &at, NULL, at.path);
+    }
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static nadir_status read_policy(nadir_context *context, const void *of)
+{
+    const file_case *at = of;
+    nadir_policy *policy = NULL;
+    const nadir_status status = nadir_policy_read(context, at->model, at->path, &policy);
+    nadir_policy_free(policy);
+    return status;
+}
+
+static void test_policies(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = plain_model(context);
+    nadir_policy *policy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    static const char *const kinds[] = {"csv", "npy"};
+    for (int i = 0; i < 2; i++) {
+        file_case at;
+        set_case(&at, model, "policy", kinds[i]);
+        assert_ok(context, nadir_policy_write(context, model, policy, at.path));
+        run_out(read_policy, &at, NULL, at.path);
+    }
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static nadir_status create_again(nadir_context *context, const void *of)
+{
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    nadir_model_view(of, &data);
+    nadir_model *model = NULL;
+    const nadir_status status = nadir_model_create(context, &data, &model);
+    nadir_model_free(model);
+    return status;
+}
+
+static void test_create(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    run_out(create_again, model, NULL, "nadir_model_create");
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_generate), cmocka_unit_test(test_write),  cmocka_unit_test(test_read),
+        cmocka_unit_test(test_policies), cmocka_unit_test(test_create),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
