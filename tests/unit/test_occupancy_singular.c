@@ -181,7 +181,7 @@ static void come_close(const char *backend, int family)
         near_breakdown(&f, gamma, rest, b, k);
         assert_ok(f.context, nadir_kernel_create_rank_one(f.context, f.model, b, k, &kernel));
         nadir_status status =
-            nadir_occupancy_create(f.context, kernel, f.policy, gamma, backend, 0, &occupancy);
+            nadir_occupancy_create(f.context, kernel, f.policy, gamma, backend, 1e-14, &occupancy);
         if (status == NADIR_OK) {
             status = nadir_occupancy_solve(f.context, occupancy, 1, f.b, f.x, NULL);
         }
