@@ -1,6 +1,7 @@
 # Long work shows a bar on a terminal, and nothing where there is none or under --quiet.
 source "$(dirname "$0")/../support/cli.sh"
 [[ ${NADIR_VALGRIND:-0} == 1 ]] && exit 77 # too slow to be held at the right moment
+script --quiet --command true /dev/null >/dev/null 2>&1 </dev/null || exit 77 # no terminal is to be had
 run generate garnet model.npz --states 20000 --branch 8
 expect_status 0
 
@@ -19,7 +20,10 @@ hold() {
         "${start[@]}" >stdout.txt 2>stderr.txt </dev/null &
     fi
     local job=$!
-    until [[ -s process.txt ]]; do sleep 0.01; done
+    for ((wait = 0; wait < 1000; wait++)); do
+        [[ -s process.txt ]] && break
+        sleep 0.01
+    done
     sleep "$pause"
     kill -STOP "$(<process.txt)" 2>/dev/null && sleep 1.3
     kill -CONT "$(<process.txt)" 2>/dev/null
