@@ -76,15 +76,15 @@ static nadir_status compute_residuals(refinement *at)
 }
 
 /*
- * The residual with which column j is good enough. The error of x is at most |r| / (1 - gamma |P|). Where
- * that is no bound, |A^-1| is not known and not small where gamma is close to 1, whatever |x| / |b| is: such
- * kernels are solved as if it were one.
+ * The residual with which column j is good enough. The error of x is at most |r| / (1 - gamma |P|) or, where
+ * that is no bound, about |r| |A^-1|, of which we know that it is at least 1 / (1 - gamma) and |x| / |b|.
  */
 static double goal(const refinement *at, int64_t j)
 {
-    const double gap = 1 - at->occupancy->gamma * at->occupancy->average.norm;
-    const double wanted =
-        at->occupancy->tolerance * (gap > 0 ? gap : 1 - at->occupancy->gamma) * at->x_norm[j];
+    const double gamma = at->occupancy->gamma;
+    const double gap = 1 - gamma * at->occupancy->average.norm;
+    const double share = gap > 0 ? gap * at->x_norm[j] : fmin((1 - gamma) * at->x_norm[j], at->b_norm[j]);
+    const double wanted = at->occupancy->tolerance * share;
     const double rounding = ROUNDING * (at->b_norm[j] + 2 * at->x_norm[j]);
     return wanted > rounding ? wanted : rounding;
 }
