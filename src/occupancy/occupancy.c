@@ -3,6 +3,7 @@
 
 #include "occupancy/parts.h"
 
+#include <float.h>
 #include <string.h>
 
 #define DEFAULT_TOLERANCE 1e-12
@@ -10,6 +11,7 @@
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
     if (occupancy->backend != NULL && occupancy->self != NULL) {
+        nadir_occupancy_statistics(occupancy, &occupancy->spent);
         occupancy->backend->destroy(context, occupancy->self);
         occupancy->self = NULL;
     }
@@ -48,7 +50,15 @@ const char *nadir_occupancy_backend(const nadir_occupancy *occupancy)
 void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics)
 {
     const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
-    worker->backend->statistics(worker->self, statistics);
+    nadir_backend_statistics now = {0};
+    if (worker->self != NULL) {
+        worker->backend->statistics(worker->self, &now);
+    }
+    now.factor_seconds += worker->spent.factor_seconds;
+    now.factorings += worker->spent.factorings;
+    now.solves += worker->spent.solves;
+    now.iterations += worker->spent.iterations;
+    *statistics = now;
 }
 
 /* X <- A_M^-1 B, without the rank-one term. */
@@ -99,8 +109,9 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
 
-/* z = A^-1 b and w = A^-T k for the rank-one term of the average, to full accuracy: the term is left out
- * meanwhile. */
+/* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
+ * rounding, whatever tolerance was asked: near breakdown every product hangs on the last digits of the
+ * denominator. */
 static nadir_status start_update(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_status status = NADIR_OK;
@@ -119,6 +130,8 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
         NADIR_NEW(context, occupancy->update.w, n);
     }
     const double norm = average->norm;
+    const double tolerance = occupancy->tolerance;
+    occupancy->tolerance = DBL_MIN;
     average->b = NULL;
     average->norm = occupancy->base != NULL ? occupancy->base->average.norm : 1;
     status = nadir_refinement_solve(context, occupancy, false, 1, b, occupancy->update.z, NULL);
@@ -127,6 +140,7 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     }
     average->b = b;
     average->norm = norm;
+    occupancy->tolerance = tolerance;
     NADIR_CHECK(status);
     nadir_sherman_morrison update = occupancy->update;
     update.states = n;
@@ -188,6 +202,19 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     NADIR_CHECK(check_backend(context, average, occupancy->backend));
     NADIR_CHECK(occupancy->backend->setup(context, average, occupancy->gamma, &occupancy->self));
 cleanup:
+    return status;
+}
+
+nadir_status nadir_occupancy_stand_alone(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_occupancy_statistics(occupancy, &occupancy->spent);
+    occupancy->automatic = occupancy->base->automatic;
+    occupancy->backend = occupancy->base->backend;
+    occupancy->base = NULL;
+    nadir_preconditioned_free(context, occupancy->preconditioned);
+    occupancy->preconditioned = NULL;
+    const nadir_status status = set_up(context, occupancy);
+    occupancy->ready = status == NADIR_OK;
     return status;
 }
 
