@@ -12,7 +12,7 @@
 
 static const nadir_backend *const krylov = &nadir_backend_krylov;
 
-static int64_t row_cycle(int64_t states, int64_t state, int32_t *columns)
+int64_t test_row_cycle(int64_t states, int64_t state, int32_t *columns)
 {
     columns[0] = (int32_t)((state + 1) % states);
     return 1;
@@ -35,7 +35,7 @@ static int64_t row_ladder(int64_t states, int64_t state, int32_t *columns)
 
 static nadir_model *make_cycle(nadir_context *context)
 {
-    return test_sparse_model(context, 64, row_cycle);
+    return test_sparse_model(context, 64, test_row_cycle);
 }
 
 static nadir_model *make_function(nadir_context *context)

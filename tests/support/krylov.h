@@ -20,6 +20,9 @@ extern const test_shape test_shapes[TEST_SHAPES];
 /* The same by name. */
 nadir_model *test_shape_make(nadir_context *context, const char *name);
 
+/* For test_sparse_model: to the next state, and from the last to the first. */
+int64_t test_row_cycle(int64_t states, int64_t state, int32_t *columns);
+
 /* A model with the backend set up on it, which keeps the address of the average: it stays where it is. */
 typedef struct test_krylov {
     test_setting setting;

@@ -130,6 +130,31 @@ static void a_bad_guess_does_no_harm(void **state)
     test_krylov_clear(&f);
 }
 
+/* On a long cycle a point mass defeats BiCGSTAB; the contraction sees to it that the solve ends. The solution
+ * is x(s) = gamma^k / (1 - gamma^S), k steps from the point. */
+static void a_long_cycle_ends_in_time(void **state)
+{
+    (void)state;
+    enum { STATES = 3000 };
+    const double gamma = 0.999;
+    nadir_context *context = test_context();
+    test_krylov f;
+    test_krylov_make(&f, context, test_sparse_model(context, STATES, test_row_cycle), gamma);
+    double *b = test_new(STATES, sizeof *b);
+    double *x = test_new(STATES, sizeof *x);
+    b[0] = 1;
+    assert_ok(context, test_krylov_solve(&f, true, 1, b, 1e-9, x));
+    const double alone = log(1e-9) / log(gamma); /* products of the contraction */
+    assert_true(test_krylov_products(&f) < 5 * alone);
+    assert_true(test_krylov_products(&f) > STATES);
+    for (int64_t s = 0; s < STATES; s++) {
+        assert_close(x[s], pow(gamma, (double)s) / (1 - pow(gamma, STATES)), 1e-6);
+    }
+    free(b);
+    free(x);
+    test_krylov_clear(&f);
+}
+
 /* Multiplying b and the residual by a power of two multiplies x by it, to the bit. */
 static void check_scale(int exponent, bool transposed)
 {
@@ -286,6 +311,7 @@ int main(void)
         cmocka_unit_test(many_columns_are_as_one),
         cmocka_unit_test(a_guess_that_is_right_takes_one_product),
         cmocka_unit_test(a_bad_guess_does_no_harm),
+        cmocka_unit_test(a_long_cycle_ends_in_time),
         cmocka_unit_test(scales_do_not_matter),
         cmocka_unit_test(zero_needs_no_product),
         cmocka_unit_test(threads_do_not_show),
