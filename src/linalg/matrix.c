@@ -174,12 +174,6 @@ void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *mat
     nadir_matrix_combine(context, matrix, count, 0, 1, x, y);
 }
 
-void nadir_matrix_multiply_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
-                                      const double *x, double *y)
-{
-    nadir_matrix_combine_transposed(context, matrix, count, 0, 1, x, y);
-}
-
 /* Counts in counts[t] the entries of columns t in [first, end). */
 static void count_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *counts)
 {
