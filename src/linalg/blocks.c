@@ -33,6 +33,11 @@ static int64_t piece_length(int64_t count)
     return length > least ? length : least;
 }
 
+static int64_t piece_end(int64_t piece, int64_t length, int64_t count)
+{
+    return (piece + 1) * length < count ? (piece + 1) * length : count;
+}
+
 void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, nadir_block block,
                       const void *arguments, nadir_combine combine, double result[3])
 {
@@ -40,10 +45,15 @@ void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, 
     const int64_t length = piece_length(count);
     const int64_t pieces = (count + length - 1) / length;
     const int threads = nadir_threads_for(context, count * vectors);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int64_t i = 0; i < pieces; i++) {
-        const int64_t end = (i + 1) * length;
-        block(arguments, i * length, end < count ? end : count, part[i]);
+    if (threads == 1) { /* entering a region of one thread would cost a system call */
+        for (int64_t i = 0; i < pieces; i++) {
+            block(arguments, i * length, piece_end(i, length, count), part[i]);
+        }
+    } else {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int64_t i = 0; i < pieces; i++) {
+            block(arguments, i * length, piece_end(i, length, count), part[i]);
+        }
     }
     double total[3] = {0};
     for (int64_t i = 0; i < pieces; i++) {

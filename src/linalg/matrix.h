@@ -30,12 +30,8 @@ void nadir_entries_clear(nadir_context *context, nadir_entries *entries);
 void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                            const double *x, double *y);
 
-/* Y = M^T X for a dense matrix; a CSR matrix is transposed first (nadir_matrix_transpose) and then
- * multiplied. */
-void nadir_matrix_multiply_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
-                                      const double *x, double *y);
-
-/* Y = shift X + scale M X, and with M^T for a dense matrix, in one pass: I - gamma M is as cheap as M. */
+/* Y = shift X + scale M X, in one pass: I - gamma M is as cheap as M. With M^T for a dense matrix; a CSR
+ * matrix is transposed first (nadir_matrix_transpose). */
 void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                           double shift, double scale, const double *x, double *y);
 void nadir_matrix_combine_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,

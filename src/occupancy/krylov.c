@@ -36,9 +36,12 @@
 #define COLUMNS NADIR_BICGSTAB_COLUMNS
 /* The recurrence drifts from the true residual; asking a little more of it saves a second run. */
 #define GOAL_SHARE 0.7
+/* Share of the rounding level below which no run is sent. */
+#define LEAST_SHARE 0.01
 /* Products of a run when the contraction needs fewer, or when there is none. */
 #define LEAST_PRODUCTS 40
 #define MOST_PRODUCTS  100000
+#define MOST_DOUBLINGS 30
 /* Products of the contraction before a column that met rounding is given up. */
 #define LAST_PRODUCTS 4
 #define NEAR_ENOUGH   10
@@ -208,31 +211,71 @@ static void finish_column(krylov_block *block, int64_t j)
     }
 }
 
-/* The products that the contraction would need from here: log(goal / residual) / log(c). */
-static int64_t contraction_products(const krylov_block *block, const krylov_column *column)
+/* The goal, but not so small that a residual could not tell it from zero: a run towards it would not end. */
+static double sensible_goal(const krylov_block *block, const krylov_column *column)
 {
-    const double products = log(block->goal / column->residual) / log(block->self->rate);
-    if (block->self->rate >= 1 || !(products < MOST_PRODUCTS)) {
-        return MOST_PRODUCTS;
-    }
-    return products > LEAST_PRODUCTS ? (int64_t)products : LEAST_PRODUCTS;
+    const double least = LEAST_SHARE * rounding_level(block, column);
+    return block->goal > least ? block->goal : least;
 }
 
-/* Up to `products` steps x <- x + r. *contracted: they did what they must. */
+/* The products that the contraction needs from here, log(goal / residual) / log(c), but at least
+ * LEAST_PRODUCTS; c < 1. */
+static int64_t contraction_products(const krylov_block *block, const krylov_column *column)
+{
+    const double products = log(sensible_goal(block, column) / column->residual) / log(block->self->rate);
+    return products < LEAST_PRODUCTS ? LEAST_PRODUCTS : products < 1e18 ? (int64_t)products : INT64_MAX;
+}
+
+/* The products that a run may take: those of the contraction, within limits. */
+static int64_t run_limit(const krylov_block *block, const krylov_column *column)
+{
+    if (block->self->rate >= 1) {
+        return MOST_PRODUCTS;
+    }
+    const int64_t products = contraction_products(block, column);
+    return products < MOST_PRODUCTS ? products : MOST_PRODUCTS;
+}
+
+/* Up to `products` steps x <- x + r. *contracted: they did what they must, rounding aside. */
 static nadir_status contract(const krylov_block *block, krylov_column *column, double *r, int64_t products,
                              bool *contracted)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = block->self->average->states;
     const double start = column->residual;
-    int64_t done = 0;
-    while (done < products && column->residual > block->goal) {
+    const double level = rounding_level(block, column);
+    *contracted = true;
+    for (int64_t done = 1; done <= products && *contracted && column->residual > block->goal; done++) {
         nadir_blocks_add(block->context, n, 1, r, column->x);
         NADIR_CHECK(compute_residual(block, column, r));
         NADIR_CHECK(nadir_operator_progress(block->context, start, column->residual, block->goal));
-        done++;
+        *contracted = column->residual <= start * pow(block->self->rate, (double)done / 2) + level;
     }
-    *contracted = column->residual <= start * pow(block->self->rate, (double)done / 2);
+cleanup:
+    return status;
+}
+
+/* Column j made no headway in a run of `products`: contracts, and ends the column where that is no use. */
+static nadir_status fall_back(krylov_block *block, int64_t j, int64_t products)
+{
+    nadir_status status = NADIR_OK;
+    krylov_column *column = &block->columns[j];
+    bool goes_on = block->self->rate < 1;
+    if (goes_on) {
+        const bool met_rounding = column->residual <= rounding_level(block, column);
+        const int64_t needed = contraction_products(block, column);
+        const int64_t doubled = (products > LEAST_PRODUCTS ? products : LEAST_PRODUCTS) << column->failures;
+        column->failures += column->failures < MOST_DOUBLINGS;
+        NADIR_CHECK(contract(block, column, residual_of(block, j),
+                             met_rounding       ? LAST_PRODUCTS
+                             : doubled < needed ? doubled
+                                                : needed,
+                             &goes_on));
+        goes_on = goes_on && !met_rounding;
+    }
+    if (!goes_on || column->residual <= block->goal) {
+        finish_column(block, j);
+    }
 cleanup:
     return status;
 }
@@ -240,28 +283,14 @@ cleanup:
 /* What to do with column j after a run of `products` that took its residual from `before` to what it is. */
 static nadir_status judge(krylov_block *block, int64_t j, double before, int64_t products)
 {
-    nadir_status status = NADIR_OK;
-    krylov_column *column = &block->columns[j];
+    const double residual = block->columns[j].residual;
     const double rate = block->self->rate;
     const double enough = rate < 1 ? pow(rate, (double)products / 2) : 0.5;
-    if (column->residual <= block->goal) {
+    if (residual <= block->goal) {
         finish_column(block, j);
-    } else if (!(column->residual <= enough * before)) {
-        const bool met_rounding = column->residual <= rounding_level(block, column);
-        bool goes_on = rate < 1;
-        if (goes_on) {
-            const int64_t shift = column->failures < 30 ? column->failures : 30;
-            const int64_t stretch = (products < LEAST_PRODUCTS ? LEAST_PRODUCTS : products) << shift;
-            column->failures++;
-            NADIR_CHECK(contract(block, column, residual_of(block, j), met_rounding ? LAST_PRODUCTS : stretch,
-                                 &goes_on));
-        }
-        if (!goes_on || met_rounding || column->residual <= block->goal) {
-            finish_column(block, j);
-        }
+        return NADIR_OK;
     }
-cleanup:
-    return status;
+    return residual <= enough * before ? NADIR_OK : fall_back(block, j, products);
 }
 
 /* One run of BiCGSTAB on all columns, and the judgement. */
@@ -279,8 +308,8 @@ static nadir_status run_round(krylov_block *block)
     int64_t products[COLUMNS];
     for (int64_t j = 0; j < count; j++) {
         runs[j] = (nadir_bicgstab_column){.residual = block->columns[j].residual,
-                                          .goal = GOAL_SHARE * block->goal,
-                                          .limit = contraction_products(block, &block->columns[j])};
+                                          .goal = GOAL_SHARE * sensible_goal(block, &block->columns[j]),
+                                          .limit = run_limit(block, &block->columns[j])};
     }
     NADIR_CHECK(nadir_bicgstab_run(context, &self->system, block->transposed, count, runs, self->work));
     for (int64_t j = 0; j < count; j++) {

@@ -11,6 +11,7 @@
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
     if (occupancy->backend != NULL && occupancy->self != NULL) {
+        nadir_occupancy_statistics(occupancy, &occupancy->spent);
         occupancy->backend->destroy(context, occupancy->self);
         occupancy->self = NULL;
     }
@@ -49,7 +50,15 @@ const char *nadir_occupancy_backend(const nadir_occupancy *occupancy)
 void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics)
 {
     const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
-    worker->backend->statistics(worker->self, statistics);
+    nadir_backend_statistics now = {0};
+    if (worker->self != NULL) {
+        worker->backend->statistics(worker->self, &now);
+    }
+    now.factor_seconds += worker->spent.factor_seconds;
+    now.factorings += worker->spent.factorings;
+    now.solves += worker->spent.solves;
+    now.iterations += worker->spent.iterations;
+    *statistics = now;
 }
 
 /* X <- A_M^-1 B, without the rank-one term. */
@@ -193,6 +202,19 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     NADIR_CHECK(check_backend(context, average, occupancy->backend));
     NADIR_CHECK(occupancy->backend->setup(context, average, occupancy->gamma, &occupancy->self));
 cleanup:
+    return status;
+}
+
+nadir_status nadir_occupancy_stand_alone(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_occupancy_statistics(occupancy, &occupancy->spent);
+    occupancy->automatic = occupancy->base->automatic;
+    occupancy->backend = occupancy->base->backend;
+    occupancy->base = NULL;
+    nadir_preconditioned_free(context, occupancy->preconditioned);
+    occupancy->preconditioned = NULL;
+    const nadir_status status = set_up(context, occupancy);
+    occupancy->ready = status == NADIR_OK;
     return status;
 }
 

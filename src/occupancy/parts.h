@@ -14,6 +14,7 @@ struct nadir_occupancy {
     bool ready;                   /* false: an update failed */
     const nadir_backend *backend; /* NULL: solves go through base */
     void *self;
+    nadir_backend_statistics spent; /* by backends that are gone */
     nadir_occupancy *base;
     nadir_preconditioned *preconditioned; /* through base where the difference is not of rank one; or NULL */
     nadir_sherman_morrison update;        /* b NULL: none */
@@ -41,6 +42,9 @@ static inline bool nadir_occupancy_is_direct(const nadir_occupancy *occupancy)
 /* X <- about A^-1 B, or A^-T B; residual as for nadir_backend.solve. */
 nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                         int64_t count, const double *b, double residual, double *x);
+
+/* Gives a perturbed operator whose kernel is too far from its base's a backend of its own. */
+nadir_status nadir_occupancy_stand_alone(nadir_context *context, nadir_occupancy *occupancy);
 
 /* X <- A^-1 B, or A^-T B, to the accuracy of the operator; see refinement.c. x may be b. */
 nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,

@@ -8,6 +8,9 @@
 /* How well an iterative base solves for a preconditioner: its operator need not be exact. */
 #define PRECONDITION_RESIDUAL 1e-3
 
+/* Products, each with a solve of the base, after which a backend of one's own would have been cheaper. */
+#define PRODUCTS_LIMIT (5 * NADIR_GMRES_RESTART)
+
 struct nadir_preconditioned {
     nadir_average *average;
     double gamma;
@@ -77,7 +80,8 @@ nadir_status nadir_preconditioned_solve(nadir_context *context, nadir_preconditi
     int64_t products;
     NADIR_RESERVE(context, solver->work, nadir_gmres_work(&solver->system, count), solver->capacity);
     memset(x, 0, (size_t)(count * solver->average->states) * sizeof *x);
-    const nadir_gmres settings = {.transposed = transposed, .residual = residual, .work = solver->work};
+    const nadir_gmres settings = {
+        .transposed = transposed, .residual = residual, .limit = PRODUCTS_LIMIT, .work = solver->work};
     NADIR_CHECK(nadir_gmres_solve(context, &solver->system, &settings, count, b, x, &products));
 cleanup:
     return status;

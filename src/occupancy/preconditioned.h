@@ -18,8 +18,7 @@ typedef nadir_status (*nadir_precondition)(nadir_context *context, void *user, b
 
 /* `average` and `user` outlive it. */
 nadir_status nadir_preconditioned_create(nadir_context *context, nadir_average *average, double gamma,
-                                         nadir_precondition precondition, void *user,
-                                         nadir_preconditioned **solver);
+                                         nadir_precondition base, void *user, nadir_preconditioned **solver);
 void nadir_preconditioned_free(nadir_context *context, nadir_preconditioned *solver);
 
 /* As nadir_backend.solve of an iterative backend, on A; x need not be set. */

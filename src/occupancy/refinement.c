@@ -228,17 +228,34 @@ static nadir_status start_refinement(refinement *at, bool aliased)
     at->x_norm = at->b_norm + at->count;
     at->r_norm = at->x_norm + at->count;
     at->previous = at->r_norm + at->count;
-    memset(at->x, 0, size * sizeof *at->x);
-    memcpy(at->r, at->b, size * sizeof *at->r);
     for (int64_t j = 0; j < at->count; j++) {
         at->b_norm[j] = norm_of(at->transposed, n, at->b + j * n);
-        at->r_norm[j] = at->b_norm[j];
-        at->x_norm[j] = 0;
         if (!isfinite(at->b_norm[j])) {
             return nadir_fail(at->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
                               (long long)j);
         }
     }
+cleanup:
+    return status;
+}
+
+/* From x = 0, round after round until the goal is reached or nothing is won any more. */
+static nadir_status run(refinement *at, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    const size_t bytes = (size_t)(at->occupancy->average.states * at->count) * sizeof *at->x;
+    memset(at->x, 0, bytes);
+    memcpy(at->r, at->b, bytes);
+    for (int64_t j = 0; j < at->count; j++) {
+        at->r_norm[j] = at->b_norm[j];
+        at->x_norm[j] = 0;
+    }
+    NADIR_CHECK(refine(at, !nadir_occupancy_is_direct(at->occupancy)));
+    for (int round = 1; round < ROUNDS && worth_another(at); round++) {
+        NADIR_CHECK(refine(at, false));
+        undo_worse(at);
+    }
+    NADIR_CHECK(assess(at, accuracy));
 cleanup:
     return status;
 }
@@ -250,12 +267,11 @@ nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occ
     refinement at = {
         .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
     NADIR_CHECK(start_refinement(&at, x == b));
-    NADIR_CHECK(refine(&at, !nadir_occupancy_is_direct(occupancy)));
-    for (int round = 1; round < ROUNDS && worth_another(&at); round++) {
-        NADIR_CHECK(refine(&at, false));
-        undo_worse(&at);
+    status = run(&at, accuracy);
+    if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned != NULL) {
+        NADIR_CHECK(nadir_occupancy_stand_alone(context, occupancy));
+        status = run(&at, accuracy);
     }
-    NADIR_CHECK(assess(&at, accuracy));
 cleanup:
     return status;
 }
