@@ -151,7 +151,11 @@ void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matr
     }
     const csr_product product = {matrix, shift, scale, x, y, columns_at_once(matrix, count)};
     const int shares = nadir_threads_for(context, matrix->starts[matrix->size] * count);
-#pragma omp parallel for num_threads(shares) schedule(static, 1) if (shares > 1)
+    if (shares == 1) { /* a parallel region of one thread still costs a system call */
+        multiply_rows(&product, count, 0, matrix->size);
+        return;
+    }
+#pragma omp parallel for num_threads(shares) schedule(static, 1)
     for (int share = 0; share < shares; share++) {
         multiply_rows(&product, count, share_start(matrix, share, shares),
                       share_start(matrix, share + 1, shares));
