@@ -70,7 +70,7 @@ nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy 
     }
     const nadir_status status = solve_explicit(context, occupancy, transposed, count, b, residual, x);
     if (occupancy->update.b != NULL) {
-        nadir_sherman_morrison_apply(&occupancy->update, transposed, count, x);
+        nadir_sherman_morrison_apply(context, &occupancy->update, transposed, count, x);
     }
     return status;
 }
