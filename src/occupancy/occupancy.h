@@ -36,7 +36,8 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
  * The operator of another kernel of the same model under the same policy, through the solves of `base`: by
  * Sherman-Morrison when it differs from base's kernel by a rank-one term only, otherwise by Krylov iteration
  * preconditioned with base: I - gamma P^pi = (I - gamma Phat^pi)(I - gamma D (P^pi - Phat^pi)) is near the
- * identity there. `base` must outlive it and must not be updated meanwhile.
+ * identity there. `base` must outlive it; after an update of `base` it has no
+ * products any more (NADIR_ERROR_ARGUMENT).
  */
 nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *base,
                                      const nadir_kernel *kernel, const nadir_policy *policy,
