@@ -1,20 +1,16 @@
 /* average_products.c: products with an average; see average.h. */
 #include "kernel/average.h"
 
-#include "linalg/threads.h"
-
-#include <cblas.h>
+#include "linalg/blocks.h"
 
 /* y <- y - left (right . x), for each column. */
 static void subtract_rank_one(const nadir_context *context, int64_t n, const double *left,
                               const double *right, int64_t count, const double *x, double *y)
 {
-    const int before = nadir_blas_threads(nadir_threads_for(context, n));
     for (int64_t j = 0; j < count; j++) {
-        const double dot = cblas_ddot((blasint)n, right, 1, x + j * n, 1);
-        cblas_daxpy((blasint)n, -dot, left, 1, y + j * n, 1);
+        const double dot = nadir_blocks_dot(context, n, right, x + j * n);
+        nadir_blocks_add(context, n, -dot, left, y + j * n);
     }
-    nadir_blas_restore(before);
 }
 
 nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,

@@ -167,6 +167,8 @@ double nadir_bellman_rounding(const nadir_kernel_size *size, double gamma, int64
 {
     const double unit = DBL_EPSILON / 2;
     const double q = largest_reward + gamma * size->largest * largest_v;
-    /* the product; one multiplication and one addition; the average; the difference */
-    return 1.01 * (gamma * size->rounding * largest_v + unit * ((double)actions + 4) * (q + largest_v));
+    /* the product; one multiplication and one addition; the average; the difference; and what underflows,
+     * less than 2^-1074 in each of fewer than 2^52 operations */
+    return 1.01 * (gamma * size->rounding * largest_v + unit * ((double)actions + 4) * (q + largest_v)) +
+           (q + largest_v > 0 ? DBL_MIN : 0);
 }

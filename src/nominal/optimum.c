@@ -102,6 +102,13 @@ static double range(const search *at)
     return at->pass.highest - at->pass.lowest;
 }
 
+static nadir_status not_finite(const search *at)
+{
+    return nadir_fail(at->context, NADIR_ERROR_NOT_CONVERGED,
+                      "the values are not finite: rewards of size %g with discount %.10g are too much",
+                      at->largest_reward, at->gamma);
+}
+
 /* One pass, and what it proves. */
 static nadir_status sweep(search *at)
 {
@@ -113,9 +120,7 @@ static nadir_status sweep(search *at)
     at->result.sweeps++;
     at->changed += at->pass.changed;
     if (!at->pass.finite) {
-        return nadir_fail(at->context, NADIR_ERROR_NOT_CONVERGED,
-                          "the values are not finite: rewards of size %g with discount %.10g are too much",
-                          at->largest_reward, at->gamma);
+        return not_finite(at);
     }
     const double rho_low = at->size.sum_low;
     const double rho_high = at->size.sum_high;
@@ -140,7 +145,8 @@ static const char *stop_reason(const search *at)
     if (stable && range(at) <= 8 * at->rounding) {
         return "stable";
     }
-    if (at->high - at->low <= at->settings.tolerance * scale(at)) {
+    const double width = at->high - at->low;
+    if (isfinite(width) && width <= at->settings.tolerance * scale(at)) {
         return "tolerance";
     }
     if (stable && at->stalls >= PATIENCE && at->inner <= INNER_TIGHTEST) {
@@ -263,7 +269,7 @@ cleanup:
 }
 
 /* mu . (value + low) and mu . (value + high), outward, and the middle. */
-static void conclude(search *at)
+static nadir_status conclude(search *at)
 {
     const nadir_model *model = at->model;
     nadir_optimum_result *result = &at->result;
@@ -279,6 +285,7 @@ static void conclude(search *at)
     if (at->occupancy != NULL) {
         result->backend = nadir_occupancy_backend(at->occupancy);
     }
+    return isfinite(result->nominal_optimum) ? NADIR_OK : not_finite(at);
 }
 
 static nadir_status check_settings(nadir_context *context, const nadir_optimum_settings *settings)
@@ -313,7 +320,7 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
     NADIR_CHECK(check_settings(context, settings));
     NADIR_CHECK(start(&at));
     NADIR_CHECK(iterate(&at));
-    conclude(&at);
+    NADIR_CHECK(conclude(&at));
     for (int64_t s = 0; s < at.model->states && value != NULL; s++) {
         value[s] = at.value[s] + at.middle;
     }

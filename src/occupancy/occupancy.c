@@ -79,15 +79,20 @@ nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy 
     }
     const nadir_status status = solve_explicit(context, occupancy, transposed, count, b, residual, x);
     if (occupancy->update.b != NULL) {
-        nadir_sherman_morrison_apply(&occupancy->update, transposed, count, x);
+        nadir_sherman_morrison_apply(context, &occupancy->update, transposed, count, x);
     }
     return status;
 }
 
 static nadir_status check_ready(nadir_context *context, const nadir_occupancy *occupancy)
 {
-    if (occupancy->ready && nadir_occupancy_root(occupancy)->ready) {
+    const nadir_occupancy *root = nadir_occupancy_root(occupancy);
+    if (occupancy->ready && root->ready && occupancy->updates == root->updates) {
         return NADIR_OK;
+    }
+    if (occupancy->updates != root->updates) { /* the matrix borrowed from it may be gone */
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the base of the perturbed operator was updated since; make another");
     }
     return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the last update of the occupancy operator failed");
 }
@@ -185,7 +190,8 @@ static nadir_status check_backend(nadir_context *context, const nadir_average *a
     const bool dense = average->matrix.dense != NULL;
     const unsigned needed = dense ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
     if ((backend->capabilities & needed) == 0) {
-        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED, "the backend %s does not take a %s kernel",
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the backend %s does not take a %s kernel; auto chooses one that does",
                           backend->name, dense ? "dense" : "sparse");
     }
     return NADIR_OK;
@@ -274,6 +280,7 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
                           "a perturbed operator cannot be updated; make another");
     }
     occupancy->ready = false;
+    occupancy->updates++;
     if (occupancy->average.states > 0) {
         NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
     } else { /* the update before ran out of memory */
@@ -316,6 +323,7 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
     NADIR_NEW_ZERO(context, made, 1);
     start(made, base->gamma, base->tolerance);
     made->base = base;
+    made->updates = base->updates;
     NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
     if (!borrowed) {
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));

@@ -37,7 +37,7 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
  * Sherman-Morrison when it differs from base's kernel by a rank-one term only, otherwise by Krylov iteration
  * preconditioned with base: I - gamma P^pi = (I - gamma Phat^pi)(I - gamma D (P^pi - Phat^pi)) is near the
  * identity there. Where it is not, and the iteration does not converge, the operator gets a backend of its
- * own. `base` must outlive it and must not be updated meanwhile.
+ * own. `base` must outlive it; after an update of `base` it has no products any more (NADIR_ERROR_ARGUMENT).
  */
 nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *base,
                                      const nadir_kernel *kernel, const nadir_policy *policy,

@@ -16,6 +16,7 @@ struct nadir_occupancy {
     void *self;
     nadir_backend_statistics spent; /* by backends that are gone */
     nadir_occupancy *base;
+    int64_t updates;                      /* so far; with a base: those of the base when this one was made */
     nadir_preconditioned *preconditioned; /* through base where the difference is not of rank one; or NULL */
     nadir_sherman_morrison update;        /* b NULL: none */
     double *work;                         /* [capacity] residuals and corrections */

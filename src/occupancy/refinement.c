@@ -163,11 +163,12 @@ static int64_t longest_sum(nadir_occupancy *occupancy, bool transposed)
     return occupancy->longest_column;
 }
 
-/* Whether column j is near its goal. Where rounding alone leaves a residual that compares with b, x is
- * whatever a singular system makes of rounding. */
+/* Whether column j is near its goal, or its residual has underflowed. Where rounding alone leaves a residual
+ * that compares with b, x is whatever a singular system makes of rounding. */
 static nadir_status check_column(const refinement *at, int64_t j)
 {
-    if (!isfinite(at->r_norm[j]) || !isfinite(at->x_norm[j]) || at->r_norm[j] > SLACK * goal(at, j)) {
+    if (!isfinite(at->r_norm[j]) || !isfinite(at->x_norm[j]) ||
+        at->r_norm[j] > SLACK * goal(at, j) + DBL_MIN) {
         return nadir_fail(
             at->context, NADIR_ERROR_NOT_CONVERGED,
             "the linear system was not solved: residual %g with a solution of size %g (backend %s)",

@@ -1,7 +1,8 @@
 /* sherman_morrison.c: solving with a matrix changed by a rank-one term; see sherman_morrison.h. */
 #include "occupancy/sherman_morrison.h"
 
-#include <cblas.h>
+#include "linalg/blocks.h"
+
 #include <math.h>
 
 nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_morrison *update)
@@ -24,15 +25,15 @@ nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_
     return NADIR_OK;
 }
 
-void nadir_sherman_morrison_apply(const nadir_sherman_morrison *update, bool transposed, int64_t count,
-                                  double *x)
+void nadir_sherman_morrison_apply(const nadir_context *context, const nadir_sherman_morrison *update,
+                                  bool transposed, int64_t count, double *x)
 {
-    const int n = (int)update->states;
+    const int64_t n = update->states;
     const double *right = transposed ? update->b : update->k;
     const double *left = transposed ? update->w : update->z;
     for (int64_t j = 0; j < count; j++) {
-        double *xj = x + j * update->states;
-        const double factor = update->gamma * cblas_ddot(n, right, 1, xj, 1) / update->denominator;
-        cblas_daxpy(n, -factor, left, 1, xj, 1);
+        double *xj = x + j * n;
+        const double factor = update->gamma * nadir_blocks_dot(context, n, right, xj) / update->denominator;
+        nadir_blocks_add(context, n, -factor, left, xj);
     }
 }

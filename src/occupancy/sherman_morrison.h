@@ -28,7 +28,7 @@ typedef struct nadir_sherman_morrison {
 nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_morrison *update);
 
 /* Turns solutions with A, or its transpose, into solutions with A + gamma b k^T; x: [states * count]. */
-void nadir_sherman_morrison_apply(const nadir_sherman_morrison *update, bool transposed, int64_t count,
-                                  double *x);
+void nadir_sherman_morrison_apply(const nadir_context *context, const nadir_sherman_morrison *update,
+                                  bool transposed, int64_t count, double *x);
 
 #endif

@@ -159,6 +159,31 @@ static void a_perturbed_operator_is_no_base(void **state)
     test_engine_clear(&f);
 }
 
+/* The matrix that a perturbed operator borrows is gone when its base is updated. */
+static void a_perturbed_operator_ends_with_an_update(void **state)
+{
+    (void)state;
+    test_engine f = test_engine_make(test_context(), TEST_GARNET);
+    nadir_occupancy *base = NULL;
+    nadir_occupancy *perturbed = NULL;
+    nadir_kernel *kernel = test_kernel(f.context, f.model, TEST_RANK_ONE, 0.9, &f.random, NULL);
+    assert_ok(f.context, nadir_occupancy_create(f.context, f.kernel, f.policy, 0.9, NULL, 0, &base));
+    assert_ok(f.context, nadir_occupancy_perturb(f.context, base, kernel, f.policy, &perturbed));
+    assert_ok(f.context, nadir_occupancy_solve(f.context, perturbed, 1, f.b, f.x, NULL));
+    assert_ok(f.context, nadir_occupancy_update(f.context, base, f.kernel, f.policy));
+    assert_fails(f.context, nadir_occupancy_solve(f.context, perturbed, 1, f.b, f.x, NULL),
+                 NADIR_ERROR_ARGUMENT, "was updated since");
+    assert_fails(f.context, nadir_occupancy_solve_transposed(f.context, perturbed, 1, f.b, f.x, NULL),
+                 NADIR_ERROR_ARGUMENT, "was updated since");
+    nadir_occupancy_free(f.context, perturbed);
+    assert_ok(f.context, nadir_occupancy_perturb(f.context, base, kernel, f.policy, &perturbed));
+    assert_ok(f.context, nadir_occupancy_solve(f.context, perturbed, 1, f.b, f.x, NULL));
+    nadir_occupancy_free(f.context, perturbed);
+    nadir_occupancy_free(f.context, base);
+    nadir_kernel_free(kernel);
+    test_engine_clear(&f);
+}
+
 /* An update that fails leaves an operator that says so, or works; a later update can mend it. */
 static void fail_an_update(const char *backend, int family)
 {
@@ -175,6 +200,8 @@ static void fail_an_update(const char *backend, int family)
         if (status == NADIR_OK) {
             status = nadir_occupancy_solve(f.context, occupancy, 1, f.b, f.x, NULL);
         } else {
+            nadir_backend_statistics statistics;
+            nadir_occupancy_statistics(occupancy, &statistics);
             assert_that(nadir_occupancy_solve(f.context, occupancy, 1, f.b, f.x, NULL) != NADIR_OK,
                         "a number got out after an update that failed");
         }
@@ -263,6 +290,7 @@ int main(void)
         cmocka_unit_test(right_hand_sides_that_are_not_finite_are_refused),
         cmocka_unit_test(the_scale_of_a_right_hand_side_does_not_matter),
         cmocka_unit_test(a_perturbed_operator_is_no_base),
+        cmocka_unit_test(a_perturbed_operator_ends_with_an_update),
         cmocka_unit_test(an_update_that_failed_can_be_mended),
         cmocka_unit_test(memory_that_runs_out_is_said),
     };
