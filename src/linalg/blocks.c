@@ -4,6 +4,7 @@
 #include "linalg/threads.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A vector is cut into at most this many pieces, each a multiple of LANES long. */
 #define PIECES 64
@@ -33,9 +34,11 @@ static int64_t piece_length(int64_t count)
     return length > least ? length : least;
 }
 
-static int64_t piece_end(int64_t piece, int64_t length, int64_t count)
+static void run_piece(nadir_block block, const void *arguments, int64_t count, int64_t length, int64_t piece,
+                      double result[3])
 {
-    return (piece + 1) * length < count ? (piece + 1) * length : count;
+    const int64_t end = (piece + 1) * length;
+    block(arguments, piece * length, end < count ? end : count, result);
 }
 
 void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, nadir_block block,
@@ -45,14 +48,14 @@ void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, 
     const int64_t length = piece_length(count);
     const int64_t pieces = (count + length - 1) / length;
     const int threads = nadir_threads_for(context, count * vectors);
-    if (threads == 1) { /* entering a region of one thread would cost a system call */
+    if (threads == 1) { /* a parallel region of one thread still costs a system call */
         for (int64_t i = 0; i < pieces; i++) {
-            block(arguments, i * length, piece_end(i, length, count), part[i]);
+            run_piece(block, arguments, count, length, i, part[i]);
         }
     } else {
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (int64_t i = 0; i < pieces; i++) {
-            block(arguments, i * length, piece_end(i, length, count), part[i]);
+            run_piece(block, arguments, count, length, i, part[i]);
         }
     }
     double total[3] = {0};
@@ -61,9 +64,7 @@ void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, 
         total[1] += part[i][1];
         total[2] += part[i][2];
     }
-    for (int k = 0; k < 3; k++) {
-        result[k] = total[k];
-    }
+    memcpy(result, total, sizeof total);
 }
 
 static double sum_lanes(const double lanes[LANES])

@@ -151,7 +151,7 @@ void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matr
     }
     const csr_product product = {matrix, shift, scale, x, y, columns_at_once(matrix, count)};
     const int shares = nadir_threads_for(context, matrix->starts[matrix->size] * count);
-    if (shares == 1) { /* entering a region of one thread would cost a system call */
+    if (shares == 1) { /* a parallel region of one thread still costs a system call */
         multiply_rows(&product, count, 0, matrix->size);
         return;
     }
