@@ -1,8 +1,9 @@
 /*
  * bench_occupancy.c: the occupancy operator against the bare work it cannot do without.
  *
- *     bench_occupancy [quick]
+ *     bench_occupancy [quick] [alone]
  *
+ * quick: small sizes; alone: everything on one thread, for machines that others keep busy.
  * Times are the best of several runs, those that are compared taken in turns; ratios are of one run of the
  * program. Memory is what the process holds at most while it works, over what the arrays of the model and of
  * P^pi take.
@@ -19,6 +20,7 @@
 
 #define GAMMA   0.95
 #define ACTIONS 8
+#define RUNS    3 /* of what takes long */
 
 /* A model with its nominal kernel and the uniform policy. */
 typedef struct setting {
@@ -164,16 +166,10 @@ static void dense_row(int64_t states, int32_t threads, int runs)
     clear_setting(&at);
 }
 
-static void dense_alone(bool quick)
+static void dense(bench_mode mode)
 {
-    dense_row(quick ? 300 : 1000, 1, 15);
-    dense_row(quick ? 600 : 2000, 1, 5);
-}
-
-static void dense_threaded(bool quick)
-{
-    dense_row(quick ? 300 : 1000, 0, 15);
-    dense_row(quick ? 600 : 2000, 0, 5);
+    dense_row(mode.quick ? 300 : 1000, mode.threads, 15);
+    dense_row(mode.quick ? 600 : 2000, mode.threads, 5);
 }
 
 /* ---------------------------------------------------------------------------------------------------------
@@ -207,7 +203,7 @@ static void bare_factor(void *user)
     LAPACK_dgetrf(&size, &size, at->matrix, &size, at->pivots, &info);
 }
 
-static void factorisation(bool quick)
+static void factorisation(bench_mode mode)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
@@ -225,7 +221,7 @@ static void factorisation(bool quick)
     for (int i = 0; i < 2; i++) {
         work.context = bench_context(counts[i]);
         const int before = nadir_blas_threads(counts[i]);
-        bench_best_of(quick ? 20 : 100, factor, bare_factor, &work, &ours[i], &bare[i]);
+        bench_best_of(mode.quick ? 20 : 100, factor, bare_factor, &work, &ours[i], &bare[i]);
         nadir_blas_restore(before);
         nadir_context_free(work.context);
     }
@@ -320,13 +316,13 @@ static void sparse_lines(setting *at, int runs)
     print_line("bare CSR product", bare, bare);
     print_line("product", plain, bare);
     print_line("transposed product", transposed, bare);
-    print_line("assembly of P^π", bench_best(3, assemble, at), bare);
+    print_line("assembly of P^π", bench_best(RUNS, assemble, at), bare);
     nadir_average_clear(at->context, &at->average);
     for (int way = 0; way < 2; way++) {
         nadir_occupancy_statistics(at->occupancy, &before);
-        const double seconds = bench_best(1, way == 0 ? solve : solve_transposed, at);
+        const double seconds = bench_best(RUNS, way == 0 ? solve : solve_transposed, at);
         nadir_occupancy_statistics(at->occupancy, &after);
-        const int64_t products = after.iterations - before.iterations;
+        const int64_t products = (after.iterations - before.iterations) / RUNS;
         print_line(way == 0 ? "solve" : "transposed solve", seconds, bare);
         if (products > 0) {
             (void)printf("| … for each of its %lld products | %.3f | %.2f |\n", (long long)products,
@@ -340,8 +336,8 @@ static void sparse_lines(setting *at, int runs)
 
 static void sparse(setting *at, const char *backend, int runs)
 {
-    (void)printf("%lld states, %lld transitions, backend %s\n\n", (long long)at->view.states,
-                 (long long)at->view.nonzeros, backend);
+    (void)printf("%lld states, %lld transitions, backend %s, %d thread%s\n\n", (long long)at->view.states,
+                 (long long)at->view.nonzeros, backend, at->threads, at->threads == 1 ? "" : "s");
     (void)printf("| | ms | / bare product |\n|---|---:|---:|\n");
     bench_check(at->context, nadir_occupancy_create(at->context, at->kernel, at->policy, GAMMA, backend, 0,
                                                     &at->occupancy));
@@ -354,7 +350,7 @@ static void sparse(setting *at, const char *backend, int runs)
     solve_transposed(at);
     const double peak_transposed = bench_resident_peak();
     sparse_lines(at, runs);
-    const double refactor_seconds = bench_best(3, refactor, at);
+    const double refactor_seconds = bench_best(RUNS, refactor, at);
     (void)printf("\nset-up of the backend %.3f s, update for a policy with the same actions %.3f s; ",
                  factor_seconds, refactor_seconds);
     (void)printf("peak memory / (model + P^π) %.2f, with transposed solves %.2f\n",
@@ -362,44 +358,51 @@ static void sparse(setting *at, const char *backend, int runs)
     clear_setting(at);
 }
 
-static void gridworld(bool quick)
+static void gridworld(bench_mode mode)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
-    shape.width = quick ? 60 : 300;
+    shape.width = mode.quick ? 60 : 300;
     shape.height = shape.width;
-    setting at = make_setting("gridworld", &shape, 0);
+    setting at = make_setting("gridworld", &shape, mode.threads);
     sparse(&at, "klu", 50);
 }
 
-static void garnet(bool quick)
+static void garnet(bench_mode mode)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
-    shape.states = quick ? 20000 : 1000000;
+    shape.states = mode.quick ? 20000 : 1000000;
     shape.actions = 4;
     shape.branch = 5;
-    setting at = make_setting("garnet", &shape, 0);
+    setting at = make_setting("garnet", &shape, mode.threads);
     sparse(&at, "krylov", 10);
 }
 
 int main(int count, char **words)
 {
-    const bool quick = count == 2 && strcmp(words[1], "quick") == 0;
-    if (count > 1 && !quick) {
-        (void)fprintf(stderr, "usage: bench_occupancy [quick]\n");
-        return 2;
+    bench_mode mode = {0};
+    for (int i = 1; i < count; i++) {
+        if (strcmp(words[i], "quick") == 0) {
+            mode.quick = true;
+        } else if (strcmp(words[i], "alone") == 0) {
+            mode.threads = 1;
+        } else {
+            (void)fprintf(stderr, "usage: bench_occupancy [quick] [alone]\n");
+            return 2;
+        }
     }
     (void)printf("### Dense evaluation, %d actions\n\n", ACTIONS);
     (void)printf("| states | threads | nadir, s | one pass + getrf + getrs, s | ratio |");
     (void)printf(" peak memory / (model + P^π) |\n|---:|---:|---:|---:|---:|---:|\n");
-    bench_section(dense_alone, quick);
-    bench_section(dense_threaded, quick);
-    (void)printf("\n### Factorisation, 300 states\n\n");
-    bench_section(factorisation, quick);
+    bench_section(dense, mode);
+    if (mode.threads != 1) {
+        (void)printf("\n### Factorisation, 300 states\n\n");
+        bench_section(factorisation, mode);
+    }
     (void)printf("\n### Gridworld\n\n");
-    bench_section(gridworld, quick);
+    bench_section(gridworld, mode);
     (void)printf("\n### Garnet\n\n");
-    bench_section(garnet, quick);
+    bench_section(garnet, mode);
     return 0;
 }

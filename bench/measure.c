@@ -106,12 +106,12 @@ void bench_reset_peak(void)
     }
 }
 
-void bench_section(void (*section)(bool quick), bool quick)
+void bench_section(void (*section)(bench_mode mode), bench_mode mode)
 {
     (void)fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        section(quick);
+        section(mode);
         (void)fflush(stdout);
         _exit(0);
     }

@@ -27,7 +27,12 @@ double bench_resident(void);
 double bench_resident_peak(void);
 void bench_reset_peak(void);
 
+typedef struct bench_mode {
+    bool quick;      /* small sizes */
+    int32_t threads; /* 0: all */
+} bench_mode;
+
 /* Runs `section` in a process of its own, so that its memory is its own. */
-void bench_section(void (*section)(bool quick), bool quick);
+void bench_section(void (*section)(bench_mode mode), bench_mode mode);
 
 #endif
