@@ -122,39 +122,39 @@ static void print_rows(const char *kind, const nadir_generate_settings *shape)
     clear_setting(&at);
 }
 
-static void chains(bool quick)
+static void chains(bench_mode mode)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
-    shape.states = quick ? 100 : 1000;
+    shape.states = mode.quick ? 100 : 1000;
     print_rows("riverswim", &shape);
 }
 
-static void grids(bool quick)
+static void grids(bench_mode mode)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
-    shape.width = quick ? 50 : 300;
+    shape.width = mode.quick ? 50 : 300;
     shape.height = shape.width;
     print_rows("gridworld", &shape);
 }
 
-static void garnets(bool quick)
+static void garnets(bench_mode mode)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
-    shape.states = quick ? 10000 : 1000000;
+    shape.states = mode.quick ? 10000 : 1000000;
     shape.actions = 4;
     shape.branch = 5;
     print_rows("garnet", &shape);
 }
 
 /* How fast a sparse model is read while it is averaged. */
-static void assembly(bool quick)
+static void assembly(bench_mode mode)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
-    shape.states = quick ? 10000 : 1000000;
+    shape.states = mode.quick ? 10000 : 1000000;
     shape.actions = 4;
     shape.branch = 5;
     setting at;
@@ -179,9 +179,9 @@ int main(int count, char **words)
     (void)printf("| model | states | γ | | contraction | products | ms each | / product |");
     (void)printf(" products, 8 at once | ms each | / product |\n");
     (void)printf("|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|\n");
-    bench_section(chains, quick);
-    bench_section(grids, quick);
-    bench_section(garnets, quick);
-    bench_section(assembly, quick);
+    bench_section(chains, (bench_mode){.quick = quick});
+    bench_section(grids, (bench_mode){.quick = quick});
+    bench_section(garnets, (bench_mode){.quick = quick});
+    bench_section(assembly, (bench_mode){.quick = quick});
     return 0;
 }
