@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* Long enough for each sum to be shared among threads. */
-enum { STATES = 160000 };
+enum { STATES = 60000 };
 
 static nadir_context *context_with(int threads)
 {
