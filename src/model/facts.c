@@ -1,21 +1,10 @@
 /* facts.c: what can be said of a model before anything is solved: sizes, ranges, valid radius, reach. */
 #include "model/model.h"
 
+#include "linalg/gstd.h"
+
 #include <math.h>
 #include <string.h>
-
-/* sigma_q(e_1), the norm of the shortest zero-sum change with a unit entry, inverted:
- * (1 + (S - 1)^(1 - p))^(-1/p), 1/2 at p = 1 and 1 at p = infinity; 0 when S = 1, where no change is. */
-static double unit_deviation(int64_t states, double norm)
-{
-    if (states == 1) {
-        return 0;
-    }
-    if (isinf(norm)) {
-        return 1;
-    }
-    return pow(1 + pow((double)(states - 1), 1 - norm), -1 / norm);
-}
 
 /* The smallest of all S probabilities of a row. */
 static double row_minimum(const nadir_model *model, int64_t row)
@@ -37,7 +26,7 @@ nadir_status nadir_model_valid_radius(nadir_context *context, const nadir_model 
     if (!(norm >= 1)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity", norm);
     }
-    const double deviation = unit_deviation(model->states, norm);
+    const double deviation = nadir_gstd_unit(model->states, norm);
     double smallest = INFINITY;
     for (int64_t row = 0; row < model->rows; row++) {
         const double scale = model->scales != NULL ? model->scales[row] : 1;

@@ -1,0 +1,134 @@
+/* distributed.c: sums and extremes over threads and processes; see distributed.h. */
+#include "linalg/distributed.h"
+
+#include "linalg/threads.h"
+
+#include <math.h>
+
+enum {
+    SHARES = 64, /* threads, at most */
+    BLOCK = 128  /* entries between two compensated additions */
+};
+
+/* A sum and what its roundings lost. */
+typedef struct pair {
+    double sum;
+    double lost;
+} pair;
+
+static void add(pair *to, double term)
+{
+    const double next = to->sum + term;
+    to->lost += fabs(to->sum) >= fabs(term) ? (to->sum - next) + term : (term - next) + to->sum;
+    to->sum = next;
+}
+
+static int shares_for(const nadir_context *context, int64_t count, int64_t cost)
+{
+    const int shares = nadir_threads_for(context, count * cost);
+    return shares < SHARES ? shares : SHARES;
+}
+
+static int64_t share_start(int64_t count, int share, int shares)
+{
+    return count / shares * share + count % shares * share / shares;
+}
+
+nadir_status nadir_sums(nadir_context *context, int64_t count, int64_t cost, nadir_sum_terms *terms,
+                        void *data, int kinds, double *totals)
+{
+    const nadir_communication *table = context->communication;
+    const int shares = shares_for(context, count, cost);
+    pair parts[SHARES][NADIR_SUMS_LIMIT] = {{{0}}};
+#pragma omp parallel for num_threads(shares) schedule(static, 1)
+    for (int share = 0; share < shares; share++) {
+        const int64_t end = share_start(count, share + 1, shares);
+        pair made[NADIR_SUMS_LIMIT] = {{0}};
+        for (int64_t i = share_start(count, share, shares); i < end; i += BLOCK) {
+            double sums[NADIR_SUMS_LIMIT] = {0};
+            terms(data, i, i + BLOCK < end ? i + BLOCK : end, sums);
+            for (int kind = 0; kind < kinds; kind++) {
+                add(&made[kind], sums[kind]);
+            }
+        }
+        for (int kind = 0; kind < kinds; kind++) {
+            parts[share][kind] = made[kind];
+        }
+    }
+    double halves[2 * NADIR_SUMS_LIMIT]; /* what was lost travels on its own */
+    for (int kind = 0; kind < kinds; kind++) {
+        pair joined = {0};
+        for (int share = 0; share < shares; share++) {
+            add(&joined, parts[share][kind].sum);
+            joined.lost += parts[share][kind].lost;
+        }
+        halves[2 * kind] = joined.sum;
+        halves[2 * kind + 1] = joined.lost;
+    }
+    const nadir_status status = table->sum(table->self, context, (int64_t)2 * kinds, halves);
+    for (int kind = 0; kind < kinds; kind++) {
+        totals[kind] = halves[2 * kind] + halves[2 * kind + 1];
+    }
+    return status;
+}
+
+/* {largest, minus smallest} of [first, end); infinity marks the first entry that is not finite. */
+static void find_in_share(const double *x, int64_t first, int64_t end, nadir_placed found[2])
+{
+    for (int64_t i = first; i < end; i++) {
+        if (!isfinite(x[i])) {
+            found[0] = (nadir_placed){INFINITY, i};
+            return;
+        }
+        if (x[i] > found[0].value) {
+            found[0] = (nadir_placed){x[i], i};
+        }
+        if (-x[i] > found[1].value) {
+            found[1] = (nadir_placed){-x[i], i};
+        }
+    }
+}
+
+nadir_status nadir_extremes_find(nadir_context *context, int64_t first, int64_t count, const double *x,
+                                 nadir_extremes *extremes)
+{
+    const nadir_communication *table = context->communication;
+    const nadir_placed none = {-INFINITY, 0};
+    const int shares = shares_for(context, count, 1);
+    nadir_placed parts[SHARES][2];
+#pragma omp parallel for num_threads(shares) schedule(static, 1)
+    for (int share = 0; share < shares; share++) {
+        nadir_placed found[2] = {none, none};
+        find_in_share(x, share_start(count, share, shares), share_start(count, share + 1, shares), found);
+        parts[share][0] = found[0];
+        parts[share][1] = found[1];
+    }
+    nadir_placed ends[2] = {none, none};
+    for (int share = 0; share < shares; share++) {
+        for (int end = 0; end < 2; end++) {
+            ends[end] = parts[share][end].value > ends[end].value ? parts[share][end] : ends[end];
+        }
+    }
+    ends[0].place += first;
+    ends[1].place += first;
+    const nadir_status status = table->maximum(table->self, context, 2, ends);
+    if (status == NADIR_OK && ends[0].value == INFINITY) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "entry %lld of a vector is not a finite number",
+                          (long long)ends[0].place);
+    }
+    *extremes = (nadir_extremes){ends[0], {-ends[1].value, ends[1].place}};
+    return status;
+}
+
+double nadir_extremes_size(const nadir_extremes *extremes)
+{
+    return fmax(0, fmax(extremes->largest.value, -extremes->smallest.value));
+}
+
+double nadir_scale_for(double size)
+{
+    enum { MOST = 1020 }; /* subnormal factors are slow, and their inverses overflow */
+    int exponent;
+    (void)frexp(size, &exponent);
+    return ldexp(1, -exponent < -MOST ? -MOST : -exponent > MOST ? MOST : -exponent);
+}

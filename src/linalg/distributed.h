@@ -1,0 +1,43 @@
+/*
+ * distributed.h: sums and extremes over a vector that is spread over threads and processes.
+ *
+ * A process holds `count` of the entries, the first of them at global place `first`. Threads take contiguous
+ * shares whose results are joined in order, then the communication table joins the processes: the same
+ * number of threads and processes gives the same bits.
+ */
+#ifndef NADIR_LINALG_DISTRIBUTED_H
+#define NADIR_LINALG_DISTRIBUTED_H
+
+#include "base/context.h"
+
+/* How many sums are made at once, at most. */
+enum { NADIR_SUMS_LIMIT = 8 };
+
+/* Adds the terms of the entries [first, end) of this process to sums[kinds]. `data` is the caller's; several
+ * threads call at once, for different entries. */
+typedef void nadir_sum_terms(void *data, int64_t first, int64_t end, double *sums);
+
+/* totals[kinds] <- the sums over all entries of all processes. Terms are added plainly within short blocks
+ * and with compensation beyond: off by a few dozen roundings of the sum of the sizes at most, whatever the
+ * count. `cost`: how many multiplications an entry is worth. */
+nadir_status nadir_sums(nadir_context *context, int64_t count, int64_t cost, nadir_sum_terms *terms,
+                        void *data, int kinds, double *totals);
+
+/* With the places where they stand, the lowest among equals. Of no entries: -infinity and infinity. */
+typedef struct nadir_extremes {
+    nadir_placed largest;
+    nadir_placed smallest;
+} nadir_extremes;
+
+/* Over all entries of all processes; NADIR_ERROR_ARGUMENT, on every process, when one is not finite. */
+nadir_status nadir_extremes_find(nadir_context *context, int64_t first, int64_t count, const double *x,
+                                 nadir_extremes *extremes);
+
+/* The largest size of all entries, 0 of none. */
+double nadir_extremes_size(const nadir_extremes *extremes);
+
+/* A power of two that brings numbers of this size to about 1 without rounding those that matter; the products
+ * with it and with its inverse neither overflow nor vanish. */
+double nadir_scale_for(double size);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * team.h: a vector spread over several processes, played by threads of this one. Include support/support.h
+ * first.
+ */
+#ifndef NADIR_TESTS_TEAM_H
+#define NADIR_TESTS_TEAM_H
+
+#include "base/context.h"
+
+enum { TEST_TEAM_LIMIT = 8 };
+
+/* What a member does: it asks context->communication for its rank. cmocka's assertions are for the main
+ * thread alone: results go to `user`. */
+typedef void test_team_work(nadir_context *context, void *user);
+
+/* Runs `work` on every member at once; their tables have sum, reduce, maximum, scan and order_statistics.
+ * Fails the test when members make different calls. Returns how many calls each made. */
+int test_team_run(int members, test_team_work *work, void *user);
+
+#endif
