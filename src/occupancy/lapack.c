@@ -32,6 +32,10 @@
  * one by one: S=300 46 us and 30 us, S=1000 460 us and 280 us; four: 62 us and 60 us, 590 us and 560 us. */
 #define JOINT_SIDES 4
 
+/* From this size on the factorisation goes in blocks of columns, between which it can be interrupted. */
+#define BLOCKS_FROM   2500
+#define BLOCK_COLUMNS 512
+
 /* Right-hand sides of one call, whose count is an integer of LAPACK. */
 #define SIDES_LIMIT (1 << 20)
 
@@ -101,22 +105,74 @@ cleanup:
     return status;
 }
 
+/* Columns [first, first + columns) are factored; carries that over to the columns left and right of them. */
+static void update_others(dense_lu *lu, lapack_int first, lapack_int columns)
+{
+    const lapack_int n = (lapack_int)lu->average->states;
+    const lapack_int next = first + columns;
+    const lapack_int rest = n - next;
+    const lapack_int from = first + 1;
+    const lapack_int one = 1;
+    double *factors = lu->factors;
+    LAPACK_dlaswp(&first, factors, &n, &from, &next, lu->pivots, &one);
+    if (rest > 0) {
+        double *right = factors + (int64_t)next * n;
+        LAPACK_dlaswp(&rest, right, &n, &from, &next, lu->pivots, &one);
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, columns, rest, 1,
+                    factors + (int64_t)first * n + first, n, right + first, n);
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rest, rest, columns, -1,
+                    factors + (int64_t)first * n + next, n, right + first, n, 1, right + next, n);
+    }
+}
+
+/* dgetrf, column block by column block from the left. *info as there. */
+static nadir_status factor_in_blocks(nadir_context *context, dense_lu *lu, lapack_int *info)
+{
+    nadir_status status = NADIR_OK;
+    const lapack_int n = (lapack_int)lu->average->states;
+    for (lapack_int first = 0; first < n && *info == 0; first += BLOCK_COLUMNS) {
+        const lapack_int columns = n - first < BLOCK_COLUMNS ? n - first : BLOCK_COLUMNS;
+        const lapack_int rows = n - first;
+        const double left = (double)rows / n;
+        NADIR_CHECK(nadir_progress(context, "factoring", 1 - left * left * left));
+        LAPACK_dgetrf(&rows, &columns, lu->factors + (int64_t)first * n + first, &n, lu->pivots + first,
+                      info);
+        *info += *info > 0 ? first : 0;
+        for (lapack_int i = first; i < first + columns; i++) {
+            lu->pivots[i] += first;
+        }
+        update_others(lu, first, columns);
+    }
+cleanup:
+    return status;
+}
+
+/* L and U in place of A. */
+static nadir_status factor(nadir_context *context, dense_lu *lu)
+{
+    nadir_status status = NADIR_OK;
+    const lapack_int n = (lapack_int)lu->average->states;
+    lapack_int info = 0;
+    const int before = nadir_blas_threads(factor_threads(context, n));
+    if (n < BLOCKS_FROM) {
+        LAPACK_dgetrf(&n, &n, lu->factors, &n, lu->pivots, &info);
+    } else {
+        status = factor_in_blocks(context, lu, &info);
+    }
+    nadir_blas_restore(before);
+    return status == NADIR_OK && info > 0 ? nadir_direct_singular(context, info - 1) : status;
+}
+
 static nadir_status lapack_refactor(nadir_context *context, void *self)
 {
     nadir_status status = NADIR_OK;
     dense_lu *lu = self;
     const double start = nadir_clock_seconds();
-    const lapack_int n = (lapack_int)lu->average->states;
-    lapack_int info = 0;
+    const int64_t n = lu->average->states;
     lu->ready = false;
     const nadir_dominance dominance = fill(context, lu);
     NADIR_CHECK(nadir_dominance_check(context, &dominance));
-    const int before = nadir_blas_threads(factor_threads(context, n));
-    LAPACK_dgetrf(&n, &n, lu->factors, &n, lu->pivots, &info);
-    nadir_blas_restore(before);
-    if (info > 0) {
-        NADIR_CHECK(nadir_direct_singular(context, info - 1));
-    }
+    NADIR_CHECK(factor(context, lu));
     if (!nadir_dominance_suffices(&dominance, n)) {
         NADIR_CHECK(estimate_condition(context, lu, dominance.norm));
     }
