@@ -3,6 +3,7 @@
 
 #include "occupancy/parts.h"
 
+#include <float.h>
 #include <string.h>
 
 #define DEFAULT_TOLERANCE 1e-12
@@ -99,8 +100,9 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
 
-/* z = A^-1 b and w = A^-T k for the rank-one term of the average, to full accuracy: the term is left out
- * meanwhile. */
+/* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
+ * rounding, whatever tolerance was asked: near breakdown every product hangs on the last digits of the
+ * denominator. */
 static nadir_status start_update(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_status status = NADIR_OK;
@@ -119,6 +121,8 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
         NADIR_NEW(context, occupancy->update.w, n);
     }
     const double norm = average->norm;
+    const double tolerance = occupancy->tolerance;
+    occupancy->tolerance = DBL_MIN;
     average->b = NULL;
     average->norm = occupancy->base != NULL ? occupancy->base->average.norm : 1;
     status = nadir_refinement_solve(context, occupancy, false, 1, b, occupancy->update.z, NULL);
@@ -127,6 +131,7 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     }
     average->b = b;
     average->norm = norm;
+    occupancy->tolerance = tolerance;
     NADIR_CHECK(status);
     nadir_sherman_morrison update = occupancy->update;
     update.states = n;

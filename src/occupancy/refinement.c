@@ -76,15 +76,16 @@ static nadir_status compute_residuals(refinement *at)
 }
 
 /*
- * The residual with which column j is good enough. The error of x is at most |r| / (1 - gamma |P|). Where
- * that is no bound, |A^-1| is not known and not small where gamma is close to 1, whatever |x| / |b| is: such
- * kernels are solved as if it were one.
+ * The residual with which column j is good enough. The error of x is at most |r| / (1 - gamma |P|) or, where
+ * that is no bound, about |r| |A^-1|: with |A^-1| at least |x| / |b|, and some 1 / (1 - gamma) for a kernel
+ * near a stochastic one.
  */
 static double goal(const refinement *at, int64_t j)
 {
-    const double gap = 1 - at->occupancy->gamma * at->occupancy->average.norm;
-    const double wanted =
-        at->occupancy->tolerance * (gap > 0 ? gap : 1 - at->occupancy->gamma) * at->x_norm[j];
+    const double gamma = at->occupancy->gamma;
+    const double gap = 1 - gamma * at->occupancy->average.norm;
+    const double relative = gap > 0 ? gap * at->x_norm[j] : fmin((1 - gamma) * at->x_norm[j], at->b_norm[j]);
+    const double wanted = at->occupancy->tolerance * relative;
     const double rounding = ROUNDING * (at->b_norm[j] + 2 * at->x_norm[j]);
     return wanted > rounding ? wanted : rounding;
 }

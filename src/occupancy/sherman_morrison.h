@@ -13,7 +13,7 @@
 
 /* den over what its terms add up to without their signs; below this the system is singular to working
  * precision. */
-#define NADIR_DENOMINATOR_LIMIT 1e-13
+#define NADIR_DENOMINATOR_LIMIT 1e-12
 
 typedef struct nadir_sherman_morrison {
     int64_t states;
