@@ -33,7 +33,9 @@
 #include <math.h>
 #include <string.h>
 
-#define COLUMNS NADIR_BICGSTAB_COLUMNS
+#define COLUMNS  NADIR_BICGSTAB_COLUMNS
+#define CACHED   262144 /* numbers */
+#define LONG_ROW 32     /* entries */
 /* The recurrence drifts from the true residual; asking a little more of it saves a second run. */
 #define GOAL_SHARE 0.7
 /* Share of the rounding level below which no run is sent. */
@@ -130,6 +132,22 @@ static nadir_status refactor(nadir_context *context, void *backend)
     read_average(context, self);
     self->statistics.factor_seconds += nadir_clock_seconds() - start;
     return NADIR_OK;
+}
+
+/*
+ * How many columns go in step. Each pass over the matrix then serves several, but their vectors push one
+ * another out of the cache, which costs more as soon as they do not fit in it, unless rows are long. (Grid of
+ * 300 x 300, 4 entries in a row: 0.69 ms for each product with eight columns in step, 0.47 ms with one.)
+ */
+static int64_t columns_in_step(const krylov *self, int64_t count)
+{
+    const nadir_matrix *matrix = &self->average->matrix;
+    const int64_t n = matrix->size;
+    const bool long_rows = matrix->dense != NULL || matrix->starts[n] / LONG_ROW >= n;
+    int64_t columns = long_rows ? COLUMNS : CACHED / (NADIR_BICGSTAB_VECTORS * n);
+    columns = columns < COLUMNS ? columns : COLUMNS;
+    columns = columns > 1 ? columns : 1;
+    return columns < count ? columns : count;
 }
 
 /* Work space for `width` columns at once. */
@@ -386,9 +404,10 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
                           .transposed = transposed,
                           .norm = nadir_operator_norm(transposed),
                           .goal = residual};
-    NADIR_CHECK(make_room(context, self, count < COLUMNS ? count : COLUMNS));
-    for (int64_t j = 0; j < count; j += COLUMNS) {
-        const int64_t some = count - j < COLUMNS ? count - j : COLUMNS;
+    const int64_t width = columns_in_step(self, count);
+    NADIR_CHECK(make_room(context, self, width));
+    for (int64_t j = 0; j < count; j += width) {
+        const int64_t some = count - j < width ? count - j : width;
         for (int64_t i = 0; i < some; i++) {
             block.columns[i] = (krylov_column){.index = j + i};
         }

@@ -120,10 +120,10 @@ void test_krylov_clear(test_krylov *made)
     nadir_context_free(made->context);
 }
 
-int64_t test_krylov_products(const test_krylov *f)
+int64_t test_krylov_products(const test_krylov *made)
 {
     nadir_backend_statistics statistics;
-    krylov->statistics(f->self, &statistics);
+    krylov->statistics(made->self, &statistics);
     return statistics.iterations;
 }
 
@@ -136,13 +136,13 @@ double test_krylov_norm(bool transposed, int64_t count, const double *x)
     return norm;
 }
 
-double test_krylov_residual(const test_krylov *f, double gamma, bool transposed, const double *b,
+double test_krylov_residual(const test_krylov *made, double gamma, bool transposed, const double *b,
                             const double *x)
 {
-    long double *average = test_average_numbers(&f->setting.average);
-    test_system system = test_system_make(f->states, average, gamma);
-    long double *wide = test_new(f->states, sizeof *wide);
-    for (int64_t i = 0; i < f->states; i++) {
+    long double *average = test_average_numbers(&made->setting.average);
+    test_system system = test_system_make(made->states, average, gamma);
+    long double *wide = test_new(made->states, sizeof *wide);
+    for (int64_t i = 0; i < made->states; i++) {
         wide[i] = x[i];
     }
     const double residual = (double)test_system_residual(&system, transposed, b, wide);
@@ -152,16 +152,16 @@ double test_krylov_residual(const test_krylov *f, double gamma, bool transposed,
     return residual;
 }
 
-void test_krylov_assert_near(const test_krylov *f, const char *what, double gamma, bool transposed,
+void test_krylov_assert_near(const test_krylov *made, const char *what, double gamma, bool transposed,
                              const double *b, const double *x)
 {
-    long double *average = test_average_numbers(&f->setting.average);
-    test_system system = test_system_make(f->states, average, gamma);
-    long double *exact = test_new(f->states, sizeof *exact);
+    long double *average = test_average_numbers(&made->setting.average);
+    test_system system = test_system_make(made->states, average, gamma);
+    long double *exact = test_new(made->states, sizeof *exact);
     test_system_solve(&system, transposed, b, exact);
     double scale = 0;
     double error = 0;
-    for (int64_t i = 0; i < f->states; i++) {
+    for (int64_t i = 0; i < made->states; i++) {
         scale = fmax(scale, (double)fabsl(exact[i]));
         error = fmax(error, (double)fabsl(x[i] - exact[i]));
     }
