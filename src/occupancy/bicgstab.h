@@ -1,8 +1,8 @@
 /*
  * bicgstab.h: one run of BiCGSTAB for several right-hand sides.
  *
- * Two products and six vectors whatever the number of steps. It may stagnate or break down: it then says so
- * and leaves what it has, and the caller decides (krylov.c).
+ * Two products a step, and six vectors whatever the number of steps. It may stagnate or break down: it then
+ * leaves what it has, and the caller decides (krylov.c).
  */
 #ifndef NADIR_OCCUPANCY_BICGSTAB_H
 #define NADIR_OCCUPANCY_BICGSTAB_H
