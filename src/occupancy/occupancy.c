@@ -202,10 +202,9 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_status status = NADIR_OK;
     nadir_average *average = &occupancy->average;
+    const nadir_backend *before = occupancy->backend;
     /* What was too large to factor under one policy is so under the next: that choice stays. */
-    const bool iterative =
-        occupancy->backend != NULL && (occupancy->backend->capabilities & NADIR_BACKEND_DIRECT) == 0;
-    if (occupancy->automatic && !iterative) {
+    if (before == NULL || (occupancy->automatic && (before->capabilities & NADIR_BACKEND_DIRECT) != 0)) {
         NADIR_CHECK(nadir_backend_choose(context, average, &occupancy->backend));
     }
     NADIR_CHECK(check_backend(context, average, occupancy->backend));
