@@ -5,13 +5,13 @@
  * one *row*: a probability distribution P(.|s, a) over successor states and a reward R(s, a). Rows are
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
- * How to read this file: status codes, context, model, policy, files, generators, nominal solution.
- * Everything that can fail returns a nadir_status; outputs come last; the sentence that explains a failure is
- * kept in the context (nadir_context_error). Handles are opaque and freed by the function that bears their
- * name; freeing NULL is legal. Settings, facts and results are plain structs whose first member is their
- * size, so that they can grow: fill them with the matching ..._default function, then change what you need.
- * (It calls ..._fill with the size that your compiler saw, so that a newer library does not write past the
- * end of an older struct.)
+ * How to read this file: status codes, context, model, policy, files, generators, nominal solution,
+ * robust evaluation. Everything that can fail returns a nadir_status; outputs come last; the sentence that
+ * explains a failure is kept in the context (nadir_context_error). Handles are opaque and freed by the
+ * function that bears their name; freeing NULL is legal. Settings, facts and results are plain structs whose
+ * first member is their size, so that they can grow: fill them with the matching ..._default function, then
+ * change what you need. (It calls ..._fill with the size that your compiler saw, so that a newer library does
+ * not write past the end of an older struct.)
  *
  * Threads: a context belongs to one thread at a time. Models and policies never change once made and may be
  * shared by any number of threads and contexts. The library keeps no state of its own for the process.
@@ -493,6 +493,123 @@ typedef struct nadir_optimum_result {
 NADIR_API nadir_status nadir_optimum(nadir_context *context, nadir_model *model,
                                      const nadir_optimum_settings *settings, nadir_policy **policy,
                                      nadir_optimum_result *result);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Robust evaluation: what a policy is worth when the kernel may be any of a ball around the nominal one
+ *
+ * The ball: with p = norm, alpha the scales of the rows and beta the radius, all kernels whose rows sum to
+ * one, lie in the domain, and
+ *
+ *     nonrect    sum over all rows of (|P_sa - Phat_sa|_p / alpha_sa)^p <= beta^p
+ *     s          the same for the rows of each state, with its own beta_s
+ *     sa         |P_sa - Phat_sa|_p <= alpha_sa beta_sa for each row
+ */
+typedef struct nadir_ball {
+    size_t size;
+    nadir_set set;        /* unsaid: the model's, else nonrect */
+    nadir_domain domain;  /* unsaid: the model's, else simplex */
+    double norm;          /* 1 to infinity; NaN: the model's, else 2 */
+    const double *radius; /* [radius_count]; NULL: the model's own */
+    int64_t radius_count; /* 1; or one for each state (set s) or row (set sa) */
+    const double *scales; /* [rows] 0 or more, 0 pins a row; NULL: the model's, else all one */
+} nadir_ball;
+
+NADIR_API void nadir_ball_fill(nadir_ball *ball, size_t size);
+static inline void nadir_ball_default(nadir_ball *ball)
+{
+    nadir_ball_fill(ball, sizeof *ball);
+}
+
+typedef enum nadir_certify {
+    NADIR_CERTIFY_OFF,   /* no proof: the lower bound is the cheapest there is */
+    NADIR_CERTIFY_AUTO,  /* proofs of a cost in proportion to the search */
+    NADIR_CERTIFY_STRICT /* every proof there is; the kernel found is factored anew; breakdown exactly */
+} nadir_certify;
+
+typedef struct nadir_robust_settings {
+    size_t size;
+    const char *method;       /* NULL or "auto"; "newton", "bisect", "best-response" */
+    nadir_certify certify;    /* default auto */
+    double tolerance;         /* of the value, relative to the penalty; default 1e-9 */
+    double width;             /* bounds closer than this share of the penalty are called certified; default
+                                 1e-6 */
+    int64_t iterations_limit; /* of the search; default 10000 */
+    bool optimistic;          /* the best case instead of the worst */
+} nadir_robust_settings;
+
+NADIR_API void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size);
+static inline void nadir_robust_settings_default(nadir_robust_settings *settings)
+{
+    nadir_robust_settings_fill(settings, sizeof *settings);
+}
+
+/* lower_bound <= worst return over the ball <= upper_bound (for the best case likewise). */
+typedef struct nadir_robust {
+    size_t size;
+    double nominal_return;
+    double robust_return; /* of the kernel found, which lies in the ball */
+    double penalty;       /* nominal_return - robust_return; negative for the best case */
+    double lower_bound, upper_bound;
+    bool certified;          /* both bounds were made by other code than the search, and they are close */
+    const char *certificate; /* "rigorous": rounding and all; "numerical": rests on converged iterations;
+                                "none" */
+    const char *bound;       /* the proof that gave the better bound: see docs/solving.md */
+    double kappa;            /* of the second-order proof; NaN: not made */
+    double stationarity_gap; /* what one more linear step would promise; NaN: not of this method */
+    nadir_set set;
+    nadir_domain domain;
+    double norm;
+    double radius;           /* the largest, where there are many */
+    const char *method;      /* that found the kernel */
+    const char *stop_reason; /* "tolerance", "stable", "iterations", ... */
+    int64_t iterations;
+    int64_t solves;          /* right-hand sides, proof included */
+    double breakdown_radius; /* free domain: no kernel of a smaller ball is singular; NaN elsewhere */
+    double valid_radius;     /* no kernel of a smaller ball has negative entries */
+    double kernel_minimum;   /* the smallest entry of the kernel found */
+    bool kernel_valid;       /* it has no negative entry */
+    double seconds_robust;   /* from the nominal solution to the kernel and its return */
+    double seconds_certify;  /* bounds and proofs */
+} nadir_robust;
+
+/* The worst kernel found, with what it takes to check it again. */
+typedef struct nadir_worst nadir_worst;
+
+/* result->size must be set. ball and settings may be NULL for the defaults; worst may be NULL.
+ * NADIR_ERROR_ILL_POSED: free domain, and a radius at or past breakdown. NADIR_ERROR_NOT_CONVERGED: if
+ * result->stop_reason is not NULL it holds the best found so far, with its bounds. */
+NADIR_API nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver,
+                                           const nadir_ball *ball, const nadir_robust_settings *settings,
+                                           nadir_robust *result, nadir_worst **worst);
+
+/* The same for `count` radii at once: the radius, or all radii, of the ball times factors[i]; results:
+ * [count], each with its size set. Much cheaper than one after the other where linear systems can be solved
+ * together. */
+NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver,
+                                                const nadir_ball *ball, const nadir_robust_settings *settings,
+                                                int64_t count, const double *factors, nadir_robust *results);
+
+NADIR_API void nadir_worst_free(nadir_worst *worst);
+
+/* The kernel to a file: .npz with b (per row) and k for kernels Phat - b k^T, the rows otherwise; any other
+ * ending: the whole model with this kernel (NADIR_ERROR_UNSUPPORTED if it has negative entries). */
+NADIR_API nadir_status nadir_worst_write(nadir_context *context, const nadir_worst *worst, const char *path);
+/* The numbers that prove the bounds, as JSON. */
+NADIR_API nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst *worst,
+                                                 const char *path);
+/* y[row] = sum over t of P(t|row) x[t] of the kernel found; x: [states], y: [rows]. */
+NADIR_API void nadir_worst_multiply(nadir_context *context, const nadir_worst *worst, const double *x,
+                                    double *y);
+/* The model with this kernel instead of the nominal one. NADIR_ERROR_UNSUPPORTED with negative entries. */
+NADIR_API nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst,
+                                         nadir_model **model);
+
+/* Numbers from a file, one for each state or row of a model, for radii and scales: CSV with the columns
+ * idstate,value or idstate,idaction,value, or .npy of that many numbers. *count: 1, states or rows. The
+ * array is the caller's to free with nadir_numbers_free. */
+NADIR_API nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model, const char *path,
+                                          double **numbers, int64_t *count);
+NADIR_API void nadir_numbers_free(nadir_context *context, double *numbers);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,35 @@ nadir_status nadir_kernel_create_rank_one(nadir_context *context, nadir_model *m
 /* Some, or all, rows changed. */
 nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *model,
                                          const nadir_changed_rows *changed, nadir_kernel **kernel);
+
+/*
+ * A kernel with numbers of its own on the nominal successors and, in each row, an amount on others that is a
+ * line in a value x of the successor, over the first states in rising order of x:
+ *
+ *     P(t|row) = values[entry of t]                     where the model has the transition,
+ *                omega[row] - slope[row] x[t]           elsewhere, if t is among order[0 .. length[row] - 1],
+ *                0                                      otherwise.
+ *
+ * So sparse models stay sparse: the second part is never stored, and applied by sums along the order. Made
+ * with the numbers of the nominal kernel and lengths of zero; the caller fills in the arrays, and again
+ * whenever it likes: then nadir_occupancy_update or the like is due.
+ */
+typedef struct nadir_tilt {
+    double *values; /* [nonzeros]; dense models: [rows * states] */
+    /* NULL unless spread: */
+    double *x;       /* [states] */
+    int32_t *order;  /* [states] */
+    double *omega;   /* [rows] */
+    double *slope;   /* [rows] */
+    int32_t *length; /* [rows] */
+} nadir_tilt;
+
+/* spread: successors that the model does not have are possible; dense models have all and ignore it. */
+nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *model, bool spread,
+                                        nadir_kernel **kernel);
+/* Its arrays, to be filled; NULL when the kernel is not of this kind. */
+nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel);
+
 void nadir_kernel_free(nadir_kernel *kernel);
 
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel);

@@ -63,6 +63,22 @@ static void add_powers(void *data, int64_t first, int64_t end, double *sums)
     }
 }
 
+double nadir_norm_short(int64_t count, const double *x, double p)
+{
+    double largest = 0;
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
+    }
+    if (isinf(p) || largest == 0) {
+        return largest;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        sum += nadir_power(fabs(x[i] / largest), p);
+    }
+    return p == 1 ? largest * sum : p == 2 ? largest * sqrt(sum) : largest * pow(sum, 1 / p);
+}
+
 static nadir_status check_exponent(nadir_context *context, double exponent)
 {
     if (!(exponent >= 1)) {

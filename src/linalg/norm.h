@@ -25,6 +25,10 @@ double nadir_holder_conjugate(double p);
 /* |x|_p. x[count] */
 nadir_status nadir_norm_p(nadir_context *context, int64_t count, const double *x, double p, double *norm);
 
+/* |x|_p of a short vector that this process holds alone, such as the actions of a state; p >= 1 and finite
+ * entries. x[count] */
+double nadir_norm_short(int64_t count, const double *x, double p);
+
 /* norm = |x|_q and u with |u|_p = 1, u . x = |x|_q: u = sign(x) (|x| / |x|_q)^(q - 1); signs at q = 1, where
  * a zero stays zero; at q = infinity all weight on one largest entry, the lowest place among equals. Zero
  * vectors give u = 0, norm 0. x[count]; u[count], which may be x. */

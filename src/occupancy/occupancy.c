@@ -114,6 +114,24 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
 
+nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, int64_t count, const double *b, double tolerance,
+                                           double *x)
+{
+    nadir_status status = check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    if (nadir_occupancy_is_direct(occupancy)) {
+        return nadir_occupancy_solve_once(context, occupancy, transposed, count, b, 0, x);
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_solve(context, occupancy, transposed, count, b, x, NULL);
+    occupancy->tolerance = own;
+    return status;
+}
+
 /* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
  * rounding, whatever tolerance was asked: near breakdown every product hangs on the last digits of the
  * denominator. */

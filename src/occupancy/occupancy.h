@@ -54,6 +54,13 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                                               int64_t count, const double *b, double *x,
                                               nadir_accuracy *accuracy);
 
+/* About D B or D^T B: for the inside of iterations that correct themselves. One solve of a direct backend,
+ * without looking at the residual; iterative ones stop at an error of about `tolerance` times the largest
+ * entry. x is not b. */
+nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, int64_t count, const double *b, double tolerance,
+                                           double *x);
+
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy);
 nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy);
 /* "lapack", "klu", "krylov". */

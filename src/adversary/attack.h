@@ -1,0 +1,31 @@
+/*
+ * attack.h: what a search hands over: a kernel of the set, what it does to the return, and the numbers that
+ * let somebody else prove that no kernel of the set does worse. A search proves nothing; src/adversary/check
+ * does.
+ */
+#ifndef NADIR_ADVERSARY_ATTACK_H
+#define NADIR_ADVERSARY_ATTACK_H
+
+#include "kernel/kernel.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_attack {
+    nadir_kernel *kernel;    /* owned: the worst found */
+    double J;                /* its return, as the problem has signs */
+    const char *method;      /* that found it */
+    const char *stop_reason; /* "tolerance", "stable", "iterations", ... */
+    bool converged;
+    int64_t iterations;
+    /* Kernels Phat - b k^T: b = c(s) times the shape of alpha pi within a state. */
+    double *c;     /* [states] owned, |c|_p = beta; NULL: not of this kind */
+    double *k;     /* [states] owned, zero-sum, |k|_p = 1 */
+    double lambda; /* J_nominal - J by Sherman-Morrison */
+    /* Kernels of domain simplex and support. */
+    double *v;  /* [states] owned: value under the kernel; NULL: not of this kind */
+    double tau; /* multiplier of the ball */
+    double gap; /* stationarity gap: what a linear step would still promise */
+} nadir_attack;
+
+void nadir_attack_clear(nadir_context *context, nadir_attack *attack);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * dual.h: kernels Phat - b k^T of the non-rectangular ball on the free domain, in terms of states alone.
+ *
+ * The best b for given weights of the states has a fixed shape within each state,
+ *
+ *     b(s, a) = c_s alpha_sa (alpha_sa pi(a|s) / W_s)^(q - 1),    W_s = |alpha_s pi_s|_q,
+ *
+ * so that b^pi = W c and the scaled p-norm of b is |c|_p: rows disappear. (q = infinity: all on one largest
+ * alpha pi, the first among equals; q = 1: the same for every action of positive alpha pi.) With
+ *
+ *     E_lambda = gamma Phi (v d^T - lambda D) W,    F(lambda) = max over |c|_p <= beta of sigma_q(E_lambda c)
+ *
+ * the penalty is the root of F(lambda) = lambda; for one pair (c, k) it is, with g = D W c,
+ *
+ *     lambda(c, k) = gamma (d . W c) (k . v) / (1 + gamma k . g).
+ */
+#ifndef NADIR_ADVERSARY_DUAL_H
+#define NADIR_ADVERSARY_DUAL_H
+
+#include "adversary/attack.h"
+#include "adversary/problem.h"
+
+/* b: [rows] from c: [states]. */
+void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b);
+
+/* Fills attack->kernel, J, lambda, c, k from c and k, [states] each, of one kernel: an accurate solve for v
+ * and v_b. |c|_p is scaled down where rounding put it above the radius `beta`, and k made zero-sum with
+ * |k|_p <= 1 exactly up to rounding. The other members are the caller's to set. NADIR_ERROR_ILL_POSED when
+ * 1 + gamma k . g is not positive. */
+nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *problem, double beta,
+                               const double *c, const double *k, nadir_attack *attack);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * rectangular_free.h: s- and sa-rectangular balls on the free domain: two solves and a scalar equation.
+ *
+ *     b^pi(s) = sum_a pi alpha_sa beta_sa (sa),  beta_s W_s (s);    v_b = D b^pi
+ *     x = sigma_q(v_U) is the root of sigma_q(v - gamma x v_b) = x;    J_U = J - gamma x (d . b^pi)
+ *
+ * the fixed point of the robust Bellman operator T v = R^pi + gamma Phat^pi v - gamma b^pi sigma_q(v).
+ */
+#ifndef NADIR_ADVERSARY_RECTANGULAR_FREE_H
+#define NADIR_ADVERSARY_RECTANGULAR_FREE_H
+
+#include "adversary/free/dual.h"
+
+/* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with
+ * the largest factor that has an answer. attacks: [count], with kernel, J, c (= b^pi / W where W > 0, unused
+ * otherwise), k, v and lambda. */
+nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                          const double *factors, nadir_attack *attacks);
+
+/*
+ * Bounds for the set times `factor`, from v (the attack's), [states], made anew from the rows:
+ *
+ * - where Phat^pi(s, t) >= b^pi(s) sigma_q(e_1) for all s and t, T is monotone and J_U >= mu . v - max (v -
+ *   Tv)_+ / (1 - gamma): *exact is true;
+ * - otherwise the weaker J_U >= J - gamma (d . b^pi) sigma_q(v_nominal) / (1 - gamma |v_b|_q), from |v_P -
+ *   v| <= gamma sigma_q(v_P) v_b, where that denominator is positive; else -infinity.
+ *
+ * *breakdown: a proven factor up to which no kernel is singular, 1 / (gamma |v_b|_q) with v_b at factor 1.
+ */
+nadir_status nadir_rectangular_free_check(nadir_context *context, const nadir_problem *problem, double factor,
+                                          const double *v, bool *exact, double *lower, double *breakdown);
+
+#endif

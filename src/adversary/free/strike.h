@@ -1,0 +1,29 @@
+/*
+ * strike.h: the worst kernel of the non-rectangular L_1 ball on the free domain: the adversary strikes one
+ * row (s, a) and moves beta alpha_sa / 2 from its best successor to its worst. The penalty is the largest,
+ * over states, of the roots of gamma beta W_s halfrange(d_s v - lambda D e_s) = lambda. States whose bound is
+ * below the best root found so far are skipped; columns of D come in blocks.
+ */
+#ifndef NADIR_ADVERSARY_STRIKE_H
+#define NADIR_ADVERSARY_STRIKE_H
+
+#include "adversary/free/dual.h"
+
+typedef struct nadir_strike_facts {
+    double lambda_high;   /* proven: no kernel of the ball costs more than this */
+    double breakdown_low; /* proven lower bound on the breakdown radius at p = 1; exact where `exact` */
+    int64_t columns;      /* of D that were formed */
+} nadir_strike_facts;
+
+/* exact: the breakdown radius to rounding, at the price of more columns. NADIR_ERROR_ILL_POSED, with the
+ * number, when a radius is at or past breakdown. attacks and facts: [count]. */
+nadir_status nadir_strike_solve(nadir_context *context, const nadir_problem *problem, bool exact,
+                                int64_t count, const double *radii, nadir_attack *attacks,
+                                nadir_strike_facts *facts);
+
+/* Bounds alone, without a kernel: proves that no kernel of the ball costs more than `lambda` (1 + 1e-12), or
+ * gives the smallest number above it that it can prove. Shares no code with the search but the solves. */
+nadir_status nadir_strike_check(nadir_context *context, const nadir_problem *problem, double beta,
+                                double lambda, double *lambda_high);
+
+#endif

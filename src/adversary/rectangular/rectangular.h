@@ -1,0 +1,25 @@
+/*
+ * rectangular.h: s- and sa-rectangular balls on the domains simplex and support (and with them the
+ * non-rectangular ball of p = infinity): the robust Bellman operator
+ *
+ *     (Tv)(s) = R^pi(s) + gamma min over the rows of s, within ball and domain, of sum_a pi(a|s) P_sa . v
+ *
+ * is a contraction; policy iteration of the adversary finds its fixed point in a few steps.
+ */
+#ifndef NADIR_ADVERSARY_RECTANGULAR_H
+#define NADIR_ADVERSARY_RECTANGULAR_H
+
+#include "adversary/attack.h"
+#include "adversary/problem.h"
+
+/* All radii times `factor`. attack: of zeros; filled with kernel, J, v and the rest but c, k, lambda.
+ * tolerance: of the penalty, relative. */
+nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem *problem, double factor,
+                                     double tolerance, int64_t iterations_limit, nadir_attack *attack);
+
+/* J_U >= mu . v - max (v - Tv)_+ / (1 - gamma) for any v: [states], with every minimum replaced by a lower
+ * bound on it from weak duality, so that nothing that solves row problems is trusted. */
+nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem *problem, double factor,
+                                     const double *v, double *lower);
+
+#endif
