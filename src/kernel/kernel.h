@@ -40,20 +40,23 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  *
  *     P(t|row) = values[entry of t]                     where the model has the transition,
  *                omega[row] - slope[row] x[t]           elsewhere, if t is among order[0 .. length[row] - 1],
- *                0                                      otherwise.
+ *                0                                      otherwise,
  *
- * So sparse models stay sparse: the second part is never stored, and applied by sums along the order. Made
- * with the numbers of the nominal kernel and lengths of zero; the caller fills in the arrays, and again
- * whenever it likes: then nadir_occupancy_update or the like is due.
+ * and to one state extra[row] that the model's row does not have, amount[row] is added on top. So sparse
+ * models stay sparse: the second part is never stored, and applied by sums along the order. Made with the
+ * numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller fills in
+ * the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
  */
 typedef struct nadir_tilt {
     double *values; /* [nonzeros]; dense models: [rows * states] */
     /* NULL unless spread: */
-    double *x;       /* [states] */
-    int32_t *order;  /* [states] */
+    double *x;       /* [states] finite */
+    int32_t *order;  /* [states] all of them, x[order[0]] <= x[order[1]] <= ... */
     double *omega;   /* [rows] */
     double *slope;   /* [rows] */
-    int32_t *length; /* [rows] */
+    int32_t *length; /* [rows] 0 .. states */
+    int32_t *extra;  /* [rows] a state that the model's row does not have; -1: none */
+    double *amount;  /* [rows] used where there is an extra state */
 } nadir_tilt;
 
 /* spread: successors that the model does not have are possible; dense models have all and ignore it. */
