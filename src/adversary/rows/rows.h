@@ -9,14 +9,14 @@
  *
  * over one row (sa-rectangular, radius alpha beta), the rows of a state (s-rectangular), or all rows (the
  * linear step of the non-rectangular ball). p = infinity: |Delta_r|_inf <= alpha_r beta for each row. With x
- * of order.h the answers are, with one level omega for each row (rows_*.c derive them),
+ * of order.h the answers are, with one level omega for each row (the files of this folder derive them),
  *
  *     p = 1         all of what lies above omega, and a share of what lies at omega, goes to the smallest v
  *     1 < p < inf   X = max(0, Phat + alpha change(omega - x)) in every allowed successor, where change(g) =
  *                   sign(g) (step |g|)^(q-1) for p <= 2 and sign(g) step |g|^(q-1) for p >= 2, q = p/(p-1)
  *     p = inf       alpha beta more on what lies before omega in the order, as much less on what lies after
  *
- * Answers are four numbers for each row, whatever its length: nadir_rows_kernel writes them out.
+ * Answers are a few numbers for each row, whatever its length: nadir_rows_kernel writes them out.
  */
 #ifndef NADIR_ADVERSARY_ROWS_H
 #define NADIR_ADVERSARY_ROWS_H
@@ -37,10 +37,12 @@ typedef struct nadir_rows {
 /* The answer of one row. A struct of zeros: the row is as it was. */
 typedef struct nadir_row_answer {
     double omega; /* level, in units of x */
-    double step;  /* 1 < p < infinity: see above; p = 1: 1; p = infinity: beta. 0: the row is as it was;
-                     infinity: nothing holds it, all mass is at the smallest v */
-    double share; /* p = 1: of the entries at omega; p = inf: of the entry at omega, from its lower end to its
-                     upper end; else: of the answer at the next number above omega, the rest at omega */
+    double upper; /* p other than 1, 2 and infinity: where omega has too few digits, the answer is a mixture
+                     of those at omega and at this */
+    double share; /* p = 1: of the entries at omega that moves; p = inf: what the entry at omega is changed
+                     by; else the share of `upper` in the mixture */
+    double step;  /* 1 < p < inf: see above; p = 1: entries by more than 2 / step above the smallest move; p =
+                     inf: beta. 0: the row is as it was; infinity (p < inf): all mass is at the smallest v */
     int32_t pivot; /* p = inf: the place of omega in the order, which breaks ties */
     double gain;   /* Phat . v - X . v >= 0 */
     double norm;   /* |Delta|_p / alpha */
