@@ -47,9 +47,11 @@ static int64_t piece_length(int64_t states)
 
 double nadir_along_roundings(int64_t states)
 {
+    const int64_t length = piece_length(states) < states ? piece_length(states) : states;
+    const int64_t pieces = (states + length - 1) / length;
     /* Within a piece and over the pieces, for `plain` and again for `weighted`; and for each of them the
      * difference, the product and the additions that bring both together. */
-    return 2 * (double)(piece_length(states) + PIECES) + 12;
+    return 2 * (double)(length + pieces) + 12;
 }
 
 /* The sums of places first .. end - 1, as if the order began there. */
