@@ -12,7 +12,7 @@
  *
  * Rounding: sums of n terms of one sign are off by less than (n + 16) units, powers included. With u the
  * unit, range x is v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is
- * due, or 11 u range Phat . x, since X . x <= Phat . x for any X that gains.
+ * due.
  */
 #include "adversary/rows/parts.h"
 
@@ -39,6 +39,9 @@ static void add_size(norm_sum *to, double g)
 static double most_of(const nadir_rows *rows, const nadir_row_answer *answer, double alpha, double phat)
 {
     const double p = rows->p;
+    if (!(alpha > 0) || !(answer->step > 0)) {
+        return INFINITY;
+    }
     if (isinf(p)) {
         return phat < alpha * answer->step ? 0 : INFINITY;
     }
@@ -59,7 +62,7 @@ static double split(const nadir_rows *rows, const nadir_row_view *view, const na
         const double most = d > 0 ? most_of(rows, answer, view->alpha, view->phat[i]) : 0;
         if (d <= 0) {
             parts[i] = view->spread ? 0 : -d;
-        } else if (d <= most) {
+        } else if (d <= most + 8 * UNIT) { /* most, up to rounding: better in g1 than all of Phat in g2 */
             parts[i] = d;
         } else {
             parts[i] = most;
@@ -120,20 +123,12 @@ nadir_row_bound nadir_rows_bound(const nadir_rows *rows, int64_t row, const nadi
     double largest = view.spread && omega > 0 ? omega : 0;
     const double fixed = split(rows, &view, answer, omega, parts, &largest);
     const double slope = size_of(rows, &view, omega, largest, parts);
-    double mean = 0;
-    for (int64_t i = 0; i < view.count; i++) {
-        mean += view.phat[i] * view.x[i];
-    }
     const double allowed = (double)(view.spread ? rows->order->states : view.count);
+    const double inexact = 5 * UNIT * nadir_power(allowed, 1 / rows->q);
     nadir_row_bound bound = {
         .fixed = fixed * (1 + terms * UNIT) * range,
-        .slope = slope * range,
+        .slope = (slope + inexact) * range,
     };
-    if (rows->q < 2) {
-        bound.fixed += 11 * UNIT * mean * range;
-    } else {
-        bound.slope += 5 * UNIT * nadir_power(allowed, 1 / rows->q) * range;
-    }
     bound.fixed *= 1 + 4 * UNIT;
     bound.slope *= 1 + 4 * UNIT;
     return bound;
@@ -187,7 +182,8 @@ double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end
     }
     norm_sum sum = {.q = q, .largest = largest};
     for (int64_t row = first; row < end && isfinite(q); row++) {
-        add_size(&sum, up(weights[row - first] * nadir_rows_scale(rows, row) * bounds[row - first].slope));
+        const double reach = weights[row - first] * nadir_rows_scale(rows, row);
+        add_size(&sum, reach > 0 ? up(reach * bounds[row - first].slope) : 0);
     }
     const double size = isinf(q) ? largest : q == 1 ? sum.sum : largest * nadir_power(sum.sum, 1 / q);
     return beta > 0 ? up((fixed + up(beta * size)) * (1 + terms * UNIT)) : 0;

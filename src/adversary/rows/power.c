@@ -17,7 +17,9 @@
 #include <float.h>
 #include <math.h>
 
-enum { LEVEL_LIMIT = 300, STEP_LIMIT = 200, BRACKET_LIMIT = 40 };
+enum { LEVEL_LIMIT = 300, STEP_LIMIT = 200, BRACKET_LIMIT = 60 };
+
+#define FAR 50.0 /* the farthest that t moves at once without a bracket */
 
 /* Sums at a level. */
 typedef struct power_sums {
@@ -103,7 +105,7 @@ static void find_level(const nadir_rows *rows, const nadir_row_view *view, doubl
     for (int i = 0; i < LEVEL_LIMIT; i++) {
         const power_sums sums = sum_at(rows, view, answer->step, omega);
         const double excess = sums.plus - sums.minus;
-        if (fabs(excess) <= DBL_EPSILON * sums.plus) {
+        if (isfinite(excess) && fabs(excess) <= DBL_EPSILON * sums.plus) {
             at = (bracket){omega, omega, 0, 0};
             break;
         }
@@ -220,11 +222,6 @@ void nadir_rows_power_row(const nadir_rows *rows, const nadir_row_view *view, na
     }
 }
 
-static double kappa_of(double p, double t)
-{
-    return p < 2 ? exp(t * (p - 1)) : exp(t);
-}
-
 static void visit(const nadir_row_group *group, int64_t row, double *room, void *data)
 {
     const double *kappa = data;
@@ -236,78 +233,110 @@ static void visit(const nadir_row_group *group, int64_t row, double *room, void 
     nadir_rows_power_row(group->rows, &view, answer);
 }
 
-/* log(norm / beta) at t. */
-static double excess_at(const nadir_row_group *group, double t)
+/* kappa = base exp(t), or base exp(t / a) for p < 2: small t are near the root, and have many digits. */
+static double kappa_of(const nadir_row_group *group, double base, double t)
 {
-    double kappa = kappa_of(group->rows->p, t);
+    const double p = group->rows->p;
+    return base * exp(p < 2 ? t * (p - 1) : t);
+}
+
+/* log(norm / beta) at t. */
+static double excess_at(const nadir_row_group *group, double base, double t)
+{
+    double kappa = kappa_of(group, base, t);
     nadir_row_group_run(group, visit, &kappa);
     return log(nadir_row_group_norm(group) / group->beta);
 }
 
-/* The t of norm = beta, from below; answers are those of it. False when the norm does not get there. */
-static bool find_step(const nadir_row_group *group, double start, double *result)
+/* A bracket of t, log(norm / beta) at its ends, and which end stayed the last time: its excess counts half, or
+ * it would stay for ever. */
+typedef struct step_bracket {
+    double low, high;
+    double low_excess, high_excess;
+    int stayed;
+    double width; /* some steps ago */
+} step_bracket;
+
+static void narrow(step_bracket *at, double t, double excess)
 {
-    const double tolerance = 4 * DBL_EPSILON * fmax(1, 1 / (group->rows->p - 1));
-    double low = -INFINITY;
-    double high = INFINITY;
-    double low_excess = 0;
-    double high_excess = 0;
-    double t = start;
-    int side = 0; /* which end stayed the last time: its excess counts half, or it would stay for ever */
-    for (int i = 0; i < STEP_LIMIT; i++) {
-        const double excess = excess_at(group, t);
-        if (excess <= 0 && excess >= -tolerance) {
-            *result = t;
-            return true;
-        }
-        if (excess <= 0) {
-            high_excess *= side < 0 ? 0.5 : 1;
-            side = -1;
-            low = t;
-            low_excess = excess;
-        } else {
-            low_excess *= side > 0 ? 0.5 : 1;
-            side = 1;
-            high = t;
-            high_excess = excess;
-        }
-        if (isinf(low)) {
-            t = fmin(high - excess, high - tolerance);
-        } else if (isinf(high) && i < BRACKET_LIMIT) {
-            t = fmin(fmax(low - excess * (1 + i / 2), low + tolerance), low + 100);
-        } else if (isinf(high)) {
-            return false;
-        } else if (high - low <= tolerance) {
-            break;
-        } else {
-            t = low - low_excess * ((high - low) / (high_excess - low_excess));
-            t = t > low && t < high ? t : low + (high - low) / 2;
-        }
+    if (excess <= 0) {
+        at->high_excess *= at->stayed > 0 ? 0.5 : 1;
+        at->stayed = 1;
+        at->low = t;
+        at->low_excess = excess;
+    } else {
+        at->low_excess *= at->stayed < 0 ? 0.5 : 1;
+        at->stayed = -1;
+        at->high = t;
+        at->high_excess = excess;
     }
-    *result = low;
-    excess_at(group, low);
-    return isfinite(low);
 }
 
-static nadir_row_common common_of(double p, double t)
+/* The next t. Without a bracket steps double, since slopes are at most 1 but may be much smaller. */
+static double next_step(step_bracket *at, int i, double tolerance, double far)
 {
-    const double kappa = kappa_of(p, t);
+    if (isinf(at->low)) {
+        return at->high - fmin(fmax(ldexp(at->high_excess, i), tolerance), far);
+    }
+    if (isinf(at->high)) {
+        return at->low + fmin(fmax(ldexp(-at->low_excess, i), tolerance), far);
+    }
+    const double width = at->high - at->low;
+    const double t = at->low - at->low_excess * (width / (at->high_excess - at->low_excess));
+    bool slow = false;
+    if (i % 4 == 3) {
+        slow = width > at->width / 2;
+        at->width = width;
+    }
+    return !slow && t > at->low && t < at->high ? t : at->low + width / 2;
+}
+
+/* The kappa of norm = beta, from below; answers are those of it. False when the norm does not get there. */
+static bool find_step(const nadir_row_group *group, double base, double *kappa)
+{
+    const double a = fmax(1, 1 / (group->rows->p - 1));
+    const double tolerance = 4 * DBL_EPSILON * a;
+    step_bracket at = {.low = -INFINITY, .high = INFINITY, .width = INFINITY};
+    double t = 0;
+    for (int i = 0; i < STEP_LIMIT; i++) {
+        const double excess = excess_at(group, base, t);
+        narrow(&at, t, excess);
+        if (excess <= 0 && excess >= -tolerance) {
+            break;
+        }
+        if (at.high - at.low <= tolerance + 2 * DBL_EPSILON * fabs(t)) {
+            break;
+        }
+        if (isinf(at.high) && i == BRACKET_LIMIT) {
+            return false;
+        }
+        t = next_step(&at, i, tolerance, FAR * a);
+    }
+    *kappa = kappa_of(group, base, at.low);
+    if (t != at.low) {
+        excess_at(group, base, at.low);
+    }
+    return true;
+}
+
+static nadir_row_common common_of(double p, double kappa)
+{
     return (nadir_row_common){kappa, 1 / (p * (p < 2 ? kappa : pow(kappa, p - 1)))};
 }
 
 nadir_row_common nadir_rows_power(const nadir_row_group *group, double start)
 {
     const double p = group->rows->p;
-    double t;
-    if (start > 0 && find_step(group, log(start) * (p < 2 ? 1 / (p - 1) : 1), &t)) {
-        return common_of(p, t);
+    double kappa;
+    if (start > 0 && find_step(group, start, &kappa)) {
+        return common_of(p, kappa);
     }
     nadir_row_group_settle(group);
     if (nadir_row_group_norm(group) <= group->beta) {
         return (nadir_row_common){INFINITY, 0};
     }
-    if (find_step(group, log(group->beta) + (p < 2 ? log(2) / (p - 1) : 0), &t)) {
-        return common_of(p, t);
+    if (find_step(group, p < 2 ? 2 * pow(group->beta, p - 1) : group->beta, &kappa)) {
+        return common_of(p, kappa);
     }
     nadir_row_group_settle(group);
     return (nadir_row_common){INFINITY, 0};

@@ -111,7 +111,7 @@ static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double
     const quadratic_sums sums = sum_row(rows, view, omega, slope);
     const bool same = sums.n == at->n && sums.moved == at->moved && sums.squares == at->squares;
     const double excess = fabs(slope * sums.first + sums.moved);
-    at->change = same && excess <= MASS_ROUNDING ? 0 : at->change;
+    at->change = same && excess <= MASS_ROUNDING ? 0 : fmax(at->change, DBL_MIN);
     at->n = sums.n;
     at->moved = sums.moved;
     at->squares = sums.squares;
