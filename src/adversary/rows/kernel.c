@@ -7,7 +7,6 @@
 #include "linalg/threads.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 static int64_t row_start(const nadir_model *model, int64_t row)
@@ -30,11 +29,10 @@ static bool spreads(const nadir_rows *rows)
     return rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
 }
 
-static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *room,
-                     nadir_tilt *tilt)
+static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt)
 {
     const nadir_row_rest rest =
-        nadir_row_write(rows, row, answer, room, tilt->values + row_start(rows->model, row));
+        nadir_row_write(rows, row, answer, tilt->values + row_start(rows->model, row));
     if (tilt->x != NULL) {
         tilt->omega[row] = rest.omega;
         tilt->slope[row] = rest.slope;
@@ -44,26 +42,19 @@ static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer
     }
 }
 
-static nadir_status fill_tilt(nadir_context *context, const nadir_rows *rows, const nadir_row_answer *answers,
-                              nadir_tilt *tilt)
+static void fill_tilt(nadir_context *context, const nadir_rows *rows, const nadir_row_answer *answers,
+                      nadir_tilt *tilt)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
-    const int64_t each = longest_row(model);
     const int threads = nadir_threads_for(context, row_start(model, model->rows));
-    double *room = NULL;
-    NADIR_NEW(context, room, each * threads);
     if (tilt->x != NULL) {
         memcpy(tilt->x, rows->order->x, (size_t)model->states * sizeof *tilt->x);
         memcpy(tilt->order, rows->order->order, (size_t)model->states * sizeof *tilt->order);
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
-        fill_row(rows, row, &answers[row], room + each * omp_get_thread_num(), tilt);
+        fill_row(rows, row, &answers[row], tilt);
     }
-cleanup:
-    nadir_release(context, room);
-    return status;
 }
 
 static nadir_status make_tilted(nadir_context *context, const nadir_rows *rows,
@@ -73,15 +64,14 @@ static nadir_status make_tilted(nadir_context *context, const nadir_rows *rows,
     nadir_kernel *made = NULL;
     nadir_tilt *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
     if (tilt != NULL && (tilt->x != NULL) == spreads(rows)) {
-        return fill_tilt(context, rows, answers, tilt);
+        fill_tilt(context, rows, answers, tilt);
+        return NADIR_OK;
     }
     NADIR_CHECK(nadir_kernel_create_tilted(context, rows->model, spreads(rows), &made));
-    NADIR_CHECK(fill_tilt(context, rows, answers, nadir_kernel_tilt(made)));
+    fill_tilt(context, rows, answers, nadir_kernel_tilt(made));
     nadir_kernel_free(*kernel);
     *kernel = made;
-    made = NULL;
 cleanup:
-    nadir_kernel_free(made);
     return status;
 }
 
@@ -123,13 +113,12 @@ static void sort(int64_t count, entry *list)
 }
 
 /* The entries of X in rising order into list[states]; returns how many. taken: [states] all false before and
- * after. room: [2 * entries of the row]. */
-static int64_t list_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *room,
+ * after. values: [entries of the row]. */
+static int64_t list_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *values,
                         bool *taken, entry *list)
 {
     const nadir_row raw = nadir_model_row(rows->model, row);
-    double *values = room + raw.count;
-    const nadir_row_rest rest = nadir_row_write(rows, row, answer, room, values);
+    const nadir_row_rest rest = nadir_row_write(rows, row, answer, values);
     const int64_t elsewhere = nadir_row_elsewhere_count(rows, row, answer, &rest);
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
@@ -180,18 +169,18 @@ static nadir_status make_explicit(nadir_context *context, const nadir_rows *rows
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
     growing to = {0};
-    double *room = NULL;
+    double *values = NULL;
     entry *list = NULL;
     bool *taken = NULL;
     nadir_kernel *made = NULL;
     NADIR_NEW(context, to.rows, model->rows);
     NADIR_NEW_ZERO(context, to.starts, model->rows + 1);
-    NADIR_NEW(context, room, 2 * longest_row(model));
+    NADIR_NEW(context, values, longest_row(model));
     NADIR_NEW(context, list, model->states);
     NADIR_NEW_ZERO(context, taken, model->states);
     for (int64_t row = 0; row < model->rows; row++) {
         if (answers[row].step > 0 && nadir_rows_scale(rows, row) > 0) {
-            const int64_t count = list_row(rows, row, &answers[row], room, taken, list);
+            const int64_t count = list_row(rows, row, &answers[row], values, taken, list);
             NADIR_CHECK(append(context, &to, row, count, list));
         }
     }
@@ -207,7 +196,7 @@ cleanup:
     nadir_release(context, to.starts);
     nadir_release(context, to.columns);
     nadir_release(context, to.values);
-    nadir_release(context, room);
+    nadir_release(context, values);
     nadir_release(context, list);
     nadir_release(context, taken);
     return status;

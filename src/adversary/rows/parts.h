@@ -9,7 +9,8 @@
 typedef struct nadir_row_view {
     int64_t count;
     const double *phat; /* [count] */
-    const double *x;    /* [count] */
+    const double *x;    /* [count] from the smallest allowed one on, which so is 0 */
+    double base;        /* that one: 0 for domain simplex */
     bool spread;        /* all other states are allowed too: domain simplex, list of transitions */
     double alpha;
 } nadir_row_view;
@@ -23,15 +24,14 @@ static inline double nadir_rows_scale(const nadir_rows *rows, int64_t row)
 }
 
 /* The smallest allowed x of a row. */
-double nadir_row_lowest(const nadir_row_view *view);
+double nadir_row_base(const nadir_rows *rows, const nadir_row *row);
 
 /* All mass on the states of the smallest x that are allowed, as little of it moved as that takes. */
 typedef struct nadir_row_settled {
-    double lowest; /* that x */
-    double count;  /* of those states */
-    double moved;  /* mass that comes from others */
-    double gain;   /* in units of x */
-    double norm;   /* |Delta|_p / alpha */
+    double count; /* of those states */
+    double moved; /* mass that comes from others */
+    double gain;  /* in units of x */
+    double norm;  /* |Delta|_p / alpha */
 } nadir_row_settled;
 
 nadir_row_settled nadir_row_settle(const nadir_rows *rows, const nadir_row_view *view);
@@ -84,7 +84,7 @@ nadir_row_common nadir_rows_power(const nadir_row_group *group, double start);
 /* One row with its step given, finite and positive: omega, share, gain and norm. */
 void nadir_rows_quadratic_row(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer);
 void nadir_rows_power_row(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer);
-/* p = 1, from the threshold: of entries with scale (x - lowest) above it everything moves, of those at it a
+/* p = 1, from the threshold: of entries with scale x above it everything moves, of those at it a
  * share; answer->step stays. */
 void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double threshold, double share,
                               nadir_row_answer *answer);
@@ -110,9 +110,9 @@ typedef struct nadir_row_rest {
     double amount;
 } nadir_row_rest;
 
-/* values: [entries of the row] of its nominal successors. room: [as many]. */
+/* values: [entries of the row] of its nominal successors. */
 nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                               double *room, double *values);
+                               double *values);
 
 /* The same for every p: how many states of the order may get something, and what the one at a place gets if
  * it is no nominal successor; without the extra one. */

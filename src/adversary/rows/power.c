@@ -94,13 +94,12 @@ static double next_level(const bracket *at, double omega, double newton, double 
 }
 
 /* omega, upper and share for the answer's step. */
-static void find_level(const nadir_rows *rows, const nadir_row_view *view, double lowest, double highest,
+static void find_level(const nadir_rows *rows, const nadir_row_view *view, double highest,
                        nadir_row_answer *answer)
 {
-    const double least = DBL_EPSILON / 4 * (highest - lowest);
-    bracket at = {lowest, highest, -INFINITY, INFINITY};
-    double omega =
-        answer->omega > lowest && answer->omega < highest ? answer->omega : lowest + (highest - lowest) / 2;
+    const double least = DBL_EPSILON / 4 * highest;
+    bracket at = {0, highest, -INFINITY, INFINITY};
+    double omega = answer->omega > 0 && answer->omega < highest ? answer->omega : highest / 2;
     double width = INFINITY;
     for (int i = 0; i < LEVEL_LIMIT; i++) {
         const power_sums sums = sum_at(rows, view, answer->step, omega);
@@ -196,20 +195,19 @@ static double measure(const nadir_rows *rows, const nadir_row_view *view, const 
 
 void nadir_rows_power_row(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)
 {
-    const double lowest = nadir_row_lowest(view);
-    double highest = lowest;
+    double highest = 0;
     for (int64_t i = 0; i < view->count; i++) {
         highest = view->phat[i] > 0 ? fmax(highest, view->x[i]) : highest;
     }
     answer->share = 0;
     answer->gain = 0;
     answer->norm = 0;
-    if (!(highest > lowest)) {
-        answer->omega = lowest;
-        answer->upper = lowest;
+    if (!(highest > 0)) {
+        answer->omega = 0;
+        answer->upper = 0;
         return;
     }
-    find_level(rows, view, lowest, highest, answer);
+    find_level(rows, view, highest, answer);
     if (isinf(answer->step)) {
         return;
     }
@@ -248,8 +246,8 @@ static double excess_at(const nadir_row_group *group, double base, double t)
     return log(nadir_row_group_norm(group) / group->beta);
 }
 
-/* A bracket of t, log(norm / beta) at its ends, and which end stayed the last time: its excess counts half, or
- * it would stay for ever. */
+/* A bracket of t, log(norm / beta) at its ends, and which end stayed the last time: its excess counts half,
+ * or it would stay for ever. */
 typedef struct step_bracket {
     double low, high;
     double low_excess, high_excess;

@@ -132,9 +132,9 @@ static double start_level(const nadir_rows *rows, const nadir_row_view *view)
     }
     double sum = 0;
     for (int64_t i = 0; i < view->count; i++) {
-        sum += view->x[i] - view->x[0];
+        sum += view->x[i];
     }
-    return view->x[0] + sum / (double)view->count;
+    return sum / (double)view->count;
 }
 
 void nadir_rows_quadratic_row(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)

@@ -11,15 +11,33 @@
 /* The ball is made smaller by this much, so that rounding does not leave it. */
 #define WITHIN (1 - 16 * (DBL_EPSILON / 2))
 
+double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
+{
+    if (rows->domain == NADIR_DOMAIN_SIMPLEX) {
+        return 0;
+    }
+    double base = 1;
+    for (int64_t i = 0; i < row->count; i++) {
+        const double x = rows->order->x[nadir_row_column(row, i)];
+        base = row->values[i] > 0 && x < base ? x : base;
+    }
+    return base;
+}
+
 nadir_row_view nadir_row_view_make(const nadir_rows *rows, int64_t row, double *room)
 {
     const nadir_row raw = nadir_model_row(rows->model, row);
     const double *x = rows->order->x;
     nadir_row_view view = {
-        .count = raw.count, .phat = raw.values, .x = x, .alpha = nadir_rows_scale(rows, row)};
+        .count = raw.count,
+        .phat = raw.values,
+        .x = x,
+        .base = nadir_row_base(rows, &raw),
+        .alpha = nadir_rows_scale(rows, row),
+    };
     if (raw.columns != NULL) {
         for (int64_t i = 0; i < raw.count; i++) {
-            room[i] = x[raw.columns[i]];
+            room[i] = x[raw.columns[i]] - view.base;
         }
         view.x = room;
         view.spread = rows->domain == NADIR_DOMAIN_SIMPLEX;
@@ -32,7 +50,7 @@ nadir_row_view nadir_row_view_make(const nadir_rows *rows, int64_t row, double *
     double *phat = room + raw.count;
     view.count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
-        room[view.count] = x[i];
+        room[view.count] = x[i] - view.base;
         phat[view.count] = raw.values[i];
         view.count += raw.values[i] > 0;
     }
@@ -41,25 +59,16 @@ nadir_row_view nadir_row_view_make(const nadir_rows *rows, int64_t row, double *
     return view;
 }
 
-double nadir_row_lowest(const nadir_row_view *view)
-{
-    double lowest = view->spread ? 0 : INFINITY;
-    for (int64_t i = 0; i < view->count; i++) {
-        lowest = view->x[i] < lowest ? view->x[i] : lowest;
-    }
-    return lowest;
-}
-
 nadir_row_settled nadir_row_settle(const nadir_rows *rows, const nadir_row_view *view)
 {
     const double p = rows->p;
-    nadir_row_settled settled = {.lowest = nadir_row_lowest(view)};
+    nadir_row_settled settled = {0};
     double largest = 0;
     for (int64_t i = 0; i < view->count; i++) {
-        const bool lowest = view->x[i] == settled.lowest;
+        const bool lowest = view->x[i] <= 0;
         settled.count += lowest && !view->spread;
         settled.moved += lowest ? 0 : view->phat[i];
-        settled.gain += view->phat[i] * (view->x[i] - settled.lowest);
+        settled.gain += view->phat[i] * view->x[i];
         largest = lowest ? largest : fmax(largest, view->phat[i]);
     }
     if (view->spread) {
@@ -70,7 +79,7 @@ nadir_row_settled nadir_row_settle(const nadir_rows *rows, const nadir_row_view 
         largest = fmax(largest, lift);
         double sum = settled.count * nadir_power(lift / largest, p);
         for (int64_t i = 0; i < view->count; i++) {
-            const bool lowest = view->x[i] == settled.lowest;
+            const bool lowest = view->x[i] <= 0;
             sum += lowest ? 0 : nadir_power(view->phat[i] / largest, p);
         }
         settled.norm = largest * nadir_power(sum, 1 / p) / view->alpha;
@@ -152,11 +161,7 @@ static double step_of_price(const nadir_rows *rows, double reach, double price)
 void nadir_row_answer_settle(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)
 {
     const nadir_row_settled settled = nadir_row_settle(rows, view);
-    *answer = (nadir_row_answer){.omega = settled.lowest,
-                                 .upper = settled.lowest,
-                                 .step = INFINITY,
-                                 .gain = settled.gain,
-                                 .norm = settled.norm};
+    *answer = (nadir_row_answer){.step = INFINITY, .gain = settled.gain, .norm = settled.norm};
 }
 
 void nadir_rows_priced(const nadir_rows *rows, int64_t row, double weight, double price, double *room,

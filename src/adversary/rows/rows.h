@@ -9,7 +9,8 @@
  *
  * over one row (sa-rectangular, radius alpha beta), the rows of a state (s-rectangular), or all rows (the
  * linear step of the non-rectangular ball). p = infinity: |Delta_r|_inf <= alpha_r beta for each row. With x
- * of order.h the answers are, with one level omega for each row (the files of this folder derive them),
+ * of order.h, measured from the smallest that is allowed in the row, the answers are, with one level omega
+ * for each row (the files of this folder derive them),
  *
  *     p = 1         all of what lies above omega, and a share of what lies at omega, goes to the smallest v
  *     1 < p < inf   X = max(0, Phat + alpha change(omega - x)) in every allowed successor, where change(g) =
@@ -36,7 +37,7 @@ typedef struct nadir_rows {
 
 /* The answer of one row. A struct of zeros: the row is as it was. */
 typedef struct nadir_row_answer {
-    double omega; /* level, in units of x */
+    double omega; /* level above the smallest allowed x of the row */
     double upper; /* p other than 1, 2 and infinity: where omega has too few digits, the answer is a mixture
                      of those at omega and at this */
     double share; /* p = 1: of the entries at omega that moves; p = inf: what the entry at omega is changed
@@ -85,7 +86,11 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
  */
 typedef struct nadir_row_bound {
     double fixed; /* at least Phat . g2 range */
-    double slope; /* at least |g1|_q range: the gain of the row is at most fixed + slope |Delta|_p */
+    double slope; /* at least |g1|_q range */
+    /* x is v rounded: the smaller of `error` and error_slope |Delta|_p comes on top of fixed + slope
+     * |Delta|_p
+     */
+    double error, error_slope;
 } nadir_row_bound;
 
 nadir_row_bound nadir_rows_bound(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,

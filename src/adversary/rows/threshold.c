@@ -74,20 +74,19 @@ static threshold find_threshold(int64_t count, candidate *list, double budget)
 void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double key, double share,
                               nadir_row_answer *answer)
 {
-    const double lowest = nadir_row_lowest(view);
-    double level = lowest;
+    double level = 0;
     double moved = 0;
     double gain = 0;
     for (int64_t i = 0; i < view->count; i++) {
-        const double rise = view->x[i] - lowest;
+        const double rise = view->x[i];
         const double part = scale * rise > key ? 1 : rise > 0 && scale * rise == key ? share : 0;
-        level = scale * rise > key ? level : fmax(level, view->x[i]);
+        level = scale * rise > key ? level : fmax(level, rise);
         moved += part * view->phat[i];
         gain += part * view->phat[i] * rise;
     }
     answer->omega = level;
     answer->upper = level;
-    answer->share = scale * (level - lowest) == key && level > lowest ? share : 0;
+    answer->share = scale * level == key && level > 0 ? share : 0;
     answer->gain = gain;
     answer->norm = 2 * moved / view->alpha;
 }
@@ -104,10 +103,9 @@ static void list_row(const nadir_row_group *group, int64_t row, double *room, vo
 {
     candidate *list = (candidate *)data + candidates_before(group, row);
     const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
-    const double lowest = nadir_row_lowest(&view);
     const double share = nadir_row_group_share(group, row);
     for (int64_t i = 0; i < view.count; i++) {
-        list[i] = (candidate){share * (view.x[i] - lowest), view.phat[i] / view.alpha};
+        list[i] = (candidate){share * view.x[i], view.phat[i] / view.alpha};
     }
 }
 

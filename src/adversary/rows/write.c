@@ -13,6 +13,7 @@ typedef struct writing {
     const nadir_row_answer *answer;
     nadir_row raw;
     double alpha;
+    double base;    /* what x is measured from */
     double *values; /* [raw.count] */
 } writing;
 
@@ -28,7 +29,7 @@ static bool allowed(const writing *at, int64_t i)
 
 static double x_of(const writing *at, int64_t i)
 {
-    return at->rows->order->x[nadir_row_column(&at->raw, i)];
+    return at->rows->order->x[nadir_row_column(&at->raw, i)] - at->base;
 }
 
 /* p = 1: the first allowed entry of the smallest v takes what moves; with none, the state itself. */
@@ -36,7 +37,6 @@ static nadir_row_rest write_threshold(const writing *at)
 {
     const nadir_row_answer *answer = at->answer;
     const nadir_order *order = at->rows->order;
-    double lowest = spreads(at) ? 0 : INFINITY;
     int64_t taker = -1;
     double moved = 0;
     for (int64_t i = 0; i < at->raw.count; i++) {
@@ -45,10 +45,7 @@ static nadir_row_rest write_threshold(const writing *at)
         const double part = x > answer->omega ? 1 : x == answer->omega ? answer->share : 0;
         at->values[i] = phat - part * phat;
         moved += part * phat;
-        if (allowed(at, i) && (x < lowest || (x == lowest && taker < 0))) {
-            lowest = x;
-            taker = i;
-        }
+        taker = taker < 0 && x == 0 && allowed(at, i) ? i : taker;
     }
     if (taker >= 0) {
         at->values[taker] += moved;
@@ -82,24 +79,24 @@ static nadir_row_rest write_capped(const writing *at)
     return rest;
 }
 
+/* Of the smallest v that is allowed. */
+static bool takes(const writing *at, int64_t i)
+{
+    return x_of(at, i) == 0 && allowed(at, i);
+}
+
 /* All mass at the smallest v. */
-static nadir_row_rest write_settled(const writing *at, double *room)
+static nadir_row_rest write_settled(const writing *at)
 {
     const int64_t count = at->raw.count;
-    nadir_row_view view = {.count = count, .phat = at->raw.values, .spread = spreads(at), .alpha = at->alpha};
-    for (int64_t i = 0; i < count; i++) {
-        room[i] = allowed(at, i) ? x_of(at, i) : INFINITY;
-    }
-    view.x = room;
-    const double lowest = nadir_row_lowest(&view);
     double takers = spreads(at) ? (double)nadir_order_below(at->rows->order, DBL_TRUE_MIN).count : 0;
     double moved = 0;
     for (int64_t i = 0; i < count; i++) {
-        takers += room[i] == lowest && !spreads(at);
-        moved += room[i] > lowest ? at->raw.values[i] : 0;
+        takers += takes(at, i) && !spreads(at);
+        moved += takes(at, i) ? 0 : at->raw.values[i];
     }
     for (int64_t i = 0; i < count; i++) {
-        at->values[i] = room[i] > lowest ? 0 : at->raw.values[i] + moved / takers;
+        at->values[i] = takes(at, i) ? at->raw.values[i] + moved / takers : 0;
     }
     return spreads(at) ? (nadir_row_rest){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
                        : nothing_else;
@@ -115,7 +112,7 @@ static nadir_row_rest write_quadratic(const writing *at)
         const double *x = at->rows->order->x;
         const double least = at->rows->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
         for (int64_t i = 0; i < at->raw.count; i++) {
-            const double value = phat[i] + slope * (omega - x[i]);
+            const double value = phat[i] + slope * (omega - (x[i] - at->base));
             at->values[i] = (value > 0) & (phat[i] > least) ? value : 0;
         }
         return nothing_else;
@@ -144,9 +141,9 @@ static nadir_row_rest write_power(const writing *at)
 }
 
 nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                               double *room, double *values)
+                               double *values)
 {
-    const writing at = {
+    writing at = {
         .rows = rows,
         .answer = answer,
         .raw = nadir_model_row(rows->model, row),
@@ -157,6 +154,7 @@ nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_
         memcpy(values, at.raw.values, (size_t)at.raw.count * sizeof *values);
         return nothing_else;
     }
+    at.base = nadir_row_base(rows, &at.raw);
     if (isinf(rows->p)) {
         return write_capped(&at);
     }
@@ -164,7 +162,7 @@ nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_
         return write_threshold(&at);
     }
     if (isinf(answer->step)) {
-        return write_settled(&at, room);
+        return write_settled(&at);
     }
     return rows->p == 2 ? write_quadratic(&at) : write_power(&at);
 }
@@ -195,8 +193,8 @@ void nadir_rows_expand(const nadir_rows *rows, int64_t row, const nadir_row_answ
                        double *X)
 {
     const nadir_row raw = nadir_model_row(rows->model, row);
-    double *values = room + raw.count;
-    const nadir_row_rest rest = nadir_row_write(rows, row, answer, room, values);
+    double *values = room;
+    const nadir_row_rest rest = nadir_row_write(rows, row, answer, values);
     const int64_t count = nadir_row_elsewhere_count(rows, row, answer, &rest);
     memset(X, 0, (size_t)rows->model->states * sizeof *X);
     for (int64_t i = 0; i < count; i++) {
