@@ -33,7 +33,7 @@ static long double level(const test_naive_rows *rows, int64_t row, long double t
         low = fminl(low, rows->v[t]);
         high = fmaxl(high, rows->v[t]);
     }
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < 90; i++) {
         const long double middle = low + (high - low) / 2;
         long double sum = 0;
         for (int64_t t = 0; t < rows->states; t++) {
@@ -64,13 +64,43 @@ static long double gain_at(const test_naive_rows *rows, long double tau, long do
     return gain;
 }
 
+/* The gain of all mass on the smallest allowed v, evenly among equals, and the sum of (|Delta| / alpha)^p. */
+static long double gain_most(const test_naive_rows *rows, long double *spent)
+{
+    long double gain = 0;
+    *spent = 0;
+    for (int64_t row = 0; row < rows->count; row++) {
+        const double *phat = rows->phat + row * rows->states;
+        long double lowest = INFINITY;
+        long double takers = 0;
+        long double moved = 0;
+        for (int64_t t = 0; t < rows->states; t++) {
+            lowest = allowed(rows, row, t) ? fminl(lowest, rows->v[t]) : lowest;
+        }
+        for (int64_t t = 0; t < rows->states && rows->alpha[row] > 0 && rows->weight[row] > 0; t++) {
+            const bool takes = allowed(rows, row, t) && rows->v[t] == (double)lowest;
+            takers += takes;
+            moved += takes ? 0 : phat[t];
+            gain += rows->weight[row] * phat[t] * (rows->v[t] - lowest);
+            *spent += takes ? 0 : powl(phat[t] / (long double)rows->alpha[row], rows->p);
+        }
+        *spent += moved > 0 ? takers * powl(moved / takers / rows->alpha[row], rows->p) : 0;
+    }
+    return gain;
+}
+
 static double gain_power(const test_naive_rows *rows)
 {
     const long double most = powl(rows->beta, rows->p);
-    long double low = -60; /* of log tau */
-    long double high = 60;
+    long double all;
+    const long double best = gain_most(rows, &all);
+    if (all <= most) {
+        return (double)best;
+    }
+    long double low = -40; /* of log tau */
+    long double high = 40;
     long double spent;
-    for (int i = 0; i < 90; i++) {
+    for (int i = 0; i < 75; i++) {
         const long double middle = (low + high) / 2;
         gain_at(rows, expl(middle), &spent);
         *(spent > most ? &low : &high) = middle;

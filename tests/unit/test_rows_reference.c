@@ -22,7 +22,7 @@ static void test_reference(void **state)
     nadir_random random;
     nadir_random_seed(&random, SEED);
     const double norms[] = {1, 2, INFINITY, 1.5, 3, 1.2, 6};
-    for (int i = 0; i < 7 * 12; i++) {
+    for (int i = 0; i < 7 * 4; i++) {
         const double p = norms[i % 7];
         const nadir_domain domain = domains[i / 7 % 2];
         test_note("seed %d, round %d, p %g, domain %d", SEED, i, p, (int)domain);
@@ -46,9 +46,7 @@ static void test_reference(void **state)
             .p = p,
             .beta = beta,
         });
-        if (p == 1 || isinf(p) || budget.tau > 0) { /* bisections need a ball that matters */
-            assert_close(budget.gain, gain, 1e-12);
-        }
+        assert_close(budget.gain, gain, test_long_unit() < 1e-18 ? 1e-12 : 1e-8);
         test_rows_clear(&made);
     }
     test_note_clear();
