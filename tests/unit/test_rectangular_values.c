@@ -66,6 +66,7 @@ static void test_golden_values(void **state)
             assert_close(attack.J / row->value, 1, 1e-11);
             assert_true(attack.converged);
             assert_that(attack.iterations <= 6, "%d iterations", (int)attack.iterations);
+            assert_that(attack.gap <= 1e-11, "gap %g", attack.gap);
             assert_ok(context, nadir_rectangular_check(context, problem, 1, attack.v, &lower));
             assert_that(lower <= attack.J && lower >= attack.J - 1e-11 * fabs(attack.J),
                         "lower bound %.17g of %.17g", lower, attack.J);
