@@ -23,8 +23,6 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
                                          const double *c, const double *k, bool refactor,
                                          nadir_rank_one_check *check);
 
-typedef enum nadir_proof { NADIR_PROOF_NONE, NADIR_PROOF_NUMERICAL, NADIR_PROOF_RIGOROUS } nadir_proof;
-
 /*
  * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):
  * theta and the residual rho of (c / |c|, k) at lambda, isolation of theta by breakdown_low, which is proven
