@@ -59,6 +59,22 @@ nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);
 
+/* The ball: options that name it, and the ball that they, or the model, describe. */
+typedef struct cli_ball {
+    const char *radius_text; /* a number or a file */
+    const char *scales_path;
+    double norm;
+    int set, domain;
+    double radius; /* where the text is a number */
+    double *radii; /* where it is a file */
+    double *scales;
+} cli_ball;
+enum { CLI_BALL_OPTIONS = 6 };
+cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS]);
+/* Reads the files, if any. */
+nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball, nadir_ball *made);
+void cli_ball_clear(cli_run *run, cli_ball *ball);
+
 /* Parses; on wrong usage or --help the exit status is in *exit and the result is false. `about` is the text
  * between the usage line and the options. */
 bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,

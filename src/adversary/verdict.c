@@ -16,7 +16,7 @@ void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict)
 bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
                             const nadir_verdict *verdict)
 {
-    const double penalty = fabs(problem->J - verdict->attack.J);
+    const double scale = verdict->scale > 0 ? verdict->scale : fabs(problem->J - verdict->attack.J);
     const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
-    return verdict->upper - verdict->lower <= fmax(settings->width * penalty, rounding);
+    return verdict->upper - verdict->lower <= fmax(settings->width * scale, rounding);
 }

@@ -18,6 +18,7 @@ typedef struct nadir_verdict {
     const char *bound;  /* which proof */
     double breakdown;   /* proven, or exact: see nadir_robust; NaN: not of the free domain */
     double kappa;       /* NaN: none */
+    double scale;       /* what the width of the bounds is measured by; 0: the penalty */
     double *enclosing;  /* [2 states] owned: c and k of the enclosing L_2 ball's worst kernel; NULL: none */
     double *d_bar;      /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
     double minimum;     /* smallest entry of the kernel */
