@@ -1,5 +1,7 @@
 /* verdict.c: the answer for one radius. */
 #include "adversary/verdict.h"
+#include "adversary/check/membership.h"
+#include "nominal/check.h"
 
 #include <float.h>
 #include <math.h>
@@ -10,6 +12,31 @@ void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict)
     nadir_release(context, verdict->enclosing);
     nadir_release(context, verdict->d_bar);
     *verdict = (nadir_verdict){0};
+}
+
+nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
+                                       nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_kernel *kernel = verdict->attack.kernel;
+    const double sign = problem->sign;
+    nadir_membership membership;
+    nadir_value_check check;
+    double *v = NULL; /* with the signs of the model's rewards */
+    NADIR_NEW(context, v, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        v[s] = sign * verdict->attack.v[s];
+    }
+    NADIR_CHECK(nadir_membership_check(context, kernel, problem->uncertainty, factor, &membership));
+    NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
+    verdict->upper = sign > 0 ? check.upper : -check.lower;
+    verdict->minimum = membership.minimum;
+    verdict->lower = -INFINITY;
+    verdict->proof = NADIR_PROOF_NONE;
+    verdict->bound = "none";
+cleanup:
+    nadir_release(context, v);
+    return status;
 }
 
 /* A penalty smaller than the rounding of the return counts as one of that size. */

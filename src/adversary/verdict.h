@@ -38,6 +38,11 @@ nadir_family nadir_free_evaluate;        /* domain free */
 nadir_family nadir_rectangular_evaluate; /* simplex and support, rectangular */
 nadir_family nadir_valid_evaluate;       /* simplex and support, non-rectangular */
 
+/* Domains simplex and support: the kernel of the attack lies in the set (NADIR_ERROR_VERIFICATION if not),
+ * and `upper`, its return, is made anew from its rows and attack.v; `lower` becomes -infinity, proof none. */
+nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
+                                       nadir_verdict *verdict);
+
 /* Whether the bounds are as close as the settings ask, relative to the penalty of the attack. */
 bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
                             const nadir_verdict *verdict);
