@@ -1,0 +1,180 @@
+/*
+ * dual.c: from a pair (c, k) to the kernel Phat - b k^T and what it costs; see dual.h.
+ *
+ * Sherman-Morrison with b^pi = W c and g = D W c:
+ *
+ *     J_P = J - lambda,    lambda = gamma (d . W c) (k . v) / (1 + gamma k . g)
+ *
+ * Of v only differences count, as k sums to zero: its mean is taken off first, so that large values that
+ * differ little keep their digits.
+ */
+#include "adversary/free/dual.h"
+
+#include "linalg/blocks.h"
+#include "linalg/norm.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* b / c_s for the rows first .. end - 1 of one state: alpha (alpha pi / W)^(q - 1). */
+static void shape_state(const nadir_problem *problem, int64_t first, int64_t end, double *b)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    const double *pi = problem->policy->probabilities;
+    double largest = 0;
+    int64_t place = first;
+    for (int64_t row = first; row < end; row++) {
+        b[row] = nadir_uncertainty_scale(set, row) * pi[row];
+        place = b[row] > largest ? row : place;
+        largest = b[row] > largest ? b[row] : largest;
+    }
+    for (int64_t row = first; row < end; row++) {
+        if (isinf(set->q)) {
+            b[row] = row == place ? 1 : 0;
+        } else if (set->q == 1) {
+            b[row] = b[row] > 0 ? 1 : 0;
+        } else {
+            b[row] = nadir_power(b[row] / largest, set->q - 1);
+        }
+    }
+    /* Powers are off by q roundings: their own norm brings the p-norm of b / alpha to 1 whatever q. */
+    const double norm = nadir_norm_short(end - first, b + first, set->p);
+    for (int64_t row = first; row < end; row++) {
+        b[row] = b[row] / norm * nadir_uncertainty_scale(set, row);
+    }
+}
+
+void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b)
+{
+    const int64_t *state_rows = problem->model->state_rows;
+    for (int64_t s = 0; s < problem->states; s++) {
+        const int64_t first = state_rows[s];
+        const int64_t end = state_rows[s + 1];
+        if (!(problem->uncertainty->W[s] > 0)) {
+            memset(b + first, 0, (size_t)(end - first) * sizeof *b);
+            continue;
+        }
+        shape_state(problem, first, end, b);
+        for (int64_t row = first; row < end; row++) {
+            b[row] *= c[s];
+        }
+    }
+}
+
+/* x <- x times at most 1 so that |x|_p <= limit; the last few roundings are given away. Returns the factor.
+ */
+static nadir_status shrink(nadir_context *context, int64_t count, double p, double limit, double *x,
+                           double *factor)
+{
+    double norm;
+    const nadir_status status = nadir_norm_p(context, count, x, p, &norm);
+    *factor = 1;
+    if (status == NADIR_OK && norm > limit) {
+        *factor = limit / norm * (1 - 2 * DBL_EPSILON);
+        for (int64_t i = 0; i < count; i++) {
+            x[i] *= *factor;
+        }
+    }
+    return status;
+}
+
+static void subtract_mean(int64_t count, double *x)
+{
+    const double mean = nadir_vector_sum(count, x) / (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        x[i] -= mean;
+    }
+}
+
+/* What Sherman-Morrison asks of v, d and g: [states] each. */
+typedef struct products {
+    double strength; /* d . W c */
+    double loss;     /* k . v */
+    double feedback; /* k . g */
+} products;
+
+static products multiply(const nadir_problem *problem, const double *c, const double *k, const double *g)
+{
+    const double *W = problem->uncertainty->W;
+    const double mean = nadir_vector_sum(problem->states, problem->v) / (double)problem->states;
+    const double centre = isfinite(mean) ? mean : 0;
+    products made = {0};
+    for (int64_t s = 0; s < problem->states; s++) {
+        made.strength += problem->d[s] * (W[s] * c[s]);
+        made.loss += k[s] * (problem->v[s] - centre);
+        made.feedback += k[s] * g[s];
+    }
+    return made;
+}
+
+static nadir_status make_kernel(nadir_context *context, const nadir_problem *problem, nadir_attack *made)
+{
+    nadir_status status = NADIR_OK;
+    double *b = NULL;
+    if (nadir_blocks_are_zero(problem->states, made->c) || nadir_blocks_are_zero(problem->states, made->k)) {
+        return nadir_kernel_create(context, problem->model, &made->kernel);
+    }
+    NADIR_NEW(context, b, problem->rows);
+    nadir_dual_expand(problem, made->c, b);
+    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, made->k, &made->kernel));
+cleanup:
+    nadir_release(context, b);
+    return status;
+}
+
+nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const double *c, const double *k, const double *g, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    const double p = problem->uncertainty->p;
+    nadir_attack made = {0};
+    double shrunk;
+    double ignored;
+    NADIR_NEW(context, made.c, n);
+    NADIR_NEW(context, made.k, n);
+    memcpy(made.c, c, (size_t)n * sizeof *c);
+    memcpy(made.k, k, (size_t)n * sizeof *k);
+    NADIR_CHECK(shrink(context, n, p, beta, made.c, &shrunk));
+    subtract_mean(n, made.k);
+    NADIR_CHECK(shrink(context, n, p, 1, made.k, &ignored));
+    const products of = multiply(problem, made.c, made.k, g);
+    const double denominator = 1 + problem->gamma * of.feedback * shrunk;
+    if (!(denominator > 0)) {
+        status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                            "the radius %.10g is at or past breakdown: a kernel of the ball makes "
+                            "I - gamma P singular (denominator %g); choose a smaller radius",
+                            beta, denominator);
+        goto cleanup;
+    }
+    made.lambda = problem->gamma * of.strength / denominator * of.loss;
+    made.J = problem->J - made.lambda;
+    NADIR_CHECK(make_kernel(context, problem, &made));
+    attack->kernel = made.kernel;
+    attack->J = made.J;
+    attack->c = made.c;
+    attack->k = made.k;
+    attack->lambda = made.lambda;
+    made = (nadir_attack){0};
+cleanup:
+    nadir_attack_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *problem, double beta,
+                               const double *c, const double *k, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    double *g = NULL;
+    NADIR_NEW(context, g, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        g[s] = problem->uncertainty->W[s] * c[s];
+    }
+    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, g, g, NULL));
+    NADIR_CHECK(nadir_dual_attack_known(context, problem, beta, c, k, g, attack));
+cleanup:
+    nadir_release(context, g);
+    return status;
+}
