@@ -78,24 +78,26 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
 }
 
 nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_enclosure *known, double *D, double *error)
+                                     const nadir_enclosure *known, int64_t count, const int64_t *which,
+                                     double *D, double *error)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     double *sides = NULL;
     double residual = 0;
-    NADIR_NEW(context, sides, n * BLOCK);
-    for (int64_t first = 0; first < n; first += BLOCK) {
-        const int64_t count = first + BLOCK < n ? BLOCK : n - first;
+    NADIR_NEW(context, sides, n * (count < BLOCK ? count : BLOCK));
+    for (int64_t first = 0; first < count; first += BLOCK) {
+        const int64_t many = first + BLOCK < count ? BLOCK : count - first;
         nadir_accuracy accuracy;
-        NADIR_CHECK(nadir_progress(context, "columns of the occupancy operator", (double)first / (double)n));
-        memset(sides, 0, (size_t)(n * count) * sizeof *sides);
-        for (int64_t j = 0; j < count; j++) {
-            sides[j * n + first + j] = 1;
+        NADIR_CHECK(
+            nadir_progress(context, "columns of the occupancy operator", (double)first / (double)count));
+        memset(sides, 0, (size_t)(n * many) * sizeof *sides);
+        for (int64_t j = 0; j < many; j++) {
+            sides[j * n + (which != NULL ? which[first + j] : first + j)] = 1;
         }
         NADIR_CHECK(
-            nadir_occupancy_solve(context, problem->occupancy, count, sides, D + first * n, &accuracy));
-        const double largest = nadir_up_largest(n * count, D + first * n);
+            nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
+        const double largest = nadir_up_largest(n * many, D + first * n);
         const double found = accuracy.residual + known->averaging * known->size * largest;
         residual = found > residual ? found : residual;
     }

@@ -35,9 +35,11 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
 /* residual / gap, rounded up. */
 double nadir_enclosure_error(const nadir_enclosure *known, double residual);
 
-/* The columns of D, one after another: [states * states], each known to *error in the maximum norm. */
+/* Some columns of D, one after another: [states * count], each known to *error in the maximum norm. which:
+ * [count] states, NULL: the first ones. */
 nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_enclosure *known, double *D, double *error);
+                                     const nadir_enclosure *known, int64_t count, const int64_t *which,
+                                     double *D, double *error);
 
 /* |x|_1, |x|_2 and |x|_max, rounded up. */
 double nadir_up_norm_1(int64_t count, const double *x);

@@ -91,7 +91,7 @@ nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_brea
     NADIR_NEW(context, D, n * n);
     NADIR_NEW(context, N, n * n);
     NADIR_NEW(context, work, 3 * n);
-    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, D, &error));
+    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, n, NULL, D, &error));
     *norm = INFINITY;
     if (isinf(error)) {
         goto cleanup;

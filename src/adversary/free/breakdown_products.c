@@ -7,8 +7,8 @@
  *     |X|_2 (1 - gamma |Phi P^pi Phi|_F) <= max W (1 + gamma |e|_2 / (1 - gamma |P^pi|)).
  *
  * Two: let m be the column minima of P^pi. P^pi >= 1 m^T, so D >= gamma D P^pi >= gamma / (1 - gamma) 1 m^T
- * and D >= gamma P^pi D >= gamma 1 m^T D: with r the larger of both, entry by entry, B = (D - 1 r^T) W >= 0,
- * Phi B = Phi D W, and for any x > 0
+ * and D >= gamma P^pi D >= gamma 1 m^T D: with r the larger of both, entry by entry, and of the true minima
+ * of a few columns of D that much leads to, B = (D - 1 r^T) W >= 0, Phi B = Phi D W, and for any x > 0
  *
  *     |B|_2^2 <= max_i (B^T B x)_i / x_i,
  *
@@ -25,7 +25,7 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-enum { STEPS = 4, COLUMNS = 128 };
+enum { STEPS = 4, COLUMNS = 128, HEAVY = 8 };
 #define WORTH    0.98 /* another power step has to lower the bound to this share of it */
 #define SMALLEST 1e-6 /* entry of x, relative to the largest */
 #define GOOD     2.0  /* times max W: the first way is good enough */
@@ -188,6 +188,50 @@ cleanup:
     return status;
 }
 
+/* The `count` states with the largest W times column sum of M, largest first. */
+static void find_heavy(const nadir_breakdown *of, const look *seen, int64_t count, int64_t *which)
+{
+    double found[HEAVY];
+    int64_t many = 0;
+    for (int64_t t = 0; t < of->problem->states; t++) {
+        const double weight = of->W[t] * seen->columns[t];
+        if (many == count && !(weight > found[count - 1])) {
+            continue;
+        }
+        int64_t place = many < count ? many++ : count - 1;
+        for (; place > 0 && weight > found[place - 1]; place--) {
+            found[place] = found[place - 1];
+            which[place] = which[place - 1];
+        }
+        found[place] = weight;
+        which[place] = t;
+    }
+}
+
+/* r, at seen->minima, raised to the true column minima of D, rounded down, of a few states. */
+static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *of, const look *seen)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->problem->states;
+    const int64_t count = n < HEAVY ? n : HEAVY;
+    int64_t which[HEAVY];
+    double *columns = NULL;
+    double error;
+    find_heavy(of, seen, count, which);
+    NADIR_NEW(context, columns, n * count);
+    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, count, which, columns, &error));
+    for (int64_t j = 0; j < count; j++) {
+        double smallest = INFINITY;
+        for (int64_t s = 0; s < n; s++) {
+            smallest = fmin(smallest, columns[j * n + s]);
+        }
+        seen->minima[which[j]] = fmax(seen->minima[which[j]], (smallest - error) * (1 - 2 * UNIT));
+    }
+cleanup:
+    nadir_release(context, columns);
+    return status;
+}
+
 /* z >= B^T B x, entry by entry; w and y: [states] to work with. */
 static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *of, const double *r,
                                 const double *x, double *w, double *y, double *z)
@@ -268,6 +312,7 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
     *norm = bound_by_centring(of, &seen);
     if (*norm > GOOD * of->W_largest && of->known.gap > 0) {
         NADIR_CHECK(raise_minima(context, of, &seen));
+        NADIR_CHECK(raise_heavy(context, of, &seen));
         NADIR_CHECK(bound_by_quotient(context, of, seen.minima, seen.work, &other));
         *norm = other < *norm ? other : *norm;
     }
