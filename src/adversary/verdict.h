@@ -12,13 +12,14 @@ typedef enum nadir_proof { NADIR_PROOF_NONE, NADIR_PROOF_NUMERICAL, NADIR_PROOF_
 /* A struct of zeros holds nothing. Signs as in the problem. */
 typedef struct nadir_verdict {
     nadir_attack attack;
-    double lower;       /* no kernel of the set has a smaller return; -infinity: nothing is known */
-    double upper;       /* the return of the kernel found is not above */
-    nadir_proof proof;  /* of `lower` */
-    const char *bound;  /* which proof */
-    double breakdown;   /* proven, or exact: see nadir_robust; NaN: not of the free domain */
-    double kappa;       /* NaN: none */
-    double scale;       /* what the width of the bounds is measured by; 0: the penalty */
+    double lower;                /* no kernel of the set has a smaller return; -infinity: nothing is known */
+    double upper;                /* the return of the kernel found is not above */
+    nadir_proof proof;           /* of `lower` */
+    const char *bound;           /* which proof */
+    double breakdown;            /* proven, or exact: see nadir_robust; NaN: not of the free domain */
+    const char *breakdown_proof; /* how it was made; NULL: not of the free domain */
+    double kappa;                /* NaN: none */
+    double scale;                /* what the width of the bounds is measured by; 0: the penalty */
     double *enclosing;  /* [2 states] owned: c and k of the enclosing L_2 ball's worst kernel; NULL: none */
     double *d_bar;      /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
     double minimum;     /* smallest entry of the kernel */

@@ -83,6 +83,16 @@ cleanup:
     return status;
 }
 
+/* For the problem's own norm: exactly where that was asked, proven otherwise. */
+static void set_breakdown(const free_run *run, const nadir_problem *problem, const breakdown *known,
+                          nadir_verdict *verdict)
+{
+    static const char *const names[] = {"products", "columns", "cholesky"};
+    const bool exact = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known->estimate);
+    verdict->breakdown = nadir_breakdown_for_norm(problem, exact ? known->estimate : known->low);
+    verdict->breakdown_proof = exact ? "lanczos" : names[known->proof];
+}
+
 static nadir_status refuse(nadir_context *context, double radius, double limit)
 {
     return nadir_fail(
@@ -296,6 +306,7 @@ static nadir_status evaluate_strike(free_run *run, const double *factors)
         double lambda_high = facts[i].lambda_high;
         hand_over(&attacks[i], verdict);
         verdict->breakdown = facts[i].breakdown_low;
+        verdict->breakdown_proof = "enumeration";
         NADIR_CHECK(check_kernel(run, factors[i], verdict));
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             NADIR_CHECK(nadir_strike_check(run->context, run->problem, run->radii[i], verdict->attack.lambda,
@@ -384,8 +395,7 @@ static nadir_status evaluate_best_response(free_run *run, const double *factors)
     for (int64_t i = 0; i < run->count; i++) {
         hand_over(&attacks[i], &run->verdicts[i]);
         NADIR_CHECK(check_kernel(run, factors[i], &run->verdicts[i]));
-        run->verdicts[i].breakdown = nadir_breakdown_for_norm(
-            problem, isnan(known.estimate) ? known.low : fmax(known.low, known.estimate));
+        set_breakdown(run, problem, &known, &run->verdicts[i]);
     }
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
         NADIR_CHECK(bound_by_enclosing(run, &enclosing, wider, &known));
@@ -418,6 +428,7 @@ static nadir_status evaluate_rectangular(free_run *run, const double *factors)
         NADIR_CHECK(nadir_rectangular_free_check(run->context, problem, factors[i], verdict->attack.v, &exact,
                                                  &lower, &breakdown_factor));
         verdict->breakdown = breakdown_factor * problem->uncertainty->radius;
+        verdict->breakdown_proof = "contraction";
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             verdict->lower = lower;
             verdict->proof = exact ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE;
