@@ -26,6 +26,14 @@
 /* A residual of which no more than this is orthogonal to the subspace is rounding. */
 #define ROUNDING_SHARE 1e-3
 
+static nadir_status refuse(const nadir_spectral *run, double beta)
+{
+    return nadir_fail(run->context, NADIR_ERROR_ILL_POSED,
+                      "the radius %.10g is at or past breakdown: the method %s found no largest penalty; "
+                      "choose a smaller radius, or another domain",
+                      beta, run->method);
+}
+
 typedef struct bisection {
     const nadir_spectral *run;
     double beta;
@@ -96,6 +104,9 @@ static nadir_status find_root(bisection *at, double *l)
         NADIR_CHECK(evaluate(at, high, false, &f));
         low = f > 0 ? high : low;
         high = f > 0 ? 2 * high : high;
+    }
+    if (f > 0) {
+        return refuse(run, at->beta);
     }
     while (high - low > run->tolerance * high && at->steps < run->iterations_limit) {
         const double middle = low + (high - low) / 2;
@@ -178,7 +189,11 @@ static nadir_status respond_k(alternation *at)
     const double before = at->l;
     const double loss = nadir_blocks_dot(run->context, n, at->k, subspace->v_hat);
     const double feedback = nadir_blocks_dot(run->context, n, at->k, at->g);
-    at->l = gamma * at->beta * strength * loss / (1 + gamma * at->beta * feedback);
+    const double denominator = 1 + gamma * at->beta * feedback;
+    if (!(denominator > 0)) {
+        return refuse(run, at->beta);
+    }
+    at->l = gamma * at->beta * strength * loss / denominator;
     at->step_before = at->step;
     at->step = at->l - before;
 cleanup:
