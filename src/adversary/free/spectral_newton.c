@@ -235,7 +235,7 @@ static void make_room(const search *at)
     for (int j = 0; j < at->chosen; j++) {
         points[j] = &at->candidates[at->choice[j]].point;
     }
-    nadir_subspace_compress(at->run->subspace, at->chosen, points);
+    nadir_subspace_compress(at->run->context, at->run->subspace, at->chosen, points);
 }
 
 static nadir_status grow(search *at)

@@ -45,19 +45,19 @@ typedef struct bisection {
 } bisection;
 
 /* Takes r, of norm rho, into the subspace. False: it is in there but for rounding. */
-static nadir_status expand(bisection *at, double rho, bool *new)
+static nadir_status expand(bisection *at, double rho, bool *fresh)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
     const nadir_subspace_point *const points[1] = {&at->point};
     const double norm = nadir_subspace_reduce(run->context, run->subspace, at->r);
-    *new = norm > ROUNDING_SHARE *rho;
-    if (!*new) {
+    *fresh = norm > ROUNDING_SHARE * rho;
+    if (!*fresh) {
         return NADIR_OK;
     }
     nadir_vector_divide(run->problem->states, norm, at->r);
     if (run->subspace->size == NADIR_SUBSPACE_LIMIT) {
-        nadir_subspace_compress(run->subspace, 1, points);
+        nadir_subspace_compress(run->context, run->subspace, 1, points);
     }
     NADIR_CHECK(nadir_subspace_append(run->context, run->subspace, 1, at->r));
     NADIR_CHECK(nadir_subspace_diagonalise(run->context, run->subspace));
@@ -127,8 +127,8 @@ nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir
     const int64_t n = run->problem->states;
     bisection at = {.run = run, .beta = beta};
     double *room = NULL;
-    double l;
-    double f;
+    double l = 0;
+    double f = 0;
     NADIR_NEW(run->context, room, 3 * n);
     at.y = room;
     at.r = room + n;
