@@ -235,7 +235,7 @@ static void make_room(const search *at)
     for (int j = 0; j < at->chosen; j++) {
         points[j] = &at->candidates[at->choice[j]].point;
     }
-    nadir_subspace_compress(at->run->subspace, at->chosen, points);
+    nadir_subspace_compress(at->run->context, at->run->subspace, at->chosen, points);
 }
 
 static nadir_status grow(search *at)
@@ -268,7 +268,8 @@ static nadir_status run_rounds(search *at)
     const nadir_spectral *run = at->run;
     NADIR_CHECK(nadir_subspace_begin(run->context, run->subspace, at->room));
     NADIR_CHECK(solve_projected(at));
-    for (at->round = 1; at->open > 0 && at->round <= run->iterations_limit; at->round++) {
+    while (at->open > 0 && at->round < run->iterations_limit) {
+        at->round++;
         NADIR_CHECK(nadir_progress(run->context, "searching the worst kernel", -1));
         NADIR_CHECK(grow(at));
         NADIR_CHECK(solve_projected(at));
