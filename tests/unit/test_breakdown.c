@@ -72,8 +72,7 @@ static void test_golden_radii(void **state)
         assert_ok(context, nadir_breakdown_exact(context, test_problem_view(&made), &exact, &converged));
         assert_true(converged);
         assert_that(fabs(exact / radii[i] - 1) < 1e-9, "%.17g instead of %.12g", exact, radii[i]);
-        assert_ok(context,
-                  nadir_breakdown_low(context, &made.problem, NADIR_BREAKDOWN_CHOLESKY, 0, &low));
+        assert_ok(context, nadir_breakdown_low(context, &made.problem, NADIR_BREAKDOWN_CHOLESKY, 0, &low));
         assert_that(low <= radii[i] * (1 + 1e-11) && low > radii[i] * (1 - 1e-9), "cholesky: %.17g", low);
         test_problem_clear(&made);
     }

@@ -47,12 +47,12 @@ static double centre(int64_t n, const double *from, double *to, double *rounding
     return nadir_up_norm_2(n, to);
 }
 
-/* |Phi D r|_2 for |r|_max <= residual: |D r|_max <= residual / gap, and |Phi D W| is at most 1 / (gamma
- * breakdown_low): the better one counts where gamma is near 1. */
-static double spread(const nadir_spectral_pair *pair, double W_smallest, double residual)
+/* |D r|_max <= |r|_max / gap, and |Phi D W|_2 <= 1 / (gamma breakdown_low), which says more where gamma is
+ * near 1. */
+double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual)
 {
-    const double through = pair->problem->gamma * pair->breakdown_low * W_smallest;
-    const double factor = fmax(through, pair->known.gap) * (1 - 8 * UNIT);
+    const double through = pair->problem->gamma * pair->breakdown_low * pair->W_smallest;
+    const double factor = fmax(through, pair->known.gap) * (1 - 8 * UNIT - 2 * pair->W_off);
     return factor > 0 ? sqrt((double)pair->problem->states) * residual / factor * (1 + 8 * UNIT) : INFINITY;
 }
 
@@ -75,16 +75,16 @@ static nadir_status make_unit(nadir_context *context, int64_t n, double *x, bool
 }
 
 /* The nominal quantities: v, W and d. */
-static double note_nominal(nadir_spectral_pair *pair)
+static void note_nominal(nadir_spectral_pair *pair)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     const double *W = problem->uncertainty->W;
-    double W_smallest = INFINITY;
     double rounding;
+    pair->W_smallest = INFINITY;
     for (int64_t s = 0; s < n; s++) {
         pair->work[s] = W[s] * problem->d[s];
-        W_smallest = fmin(W_smallest, W[s]);
+        pair->W_smallest = fmin(pair->W_smallest, W[s]);
     }
     pair->W_largest = nadir_up_largest(n, W);
     pair->W_off = pair->known.averaging + 8 * UNIT;
@@ -93,12 +93,12 @@ static double note_nominal(nadir_spectral_pair *pair)
     /* v_error is a residual over this gap */
     const double gap = 1 - problem->gamma * nadir_occupancy_average(problem->occupancy)->norm;
     const double residual = gap > 0 ? problem->v_error * gap * (1 + 4 * UNIT) : INFINITY;
-    pair->v_off = rounding + fmin(sqrt((double)n) * problem->v_error, spread(pair, W_smallest, residual));
-    return W_smallest;
+    pair->v_off = rounding + fmin(sqrt((double)n) * problem->v_error * (1 + 4 * UNIT),
+                                  nadir_spectral_pair_spread(pair, residual));
 }
 
 /* x, y, g and what is made of them. */
-static nadir_status note_pair(nadir_context *context, const double *c, const double *k, double W_smallest,
+static nadir_status note_pair(nadir_context *context, const double *c, const double *k,
                               nadir_spectral_pair *pair)
 {
     nadir_status status = NADIR_OK;
@@ -126,7 +126,7 @@ static nadir_status note_pair(nadir_context *context, const double *c, const dou
     NADIR_CHECK(nadir_enclosure_solve(context, problem, &pair->known, false, weighted, UNIT * largest,
                                       product, &enclosed));
     pair->g_size = centre(n, product, pair->g, &rounding);
-    pair->g_off = rounding + spread(pair, W_smallest, enclosed.residual);
+    pair->g_off = rounding + nadir_spectral_pair_spread(pair, enclosed.residual);
     pair->strength = nadir_vector_dot(n, problem->d, weighted, &rounding);
     pair->strength_off = rounding + (problem->d_error + 2 * UNIT * nadir_up_norm_1(n, problem->d)) * largest;
     pair->loss = nadir_vector_dot(n, pair->v, pair->y, &rounding);
@@ -157,9 +157,9 @@ nadir_status nadir_spectral_pair_make(nadir_context *context, const nadir_proble
     pair->y = pair->x + n;
     pair->g = pair->y + n;
     pair->work = pair->g + n;
-    const double W_smallest = note_nominal(pair);
+    note_nominal(pair);
     if (pair->rest > 0) {
-        NADIR_CHECK(note_pair(context, c, k, W_smallest, pair));
+        NADIR_CHECK(note_pair(context, c, k, pair));
     }
 cleanup:
     return status;

@@ -10,11 +10,11 @@ typedef struct nadir_spectral_pair {
     const nadir_problem *problem;
     nadir_enclosure known;
     double beta, breakdown_low;
-    double rest;      /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
-    double W_largest; /* max W */
-    double W_off;     /* relative error of W */
-    double Wd_size;   /* |W d|_2 with d as computed */
-    double *v;        /* [states] Phi v */
+    double rest; /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
+    double W_smallest, W_largest;
+    double W_off;   /* relative error of W */
+    double Wd_size; /* |W d|_2 with d as computed */
+    double *v;      /* [states] Phi v */
     double v_size, v_off;
     bool usable; /* c and k are not zero, and lambda is a number; otherwise the rest is not there */
     double *x;   /* [states] c / |c|, unit up to `unit_off` */
@@ -32,6 +32,9 @@ nadir_status nadir_spectral_pair_make(nadir_context *context, const nadir_proble
                                       const double *c, const double *k, double breakdown_low,
                                       nadir_spectral_pair *pair);
 void nadir_spectral_pair_clear(nadir_context *context, nadir_spectral_pair *pair);
+
+/* At least |Phi D r|_2 for every r with |r|_max <= residual. */
+double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual);
 
 /* A bound on the penalty of every kernel of the ball from sigma >= sigma_max(E_lambda), infinity: none. */
 double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma);

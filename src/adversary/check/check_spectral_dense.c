@@ -14,9 +14,9 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-/* D, [states * states] column after column and known to D_error, becomes E_lambda; *off: in the Frobenius
+/* D, [states * states] column after column and known to a residual, becomes E_lambda; *off: in the Frobenius
  * norm. */
-static void fill(const nadir_context *context, const nadir_spectral_pair *pair, double D_error, double *D,
+static void fill(const nadir_context *context, const nadir_spectral_pair *pair, double residual, double *D,
                  double *off)
 {
     const nadir_problem *problem = pair->problem;
@@ -33,11 +33,11 @@ static void fill(const nadir_context *context, const nadir_spectral_pair *pair, 
             column[s] = problem->gamma * W[t] * (pair->v[s] * problem->d[t] - lambda * (column[s] - mean));
         }
     }
-    /* |W|_2 sqrt(n) times a number bounds the Frobenius norm of a matrix with entries below it, times W */
-    const double W_size = nadir_up_norm_2(n, W) * sqrt((double)n);
+    /* a matrix with columns below a number has, times W, a Frobenius norm of at most that times |W|_2 */
+    const double column = nadir_spectral_pair_spread(pair, residual) + 16 * UNIT * sqrt((double)n) * D_size;
     *off = problem->gamma *
            (pair->v_off * pair->Wd_size + (pair->v_size + pair->v_off) * pair->W_largest * problem->d_error +
-            lambda * W_size * (D_error + 16 * UNIT * D_size) + 16 * UNIT * pair->v_size * pair->Wd_size) *
+            lambda * nadir_up_norm_2(n, W) * column + 16 * UNIT * pair->v_size * pair->Wd_size) *
            (1 + 8 * UNIT);
 }
 
@@ -47,12 +47,12 @@ static nadir_status prove(nadir_context *context, const nadir_spectral_pair *pai
     nadir_status status = NADIR_OK;
     const int64_t n = pair->problem->states;
     double *E = NULL;
-    double D_error;
+    double residual;
     double off;
     double norm;
     NADIR_NEW(context, E, n * n);
-    NADIR_CHECK(nadir_enclosure_columns(context, pair->problem, &pair->known, n, NULL, E, &D_error));
-    fill(context, pair, D_error, E, &off);
+    NADIR_CHECK(nadir_enclosure_columns(context, pair->problem, &pair->known, n, NULL, E, &residual));
+    fill(context, pair, residual, E, &off);
     /* a power of two: nothing is rounded that matters */
     const double scale = nadir_scale_for(nadir_up_largest(n * n, E));
     for (int64_t i = 0; i < n * n; i++) {

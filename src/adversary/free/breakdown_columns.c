@@ -87,11 +87,12 @@ nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_brea
     double *D = NULL;
     double *N = NULL;
     double *work = NULL;
-    double error;
+    double residual;
     NADIR_NEW(context, D, n * n);
     NADIR_NEW(context, N, n * n);
     NADIR_NEW(context, work, 3 * n);
-    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, n, NULL, D, &error));
+    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, n, NULL, D, &residual));
+    const double error = nadir_enclosure_error(&of->known, residual);
     *norm = INFINITY;
     if (isinf(error)) {
         goto cleanup;

@@ -216,10 +216,11 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
     const int64_t count = n < HEAVY ? n : HEAVY;
     int64_t which[HEAVY];
     double *columns = NULL;
-    double error;
+    double residual;
     find_heavy(of, seen, count, which);
     NADIR_NEW(context, columns, n * count);
-    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, count, which, columns, &error));
+    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, count, which, columns, &residual));
+    const double error = nadir_enclosure_error(&of->known, residual);
     for (int64_t j = 0; j < count; j++) {
         double smallest = INFINITY;
         for (int64_t s = 0; s < n; s++) {
