@@ -310,12 +310,12 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
     } else {
         look_at_sparse(matrix, &seen);
     }
-    *norm = bound_by_centring(of, &seen);
+    *norm = fmin(*norm, bound_by_centring(of, &seen));
     if (*norm > GOOD * of->W_largest && of->known.gap > 0) {
         NADIR_CHECK(raise_minima(context, of, &seen));
         NADIR_CHECK(raise_heavy(context, of, &seen));
         NADIR_CHECK(bound_by_quotient(context, of, seen.minima, seen.work, &other));
-        *norm = other < *norm ? other : *norm;
+        *norm = fmin(*norm, other);
     }
 cleanup:
     nadir_release(context, numbers);
