@@ -79,12 +79,12 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
 
 nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
                                      const nadir_enclosure *known, int64_t count, const int64_t *which,
-                                     double *D, double *error)
+                                     double *D, double *residual)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     double *sides = NULL;
-    double residual = 0;
+    *residual = 0;
     NADIR_NEW(context, sides, n * (count < BLOCK ? count : BLOCK));
     for (int64_t first = 0; first < count; first += BLOCK) {
         const int64_t many = first + BLOCK < count ? BLOCK : count - first;
@@ -99,9 +99,8 @@ nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem
             nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
         const double largest = nadir_up_largest(n * many, D + first * n);
         const double found = accuracy.residual + known->averaging * known->size * largest;
-        residual = found > residual ? found : residual;
+        *residual = fmax(*residual, found * (1 + 8 * UNIT));
     }
-    *error = nadir_enclosure_error(known, residual * (1 + 8 * UNIT));
 cleanup:
     nadir_release(context, sides);
     return status;

@@ -35,11 +35,11 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
 /* residual / gap, rounded up. */
 double nadir_enclosure_error(const nadir_enclosure *known, double residual);
 
-/* Some columns of D, one after another: [states * count], each known to *error in the maximum norm. which:
- * [count] states, NULL: the first ones. */
+/* Some columns of D, one after another: [states * count], each with a residual of at most *residual,
+ * everything included. which: [count] states, NULL: the first ones. */
 nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
                                      const nadir_enclosure *known, int64_t count, const int64_t *which,
-                                     double *D, double *error);
+                                     double *D, double *residual);
 
 /* |x|_1, |x|_2 and |x|_max, rounded up. */
 double nadir_up_norm_1(int64_t count, const double *x);

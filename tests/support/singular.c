@@ -165,7 +165,8 @@ long double *test_free_operator(const test_free *of, bool loop, long double lamb
         long double mean = 0;
         for (int64_t s = 0; s < n; s++) {
             const long double entry = of->D[t * n + s];
-            matrix[t * n + s] = of->W[t] * (loop ? entry : of->gamma * (of->v[s] * of->d[t] - lambda * entry));
+            matrix[t * n + s] =
+                of->W[t] * (loop ? entry : of->gamma * (of->v[s] * of->d[t] - lambda * entry));
             mean += matrix[t * n + s] / (long double)n;
         }
         for (int64_t s = 0; s < n; s++) {

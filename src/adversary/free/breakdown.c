@@ -64,10 +64,7 @@ nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *pr
     }
     NADIR_CHECK(nadir_breakdown_by_products(context, &of, &norm));
     if (proof != NADIR_BREAKDOWN_PRODUCTS) {
-        double better;
-        NADIR_CHECK(
-            nadir_breakdown_by_columns(context, &of, proof == NADIR_BREAKDOWN_CHOLESKY, beta, &better));
-        norm = better < norm ? better : norm;
+        NADIR_CHECK(nadir_breakdown_by_columns(context, &of, proof == NADIR_BREAKDOWN_CHOLESKY, beta, &norm));
     }
     *radius = 1 / (problem->gamma * norm) * (1 - 4 * UNIT);
 cleanup:

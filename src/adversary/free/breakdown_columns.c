@@ -5,7 +5,7 @@
  * the quotient bound of spectral_norm.h on the latter, times W, with r the column minima (best where columns
  * have few large entries) and with r the column means (best where entries scatter about them).
  *
- * Cholesky: the norm itself, of Phi Dhat W, plus what the error of Dhat adds at most, sqrt(S) error |W|_2.
+ * Cholesky: the norm itself, of Phi Dhat W, plus what the error of Dhat adds at most.
  */
 #include "adversary/free/breakdown_parts.h"
 
@@ -50,13 +50,20 @@ static void fill_sizes(const nadir_context *context, const nadir_breakdown *of, 
     }
 }
 
-/* N = Phi D W; *error: of N in the Frobenius norm, that of D and rounding. */
-static void fill_centred(const nadir_context *context, const nadir_breakdown *of, const double *D,
-                         double D_error, double *N, double *error)
+/* N = Phi D W, the columns of D known to a residual; norm >= |Phi D W|. *error: of N in the Frobenius norm.
+ * |Phi D r|_2 is at most sqrt(S) times that of |D r|_max, and at most |Phi D W| |r / W|_2. */
+static void fill_centred(const nadir_context *context, const nadir_breakdown *of, double norm,
+                         double residual, const double *D, double *N, double *error)
 {
     const int64_t n = of->problem->states;
     const int threads = nadir_threads_for(context, n * n);
     const double largest = nadir_up_largest(n * n, D);
+    double W_smallest = INFINITY;
+    for (int64_t s = 0; s < n; s++) {
+        W_smallest = fmin(W_smallest, of->W[s]);
+    }
+    const double through = W_smallest > 0 ? residual * norm / W_smallest : INFINITY;
+    const double off = fmin(nadir_enclosure_error(&of->known, residual), through);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         const double mean = centre_of(CENTRE_MEAN, n, D + t * n);
@@ -65,7 +72,7 @@ static void fill_centred(const nadir_context *context, const nadir_breakdown *of
         }
     }
     /* the mean is off by 3 roundings, the difference by one of at most 2 |D|, the product by another */
-    *error = sqrt((double)n) * nadir_up_norm_2(n, of->W) * (D_error + 8 * UNIT * largest) * (1 + 8 * UNIT);
+    *error = sqrt((double)n) * nadir_up_norm_2(n, of->W) * (off + 8 * UNIT * largest) * (1 + 8 * UNIT);
 }
 
 static double bound_by_quotients(const nadir_context *context, const nadir_breakdown *of, const double *D,
@@ -87,21 +94,21 @@ nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_brea
     double *D = NULL;
     double *N = NULL;
     double *work = NULL;
-    double error;
+    double residual;
     NADIR_NEW(context, D, n * n);
     NADIR_NEW(context, N, n * n);
     NADIR_NEW(context, work, 3 * n);
-    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, n, NULL, D, &error));
-    *norm = INFINITY;
+    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, n, NULL, D, &residual));
+    const double error = nadir_enclosure_error(&of->known, residual);
     if (isinf(error)) {
         goto cleanup;
     }
-    *norm = bound_by_quotients(context, of, D, error, N, work);
+    *norm = fmin(*norm, bound_by_quotients(context, of, D, error, N, work));
     if (cholesky) {
         const double hint = beta > 0 ? 1 / (of->problem->gamma * beta * (1 + BEYOND)) : 0;
         double proven;
         double added;
-        fill_centred(context, of, D, error, N, &added);
+        fill_centred(context, of, *norm, residual, D, N, &added);
         NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, hint, &proven));
         *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
     }

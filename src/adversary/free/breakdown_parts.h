@@ -13,10 +13,10 @@ typedef struct nadir_breakdown {
     double W_largest;
 } nadir_breakdown;
 
-/* From a pass over P^pi and a few solves. */
+/* Each lowers *norm, a bound or infinity, where it can. From a pass over P^pi and a few solves: */
 nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_breakdown *of, double *norm);
 
-/* From all columns of D; cholesky: about the norm itself. */
+/* From all columns of D; cholesky: about the norm itself, beta: a radius to try. */
 nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown *of, bool cholesky,
                                         double beta, double *norm);
 

@@ -26,9 +26,10 @@
 #define UNIT (DBL_EPSILON / 2)
 
 enum { STEPS = 4, COLUMNS = 128, HEAVY = 8 };
-#define WORTH    0.98 /* another power step has to lower the bound to this share of it */
+#define WORTH    0.95 /* another power step has to lower the bound to this share of it */
 #define SMALLEST 1e-6 /* entry of x, relative to the largest */
 #define GOOD     2.0  /* times max W: the first way is good enough */
+#define MASS     0.05 /* of all column sums: columns that have less together are not worth a solve */
 
 /* What a look at M, which is P^pi up to `averaging`, tells: [states] each. */
 typedef struct look {
@@ -188,13 +189,17 @@ cleanup:
     return status;
 }
 
-/* The `count` states with the largest W times column sum of M, largest first. */
-static void find_heavy(const nadir_breakdown *of, const look *seen, int64_t count, int64_t *which)
+/* The `count` states with the largest W times column sum of M, largest first. Returns how much of all that
+ * they have. */
+static double find_heavy(const nadir_breakdown *of, const look *seen, int64_t count, int64_t *which)
 {
     double found[HEAVY];
+    double all = 0;
+    double heavy = 0;
     int64_t many = 0;
     for (int64_t t = 0; t < of->problem->states; t++) {
         const double weight = of->W[t] * seen->columns[t];
+        all += weight;
         if (many == count && !(weight > found[count - 1])) {
             continue;
         }
@@ -206,6 +211,10 @@ static void find_heavy(const nadir_breakdown *of, const look *seen, int64_t coun
         found[place] = weight;
         which[place] = t;
     }
+    for (int64_t i = 0; i < many; i++) {
+        heavy += found[i];
+    }
+    return heavy / all;
 }
 
 /* r, at seen->minima, raised to the true column minima of D, rounded down, of a few states. */
@@ -216,10 +225,13 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
     const int64_t count = n < HEAVY ? n : HEAVY;
     int64_t which[HEAVY];
     double *columns = NULL;
-    double error;
-    find_heavy(of, seen, count, which);
+    double residual;
+    if (find_heavy(of, seen, count, which) < MASS) {
+        return NADIR_OK;
+    }
     NADIR_NEW(context, columns, n * count);
-    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, count, which, columns, &error));
+    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, count, which, columns, &residual));
+    const double error = nadir_enclosure_error(&of->known, residual);
     for (int64_t j = 0; j < count; j++) {
         double smallest = INFINITY;
         for (int64_t s = 0; s < n; s++) {
@@ -309,12 +321,12 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
     } else {
         look_at_sparse(matrix, &seen);
     }
-    *norm = bound_by_centring(of, &seen);
+    *norm = fmin(*norm, bound_by_centring(of, &seen));
     if (*norm > GOOD * of->W_largest && of->known.gap > 0) {
         NADIR_CHECK(raise_minima(context, of, &seen));
         NADIR_CHECK(raise_heavy(context, of, &seen));
         NADIR_CHECK(bound_by_quotient(context, of, seen.minima, seen.work, &other));
-        *norm = other < *norm ? other : *norm;
+        *norm = fmin(*norm, other);
     }
 cleanup:
     nadir_release(context, numbers);
