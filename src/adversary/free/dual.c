@@ -10,6 +10,7 @@
  */
 #include "adversary/free/dual.h"
 
+#include "linalg/blocks.h"
 #include "linalg/norm.h"
 #include "linalg/vector.h"
 
@@ -112,6 +113,9 @@ static nadir_status make_kernel(nadir_context *context, const nadir_problem *pro
 {
     nadir_status status = NADIR_OK;
     double *b = NULL;
+    if (nadir_blocks_are_zero(problem->states, made->c) || nadir_blocks_are_zero(problem->states, made->k)) {
+        return nadir_kernel_create(context, problem->model, &made->kernel);
+    }
     NADIR_NEW(context, b, problem->rows);
     nadir_dual_expand(problem, made->c, b);
     NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, made->k, &made->kernel));
