@@ -76,9 +76,9 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 
 /* A vector made ready for products with rows: what these have in common. */
 typedef struct nadir_kernel_vector {
-    const double *x;                /* [states] */
-    double shift;                   /* k . x */
-    const double *plain, *weighted; /* [states] sums along the order of a tilt, or NULL */
+    const double *x;                    /* [states] */
+    double shift;                       /* k . x */
+    const struct nadir_along_sum *sums; /* [states] along the order of a tilt, or NULL */
 } nadir_kernel_vector;
 
 /* O(states). x must stay, and the kernel as it is; good until the kernel is used for anything but rows. */
