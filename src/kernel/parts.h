@@ -57,7 +57,7 @@ void nadir_tilt_look(const nadir_kernel *kernel);
  * whose place in the order is below `length`. Written so, nothing cancels. */
 typedef struct nadir_line {
     int64_t length;
-    double last; /* omega - slope x_last, with one rounding */
+    double last; /* omega - slope x_last */
     double slope;
     double x_last;
 } nadir_line;

@@ -82,7 +82,7 @@ nadir_line nadir_tilt_line(const nadir_kernel *kernel, int64_t row)
     const double x_last = kernel->along.x[tilt->length[row] - 1];
     return (nadir_line){
         .length = tilt->length[row],
-        .last = fma(-tilt->slope[row], x_last, tilt->omega[row]),
+        .last = tilt->omega[row] - tilt->slope[row] * x_last,
         .slope = tilt->slope[row],
         .x_last = x_last,
     };
