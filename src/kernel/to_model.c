@@ -27,7 +27,7 @@ static void gather_row(const nadir_kernel *kernel, const nonzeros *k, int64_t ro
     }
     if (kernel->sums != NULL) {
         const nadir_tilt *tilt = &kernel->tilt;
-        const nadir_line line = nadir_tilt_line(tilt, row);
+        const nadir_line line = nadir_tilt_line(kernel, row);
         for (int64_t i = 0; i < line.length; i++) {
             const int32_t t = tilt->order[i];
             if (!gather->present[t]) {
@@ -102,6 +102,9 @@ static nadir_status write_rows(nadir_context *context, const nadir_kernel *kerne
     nonzeros k = {0};
     NADIR_CHECK(nadir_gather_make(context, made->states, &gather));
     NADIR_CHECK(find_nonzeros(context, kernel, &k));
+    if (kernel->sums != NULL) {
+        nadir_tilt_look(kernel);
+    }
     NADIR_CHECK(make_room(context, count_entries(kernel, &k), made));
     for (int64_t row = 0; row < made->rows; row++) {
         gather_row(kernel, &k, row, &gather);
