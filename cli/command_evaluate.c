@@ -203,13 +203,10 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     nadir_solver_settings settings;
     nadir_read_settings_default(&reading);
     nadir_solver_settings_default(&settings);
-    int layout = NADIR_LAYOUT_AUTO;
     int backend = 0;
     evaluate_ball ball = {NAN, NAN, -1, -1};
     evaluate_report report = {.nominal.size = sizeof report.nominal};
     nadir_model_data_default(&report.view);
-    cli_option common[CLI_COMMON_OPTIONS];
-    cli_option model_options[CLI_MODEL_OPTIONS];
     const cli_option own[] = {
         cli_policy_option(&report.policy_name),
         {"--radius", CLI_NUMBER, "RADIUS", NULL, &ball.radius,
@@ -227,20 +224,14 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "the others are as accurate as rounding allows"},
         {0},
     };
-    const cli_option_group groups[] = {
-        {"Options", own},
-        cli_model_options(&reading, &layout, model_options),
-        cli_common_options(run, common),
-        {0},
-    };
     int exit;
-    if (!cli_parse(run, &cli_command_evaluate, argc, argv, groups, 1, positionals, about, &exit)) {
+    if (!cli_parse_model_command(run, &cli_command_evaluate, argc, argv, own, 1, positionals, about, &reading,
+                                 &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", report.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    reading.layout = (nadir_layout)layout;
     settings.backend = cli_backend_name(backend);
     report.model_path = positionals[0];
     nadir_status status = cli_open(run);
