@@ -18,6 +18,9 @@ nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *ker
         }
     }
     NADIR_CHECK(nadir_gather_make(context, kernel->model->states, &made.gather));
+    if (kernel->sums != NULL) {
+        nadir_tilt_look(kernel);
+    }
     *explicit_rows = made;
     made = (nadir_explicit){0};
 cleanup:
@@ -64,7 +67,7 @@ static void gather_row(const nadir_explicit *explicit_rows, int64_t row, nadir_g
     }
     if (kernel->sums != NULL) {
         const nadir_tilt *tilt = &kernel->tilt;
-        const nadir_line line = nadir_tilt_line(tilt, row);
+        const nadir_line line = nadir_tilt_line(kernel, row);
         for (int64_t i = 0; i < line.length; i++) {
             const int32_t t = tilt->order[i];
             if (!gather->present[t]) {

@@ -5,7 +5,7 @@
 #include "kernel/gather.h"
 #include "kernel/kernel.h"
 
-/* Of one kernel, which is kept, not retained. A struct of zeros is empty. */
+/* Of one kernel, which is kept, not retained, and must stay as it is. A struct of zeros is empty. */
 typedef struct nadir_explicit {
     const nadir_kernel *kernel;
     nadir_gather gather;

@@ -43,10 +43,13 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  *                omega[row] - slope[row] x[t]           elsewhere, if t is among order[0 .. length[row] - 1],
  *                0                                      otherwise,
  *
- * and to one state extra[row] that the model's row does not have, amount[row] is added on top. So sparse
- * models stay sparse: the second part is never stored, and applied by sums along the order. Made with the
- * numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller fills in
- * the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
+ * and to one state extra[row] that the model's row does not have, amount[row] is added on top. The line is
+ * the one through the last of its states, whose amount is omega - slope x as double arithmetic has it: who
+ * found that to be 0 or more is right about all of them, if slope >= 0.
+ *
+ * So sparse models stay sparse: the second part is never stored, and applied by sums along the order. Made
+ * with the numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller
+ * fills in the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
  */
 typedef struct nadir_tilt {
     double *values; /* [nonzeros]; dense models: [rows * states] */
@@ -76,9 +79,9 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 
 /* A vector made ready for products with rows: what these have in common. */
 typedef struct nadir_kernel_vector {
-    const double *x;                /* [states] */
-    double shift;                   /* k . x */
-    const double *plain, *weighted; /* [states] sums along the order of a tilt, or NULL */
+    const double *x;                    /* [states] */
+    double shift;                       /* k . x */
+    const struct nadir_along_sum *sums; /* [states] along the order of a tilt, or NULL */
 } nadir_kernel_vector;
 
 /* O(states). x must stay, and the kernel as it is; good until the kernel is used for anything but rows. */

@@ -48,8 +48,10 @@ static void row_numbers(const nadir_model_data *view, const nadir_tilt *tilt, in
     }
     for (int64_t i = 0; tilt->x != NULL && i < tilt->length[row]; i++) {
         const int32_t t = tilt->order[i];
+        const double x_last = tilt->x[tilt->order[tilt->length[row] - 1]];
+        const double last = tilt->omega[row] - tilt->slope[row] * x_last;
         if (!own[t]) {
-            numbers[t] = (long double)tilt->omega[row] - (long double)tilt->slope[row] * tilt->x[t];
+            numbers[t] = last + tilt->slope[row] * ((long double)x_last - tilt->x[t]);
         }
     }
     if (tilt->x != NULL && tilt->extra[row] >= 0) {
