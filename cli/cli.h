@@ -45,11 +45,8 @@ extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
-enum { CLI_COMMON_OPTIONS = 6, CLI_MODEL_OPTIONS = 8 };
+enum { CLI_COMMON_OPTIONS = 6 };
 cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_OPTIONS]);
-/* --discount, --initial, --rewards, ... filling in the settings of nadir_model_read. */
-cli_option_group cli_model_options(nadir_read_settings *settings, int *layout,
-                                   cli_option storage[CLI_MODEL_OPTIONS]);
 
 /* --policy FILE|uniform|optimal, and the policy that it names. */
 cli_option cli_policy_option(const char **policy);
@@ -80,6 +77,12 @@ void cli_ball_clear(cli_run *run, cli_ball *ball);
 bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
                const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
                const char *about, int *exit);
+/* The same for a command that reads a model: its own options, those that fill in `reading` (--discount,
+ * --initial, --rewards, ...), which holds the defaults, and the common ones. */
+bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc, char **argv,
+                             const cli_option *own, cli_ball *ball, int wanted,
+                             const char *positionals[CLI_POSITIONALS], const char *about,
+                             nadir_read_settings *reading, int *exit);
 
 /* Whether an option that the command cannot do without was given; complains if not. */
 bool cli_needed(const cli_run *run, const char *option, bool given);

@@ -218,22 +218,18 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     nadir_read_settings_default(&reading);
     nadir_solver_settings_default(&settings);
     nadir_robust_settings_default(&robust);
-    int layout = NADIR_LAYOUT_AUTO;
     int backend = 0;
     int method = 0;
     int certify = NADIR_CERTIFY_AUTO;
     cli_ball ball;
     evaluate_report report = {.robust.size = sizeof report.robust};
     nadir_model_data_default(&report.view);
-    cli_option common[CLI_COMMON_OPTIONS];
-    cli_option model_options[CLI_MODEL_OPTIONS];
-    cli_option ball_options[CLI_BALL_OPTIONS];
     const cli_option own[] = {
         cli_policy_option(&report.policy_name),
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
         {"--method", CLI_CHOICE, NULL, "auto|newton|bisect|best-response", &method,
          "how the worst kernel of the free, non-rectangular ball is found\n"
-         "(default: auto, the fastest that is exact; see docs/solving.md)"},
+         "(default: auto, the fastest that is exact; see docs/robust.md)"},
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof may cost: none, in proportion, or all there is,\n"
          "with the kernel factored anew and breakdown exactly (default: auto)"},
@@ -246,21 +242,14 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         cli_backend_option(&backend),
         {0},
     };
-    const cli_option_group groups[] = {
-        {"Options", own},
-        cli_ball_options(&ball, ball_options),
-        cli_model_options(&reading, &layout, model_options),
-        cli_common_options(run, common),
-        {0},
-    };
     int exit;
-    if (!cli_parse(run, &cli_command_evaluate, argc, argv, groups, 1, positionals, about, &exit)) {
+    if (!cli_parse_model_command(run, &cli_command_evaluate, argc, argv, own, &ball, 1, positionals, about,
+                                 &reading, &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", report.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    reading.layout = (nadir_layout)layout;
     settings.backend = cli_backend_name(backend);
     robust.method = methods[method];
     robust.certify = (nadir_certify)certify;

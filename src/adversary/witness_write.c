@@ -20,7 +20,7 @@ static bool is_plain(const char *name)
     while (name[length] >= ' ' && name[length] <= '~' && name[length] != '"' && name[length] != '\\') {
         length++;
     }
-    return name[length] == '\0' && length < NADIR_WITNESS_NAME_LENGTH;
+    return length < NADIR_WITNESS_NAME_LENGTH && name[length] == '\0';
 }
 
 static nadir_status check_member(nadir_context *context, const nadir_model *model,

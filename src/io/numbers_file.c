@@ -106,7 +106,7 @@ static nadir_status read_lines(reader *at, nadir_text *text, const nadir_lookup 
     for (;;) {
         int64_t state;
         int64_t action = 0;
-        int64_t place;
+        int64_t place = 0;
         double number;
         NADIR_CHECK(nadir_csv_read_row(text, &header, cells, &more));
         if (!more) {

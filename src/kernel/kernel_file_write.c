@@ -12,13 +12,12 @@
 
 #include <math.h>
 
-/* The rows of a kernel one after the other. */
+/* The values, or the columns, of all rows. The archive takes one stream after the other, so that both may use
+ * the same row. */
 typedef struct row_stream {
-    const nadir_kernel *kernel;
-    bool indices; /* columns, not values, are wanted */
-    int64_t row;
-    int32_t *columns; /* [states] */
-    double *values;   /* [states] */
+    nadir_explicit *rows;
+    bool columns;
+    int64_t next;
 } row_stream;
 
 typedef struct writer {
@@ -27,8 +26,9 @@ typedef struct writer {
     const nadir_model *model;
     const nadir_kernel_parameters *parameters;
     nadir_npz_output output;
+    nadir_explicit rows;
+    row_stream values, columns;
     nadir_npz_stream data, indices;
-    row_stream rows[2];
     /* Kept until the archive is closed: */
     int64_t *starts; /* [rows + 1] */
     int32_t *row_state;
@@ -38,20 +38,20 @@ typedef struct writer {
 
 static void restart(void *user)
 {
-    row_stream *rows = user;
-    rows->row = 0;
+    row_stream *stream = user;
+    stream->next = 0;
 }
 
 /* The next row that is not empty. */
 static size_t next_row(void *user, const void **bytes)
 {
-    row_stream *rows = user;
-    int64_t count = 0;
-    while (count == 0 && rows->row < rows->kernel->model->rows) {
-        count = nadir_kernel_row_explicit(rows->kernel, rows->row++, rows->columns, rows->values);
+    row_stream *stream = user;
+    nadir_row row = {0};
+    while (row.count == 0 && stream->next < stream->rows->kernel->model->rows) {
+        row = nadir_explicit_row(stream->rows, stream->next++);
     }
-    *bytes = rows->indices ? (const void *)rows->columns : (const void *)rows->values;
-    return (size_t)count * (rows->indices ? sizeof *rows->columns : sizeof *rows->values);
+    *bytes = stream->columns ? (const void *)row.columns : (const void *)row.values;
+    return (size_t)row.count * (stream->columns ? sizeof *row.columns : sizeof *row.values);
 }
 
 static nadir_status count_entries(writer *to)
@@ -60,8 +60,7 @@ static nadir_status count_entries(writer *to)
     const int64_t rows = to->model->rows;
     to->starts[0] = 0;
     for (int64_t row = 0; row < rows; row++) {
-        to->starts[row + 1] = to->starts[row] + nadir_kernel_row_explicit(
-                                                    to->kernel, row, to->rows[0].columns, to->rows[0].values);
+        to->starts[row + 1] = to->starts[row] + nadir_explicit_row(&to->rows, row).count;
         if (row % 256 == 0) {
             NADIR_CHECK(nadir_progress(to->context, "counting entries", (double)row / (double)rows));
         }
@@ -102,18 +101,16 @@ static nadir_status add_rows(writer *to)
     nadir_status status = NADIR_OK;
     const nadir_model *model = to->model;
     const int64_t starts = model->rows + 1;
-    for (int i = 0; i < 2; i++) {
-        to->rows[i] = (row_stream){.kernel = to->kernel, .indices = i == 1};
-        NADIR_NEW(to->context, to->rows[i].columns, model->states);
-        NADIR_NEW(to->context, to->rows[i].values, model->states);
-    }
+    NADIR_CHECK(nadir_explicit_make(to->context, to->kernel, &to->rows));
     NADIR_NEW(to->context, to->starts, starts);
     NADIR_CHECK(count_entries(to));
     const int64_t entries = to->starts[model->rows];
     to->shape[0] = model->rows;
     to->shape[1] = model->states;
-    to->data = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &to->rows[0]};
-    to->indices = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &to->rows[1]};
+    to->values = (row_stream){.rows = &to->rows, .columns = false};
+    to->columns = (row_stream){.rows = &to->rows, .columns = true};
+    to->data = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &to->values};
+    to->indices = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &to->columns};
     NADIR_CHECK(
         nadir_npz_add_stream(&to->output, NADIR_NPZ_P_DATA, "f8", entries, sizeof(double), &to->data));
     NADIR_CHECK(
@@ -199,10 +196,7 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
     NADIR_CHECK(nadir_npz_output_commit(&to.output));
 cleanup:
     nadir_npz_output_close(&to.output);
-    for (int i = 0; i < 2; i++) {
-        nadir_release(context, to.rows[i].columns);
-        nadir_release(context, to.rows[i].values);
-    }
+    nadir_explicit_clear(context, &to.rows);
     nadir_release(context, to.starts);
     nadir_release(context, to.row_state);
     return status;

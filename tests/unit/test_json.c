@@ -195,11 +195,11 @@ static void other_values_are_skipped(void **state)
     char deep[256] = "{\"skip\":";
     memset(deep + 8, '[', 32);
     memset(deep + 40, ']', 32);
-    strcpy(deep + 72, "}");
+    memcpy(deep + 72, "}", 2);
     accept(deep);
     memset(deep + 8, '[', 33);
     memset(deep + 41, ']', 33);
-    strcpy(deep + 74, "}");
+    memcpy(deep + 74, "}", 2);
     refuse(deep, "arrays and objects are nested more than 32 deep");
     memset(deep + 8, '[', 200);
     deep[208] = '\0';

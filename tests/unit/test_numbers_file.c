@@ -156,6 +156,7 @@ static void tables_of_regular_models(void **state)
     double *numbers = NULL;
     int64_t count;
     const double table[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    const double by_state_of_six[6] = {0};
     const double turned[12] = {0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11};
     assert_ok(context, nadir_model_generate(context, "riverswim", NULL, &model));
     test_write_npy("numbers.npy", &(test_array)TEST_FORTRAN("", "=f8", "(6, 2)", turned));
@@ -168,6 +169,9 @@ static void tables_of_regular_models(void **state)
                  NADIR_ERROR_FORMAT,
                  "numbers.npy: the array has shape (2, 6); expected one number, (6,) for the states, or "
                  "(12,) or (6, 2) for the rows");
+    test_write_npy("numbers.npy", &(test_array)TEST_ARRAY("", "=f8", "(6, 1)", by_state_of_six));
+    assert_fails(context, nadir_numbers_read(context, model, "numbers.npy", &numbers, &count),
+                 NADIR_ERROR_FORMAT, "the array has shape (6, 1)");
     nadir_numbers_free(context, NULL);
     nadir_model_free(model);
     nadir_context_free(context);
