@@ -3,9 +3,9 @@
 #include "support/support.h"
 
 #include "support/golden.h"
+#include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
-#include "support/tiny.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,13 +38,13 @@ static void each_oracle(int count, void (*test)(const test_oracle *oracle, nadir
     for (int i = 0; i < count; i++) {
         const double radius = 0.01 + 0.2 * nadir_random_uniform(&random);
         const nadir_ball ball = make_ball(i, &radius);
-        test_tiny tiny = test_tiny_make(context, &random, 6);
+        test_miniature tiny = test_miniature_make(context, &random, 6);
         test_note("seed %d, case %d, %s, set %s, domain %s, norm %g", SEED, i, tiny.name,
                   nadir_set_name(ball.set), nadir_domain_name(ball.domain), ball.norm);
         test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
         test(&oracle, &random);
         test_oracle_clear(&oracle);
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     test_note_clear();
     nadir_context_free(context);

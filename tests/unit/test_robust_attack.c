@@ -4,10 +4,10 @@
  */
 #include "support/support.h"
 
+#include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
 #include "support/robust.h"
-#include "support/tiny.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum { NORMS = sizeof norms / sizeof *norms };
 typedef struct fight {
     nadir_context *context;
     nadir_random *random;
-    test_tiny tiny;
+    test_miniature tiny;
     nadir_solver *solver;
     nadir_ball ball;
     double *radii; /* [rows] of the ball */
@@ -79,7 +79,7 @@ static fight fight_make(nadir_context *context, nadir_random *random, nadir_set 
                         double norm)
 {
     fight made = {.context = context, .random = random};
-    made.tiny = test_tiny_make(context, random, 5);
+    made.tiny = test_miniature_make(context, random, 5);
     made.solver = test_solver(context, made.tiny.model, made.tiny.policy);
     made.radii = test_new(64, sizeof *made.radii);
     made.ball = test_ball(set, domain, norm, made.radii);
@@ -94,7 +94,7 @@ static fight fight_make(nadir_context *context, nadir_random *random, nadir_set 
 static void fight_clear(fight *made)
 {
     nadir_solver_free(made->solver);
-    test_tiny_clear(&made->tiny);
+    test_miniature_clear(&made->tiny);
     free(made->radii);
 }
 
@@ -165,7 +165,7 @@ static void fight_one(fight *made)
 static void check_mirror(const fight *made)
 {
     nadir_robust_settings settings = made->settings;
-    nadir_model *negated = test_tiny_rewarded(made->context, made->tiny.model, -1, 0);
+    nadir_model *negated = test_model_rewarded(made->context, made->tiny.model, -1, 0);
     nadir_solver *solver = test_solver(made->context, negated, made->tiny.policy);
     settings.optimistic = true;
     const nadir_robust best = test_robust(made->context, made->solver, &made->ball, &settings, NULL);

@@ -2,10 +2,10 @@
 #include "support/support.h"
 
 #include "support/generated.h"
+#include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
 #include "support/robust.h"
-#include "support/tiny.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,11 +60,11 @@ static void test_radius_zero(void **state)
     nadir_random_seed(&random, SEED);
     const double radius = 0;
     for (int i = 0; i < BALLS; i++) {
-        test_tiny tiny = test_tiny_make(context, &random, 5);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
         nadir_ball ball = ball_number(i, &radius);
         test_note("seed %d, case %d, %s, %s", SEED, i, tiny.name, test_ball_name(&ball));
         expect_nominal(context, tiny.model, tiny.policy, &ball, true);
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     nadir_context_free(context);
 }
@@ -79,12 +79,12 @@ static void test_all_pinned(void **state)
     const double radius = 1e6;
     const double zeros[64] = {0};
     for (int i = 0; i < BALLS; i++) {
-        test_tiny tiny = test_tiny_make(context, &random, 5);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
         nadir_ball ball = ball_number(i, &radius);
         ball.scales = zeros;
         test_note("seed %d, case %d, %s, %s", SEED + 1, i, tiny.name, test_ball_name(&ball));
         expect_nominal(context, tiny.model, tiny.policy, &ball, true);
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     nadir_context_free(context);
 }
@@ -99,13 +99,13 @@ static void test_constant_rewards(void **state)
     static const double rewards[] = {0, 1, -2.5, 1e9, 1e-9};
     const double radius = 1e-4;
     for (int i = 0; i < BALLS; i++) {
-        test_tiny tiny = test_tiny_make(context, &random, 5);
-        nadir_model *constant = test_tiny_rewarded(context, tiny.model, 0, rewards[i % 5]);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        nadir_model *constant = test_model_rewarded(context, tiny.model, 0, rewards[i % 5]);
         nadir_ball ball = ball_number(i, &radius);
         test_note("seed %d, case %d, %s, %s", SEED + 2, i, tiny.name, test_ball_name(&ball));
         expect_nominal(context, constant, tiny.policy, &ball, false);
         nadir_model_free(constant);
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     nadir_context_free(context);
 }
@@ -154,7 +154,7 @@ static void test_deterministic(void **state)
     const double radius = 1e-3;
     const double ones[64] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (int i = 0; i < BALLS; i++) {
-        test_tiny tiny = test_tiny_make(context, &random, 5);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
         const nadir_model_data view = test_view(tiny.model);
         int64_t rows[8];
         int64_t actions[8];
@@ -181,7 +181,7 @@ static void test_deterministic(void **state)
         nadir_policy_free(policy);
         nadir_policy_free(only);
         nadir_model_free(chosen);
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     test_note_clear();
     nadir_context_free(context);

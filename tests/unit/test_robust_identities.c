@@ -7,9 +7,9 @@
 
 #include "support/generated.h"
 #include "support/golden.h"
+#include "support/miniature.h"
 #include "support/reference.h"
 #include "support/robust.h"
-#include "support/tiny.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static double sum_of(int64_t count, const double *x, double p)
  * Radii b_sa of rows, |b_s|_p of states and |b|_p of all: the balls lie in each other, so that the returns
  * fall. The worst kernel of the smallest is one of the largest: no lower bound of the largest is above it.
  */
-static void check_nested(nadir_context *context, const test_tiny *tiny, nadir_domain domain, double norm,
+static void check_nested(nadir_context *context, const test_miniature *tiny, nadir_domain domain, double norm,
                          double size, nadir_random *random)
 {
     const nadir_model_data view = test_view(tiny->model);
@@ -205,20 +205,20 @@ static void test_sets_nested(void **state)
     nadir_random random;
     nadir_random_seed(&random, SEED);
     for (int i = 0; i < 80; i++) {
-        test_tiny tiny = test_tiny_make(context, &random, 5);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
         for (int j = 1; j < DOMAINS; j++) {
             check_nested(context, &tiny, domains[j], norms[i % NORMS], 0.2, &random);
         }
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     /* On the free domain the rectangular value is the worst only where the occupancies stay 0 or more. */
-    test_tiny dense = {.name = "dense(8,3)"};
+    test_miniature dense = {.name = "dense(8,3)"};
     dense.model = test_golden_model(context, &test_goldens[0], false);
     dense.policy = test_golden_policy(context, dense.model);
     for (int i = 0; i < NORMS; i++) {
         check_nested(context, &dense, NADIR_DOMAIN_FREE, norms[i], 0.005, &random);
     }
-    test_tiny_clear(&dense);
+    test_miniature_clear(&dense);
     test_note_clear();
     nadir_context_free(context);
 }
@@ -232,7 +232,7 @@ static void test_domains_ordered(void **state)
     nadir_random random;
     nadir_random_seed(&random, SEED + 1);
     for (int i = 0; i < 120; i++) {
-        test_tiny tiny = test_tiny_make(context, &random, 5);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
         nadir_solver *solver = test_solver(context, tiny.model, tiny.policy);
         const double radius = 2e-4; /* below breakdown for all of them */
         nadir_robust last = {.robust_return = INFINITY};
@@ -251,7 +251,7 @@ static void test_domains_ordered(void **state)
             last = result;
         }
         nadir_solver_free(solver);
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     test_note_clear();
     nadir_context_free(context);
@@ -268,7 +268,7 @@ static void test_rewards_scaled(void **state)
     for (int i = 0; i < SETS * DOMAINS * NORMS; i++) {
         const double factor = factors[i % 5];
         const double offset = offsets[i % 5];
-        nadir_model *model = test_tiny_rewarded(here.context, here.model, factor, offset);
+        nadir_model *model = test_model_rewarded(here.context, here.model, factor, offset);
         const nadir_ball ball = test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9], &radius);
         const nadir_robust plain = evaluate(&here, ball.set, ball.domain, ball.norm, radius);
         test_note("%s, rewards times %g plus %g", test_ball_name(&ball), factor, offset);
@@ -289,7 +289,7 @@ static void test_scales_and_infinity(void **state)
     nadir_random random;
     nadir_random_seed(&random, SEED + 2);
     for (int i = 0; i < 60; i++) {
-        test_tiny tiny = test_tiny_make(context, &random, 5);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
         const nadir_model_data view = test_view(tiny.model);
         double *radii = test_new(3 * view.rows, sizeof *radii);
         double *scales = radii + view.rows;
@@ -315,7 +315,7 @@ static void test_scales_and_infinity(void **state)
         ball.set = NADIR_SET_S;
         assert_close(test_robust_return(context, tiny.model, tiny.policy, &ball), each, 1e-10);
         free(radii);
-        test_tiny_clear(&tiny);
+        test_miniature_clear(&tiny);
     }
     test_note_clear();
     nadir_context_free(context);

@@ -1,7 +1,7 @@
-/* tiny.c: models of a few states; see tiny.h. */
+/* miniature.c: models of a few states; see miniature.h. */
 #include "support/support.h"
 
-#include "support/tiny.h"
+#include "support/miniature.h"
 
 #include "support/families.h"
 #include "support/generated.h"
@@ -78,7 +78,7 @@ static void draw_initial(nadir_random *random, int start, int64_t n, double *ini
     normalise(n, initial);
 }
 
-test_tiny test_tiny_make(nadir_context *context, nadir_random *random, int64_t states_most)
+test_miniature test_miniature_make(nadir_context *context, nadir_random *random, int64_t states_most)
 {
     const int64_t n = 2 + draw(random, (int)states_most - 1);
     const int shape = draw(random, SHAPES);
@@ -111,7 +111,7 @@ test_tiny test_tiny_make(nadir_context *context, nadir_random *random, int64_t s
     data.rewards = rewards;
     data.initial = initial;
     data.scales = scaled ? scales : NULL;
-    test_tiny made = {0};
+    test_miniature made = {0};
     assert_ok(context, nadir_model_create(context, &data, &made.model));
     made.policy = test_policy(context, made.model, (test_choice)choice, random);
     snprintf(made.name, sizeof made.name, "%s, %d states, %d rows, start %s, policy %s, discount %g%s",
@@ -125,15 +125,15 @@ test_tiny test_tiny_make(nadir_context *context, nadir_random *random, int64_t s
     return made;
 }
 
-void test_tiny_clear(test_tiny *tiny)
+void test_miniature_clear(test_miniature *tiny)
 {
     nadir_policy_free(tiny->policy);
     nadir_model_free(tiny->model);
-    *tiny = (test_tiny){0};
+    *tiny = (test_miniature){0};
 }
 
-nadir_model *test_tiny_rewarded(nadir_context *context, const nadir_model *model, double factor,
-                                double offset)
+nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *model, double factor,
+                                 double offset)
 {
     nadir_model_data data = test_view(model);
     double *dense = test_dense_kernel(model);
