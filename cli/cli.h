@@ -78,7 +78,7 @@ bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
                const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
                const char *about, int *exit);
 /* The same for a command that reads a model: its own options, those that fill in `reading` (--discount,
- * --initial, --rewards, ...), which holds the defaults, and the common ones. */
+ * --initial, --rewards, ...), which holds the defaults, those of the ball (unless NULL), the common ones. */
 bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc, char **argv,
                              const cli_option *own, cli_ball *ball, int wanted,
                              const char *positionals[CLI_POSITIONALS], const char *about,

@@ -1,4 +1,4 @@
-/* explicit.h: the rows of a kernel of any kind, entry by entry. For this folder alone. */
+/* explicit.h: the rows of a kernel of any kind, entry by entry. */
 #ifndef NADIR_KERNEL_EXPLICIT_H
 #define NADIR_KERNEL_EXPLICIT_H
 

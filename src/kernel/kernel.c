@@ -132,6 +132,13 @@ cleanup:
     return status;
 }
 
+bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const double **k)
+{
+    *b = kernel->b;
+    *k = kernel->k;
+    return kernel->place == NULL && kernel->tilt.values == NULL;
+}
+
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
 {
     return kernel->model;

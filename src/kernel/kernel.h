@@ -71,6 +71,10 @@ nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel);
 
 void nadir_kernel_free(nadir_kernel *kernel);
 
+/* Of kernels Phat - b k^T: *b [rows], *k [states], as long as the kernel lives; both NULL for the nominal
+ * kernel. False: the kernel is of another kind. */
+bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const double **k);
+
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel);
 
 /* y[row] = sum over t of P(t|row) x[t], for every row; x: [states], y: [rows]. */

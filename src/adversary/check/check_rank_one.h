@@ -10,6 +10,7 @@
 #include "adversary/problem.h"
 
 typedef struct nadir_rank_one_check {
+    double norm;         /* scaled p-norm of b k^T, the largest of a group for rectangular sets; rounded up */
     double excess;       /* by what share it lies outside the set: rounding, or the kernel is none of it */
     double row_sum;      /* largest |1 . b k^T| of a row */
     double lower, upper; /* proven bounds on the return of this kernel */

@@ -8,8 +8,8 @@
 
 /* What one thread has seen. */
 typedef struct seen {
-    int32_t *columns; /* [states] room for a row */
-    double *values;   /* [2 states] room for a row, and for its difference */
+    nadir_explicit rows;
+    double *difference; /* [states] of a row */
     double row_sum;
     double minimum;
     int64_t minimum_row;
@@ -17,21 +17,21 @@ typedef struct seen {
 } seen;
 
 /* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
-static int64_t subtract_nominal(const nadir_row *nominal, int64_t count, const int32_t *columns,
-                                const double *values, double *difference, double *off_support)
+static int64_t subtract_nominal(const nadir_row *nominal, const nadir_row *row, double *difference,
+                                double *off_support)
 {
     int64_t length = 0;
     int64_t j = 0;
-    for (int64_t i = 0; i < count; i++) {
-        for (; j < nominal->count && nadir_row_column(nominal, j) < columns[i]; j++) {
+    for (int64_t i = 0; i < row->count; i++) {
+        for (; j < nominal->count && nadir_row_column(nominal, j) < row->columns[i]; j++) {
             difference[length++] = -nominal->values[j];
         }
-        const bool known = j < nominal->count && nadir_row_column(nominal, j) == columns[i];
+        const bool known = j < nominal->count && nadir_row_column(nominal, j) == row->columns[i];
         const double there = known ? nominal->values[j] : 0;
         if (there == 0) {
-            *off_support = fmax(*off_support, fabs(values[i]));
+            *off_support = fmax(*off_support, fabs(row->values[i]));
         }
-        difference[length++] = values[i] - there;
+        difference[length++] = row->values[i] - there;
         j += known;
     }
     for (; j < nominal->count; j++) {
@@ -41,26 +41,23 @@ static int64_t subtract_nominal(const nadir_row *nominal, int64_t count, const i
 }
 
 /* Distance of one row, and what it adds to what was seen. */
-static double look_at_row(const nadir_kernel *kernel, int64_t row, double p, seen *at)
+static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
 {
-    const nadir_model *model = nadir_kernel_model(kernel);
     const nadir_row nominal = nadir_model_row(model, row);
-    const int64_t count = nadir_kernel_row_explicit(kernel, row, at->columns, at->values);
-    double *difference = at->values + model->states;
+    const nadir_row entries = nadir_explicit_row(&at->rows, row);
     double sum = 0;
-    double minimum = count < model->states ? 0 : INFINITY;
-    for (int64_t i = 0; i < count; i++) {
-        sum += at->values[i];
-        minimum = fmin(minimum, at->values[i]);
+    double minimum = entries.count < model->states ? 0 : INFINITY;
+    for (int64_t i = 0; i < entries.count; i++) {
+        sum += entries.values[i];
+        minimum = fmin(minimum, entries.values[i]);
     }
     at->row_sum = fmax(at->row_sum, fabs(sum - 1));
     if (minimum < at->minimum) {
         at->minimum = minimum;
         at->minimum_row = row;
     }
-    const int64_t length =
-        subtract_nominal(&nominal, count, at->columns, at->values, difference, &at->off_support);
-    return nadir_norm_short(length, difference, p);
+    const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
+    return nadir_norm_short(length, at->difference, p);
 }
 
 static nadir_status measure_rows(nadir_context *context, const nadir_kernel *kernel, double p,
@@ -69,20 +66,19 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
     nadir_status status = NADIR_OK;
     const nadir_model *model = nadir_kernel_model(kernel);
     const int threads = nadir_threads_for(context, 4 * model->nonzeros);
-    int32_t *columns = NULL;
-    double *values = NULL;
     seen *all = NULL;
-    NADIR_NEW(context, columns, threads * model->states);
-    NADIR_NEW(context, values, 2 * threads * model->states);
-    NADIR_NEW(context, all, threads);
+    NADIR_NEW_ZERO(context, all, threads);
+    for (int part = 0; part < threads; part++) {
+        all[part].minimum = INFINITY;
+        NADIR_CHECK(nadir_explicit_make(context, kernel, &all[part].rows));
+        NADIR_NEW(context, all[part].difference, model->states);
+    }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int part = 0; part < threads; part++) {
-        seen at = {columns + part * model->states, values + 2 * part * model->states, 0, INFINITY, -1, 0};
         const int64_t end = (part + 1) * model->rows / threads;
         for (int64_t row = part * model->rows / threads; row < end; row++) {
-            distances[row] = look_at_row(kernel, row, p, &at);
+            distances[row] = look_at_row(model, row, p, &all[part]);
         }
-        all[part] = at;
     }
     *membership = (nadir_membership){.minimum = INFINITY, .minimum_row = -1, .excess_row = -1};
     for (int part = 0; part < threads; part++) {
@@ -94,8 +90,10 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
         }
     }
 cleanup:
-    nadir_release(context, columns);
-    nadir_release(context, values);
+    for (int part = 0; all != NULL && part < threads; part++) {
+        nadir_explicit_clear(context, &all[part].rows);
+        nadir_release(context, all[part].difference);
+    }
     nadir_release(context, all);
     return status;
 }
