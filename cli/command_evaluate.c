@@ -117,7 +117,7 @@ static void print_text(const evaluate_report *report, bool optimistic)
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
-    printf("  %s return    %s\n", optimistic ? " best" : "worst", cli_number(robust->robust_return, number));
+    printf("  %s return     %s\n", optimistic ? "best " : "worst", cli_number(robust->robust_return, number));
     printf("  lower bound      %s\n", cli_number(robust->lower_bound, number));
     printf("  upper bound      %s\n", cli_number(robust->upper_bound, number));
     printf("  certified        %s\n", explain_bounds(robust));

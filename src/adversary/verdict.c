@@ -39,11 +39,15 @@ cleanup:
     return status;
 }
 
-/* A penalty smaller than the rounding of the return counts as one of that size. */
+/* A penalty that is lost in the rounding of the return is as good as none; the bounds then need not be closer
+ * than rounding allows. */
 bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
                             const nadir_verdict *verdict)
 {
-    const double scale = verdict->scale > 0 ? verdict->scale : fabs(problem->J - verdict->attack.J);
+    const double penalty = fabs(problem->J - verdict->attack.J);
     const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
-    return verdict->upper - verdict->lower <= fmax(settings->width * scale, rounding);
+    const double allowed = verdict->scale > 0   ? settings->width * verdict->scale
+                           : penalty > rounding ? settings->width * penalty
+                                                : 4 * rounding;
+    return verdict->upper - verdict->lower <= allowed;
 }

@@ -11,18 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-nadir_ball test_ball(nadir_set set, nadir_domain domain, double norm, const double *radius)
-{
-    nadir_ball ball;
-    nadir_ball_default(&ball);
-    ball.set = set;
-    ball.domain = domain;
-    ball.norm = norm;
-    ball.radius = radius;
-    ball.radius_count = 1;
-    return ball;
-}
-
 const char *test_ball_name(const nadir_ball *ball)
 {
     static char name[96];
@@ -62,7 +50,8 @@ static void check_result(const nadir_robust *result, double width, bool optimist
     assert_non_null(result->certificate);
     if (result->certified) {
         const double wide = result->upper_bound - result->lower_bound;
-        assert_that(wide <= width * fabs(result->penalty) * (1 + 1e-9) + 1e-4 * slack,
+        const bool lost = fabs(result->penalty) <= 1e-3 * slack; /* in rounding: then nothing can be narrower */
+        assert_that(lost || wide <= width * fabs(result->penalty) * (1 + 1e-9),
                     "certified with a width of %g; the penalty is %g", wide, result->penalty);
         assert_string_not_equal(result->certificate, "none");
     }

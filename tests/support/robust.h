@@ -6,9 +6,7 @@
 #define NADIR_TESTS_ROBUST_H
 
 #include "nadir.h"
-
-/* A ball of one radius, which must stay where it is. */
-nadir_ball test_ball(nadir_set set, nadir_domain domain, double norm, const double *radius);
+#include "support/problem.h"
 
 /* "nonrect, free, norm 2, radius 0.1", for notes; valid until the next call. */
 const char *test_ball_name(const nadir_ball *ball);

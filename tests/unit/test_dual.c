@@ -202,7 +202,8 @@ static void test_nothing(void **state)
     nadir_attack attack = {0};
     assert_ok(context, nadir_dual_attack(context, problem, 0, zeros, zeros, &attack));
     assert_true(attack.lambda == 0 && attack.J == problem->J);
-    assert_true(nadir_kernel_minimum(attack.kernel) == nadir_kernel_minimum(problem->kernel));
+    assert_true(nadir_kernel_minimum(context, attack.kernel) ==
+                nadir_kernel_minimum(context, problem->kernel));
     nadir_attack_clear(context, &attack);
     free(zeros);
     test_problem_clear(&made);

@@ -82,7 +82,7 @@ static fight fight_make(nadir_context *context, nadir_random *random, nadir_set 
     made.tiny = test_miniature_make(context, random, 5);
     made.solver = test_solver(context, made.tiny.model, made.tiny.policy);
     made.radii = test_new(64, sizeof *made.radii);
-    made.ball = test_ball(set, domain, norm, made.radii);
+    made.ball = test_ball(set, domain, norm, made.radii, NULL);
     test_note("seed %d, %s; %s", SEED, made.tiny.name, test_ball_name(&made.ball));
     draw_radii(&made, draw_size(&made));
     test_note("seed %d, %s; %s", SEED, made.tiny.name, test_ball_name(&made.ball));

@@ -19,7 +19,7 @@ enum { BALLS = 45 };
 
 static nadir_ball ball_number(int i, const double *radius)
 {
-    return test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9 % 5], radius);
+    return test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9 % 5], radius, NULL);
 }
 
 /* The adversary can do nothing: return and bounds are the nominal ones; idle: with the nominal kernel alone.

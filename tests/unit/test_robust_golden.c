@@ -136,7 +136,7 @@ static void check_rows(nadir_domain domain, bool rectangular)
                 continue;
             }
             const nadir_ball ball =
-                test_ball((nadir_set)row->set, (nadir_domain)row->domain, row->norm, &row->radius);
+                test_ball((nadir_set)row->set, (nadir_domain)row->domain, row->norm, &row->radius, NULL);
             test_note("%s, %s", test_goldens[instance].name, test_ball_name(&ball));
             const nadir_robust result = test_robust(here.context, here.solver, &ball, NULL, NULL);
             assert_that(fabs(result.robust_return / row->value - 1) <= row->tolerance,
@@ -186,7 +186,7 @@ static void test_methods(void **state)
             continue;
         }
         place here = place_make(row->instance, true);
-        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &row->radius);
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &row->radius, NULL);
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
             nadir_robust_settings settings;
             nadir_robust_settings_default(&settings);
@@ -208,7 +208,7 @@ static void test_breakdown(void **state)
     for (int i = 0; i < TEST_GOLDEN; i++) {
         place here = place_make(i, false);
         double radius = 0.05;
-        nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius);
+        nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
         nadir_robust_settings settings;
         nadir_robust_settings_default(&settings);
         test_note("%s", test_goldens[i].name);

@@ -49,7 +49,7 @@ static void place_clear(place *made)
 static nadir_robust evaluate(const place *here, nadir_set set, nadir_domain domain, double norm,
                              double radius)
 {
-    const nadir_ball ball = test_ball(set, domain, norm, &radius);
+    const nadir_ball ball = test_ball(set, domain, norm, &radius, NULL);
     test_note("%s", test_ball_name(&ball));
     const nadir_robust result = test_robust(here->context, here->solver, &ball, NULL, NULL);
     test_note_clear();
@@ -116,7 +116,7 @@ static void test_radius_order(void **state)
         const nadir_set set = sets[i % 3];
         const nadir_domain domain = domains[i / 3 % 3];
         const double radius = 0.01;
-        const nadir_ball ball = test_ball(set, domain, norms[i / 9], &radius);
+        const nadir_ball ball = test_ball(set, domain, norms[i / 9], &radius, NULL);
         nadir_robust results[FACTORS];
         double last = INFINITY;
         for (int j = 0; j < FACTORS; j++) {
@@ -171,9 +171,9 @@ static void check_nested(nadir_context *context, const test_miniature *tiny, nad
         states[s] = sum_of(view.state_rows[s + 1] - first, rows + first, norm);
     }
     const double all = sum_of(view.states, states, norm);
-    nadir_ball balls[SETS] = {test_ball(NADIR_SET_SA, domain, norm, rows),
-                              test_ball(NADIR_SET_S, domain, norm, states),
-                              test_ball(NADIR_SET_NONRECT, domain, norm, &all)};
+    nadir_ball balls[SETS] = {test_ball(NADIR_SET_SA, domain, norm, rows, NULL),
+                              test_ball(NADIR_SET_S, domain, norm, states, NULL),
+                              test_ball(NADIR_SET_NONRECT, domain, norm, &all, NULL)};
     balls[0].radius_count = view.rows;
     balls[1].radius_count = view.states;
     nadir_robust results[SETS];
@@ -237,7 +237,7 @@ static void test_domains_ordered(void **state)
         const double radius = 2e-4; /* below breakdown for all of them */
         nadir_robust last = {.robust_return = INFINITY};
         for (int j = DOMAINS - 1; j >= 0; j--) {
-            const nadir_ball ball = test_ball(sets[i % 3], domains[j], norms[i / 3 % NORMS], &radius);
+            const nadir_ball ball = test_ball(sets[i % 3], domains[j], norms[i / 3 % NORMS], &radius, NULL);
             const bool exact = j > 0 || (ball.set == NADIR_SET_NONRECT && (ball.norm == 1 || ball.norm == 2));
             test_note("seed %d, %s, %s", SEED, tiny.name, test_ball_name(&ball));
             const nadir_robust result = test_robust(context, solver, &ball, NULL, NULL);
@@ -269,7 +269,7 @@ static void test_rewards_scaled(void **state)
         const double factor = factors[i % 5];
         const double offset = offsets[i % 5];
         nadir_model *model = test_model_rewarded(here.context, here.model, factor, offset);
-        const nadir_ball ball = test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9], &radius);
+        const nadir_ball ball = test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9], &radius, NULL);
         const nadir_robust plain = evaluate(&here, ball.set, ball.domain, ball.norm, radius);
         test_note("%s, rewards times %g plus %g", test_ball_name(&ball), factor, offset);
         const double found = test_robust_return(here.context, model, here.policy, &ball);
@@ -300,7 +300,7 @@ static void test_scales_and_infinity(void **state)
             radii[row] = radius * scales[row];
             ones[row] = 1;
         }
-        nadir_ball ball = test_ball(NADIR_SET_SA, domains[i % 3], norms[i / 3 % NORMS], &radius);
+        nadir_ball ball = test_ball(NADIR_SET_SA, domains[i % 3], norms[i / 3 % NORMS], &radius, NULL);
         test_note("seed %d, %s, %s", SEED + 2, tiny.name, test_ball_name(&ball));
         ball.scales = scales;
         const double scaled = test_robust_return(context, tiny.model, tiny.policy, &ball);
@@ -308,7 +308,7 @@ static void test_scales_and_infinity(void **state)
         ball.radius = radii;
         ball.radius_count = view.rows;
         assert_close(test_robust_return(context, tiny.model, tiny.policy, &ball), scaled, 1e-11);
-        ball = test_ball(NADIR_SET_SA, domains[i % 3], INFINITY, &radius);
+        ball = test_ball(NADIR_SET_SA, domains[i % 3], INFINITY, &radius, NULL);
         const double each = test_robust_return(context, tiny.model, tiny.policy, &ball);
         ball.set = NADIR_SET_NONRECT;
         assert_close(test_robust_return(context, tiny.model, tiny.policy, &ball), each, 1e-12);
