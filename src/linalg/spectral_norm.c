@@ -109,12 +109,13 @@ static double rise(const nadir_context *context, int64_t n, double from, double 
         largest = diagonal[i] > largest ? diagonal[i] : largest;
     }
     /* below this tau would drown in the bound's own slack */
-    const double first = FIRST_TRIAL + rounding_of((double)n);
-    for (double above = first; above < LAST_TRIAL; above *= LATER_TRIAL) {
+    double above = FIRST_TRIAL + rounding_of((double)n);
+    while (above < LAST_TRIAL) {
         const double tau = from * (1 + above);
         if (is_above(context, n, tau, diagonal, G)) {
             return sqrt(square_bound(n, tau, largest, frobenius));
         }
+        above *= LATER_TRIAL;
     }
     const double tau = hint * hint;
     if (tau > from && is_above(context, n, tau, diagonal, G)) {

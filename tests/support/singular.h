@@ -35,7 +35,7 @@ void test_free_clear(test_free *made);
 /* gamma Phi (v d^T - lambda D) W; loop: Phi D W instead. To be freed. */
 long double *test_free_operator(const test_free *of, bool loop, long double lambda);
 
-/* 1 / (gamma |Phi D W|_2), infinity where that is 0. */
+/* 1 / (gamma |Phi D W|_2), beyond every double where that is 0. */
 long double test_free_breakdown(const test_free *of);
 
 /* The penalty: the root of beta sigma_max(E_lambda) = lambda by Newton's method; c and k: [states] the pair,

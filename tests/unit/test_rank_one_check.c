@@ -315,7 +315,8 @@ static void test_minimum(void **state)
         double *dense = test_dense_kernel(model);
         double *b = test_new(model->rows, sizeof *b);
         double *k = test_new(n, sizeof *k);
-        const double size = pow(10, -6 + i / 50);
+        const int order = i / 50 - 6;
+        const double size = pow(10, order);
         for (int64_t row = 0; row < model->rows; row++) {
             b[row] = i % 7 == 0 ? 0 : size * nadir_random_normal(&random) * (double)(row % 3 != 1);
         }

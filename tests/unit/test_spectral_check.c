@@ -10,6 +10,7 @@
 #include "support/scarce.h"
 #include "support/singular.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static void truth_make(truth *made, nadir_context *context, nadir_model *model, 
     made->problem = test_problem_view(&made->made);
     made->of = test_free_make(made->problem);
     made->breakdown = test_free_breakdown(&made->of);
-    made->beta = isinf(made->breakdown) ? share : (double)(made->breakdown * (long double)share);
+    made->beta =
+        made->breakdown > (long double)DBL_MAX ? share : (double)(made->breakdown * (long double)share);
     made->c = test_new(model->states, sizeof *made->c);
     made->k = test_new(model->states, sizeof *made->k);
     made->penalty = test_free_penalty(&made->of, made->beta, made->c, made->k);
@@ -133,7 +135,8 @@ static void test_perturbed_pairs(void **state)
         truth at;
         truth_make(&at, context, model, policy, NULL, 0.3);
         const double low = low_of(&at, NADIR_BREAKDOWN_CHOLESKY);
-        for (double size = 1e-8; size < 10; size *= 100) {
+        for (int order = -8; order <= 0; order += 2) {
+            const double size = pow(10, order);
             test_note("%s, off by %g, seed %d", test_families[family].name, size, SEED + family);
             for (int64_t s = 0; s < n; s++) {
                 c[s] = at.c[s] + size * at.beta / sqrt((double)n) * nadir_random_normal(&random);
@@ -388,7 +391,7 @@ static void test_scarce_memory(void **state)
         truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
         const int64_t before = scarce.blocks;
         nadir_status status = NADIR_ERROR_MEMORY;
-        double high;
+        double high = NAN;
         for (int64_t allowed = 0; status != NADIR_OK && allowed < 100; allowed++) {
             scarce.left = allowed;
             status = (dense ? nadir_spectral_check_dense : nadir_spectral_check)(context, at.problem, at.beta,
