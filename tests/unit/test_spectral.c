@@ -1,9 +1,9 @@
 /* The worst kernel of the non-rectangular L_2 ball on the free domain. */
 #include "support/support.h"
 
+#include "adversary/free/subspace.h"
 #include "support/families.h"
 #include "support/free_reference.h"
-#include "support/generated.h"
 #include "support/golden.h"
 #include "support/reference.h"
 #include "support/spectral.h"
@@ -161,46 +161,72 @@ static void test_many_radii(void **state)
     test_note_clear();
 }
 
-/* On a model with more states than the subspace has room for, near breakdown, with many radii. */
+#define RING_DISCOUNT 0.5
+
+/* States in a ring, random rewards. The singular values of D are 1 / |1 - gamma exp(2 pi i j / S)|: close to
+ * each other at the top. */
+static nadir_model *make_ring(nadir_context *context, int64_t states)
+{
+    int64_t *starts = test_new(states + 1, sizeof *starts);
+    int32_t *columns = test_new(states, sizeof *columns);
+    double *numbers = test_new(2 * states, sizeof *numbers);
+    nadir_random random;
+    nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+    for (int64_t s = 0; s < states; s++) {
+        starts[s + 1] = s + 1;
+        columns[s] = (int32_t)((s + 1) % states);
+        numbers[s] = 1;
+        numbers[states + s] = nadir_random_normal(&random);
+    }
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = states;
+    data.rows = states;
+    data.discount = RING_DISCOUNT;
+    data.state_rows = starts;
+    data.row_starts = starts;
+    data.columns = columns;
+    data.probabilities = numbers;
+    data.rewards = numbers + states;
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    free(starts);
+    free(columns);
+    free(numbers);
+    return model;
+}
+
+/* More directions than the subspace has room for: many radii next to breakdown, many values next to the top.
+ */
 static void test_restarts(void **state)
 {
     (void)state;
+    enum { STATES = 300, COUNT = 4 };
+    static const double shares[COUNT] = {0.999, 0.5, 0.99, 0.95};
     nadir_context *context = test_context();
-    nadir_generate_settings settings = test_generate_settings();
-    settings.states = 300;
-    settings.actions = 2;
-    settings.branch = 2;
-    settings.seed = 3;
-    nadir_model *model = test_generate(context, "garnet", &settings);
+    nadir_model *model = make_ring(context, STATES);
     nadir_policy *policy = NULL;
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     test_problem made = test_spectral_problem(context, model, policy, NULL, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    /* Where the refusal begins is where breakdown is. */
-    double low = 0;
-    double high = 10;
-    while (high - low > 1e-6 * high) {
-        const double middle = (low + high) / 2;
-        nadir_attack attack = {0};
-        const bool refused = nadir_spectral_solve(context, problem, NADIR_SPECTRAL_NEWTON, 1e-6,
-                                                  TEST_SPECTRAL_LIMIT, 1, &middle, &attack) != NADIR_OK;
-        nadir_attack_clear(context, &attack);
-        low = refused ? low : middle;
-        high = refused ? middle : high;
-    }
-    const double radii[3] = {0.9999 * low, 0.99 * low, 0.5 * low};
-    nadir_attack attacks[3];
+    const double angle = 2 * acos(-1) / STATES;
+    const double breakdown =
+        hypot(1 - RING_DISCOUNT * cos(angle), RING_DISCOUNT * sin(angle)) / RING_DISCOUNT;
+    double radii[COUNT];
+    nadir_attack attacks[COUNT];
     memset(attacks, 0, sizeof attacks);
+    for (int i = 0; i < COUNT; i++) {
+        radii[i] = shares[i] * breakdown;
+    }
     assert_ok(context, nadir_spectral_solve(context, problem, NADIR_SPECTRAL_NEWTON, TEST_SPECTRAL_TOLERANCE,
-                                            TEST_SPECTRAL_LIMIT, 3, radii, attacks));
-    for (int i = 0; i < 3; i++) {
-        test_note("radius %.17g of %.17g: %lld rounds", radii[i], low, (long long)attacks[i].iterations);
+                                            TEST_SPECTRAL_LIMIT, COUNT, radii, attacks));
+    assert_true(attacks[0].iterations > NADIR_SUBSPACE_LIMIT); /* there was no room for them all */
+    for (int i = 0; i < COUNT; i++) {
+        test_note("%g of breakdown", shares[i]);
         assert_true(attacks[i].converged);
-        if (i > 0) {
-            assert_relative(attacks[i].lambda,
-                            test_spectral_penalty(context, problem, NADIR_SPECTRAL_BEST_RESPONSE, radii[i]),
-                            1e-9);
-        }
+        assert_relative(attacks[i].lambda,
+                        test_spectral_penalty(context, problem, NADIR_SPECTRAL_BEST_RESPONSE, radii[i]),
+                        1e-9);
         nadir_attack_clear(context, &attacks[i]);
     }
     test_problem_clear(&made);

@@ -40,12 +40,16 @@ nadir_status nadir_equation_solve(nadir_context *context, const nadir_equation *
 {
     nadir_status status = NADIR_OK;
     double now = start;
+    double moved = 0;
     for (int step = 0; step < STEPS; step++) {
         const double before = now;
+        const double moved_before = moved;
         NADIR_CHECK(attain(context, equation, work, u, &now));
-        /* A step that does not rise, the first apart, is rounding. */
-        if (!isfinite(now) || fabs(now - before) <= 2 * DBL_EPSILON * fabs(now) ||
-            (step > 0 && now <= before)) {
+        moved = fabs(now - before);
+        /* A step that does not rise, the first apart, is rounding; and the next one would be where steps
+         * shrink as fast as these did. */
+        if (!isfinite(now) || moved * moved <= DBL_EPSILON * fabs(now) * moved_before ||
+            moved <= 2 * DBL_EPSILON * fabs(now) || (step > 0 && now <= before)) {
             break;
         }
     }

@@ -209,15 +209,18 @@ cleanup:
 static int64_t choose(const search *at, int64_t places[BLOCK])
 {
     int64_t chosen = 0;
+    double least = -1; /* what a key must exceed */
     for (int64_t s = 0; s < at->states; s++) {
-        if (at->key[s] < 0 || (chosen == at->block && at->key[s] <= at->key[places[chosen - 1]])) {
+        if (at->key[s] <= least) {
             continue;
         }
-        int64_t to = chosen < at->block ? chosen++ : chosen - 1;
+        chosen += chosen == 0 || chosen < at->block;
+        int64_t to = chosen - 1;
         for (; to > 0 && at->key[places[to - 1]] < at->key[s]; to--) {
             places[to] = places[to - 1];
         }
         places[to] = s;
+        least = chosen == at->block ? at->key[places[chosen - 1]] : -1;
     }
     return chosen;
 }
