@@ -50,7 +50,8 @@ static void check_result(const nadir_robust *result, double width, bool optimist
     assert_non_null(result->certificate);
     if (result->certified) {
         const double wide = result->upper_bound - result->lower_bound;
-        const bool lost = fabs(result->penalty) <= 1e-3 * slack; /* in rounding: then nothing can be narrower */
+        const bool lost =
+            fabs(result->penalty) <= 1e-3 * slack; /* in rounding: then nothing can be narrower */
         assert_that(lost || wide <= width * fabs(result->penalty) * (1 + 1e-9),
                     "certified with a width of %g; the penalty is %g", wide, result->penalty);
         assert_string_not_equal(result->certificate, "none");
