@@ -97,8 +97,8 @@ static nadir_status refuse(nadir_context *context, double radius, double limit)
 {
     return nadir_fail(
         context, NADIR_ERROR_ILL_POSED,
-        "the radius is %.17g, but at %.17g some kernel of the ball makes I - gamma P singular and "
-        "the return is unbounded; take a smaller radius, or domain simplex or support",
+        "the radius is %.17g, but breakdown is at %.17g: there some kernel of the ball makes I - gamma P "
+        "singular and the return is unbounded; take a smaller radius, or domain simplex or support",
         radius, limit);
 }
 
