@@ -97,7 +97,7 @@ static nadir_status measure(nadir_context *context, measured *at, nadir_rank_one
     for (int64_t row = 0; row < problem->rows; row++) {
         at->work[row] = at->b[row] != 0 ? at->b[row] / nadir_uncertainty_scale(set, row) : 0;
     }
-    if (isinf(nadir_up_largest(problem->rows, at->work))) {
+    if (isinf(nadir_vector_largest(problem->rows, at->work))) {
         check->norm = INFINITY; /* a pinned row was moved */
     } else {
         NADIR_CHECK(nadir_norm_p(context, problem->rows, at->work, set->p, &of_b));
@@ -107,7 +107,7 @@ static nadir_status measure(nadir_context *context, measured *at, nadir_rank_one
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
     const double sum = fabs(nadir_vector_sum(problem->states, at->k)) * (1 + 2 * UNIT) +
                        2 * n * UNIT * n * UNIT * at->k_size;
-    check->row_sum = nadir_up_largest(problem->rows, at->b) * sum * (1 + 2 * UNIT);
+    check->row_sum = nadir_vector_largest(problem->rows, at->b) * sum * (1 + 2 * UNIT);
     NADIR_CHECK(nadir_rank_one_minimum(context, problem->model, at->b, at->k, &check->minimum));
 cleanup:
     return status;
@@ -165,8 +165,8 @@ static double residual_of(nadir_context *context, measured *at)
         const double r = (problem->R[s] - at->v[s]) + gamma * (product[s] - at->b_pi[s] * shift);
         largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
     }
-    const double v_size = nadir_up_largest(n, at->v);
-    const double R_size = nadir_up_largest(problem->rows, problem->rewards);
+    const double v_size = nadir_vector_largest(n, at->v);
+    const double R_size = nadir_vector_largest(problem->rows, problem->rewards);
     const double averaging = at->known.averaging;
     const double rank_one = at->b_size * fabs(shift);
     return (largest + averaging * (R_size + at->known.size * v_size + gamma * rank_one) +
@@ -248,10 +248,10 @@ static nadir_status compare(nadir_context *context, measured *at, const nadir_ra
     NADIR_CHECK(
         nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, NULL, 0, &occupancy));
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, at->v, &accuracy));
-    const double v_size = nadir_up_largest(n, at->v);
+    const double v_size = nadir_vector_largest(n, at->v);
     /* entries as they were written, averages and rewards are off by some roundings */
     const double rounding = (at->known.averaging + 4 * UNIT) *
-                            (nadir_up_largest(problem->rows, problem->rewards) +
+                            (nadir_vector_largest(problem->rows, problem->rewards) +
                              (at->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
     const double J = nadir_vector_dot(n, problem->mu, at->v, &off);
     const double width =
