@@ -4,7 +4,7 @@
  * A sparse average is made in one pass: each thread takes a run of states, merges the rows of positive
  * probability of each state and writes them one after another to a stretch that is long enough whatever the
  * overlap; the stretches are then moved together. A pass over the same rows with the pattern known refills
- * the values in place.
+ * the values in place; where the kernel is a spread tilt it takes the lines off the entries that lie on them.
  */
 #include "kernel/average.h"
 
@@ -22,6 +22,7 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     nadir_entries_clear(context, &average->transpose);
     nadir_release(context, average->correction);
     nadir_release(context, average->active);
+    nadir_lines_clear(context, &average->lines);
     *average = (nadir_average){0};
 }
 
@@ -261,45 +262,55 @@ cleanup:
     return status;
 }
 
-/* The values of a state anew, in the columns it has. False when they are not just those that are needed. */
-static bool refill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
+/* The entries of a row are added where they belong, [at, end). False when there is no place for one. */
+static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, int64_t at, int64_t end,
+                       const nadir_entries *entries)
+{
+    const nadir_row part = nadir_kernel_row(kernel, row);
+    const bool spread = kernel->sums != NULL;
+    const nadir_line line = spread ? nadir_tilt_line(kernel, row) : (nadir_line){0};
+    for (int64_t i = 0; i < part.count; i++) {
+        const int32_t column = part.columns[i];
+        while (at < end && entries->columns[at] < column) {
+            at++;
+        }
+        if (at == end || entries->columns[at] != column) {
+            return false;
+        }
+        const double off = spread ? nadir_line_under(&line, kernel->spots[column]) : 0;
+        entries->values[at] += weight * (part.values[i] - off);
+    }
+    return true;
+}
+
+/* The values of a state anew, in the columns it has. False when these are not all that are needed or, if
+ * `checked`, when one of them may be needless. */
+static bool refill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state, bool checked,
                          const nadir_entries *entries)
 {
     const nadir_model *model = kernel->model;
     const int64_t start = entries->starts[state];
     const int64_t end = entries->starts[state + 1];
+    bool fits = true;
     memset(entries->values + start, 0, (size_t)(end - start) * sizeof *entries->values);
-    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
-        if (policy->probabilities[row] > 0) {
-            const nadir_row part = nadir_kernel_row(kernel, row);
-            int64_t at = start;
-            for (int64_t i = 0; i < part.count; i++) {
-                const int64_t column = nadir_row_column(&part, i);
-                while (at < end && entries->columns[at] < column) {
-                    at++;
-                }
-                if (at == end || entries->columns[at] != column) {
-                    return false;
-                }
-                entries->values[at] += policy->probabilities[row] * part.values[i];
-            }
-        }
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1] && fits; row++) {
+        const double weight = policy->probabilities[row];
+        fits = weight <= 0 || refill_row(kernel, row, weight, start, end, entries);
     }
-    bool used = true;
-    for (int64_t i = start; i < end; i++) {
-        used = used && entries->values[i] != 0;
+    for (int64_t i = start; i < end && checked; i++) {
+        fits = fits && entries->values[i] != 0;
     }
-    return used;
+    return fits;
 }
 
 static bool refill_sparse(const nadir_context *context, const nadir_kernel *kernel,
-                          const nadir_policy *policy, const nadir_entries *entries)
+                          const nadir_policy *policy, bool checked, const nadir_entries *entries)
 {
     const int threads = nadir_threads_for(context, kernel->model->nonzeros);
     bool fits = true;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : fits)
     for (int64_t s = 0; s < kernel->model->states; s++) {
-        fits = fits && refill_state(kernel, policy, s, entries);
+        fits = fits && refill_state(kernel, policy, s, checked, entries);
     }
     return fits;
 }
@@ -358,6 +369,9 @@ static double norm_of(const nadir_context *context, const nadir_average *average
 {
     const int64_t n = average->states;
     const nadir_matrix *matrix = &average->matrix;
+    if (average->lines.states > 0) {
+        return average->lines.norm;
+    }
     if (average->b == NULL) {
         return nadir_matrix_norm(context, matrix);
     }
@@ -385,6 +399,13 @@ static void set_view(const nadir_context *context, double norm, nadir_average *a
     average->norm = norm >= 0 && average->b == NULL ? norm : norm_of(context, average);
 }
 
+/* What M is to the model's rows. */
+static void note_kind(const nadir_kernel *kernel, nadir_average *average)
+{
+    average->changed = kernel->place != NULL;
+    average->nominal = kernel->place == NULL && kernel->tilt.values == NULL;
+}
+
 /* The rows of positive probability, to tell whether a pattern is still the same. */
 static bool note_active(const nadir_policy *policy, bool *active)
 {
@@ -401,7 +422,8 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
 {
     nadir_status status = NADIR_OK;
     double norm = -1;
-    nadir_average made = {.states = kernel->model->states, .changed = kernel->place != NULL};
+    nadir_average made = {.states = kernel->model->states};
+    note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
     if (kernel->model->dense != NULL) {
@@ -409,6 +431,11 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
         norm = fill_dense(context, kernel, policy, made.dense);
     } else {
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
+    }
+    if (kernel->sums != NULL) {
+        nadir_tilt_look(kernel);
+        (void)refill_sparse(context, kernel, policy, false, &made.entries); /* it has this very pattern */
+        NADIR_CHECK(nadir_lines_make(context, kernel, policy, &made.lines));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
     set_view(context, norm, &made);
@@ -429,14 +456,19 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
         norm = fill_dense(context, kernel, policy, average->dense);
         *same_pattern = true;
     } else {
+        const bool checked = average->changed || kernel->place != NULL;
         nadir_entries_clear(context, &average->transpose);
-        *same_pattern = same_rows && refill_sparse(context, kernel, policy, &average->entries);
+        if (kernel->sums != NULL) {
+            nadir_tilt_look(kernel);
+        }
+        *same_pattern = same_rows && refill_sparse(context, kernel, policy, checked, &average->entries);
     }
     if (!*same_pattern) {
         nadir_average_clear(context, average);
         return nadir_average_make(context, kernel, policy, average);
     }
-    average->changed = kernel->place != NULL;
+    note_kind(kernel, average);
+    NADIR_CHECK(nadir_lines_make(context, kernel, policy, &average->lines));
     NADIR_CHECK(make_correction(context, kernel, policy, average));
     set_view(context, norm, average);
 cleanup:
@@ -451,7 +483,8 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
 {
     nadir_status status = NADIR_OK;
     nadir_average made = {.states = lender->states, .matrix = lender->matrix, .lender = lender};
-    *borrowed = kernel->place == NULL && !lender->changed;
+    note_kind(kernel, &made);
+    *borrowed = made.nominal && lender->nominal;
     if (*borrowed) {
         NADIR_CHECK(make_correction(context, kernel, policy, &made));
         made.norm = norm_of(context, &made);

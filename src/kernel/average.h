@@ -2,32 +2,37 @@
  * average.h: a kernel averaged over a policy, P^pi(s, t) = sum over a of pi(a|s) P(t|s, a).
  *
  * It is an explicit matrix M, dense or CSR as the model is, less a product of two vectors where the kernel
- * has one:
+ * has one, or with lines where it is a spread tilt (lines.h):
  *
- *     P^pi = M - b k^T,       b(s) = sum over a of pi(a|s) b(s, a)
+ *     P^pi = M - b k^T,       b(s) = sum over a of pi(a|s) b(s, a),       or       P^pi = M + L
  *
- * so that a change of rank one never fills a sparse matrix.
+ * so that neither a change of rank one nor a tilt ever fills a sparse matrix. Products with an average that
+ * has lines use work space of the average: one at a time.
  */
 #ifndef NADIR_KERNEL_AVERAGE_H
 #define NADIR_KERNEL_AVERAGE_H
 
 #include "kernel/kernel.h"
+#include "kernel/lines.h"
 #include "linalg/matrix.h"
 #include "model/policy.h"
 
 typedef struct nadir_average {
     int64_t states;
-    nadir_matrix matrix;          /* M */
-    const double *b;              /* [states], NULL: P^pi is M */
-    const double *k;              /* [states] */
-    double norm;                  /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one */
+    nadir_matrix matrix; /* M */
+    const double *b;     /* [states], NULL: P^pi is M */
+    const double *k;     /* [states] */
+    nadir_lines lines;   /* L; states 0: none */
+    double norm;         /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one; with
+                            lines and negative entries it may be larger */
     struct nadir_average *lender; /* M is this one's; NULL: our own */
     /* owned */
     double *dense;
     nadir_entries entries;
     nadir_entries transpose; /* of M when it is CSR; made when first asked for */
     double *correction;      /* b and k */
-    bool changed;            /* some rows are not the model's, and so may have another pattern */
+    bool changed;            /* M may have another pattern than the model's rows */
+    bool nominal;            /* M has the numbers of the model */
     bool *active;            /* [rows] rows of positive probability: the pattern depends on nothing else */
 } nadir_average;
 
@@ -52,10 +57,20 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y);
 
-/* Y = shift X + scale M X, or with M^T, in one pass: for solving with I - gamma M. Only the transposed one
+/* Y = shift X + scale (M + L) X, or transposed: for solving with I - gamma (M + L). Only the transposed one
  * can fail. */
 nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
                                    int64_t count, double shift, double scale, const double *x, double *y);
+
+/* Writes the lines out: M becomes the whole of P^pi and L nothing. Takes memory for nadir_lines_entries more
+ * entries at most. On failure the average is as it was. */
+nadir_status nadir_average_expand(nadir_context *context, nadir_average *average);
+
+/* An average's products are computed with an error of at most unit * roundings * terms * |x|, in the maximum
+ * norm, or the 1-norm if transposed; unit = DBL_EPSILON / 2. The transposed one tells only once there was a
+ * transposed product. O(states). */
+double nadir_average_roundings(const nadir_average *average, bool transposed);
+double nadir_average_terms(const nadir_average *average);
 
 /* R^pi(s) = sum over a of pi(a|s) R(s, a); result: [states]. The model has rewards. */
 void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result);

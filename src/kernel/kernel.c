@@ -26,11 +26,15 @@ void nadir_kernel_free(nadir_kernel *kernel)
         return;
     }
     nadir_memory *memory = kernel->memory;
-    void *const arrays[] = {kernel->b,       kernel->k,      kernel->starts,
-                            kernel->columns, kernel->values, kernel->place};
+    const nadir_tilt *tilt = &kernel->tilt;
+    void *const arrays[] = {kernel->b,      kernel->k,     kernel->starts, kernel->columns,
+                            kernel->values, kernel->place, kernel->sums,   kernel->spots,
+                            tilt->values,   tilt->x,       tilt->order,    tilt->omega,
+                            tilt->slope,    tilt->length,  tilt->extra,    tilt->amount};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
+    nadir_along_release(memory, &kernel->along);
     nadir_model_free(kernel->model);
     nadir_memory_release(memory, kernel);
     nadir_memory_free(memory);
@@ -128,6 +132,13 @@ cleanup:
     return status;
 }
 
+bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const double **k)
+{
+    *b = kernel->b;
+    *k = kernel->k;
+    return kernel->place == NULL && kernel->tilt.values == NULL;
+}
+
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
 {
     return kernel->model;
@@ -135,9 +146,15 @@ const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
 
 nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row)
 {
+    const nadir_model *model = kernel->model;
     const int64_t place = kernel->place != NULL ? kernel->place[row] : -1;
     if (place < 0) {
-        return nadir_model_row(kernel->model, row);
+        nadir_row part = nadir_model_row(model, row);
+        if (kernel->tilt.values != NULL) {
+            part.values =
+                kernel->tilt.values + (model->dense != NULL ? row * model->states : model->row_starts[row]);
+        }
+        return part;
     }
     const int64_t start = kernel->starts[place];
     return (nadir_row){
@@ -178,27 +195,46 @@ static double row_product(const nadir_row *row, const double *x)
                                 : sparse_product(row->count, row->columns, row->values, x);
 }
 
-double nadir_kernel_shift(const nadir_kernel *kernel, const double *x)
+nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nadir_kernel *kernel,
+                                         const double *x)
 {
-    double error;
-    return kernel->k != NULL ? nadir_vector_dot(kernel->model->states, kernel->k, x, &error) : 0;
+    const int64_t states = kernel->model->states;
+    nadir_kernel_vector vector = {.x = x};
+    if (kernel->k != NULL) {
+        double error;
+        vector.shift = nadir_vector_dot(states, kernel->k, x, &error);
+    }
+    if (kernel->sums != NULL) {
+        nadir_tilt_look(kernel);
+        nadir_along_sums(context, &kernel->along, x, kernel->sums);
+        vector.sums = kernel->sums;
+    }
+    return vector;
 }
 
-void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const double *x, double shift, int64_t first,
+void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_vector *vector, int64_t first,
                                 int64_t end, double *y)
 {
     const nadir_model *model = kernel->model;
+    const double *x = vector->x;
+    if (kernel->sums != NULL) {
+        for (int64_t row = first; row < end; row++) {
+            y[row - first] = nadir_tilt_product(kernel, vector, row);
+        }
+        return;
+    }
     if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
+        const double *values = kernel->tilt.values != NULL ? kernel->tilt.values : model->probabilities;
         for (int64_t row = first; row < end; row++) {
             const int64_t start = model->row_starts[row];
-            y[row - first] = sparse_product(model->row_starts[row + 1] - start, model->columns + start,
-                                            model->probabilities + start, x);
+            y[row - first] =
+                sparse_product(model->row_starts[row + 1] - start, model->columns + start, values + start, x);
         }
         return;
     }
     for (int64_t row = first; row < end; row++) {
         const nadir_row part = nadir_kernel_row(kernel, row);
-        y[row - first] = row_product(&part, x) - (kernel->b != NULL ? kernel->b[row] * shift : 0);
+        y[row - first] = row_product(&part, x) - (kernel->b != NULL ? kernel->b[row] * vector->shift : 0);
     }
 }
 
@@ -214,12 +250,12 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 {
     enum { BLOCK = 64 };
     const int64_t rows = kernel->model->rows;
-    const double shift = nadir_kernel_shift(kernel, x);
+    const nadir_kernel_vector vector = nadir_kernel_prepare(context, kernel, x);
     const int threads = nadir_threads_for(context, work_of(kernel));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t first = 0; first < rows; first += BLOCK) {
         const int64_t end = first + BLOCK < rows ? first + BLOCK : rows;
-        nadir_kernel_multiply_rows(kernel, x, shift, first, end, y + first);
+        nadir_kernel_multiply_rows(kernel, &vector, first, end, y + first);
     }
 }
 
@@ -236,17 +272,38 @@ static void measure_row(const nadir_row *row, double *sum, double *size)
     *size = plus + minus;
 }
 
+/* Rows of the form entries - b k; k_sum and k_size: what k adds up to, and its sizes. */
+static nadir_row_size measure_stored(const nadir_kernel *kernel, int64_t row, double k_sum, double k_size)
+{
+    const nadir_row part = nadir_kernel_row(kernel, row);
+    const double b = kernel->b != NULL ? kernel->b[row] : 0;
+    const double k_terms = (double)kernel->model->states + 4;
+    const double unit = DBL_EPSILON / 2;
+    double sum;
+    double all;
+    measure_row(&part, &sum, &all);
+    const double off = unit * (((double)part.count + 4) * all + k_terms * fabs(b) * k_size);
+    return (nadir_row_size){
+        .sum = sum - b * k_sum,
+        .largest = all + fabs(b) * k_size,
+        .terms = all + fabs(b) * k_size,
+        .rounding = off * (1 + 1e-6),
+    };
+}
+
 void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kernel, nadir_kernel_size *size)
 {
     const nadir_model *model = kernel->model;
-    const double unit = DBL_EPSILON / 2;
     double k_sum = 0;
     double k_size = 0;
     for (int64_t t = 0; t < model->states && kernel->k != NULL; t++) {
         k_sum += kernel->k[t];
         k_size += fabs(kernel->k[t]);
     }
-    const double k_terms = (double)model->states + 4;
+    const bool spread = kernel->sums != NULL;
+    if (spread) {
+        (void)nadir_kernel_prepare(context, kernel, NULL);
+    }
     double low = -INFINITY; /* of minus the sum */
     double high = -INFINITY;
     double largest = 0;
@@ -254,44 +311,12 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
     const int threads = nadir_threads_for(context, work_of(kernel));
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : low, high, largest, rounding)
     for (int64_t row = 0; row < model->rows; row++) {
-        const nadir_row part = nadir_kernel_row(kernel, row);
-        const double b = kernel->b != NULL ? kernel->b[row] : 0;
-        double sum;
-        double all;
-        measure_row(&part, &sum, &all);
-        const double off = unit * (((double)part.count + 4) * all + k_terms * fabs(b) * k_size);
-        low = fmax(low, b * k_sum - sum + off);
-        high = fmax(high, sum - b * k_sum + off);
-        largest = fmax(largest, all + fabs(b) * k_size + off);
-        rounding = fmax(rounding, off * (1 + 1e-6));
+        const nadir_row_size one =
+            spread ? nadir_tilt_measure(kernel, row) : measure_stored(kernel, row, k_sum, k_size);
+        low = fmax(low, one.rounding - one.sum);
+        high = fmax(high, one.sum + one.rounding);
+        largest = fmax(largest, one.largest + one.rounding);
+        rounding = fmax(rounding, one.rounding);
     }
     *size = (nadir_kernel_size){-low, high, largest, rounding};
-}
-
-/* The smallest entry of one row. Where an entry is not stored it is 0 - b k. */
-static double row_minimum(const nadir_kernel *kernel, int64_t row)
-{
-    const nadir_row part = nadir_kernel_row(kernel, row);
-    const int64_t states = kernel->model->states;
-    double smallest = part.count < states && kernel->k == NULL ? 0 : INFINITY;
-    int64_t next = 0;
-    for (int64_t t = 0; t < states && kernel->k != NULL; t++) {
-        const bool stored = next < part.count && nadir_row_column(&part, next) == t;
-        const double entry = (stored ? part.values[next] : 0) - kernel->b[row] * kernel->k[t];
-        next += stored;
-        smallest = fmin(smallest, entry);
-    }
-    for (int64_t i = 0; i < part.count && kernel->k == NULL; i++) {
-        smallest = fmin(smallest, part.values[i]);
-    }
-    return smallest;
-}
-
-double nadir_kernel_minimum(const nadir_kernel *kernel)
-{
-    double smallest = INFINITY;
-    for (int64_t row = 0; row < kernel->model->rows; row++) {
-        smallest = fmin(smallest, row_minimum(kernel, row));
-    }
-    return smallest;
 }

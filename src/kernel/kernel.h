@@ -6,8 +6,9 @@
  *
  *     P(.|s, a) = (changed row or nominal row) - b(s, a) k
  *
- * Nothing outside this folder knows of what a kernel is made: others ask for products with its rows, or for
- * its average over a policy (average.h).
+ * or it is tilted, see below. Nothing outside this folder knows of what a kernel is made: others ask for
+ * products with its rows, or for its average over a policy (average.h). Products with a tilted kernel use
+ * work space of the kernel: one at a time.
  */
 #ifndef NADIR_KERNEL_KERNEL_H
 #define NADIR_KERNEL_KERNEL_H
@@ -40,20 +41,26 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  *
  *     P(t|row) = values[entry of t]                     where the model has the transition,
  *                omega[row] - slope[row] x[t]           elsewhere, if t is among order[0 .. length[row] - 1],
- *                0                                      otherwise.
+ *                0                                      otherwise,
+ *
+ * and to one state extra[row] that the model's row does not have, amount[row] is added on top. The line is
+ * the one through the last of its states, whose amount is omega - slope x as double arithmetic has it: who
+ * found that to be 0 or more is right about all of them, if slope >= 0.
  *
  * So sparse models stay sparse: the second part is never stored, and applied by sums along the order. Made
- * with the numbers of the nominal kernel and lengths of zero; the caller fills in the arrays, and again
- * whenever it likes: then nadir_occupancy_update or the like is due.
+ * with the numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller
+ * fills in the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
  */
 typedef struct nadir_tilt {
     double *values; /* [nonzeros]; dense models: [rows * states] */
     /* NULL unless spread: */
-    double *x;       /* [states] */
-    int32_t *order;  /* [states] */
+    double *x;       /* [states] finite */
+    int32_t *order;  /* [states] all of them, x[order[0]] <= x[order[1]] <= ... */
     double *omega;   /* [rows] */
     double *slope;   /* [rows] */
-    int32_t *length; /* [rows] */
+    int32_t *length; /* [rows] 0 .. states */
+    int32_t *extra;  /* [rows] a state that the model's row does not have; -1: none */
+    double *amount;  /* [rows] used where there is an extra state */
 } nadir_tilt;
 
 /* spread: successors that the model does not have are possible; dense models have all and ignore it. */
@@ -64,16 +71,29 @@ nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel);
 
 void nadir_kernel_free(nadir_kernel *kernel);
 
+/* Of kernels Phat - b k^T: *b [rows], *k [states], as long as the kernel lives; both NULL for the nominal
+ * kernel. False: the kernel is of another kind. */
+bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const double **k);
+
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel);
 
 /* y[row] = sum over t of P(t|row) x[t], for every row; x: [states], y: [rows]. */
 void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y);
 
-/* The same for rows first .. end - 1 alone and on the calling thread, into y[row - first]: for loops over
- * rows that do more than products. shift: nadir_kernel_shift(kernel, x), the same for all rows. */
-double nadir_kernel_shift(const nadir_kernel *kernel, const double *x);
-void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const double *x, double shift, int64_t first,
+/* A vector made ready for products with rows: what these have in common. */
+typedef struct nadir_kernel_vector {
+    const double *x;                    /* [states] */
+    double shift;                       /* k . x */
+    const struct nadir_along_sum *sums; /* [states] along the order of a tilt, or NULL */
+} nadir_kernel_vector;
+
+/* O(states). x must stay, and the kernel as it is; good until the kernel is used for anything but rows. */
+nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nadir_kernel *kernel,
+                                         const double *x);
+/* The same as nadir_kernel_multiply for rows first .. end - 1 alone and on the calling thread, into y[row -
+ * first]: for loops over rows that do more than products. */
+void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_vector *vector, int64_t first,
                                 int64_t end, double *y);
 
 /* What holds for every row. Rounding is included: the exact numbers obey these limits. */
@@ -86,7 +106,12 @@ typedef struct nadir_kernel_size {
 /* O(entries). */
 void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kernel, nadir_kernel_size *size);
 
-/* The smallest entry of the kernel, which may be negative. O(entries), or O(rows * states) for b k^T. */
-double nadir_kernel_minimum(const nadir_kernel *kernel);
+/* The smallest entry of the kernel, which may be negative. O(entries). */
+double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *kernel);
+
+/* The kernel as the kernel of a model of its own, with everything else that its model has; rewards stay those
+ * of the rows. All entries are stored, also those that this kernel does not store. NADIR_ERROR_UNSUPPORTED
+ * when an entry is negative by more than rounding; what is negative by rounding becomes zero. */
+nadir_status nadir_kernel_to_model(nadir_context *context, const nadir_kernel *kernel, nadir_model **model);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct bellman_job {
     const nadir_kernel *kernel;
     const nadir_model *model;
     double gamma;
-    double shift;
+    nadir_kernel_vector vector; /* v */
     const double *v;
     double tie;
     int64_t *choice;      /* maximise; NULL: average */
@@ -73,7 +73,7 @@ static void maximise_states(const bellman_job *job, int64_t first, int64_t end, 
     int64_t best_row = 0;
     for (int64_t start = model->state_rows[first]; start < last_row; start += ROWS) {
         const int64_t stop = start + ROWS < last_row ? start + ROWS : last_row;
-        nadir_kernel_multiply_rows(job->kernel, job->v, job->shift, start, stop, products);
+        nadir_kernel_multiply_rows(job->kernel, &job->vector, start, stop, products);
         for (int64_t row = start; row < stop; row++) {
             const double q = model->rewards[row] + job->gamma * products[row - start];
             best_row = q > best ? row : best_row;
@@ -99,7 +99,7 @@ static void average_states(const bellman_job *job, int64_t first, int64_t end, n
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             if (job->weight[row] > 0) {
                 double product;
-                nadir_kernel_multiply_rows(job->kernel, job->v, job->shift, row, row + 1, &product);
+                nadir_kernel_multiply_rows(job->kernel, &job->vector, row, row + 1, &product);
                 sum += job->weight[row] * (model->rewards[row] + job->gamma * product);
             }
         }
@@ -137,7 +137,7 @@ void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *ke
         .kernel = kernel,
         .model = nadir_kernel_model(kernel),
         .gamma = gamma,
-        .shift = nadir_kernel_shift(kernel, v),
+        .vector = nadir_kernel_prepare(context, kernel, v),
         .v = v,
         .tie = tie,
         .choice = choice,
@@ -154,7 +154,7 @@ void nadir_bellman_average(const nadir_context *context, const nadir_kernel *ker
         .kernel = kernel,
         .model = nadir_kernel_model(kernel),
         .gamma = gamma,
-        .shift = nadir_kernel_shift(kernel, v),
+        .vector = nadir_kernel_prepare(context, kernel, v),
         .v = v,
         .weight = policy->probabilities,
         .value = value,

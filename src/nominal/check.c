@@ -81,7 +81,7 @@ nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *
     const double rounding =
         nadir_bellman_rounding(&size, gamma, actions, nadir_vector_largest(model->rows, model->rewards),
                                nadir_vector_largest(model->states, v));
-    check->minimum = nadir_kernel_minimum(kernel);
+    check->minimum = nadir_kernel_minimum(context, kernel);
     check->residual = fmax(pass.highest, -pass.lowest) + rounding;
     if (check->minimum >= 0) {
         const double low = pi_low * size.sum_low;

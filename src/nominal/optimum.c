@@ -58,7 +58,7 @@ static nadir_status start(search *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = at->model;
-    const double minimum = nadir_kernel_minimum(at->kernel);
+    const double minimum = nadir_kernel_minimum(at->context, at->kernel);
     if (minimum < 0) {
         return nadir_fail(at->context, NADIR_ERROR_ARGUMENT,
                           "the kernel has an entry of %g: it is no decision process and has no optimum",

@@ -5,9 +5,10 @@
  *
  *     A X = B     or     A^T X = B,       A = I - gamma M,
  *
- * for several right-hand sides at once, M being the explicit part of an average (average.h). It is one
- * `static const` table in one file of this folder, listed in backends.c. Corrections of rank one, refinement,
- * error bounds and the choice of a backend are occupancy.c's business.
+ * for several right-hand sides at once, M being the explicit part of an average (average.h), with the lines
+ * of the average if it has any and the backend is not a direct one, which never sees any. It is one `static
+ * const` table in one file of this folder, listed in backends.c. Corrections of rank one, refinement, error
+ * bounds and the choice of a backend are occupancy.c's business.
  *
  * Errors are measured where they matter: for A x = b with M >= 0 and rows summing to 1, the error of x is at
  * most |b - A x|_inf / (1 - gamma) in the maximum norm, and for A^T x = b at most |b - A^T x|_1 / (1 - gamma)

@@ -14,7 +14,9 @@
  *
  * Rounding: r is known to about
  *
- *     level = eps (2 + sqrt(longest row)) (|b| + 2 |x|).
+ *     level = eps (2 + sqrt(longest row)) (|b| + 2 |x|)
+ *
+ * where the roundings of lines, if the average has any, count as entries.
  *
  * A column has met rounding when a round failed below that level, or when a contraction did not contract. If
  * its residual is then at most ten times what was asked for, that is accepted; otherwise the answer is
@@ -179,7 +181,8 @@ static double rounding_level(const krylov_block *block, const krylov_column *col
     if (*root == 0) {
         const nadir_matrix transpose = {.size = average->states, .starts = average->transpose.starts};
         const bool other = block->transposed && transpose.starts != NULL;
-        *root = sqrt((double)nadir_matrix_row_length(other ? &transpose : &average->matrix));
+        *root = sqrt((double)nadir_matrix_row_length(other ? &transpose : &average->matrix) +
+                     nadir_lines_roundings(&average->lines, block->transposed));
     }
     const double x = nadir_blocks_norm(block->context, block->norm, average->states, column->x);
     return DBL_EPSILON * (2 + *root) * (column->b_norm + 2 * x);

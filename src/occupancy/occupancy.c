@@ -8,6 +8,9 @@
 
 #define DEFAULT_TOLERANCE 1e-12
 
+/* Lines of a tilt are written out, unasked, up to this many times the entries of M. */
+#define LINES_SHARE 4
+
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
     if (occupancy->backend != NULL && occupancy->self != NULL) {
@@ -164,6 +167,7 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     average->b = b;
     average->norm = norm;
     occupancy->tolerance = tolerance;
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     NADIR_CHECK(status);
     nadir_sherman_morrison update = occupancy->update;
     update.states = n;
@@ -215,14 +219,42 @@ static nadir_status check_backend(nadir_context *context, const nadir_average *a
     return NADIR_OK;
 }
 
+static bool is_direct(const nadir_backend *backend)
+{
+    return backend != NULL && (backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
+}
+
+/*
+ * Factors need a matrix, so the lines of a spread tilt are written out for a direct backend: when it was
+ * asked for, or when that makes M a few times longer at most. Otherwise krylov applies them as they are.
+ */
+static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_average *average = &occupancy->average;
+    occupancy->lined = false;
+    if (average->lines.states == 0 || (occupancy->backend != NULL && !is_direct(occupancy->backend))) {
+        return NADIR_OK;
+    }
+    const int64_t stored = average->matrix.starts[average->states];
+    if (occupancy->automatic && nadir_lines_entries(&average->lines) > LINES_SHARE * stored) {
+        occupancy->backend = &nadir_backend_krylov;
+        occupancy->lined = true;
+        return NADIR_OK;
+    }
+    return nadir_average_expand(context, average);
+}
+
 /* Chooses, checks and sets up a backend for the average. */
 static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_status status = NADIR_OK;
     nadir_average *average = &occupancy->average;
-    const nadir_backend *before = occupancy->backend;
     /* What was too large to factor under one policy is so under the next: that choice stays. */
-    if (before == NULL || (occupancy->automatic && (before->capabilities & NADIR_BACKEND_DIRECT) != 0)) {
+    if (occupancy->automatic && (is_direct(occupancy->backend) || occupancy->lined)) {
+        occupancy->backend = NULL;
+    }
+    NADIR_CHECK(settle_lines(context, occupancy));
+    if (occupancy->backend == NULL) {
         NADIR_CHECK(nadir_backend_choose(context, average, &occupancy->backend));
     }
     NADIR_CHECK(check_backend(context, average, occupancy->backend));
@@ -257,7 +289,6 @@ static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
 {
     occupancy->gamma = gamma;
     occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
-    occupancy->longest_column = -1;
 }
 
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
@@ -278,7 +309,6 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
         goto cleanup;
     }
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
-    made->longest_row = nadir_matrix_row_length(&made->average.matrix);
     NADIR_CHECK(set_up(context, made));
     NADIR_CHECK(start_update(context, made));
     NADIR_CHECK(probe(context, made));
@@ -306,8 +336,9 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
     } else { /* the update before ran out of memory */
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));
     }
-    occupancy->longest_row = nadir_matrix_row_length(&occupancy->average.matrix);
-    occupancy->longest_column = -1;
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    same =
+        same && !occupancy->lined && (occupancy->average.lines.states == 0 || !is_direct(occupancy->backend));
     if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
         NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));
     } else {
@@ -350,7 +381,6 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
         NADIR_CHECK(nadir_preconditioned_create(context, &made->average, made->gamma, precondition, base,
                                                 &made->preconditioned));
     }
-    made->longest_row = nadir_matrix_row_length(&made->average.matrix);
     if (borrowed) {
         NADIR_CHECK(start_update(context, made));
     }

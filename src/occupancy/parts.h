@@ -11,6 +11,7 @@ struct nadir_occupancy {
     double gamma;
     double tolerance;
     bool automatic;               /* the backend was our choice */
+    bool lined;                   /* and krylov, since the average has lines that are too long to factor */
     bool ready;                   /* false: an update failed */
     const nadir_backend *backend; /* NULL: solves go through base */
     void *self;
@@ -23,8 +24,7 @@ struct nadir_occupancy {
     size_t capacity;
     double *norms; /* [norms_capacity] of residuals, right-hand sides and solutions */
     size_t norms_capacity;
-    int64_t longest_row;
-    int64_t longest_column; /* -1: not known yet */
+    double roundings[2]; /* nadir_average_roundings, plain and transposed; 0: not known yet */
 };
 
 /* The one whose backend does the work. */

@@ -147,20 +147,14 @@ static bool worth_another(const refinement *at)
     return false;
 }
 
-/* How many terms the longest sum of a residual has. */
-static int64_t longest_sum(nadir_occupancy *occupancy, bool transposed)
+/* Units of rounding of a product, which do not change while the operator stays as it is. */
+static double roundings(nadir_occupancy *occupancy, bool transposed)
 {
-    if (!transposed) {
-        return occupancy->longest_row;
+    double *known = &occupancy->roundings[transposed];
+    if (*known == 0) {
+        *known = nadir_average_roundings(&occupancy->average, transposed);
     }
-    if (occupancy->longest_column < 0) {
-        const nadir_average *average = &occupancy->average;
-        const nadir_average *owner = average->lender != NULL ? average->lender : average;
-        const nadir_matrix transpose = {.size = owner->states, .starts = owner->transpose.starts};
-        occupancy->longest_column =
-            transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : average->states;
-    }
-    return occupancy->longest_column;
+    return *known;
 }
 
 /* Whether column j is near its goal, or its residual has underflowed. Where rounding alone leaves a residual
@@ -183,19 +177,15 @@ static nadir_status check_column(const refinement *at, int64_t j)
     return NADIR_OK;
 }
 
-/* The accuracy of the worst column. A residual is computed with an error of at most (m + 4) eps/2 (|b| + (1 +
- * gamma |P|) |x|) for sums of m terms, which counts as residual. A rank-one term adds a sum over all states,
- * and is no larger than |P| + 1 beside a nominal M. */
+/* The accuracy of the worst column. A residual is computed with an error of at most m eps/2 (|b| + (1 + gamma
+ * |P|) |x|) for products with m roundings and terms of size |P|, which counts as residual. */
 static nadir_status assess(refinement *at, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = at->occupancy;
     const double gap = 1 - occupancy->gamma * occupancy->average.norm;
-    const bool corrected = occupancy->average.b != NULL;
-    const int64_t terms =
-        longest_sum(occupancy, at->transposed) + (corrected ? occupancy->average.states : 0);
-    const double unit = 0.5 * DBL_EPSILON * (double)(terms + 4);
-    const double size = occupancy->average.norm + (corrected ? 2 : 0);
+    const double unit = 0.5 * DBL_EPSILON * roundings(occupancy, at->transposed);
+    const double size = nadir_average_terms(&occupancy->average);
     nadir_accuracy worst = {0};
     for (int64_t j = 0; j < at->count; j++) {
         NADIR_CHECK(check_column(at, j));

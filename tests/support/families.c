@@ -5,12 +5,13 @@
 
 #include "support/generated.h"
 #include "support/reference.h"
+#include "support/tilted.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-const char *const test_change_names[TEST_CHANGES] = {"nominal", "rank one", "strong rank one", "few rows",
-                                                     "all rows"};
+const char *const test_change_names[TEST_CHANGES] = {"nominal",  "rank one", "strong rank one", "few rows",
+                                                     "all rows", "tilted",   "spread"};
 const char *const test_choice_names[TEST_CHOICES] = {"uniform", "deterministic", "random"};
 
 /* A model being written down row after row. */
@@ -295,6 +296,17 @@ static nadir_kernel *make_changed(nadir_context *context, nadir_model *model, bo
     return kernel;
 }
 
+static nadir_kernel *make_tilted(nadir_context *context, nadir_model *model, bool spread,
+                                 nadir_random *random, double **dense)
+{
+    nadir_kernel *kernel = NULL;
+    assert_ok(context, nadir_kernel_create_tilted(context, model, spread, &kernel));
+    test_tilt_fill(model, false, random, nadir_kernel_tilt(kernel));
+    free(*dense);
+    *dense = test_tilt_numbers(model, nadir_kernel_tilt(kernel));
+    return kernel;
+}
+
 nadir_kernel *test_kernel(nadir_context *context, nadir_model *model, test_change change, double gamma,
                           nadir_random *random, double **dense)
 {
@@ -313,6 +325,10 @@ nadir_kernel *test_kernel(nadir_context *context, nadir_model *model, test_chang
     case TEST_FEW_ROWS:
     case TEST_ALL_ROWS:
         kernel = make_changed(context, model, change == TEST_ALL_ROWS, random, numbers);
+        break;
+    case TEST_TILTED:
+    case TEST_SPREAD:
+        kernel = make_tilted(context, model, change == TEST_SPREAD, random, &numbers);
         break;
     }
     if (dense != NULL) {

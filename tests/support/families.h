@@ -22,10 +22,12 @@ typedef enum test_change {
     TEST_RANK_ONE,        /* rows may have small negative entries; (1 - gamma) decides how small */
     TEST_RANK_ONE_STRONG, /* rows with entries of both signs, as far from a distribution as can be */
     TEST_FEW_ROWS,        /* some rows mixed with others of another support */
-    TEST_ALL_ROWS         /* all rows replaced */
+    TEST_ALL_ROWS,        /* all rows replaced */
+    TEST_TILTED,          /* other numbers on the nominal successors */
+    TEST_SPREAD           /* and lines over others */
 } test_change;
 
-#define TEST_CHANGES 5
+#define TEST_CHANGES 7
 extern const char *const test_change_names[TEST_CHANGES];
 
 /* The changed kernel, and the same as numbers: dense [rows * states], to be freed; NULL: not wanted. */

@@ -56,6 +56,25 @@ long double *test_dense_average(const nadir_model *model, const double *kernel, 
     return average;
 }
 
+/* Adds the lines of an average, and its extra states, to numbers: [states * states]. */
+static void add_lines(const nadir_lines *lines, long double *numbers)
+{
+    const int64_t n = lines->states;
+    const double *x = lines->along.x;
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t i = lines->last.starts[s]; i < lines->last.starts[s + 1]; i++) {
+            const int64_t end = lines->last.columns[i];
+            for (int64_t j = 0; j <= end; j++) {
+                numbers[s * n + lines->along.order[j]] +=
+                    lines->last.values[i] + lines->slope[i] * ((long double)x[end] - x[j]);
+            }
+        }
+        for (int64_t i = lines->extra.starts[s]; i < lines->extra.starts[s + 1]; i++) {
+            numbers[s * n + lines->extra.columns[i]] += lines->extra.values[i];
+        }
+    }
+}
+
 long double *test_average_numbers(const nadir_average *average)
 {
     const int64_t n = average->states;
@@ -78,6 +97,7 @@ long double *test_average_numbers(const nadir_average *average)
             numbers[s * n + t] -= (long double)average->b[s] * average->k[t];
         }
     }
+    add_lines(&average->lines, numbers);
     return numbers;
 }
 

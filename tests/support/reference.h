@@ -23,7 +23,8 @@ double *test_dense_kernel(const nadir_model *model);
  * states]. To be freed. */
 long double *test_dense_average(const nadir_model *model, const double *kernel, const double *policy);
 
-/* P^pi as an average has it, M - b k^T, once its view was checked: [states * states]. To be freed. */
+/* P^pi as an average has it, M - b k^T or M + L, once its view was checked: [states * states]. To be freed.
+ */
 long double *test_average_numbers(const nadir_average *average);
 
 /* I - gamma P, with its LU factors. */

@@ -107,12 +107,12 @@ void test_singular_clear(test_singular *made)
     free(made->right);
 }
 
-test_free test_free_make(const nadir_problem *problem)
+test_l2 test_l2_make(const nadir_problem *problem)
 {
     const int64_t n = problem->states;
     const int64_t *state_rows = problem->model->state_rows;
     const double *pi = problem->policy->probabilities;
-    test_free made = {.states = n, .gamma = problem->gamma};
+    test_l2 made = {.states = n, .gamma = problem->gamma};
     made.D = test_new(n * n, sizeof *made.D);
     made.W = test_new(n, sizeof *made.W);
     made.v = test_new(n, sizeof *made.v);
@@ -149,7 +149,7 @@ test_free test_free_make(const nadir_problem *problem)
     return made;
 }
 
-void test_free_clear(test_free *made)
+void test_l2_clear(test_l2 *made)
 {
     free(made->D);
     free(made->W);
@@ -157,7 +157,7 @@ void test_free_clear(test_free *made)
     free(made->d);
 }
 
-long double *test_free_operator(const test_free *of, bool loop, long double lambda)
+long double *test_l2_operator(const test_l2 *of, bool loop, long double lambda)
 {
     const int64_t n = of->states;
     long double *matrix = test_new(n * n, sizeof *matrix);
@@ -176,9 +176,9 @@ long double *test_free_operator(const test_free *of, bool loop, long double lamb
     return matrix;
 }
 
-long double test_free_breakdown(const test_free *of)
+long double test_l2_breakdown(const test_l2 *of)
 {
-    long double *matrix = test_free_operator(of, true, 0);
+    long double *matrix = test_l2_operator(of, true, 0);
     test_singular made = test_singular_make(of->states, of->states, matrix);
     const long double norm = of->states > 1 ? of->gamma * made.values[0] : 0;
     test_singular_clear(&made);
@@ -186,12 +186,12 @@ long double test_free_breakdown(const test_free *of)
     return norm > 0 ? 1 / norm : HUGE_VAL;
 }
 
-long double test_free_penalty(const test_free *of, long double beta, double *c, double *k)
+long double test_l2_penalty(const test_l2 *of, long double beta, double *c, double *k)
 {
     const int64_t n = of->states;
     long double lambda = 0;
     for (int round = 0; round < 100; round++) {
-        long double *matrix = test_free_operator(of, false, lambda);
+        long double *matrix = test_l2_operator(of, false, lambda);
         test_singular made = test_singular_make(n, n, matrix);
         long double feedback = 0; /* k . D W x */
         for (int64_t t = 0; t < n; t++) {

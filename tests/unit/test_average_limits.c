@@ -134,6 +134,7 @@ static void memory_that_runs_out_leaves_an_empty_average(void **state)
     starve(0, TEST_FEW_ROWS);
     starve(1, TEST_RANK_ONE);
     starve(1, TEST_ALL_ROWS);
+    starve(1, TEST_SPREAD);
 }
 
 int main(void)

@@ -42,8 +42,8 @@ static void check_model(nadir_context *context, nadir_model *model, nadir_policy
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, scales);
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    test_free of = test_free_make(problem);
-    const long double truth = test_free_breakdown(&of);
+    test_l2 of = test_l2_make(problem);
+    const long double truth = test_l2_breakdown(&of);
     double exact = NAN;
     bool converged = false;
     check_proofs(context, problem, truth, ratios);
@@ -51,7 +51,7 @@ static void check_model(nadir_context *context, nadir_model *model, nadir_policy
     assert_true(converged);
     assert_that(isinf(exact) ? truth > (long double)DBL_MAX : fabsl((long double)exact / truth - 1) < 1e-9L,
                 "exact %.17g, the truth is %.17Lg", exact, truth);
-    test_free_clear(&of);
+    test_l2_clear(&of);
     test_problem_clear(&made);
 }
 
@@ -136,15 +136,15 @@ static void test_random_dense(void **state)
     for (int i = 0; i < 9; i++) {
         test_problem made = random_problem(context, sizes[i / 3], 8, discounts[i % 3], 2, NULL);
         const nadir_problem *problem = test_problem_view(&made);
-        test_free of = test_free_make(problem);
+        test_l2 of = test_l2_make(problem);
         double ratios[3];
         test_note("S=%d, discount %g, seed %d", (int)sizes[i / 3], discounts[i % 3], SEED);
-        check_proofs(context, problem, test_free_breakdown(&of), ratios);
+        check_proofs(context, problem, test_l2_breakdown(&of), ratios);
         print_message("S=%-3d discount %-6g products %.3f, columns %.3f, cholesky 1 - %.1e\n",
                       (int)sizes[i / 3], discounts[i % 3], ratios[0], ratios[1], 1 - ratios[2]);
         assert_that(ratios[0] > 0.6 && ratios[1] > 0.75, "products %g, columns %g", ratios[0], ratios[1]);
         assert_that(ratios[2] > 1 - 1e-9, "cholesky: 1 - %g", 1 - ratios[2]);
-        test_free_clear(&of);
+        test_l2_clear(&of);
         test_problem_clear(&made);
     }
     test_note_clear();

@@ -223,7 +223,7 @@ static void test_no_false_bounds(void **state)
     nadir_occupancy *occupancy = NULL;
     nadir_value value = {0};
     nadir_value_check check;
-    assert_true(nadir_kernel_minimum(at.kernel) < 0);
+    assert_true(nadir_kernel_minimum(at.context, at.kernel) < 0);
     assert_ok(context,
               nadir_occupancy_create(context, at.kernel, at.policy, at.gamma, "lapack", 0, &occupancy));
     assert_ok(context, nadir_value_solve(context, at.kernel, at.policy, occupancy, &value));
@@ -317,7 +317,8 @@ static void test_measure(void **state)
             assert_true(size.sum_low <= (double)sum + slack && (double)sum - slack <= size.sum_high);
             assert_true((double)all <= size.largest + slack);
             assert_true(fabs((double)product - y[row]) <= size.rounding + slack);
-            nadir_kernel_multiply_rows(kernel, x, nadir_kernel_shift(kernel, x), row, row + 1, &alone);
+            const nadir_kernel_vector vector = nadir_kernel_prepare(context, kernel, x);
+            nadir_kernel_multiply_rows(kernel, &vector, row, row + 1, &alone);
             assert_true(alone == y[row]);
         }
         assert_true(size.sum_high - size.sum_low < 1e-12 && size.rounding < 1e-12);

@@ -253,10 +253,11 @@ cleanup:
 
 static void run_out(const char *backend, int family)
 {
-    for (int change = TEST_RANK_ONE; change <= TEST_ALL_ROWS; change += 3) {
+    static const test_change changes[] = {TEST_RANK_ONE, TEST_ALL_ROWS, TEST_SPREAD};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         test_scarce scarce;
         test_engine f = test_engine_make(test_scarce_context(&scarce), family);
-        nadir_kernel *kernel = test_kernel(f.context, f.model, (test_change)change, 0.9, &f.random, NULL);
+        nadir_kernel *kernel = test_kernel(f.context, f.model, changes[i], 0.9, &f.random, NULL);
         nadir_policy *other = test_policy(f.context, f.model, TEST_RANDOM, &f.random);
         const int64_t blocks = scarce.blocks;
         nadir_status status = NADIR_ERROR_MEMORY;

@@ -15,6 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The kernel of a pair, in a ball that holds any. */
+static nadir_status check_pair(nadir_context *context, const nadir_problem *problem, const double *c,
+                               const double *k, bool refactor, nadir_rank_one_check *check)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *kernel = NULL;
+    double *b = NULL;
+    NADIR_NEW(context, b, problem->rows);
+    nadir_dual_expand(problem, c, b);
+    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, k, &kernel));
+    NADIR_CHECK(nadir_rank_one_check_kernel(context, problem, 1e300, kernel, refactor, check));
+cleanup:
+    nadir_release(context, b);
+    nadir_kernel_free(kernel);
+    return status;
+}
+
 #define SEED 31337
 
 /* A problem with a pair (c, k), and the kernel written out. */
@@ -160,8 +177,7 @@ static void check_instance(const instance *at, double beta, bool refactor)
 {
     nadir_rank_one_check check;
     double condition;
-    assert_ok(at->context,
-              nadir_rank_one_check_kernel(at->context, at->problem, at->c, at->k, refactor, &check));
+    assert_ok(at->context, check_pair(at->context, at->problem, at->c, at->k, refactor, &check));
     check_measures(at, beta, &check);
     const long double J = return_of(at, &condition);
     assert_precise((long double)check.lower <= J && J <= (long double)check.upper,
@@ -208,7 +224,7 @@ static void test_nominal_kernel(void **state)
         nadir_rank_one_check check;
         memset(at.c, 0, (size_t)(i != 1) * (size_t)model->states * sizeof *at.c);
         memset(at.k, 0, (size_t)(i != 0) * (size_t)model->states * sizeof *at.k);
-        assert_ok(context, nadir_rank_one_check_kernel(context, at.problem, at.c, at.k, true, &check));
+        assert_ok(context, check_pair(context, at.problem, at.c, at.k, true, &check));
         assert_true(check.norm == 0 && check.row_sum == 0 && check.minimum == 0);
         assert_true(check.lower <= at.problem->J && at.problem->J <= check.upper);
         assert_that(check.upper - check.lower < 1e-12 * (1 + fabs(at.problem->J)), "width %g",
@@ -250,7 +266,7 @@ static void test_towards_breakdown(void **state)
             at.c[s] = -c[s] / feedback * (1 - short_of);
         }
         nadir_dual_expand(problem, at.c, at.b);
-        assert_ok(context, nadir_rank_one_check_kernel(context, problem, at.c, at.k, false, &check));
+        assert_ok(context, check_pair(context, problem, at.c, at.k, false, &check));
         const long double J = return_of(&at, &condition);
         assert_precise((long double)check.lower <= J && J <= (long double)check.upper,
                        "%.17Lg outside of [%.17g, %.17g]", J, check.lower, check.upper);
@@ -288,7 +304,7 @@ static void test_extremes(void **state)
                       &random);
         nadir_rank_one_check check;
         double condition;
-        assert_ok(context, nadir_rank_one_check_kernel(context, at.problem, at.c, at.k, true, &check));
+        assert_ok(context, check_pair(context, at.problem, at.c, at.k, true, &check));
         const long double J = return_of(&at, &condition);
         assert_precise((long double)check.lower <= J && J <= (long double)check.upper,
                        "%.17Lg outside of [%.17g, %.17g]", J, check.lower, check.upper);
@@ -355,7 +371,7 @@ static void test_scarce_memory(void **state)
     nadir_rank_one_check check;
     for (int64_t allowed = 0; status != NADIR_OK && allowed < 100; allowed++) {
         scarce.left = allowed;
-        status = nadir_rank_one_check_kernel(context, at.problem, at.c, at.k, true, &check);
+        status = check_pair(context, at.problem, at.c, at.k, true, &check);
         assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
         assert_that(scarce.blocks <= before + 2, "%d blocks", (int)(scarce.blocks - before)); /* work kept */
     }

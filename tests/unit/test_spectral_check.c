@@ -22,7 +22,7 @@ typedef struct truth {
     nadir_context *context;
     test_problem made;
     const nadir_problem *problem;
-    test_free of;
+    test_l2 of;
     long double breakdown;
     double beta;
     long double penalty;
@@ -38,20 +38,20 @@ static void truth_make(truth *made, nadir_context *context, nadir_model *model, 
     *made = (truth){.context = context};
     made->made = test_problem_make(context, model, policy, &ball, NULL, 1);
     made->problem = test_problem_view(&made->made);
-    made->of = test_free_make(made->problem);
-    made->breakdown = test_free_breakdown(&made->of);
+    made->of = test_l2_make(made->problem);
+    made->breakdown = test_l2_breakdown(&made->of);
     made->beta =
         made->breakdown > (long double)DBL_MAX ? share : (double)(made->breakdown * (long double)share);
     made->c = test_new(model->states, sizeof *made->c);
     made->k = test_new(model->states, sizeof *made->k);
-    made->penalty = test_free_penalty(&made->of, made->beta, made->c, made->k);
+    made->penalty = test_l2_penalty(&made->of, made->beta, made->c, made->k);
 }
 
 static void truth_clear(truth *made)
 {
     free(made->c);
     free(made->k);
-    test_free_clear(&made->of);
+    test_l2_clear(&made->of);
     test_problem_clear(&made->made);
 }
 
@@ -167,7 +167,7 @@ static void test_wrong_triple(void **state)
         truth at;
         test_note("seed %d, triple %d", SEED + i, 1 + i % 3);
         truth_make(&at, context, model, test_policy(context, model, TEST_RANDOM, &random), NULL, 0.6);
-        long double *E = test_free_operator(&at.of, false, at.penalty);
+        long double *E = test_l2_operator(&at.of, false, at.penalty);
         test_singular all = test_singular_make(12, 12, E);
         double c[12];
         double k[12];

@@ -14,7 +14,6 @@
 #include "adversary/check/check_rank_one.h"
 
 #include "adversary/enclosure.h"
-#include "adversary/free/dual.h"
 #include "kernel/rank_one.h"
 #include "linalg/norm.h"
 #include "linalg/vector.h"
@@ -27,6 +26,9 @@
 /* A p-norm as nadir_norm_p has it is off by less than this, relatively. */
 #define NORM_ROUNDING (64 * UNIT)
 
+/* Rounding may put a kernel this far outside its ball, relatively. */
+#define EXCESS_LIMIT 1e-10
+
 /* A kernel with more entries is not written out to be factored. */
 #define ENTRIES_LIMIT ((int64_t)1 << 24)
 
@@ -36,7 +38,7 @@ typedef struct measured {
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
     double mu_size;         /* |mu|_1 */
-    double *b;              /* [rows] */
+    const double *b;        /* [rows] */
     double *b_pi;           /* [states] */
     double b_size;          /* at least max_s of sum_a pi |b| */
     double *v_b;            /* [states] D b^pi */
@@ -46,29 +48,36 @@ typedef struct measured {
     double *v;              /* [states] under the kernel */
     double amplification;   /* |mu . D_P r| <= this times |r| */
     double *work;           /* [rows] */
+    double *zeros;          /* b and k of the nominal kernel */
 } measured;
 
 static void clear(nadir_context *context, measured *at)
 {
-    nadir_release(context, at->b);
     nadir_release(context, at->b_pi);
     nadir_release(context, at->v_b);
     nadir_release(context, at->v);
     nadir_release(context, at->work);
+    nadir_release(context, at->zeros);
 }
 
-static nadir_status begin(nadir_context *context, const nadir_problem *problem, const double *c,
-                          const double *k, measured *at)
+static nadir_status begin(nadir_context *context, const nadir_problem *problem, const nadir_kernel *kernel,
+                          measured *at)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    *at = (measured){.problem = problem, .known = nadir_enclosure_make(problem), .k = k};
-    NADIR_NEW(context, at->b, problem->rows);
+    *at = (measured){.problem = problem, .known = nadir_enclosure_make(problem)};
+    if (!nadir_kernel_rank_one(kernel, &at->b, &at->k)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the kernel is not of the form Phat - b k^T");
+    }
+    if (at->b == NULL) { /* nominal */
+        NADIR_NEW_ZERO(context, at->zeros, problem->rows + n);
+        at->b = at->zeros;
+        at->k = at->zeros + problem->rows;
+    }
     NADIR_NEW(context, at->b_pi, n);
     NADIR_NEW(context, at->v_b, n);
     NADIR_NEW(context, at->v, n);
     NADIR_NEW(context, at->work, problem->rows);
-    nadir_dual_expand(problem, c, at->b);
     for (int64_t s = 0; s < n; s++) {
         double size = 0;
         at->b_pi[s] = 0;
@@ -79,30 +88,49 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
         at->b_size = size > at->b_size ? size : at->b_size;
     }
     at->b_size *= 1 + at->known.averaging;
-    at->k_size = nadir_up_norm_1(n, k);
+    at->k_size = nadir_up_norm_1(n, at->k);
     at->mu_size = nadir_up_norm_1(n, problem->mu);
 cleanup:
     return status;
 }
 
+/* One group of rows against its radius; `of_k` is |k|_p. */
+static void judge_group(const measured *at, int64_t first, int64_t end, double radius, double of_k,
+                        nadir_rank_one_check *check)
+{
+    const nadir_uncertainty *set = at->problem->uncertainty;
+    const double of_b = nadir_norm_short(end - first, at->work + first, set->p);
+    const double norm = of_b * of_k * (1 + (double)(end - first) * UNIT + 2 * NORM_ROUNDING + 4 * UNIT);
+    const double beyond = norm - radius;
+    check->norm = norm > check->norm ? norm : check->norm;
+    if (beyond > 0) {
+        check->excess = fmax(check->excess, radius > 0 ? beyond / radius : INFINITY);
+    }
+}
+
 /* Norm, row sums and smallest entry. */
-static nadir_status measure(nadir_context *context, measured *at, nadir_rank_one_check *check)
+static nadir_status measure(nadir_context *context, measured *at, double factor, nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
     const nadir_uncertainty *set = problem->uncertainty;
     const double n = (double)problem->states;
-    double of_b;
     double of_k;
-    for (int64_t row = 0; row < problem->rows; row++) {
+    check->norm = 0;
+    check->excess = 0;
+    NADIR_CHECK(nadir_norm_p(context, problem->states, at->k, set->p, &of_k));
+    for (int64_t row = 0; row < problem->rows; row++) { /* a pinned row that was moved: infinite */
         at->work[row] = at->b[row] != 0 ? at->b[row] / nadir_uncertainty_scale(set, row) : 0;
     }
-    if (isinf(nadir_vector_largest(problem->rows, at->work))) {
-        check->norm = INFINITY; /* a pinned row was moved */
-    } else {
-        NADIR_CHECK(nadir_norm_p(context, problem->rows, at->work, set->p, &of_b));
-        NADIR_CHECK(nadir_norm_p(context, problem->states, at->k, set->p, &of_k));
-        check->norm = of_b * of_k * (1 + 2 * NORM_ROUNDING + 4 * UNIT);
+    if (set->set == NADIR_SET_NONRECT) {
+        judge_group(at, 0, problem->rows, factor * set->radius, of_k, check);
+    }
+    for (int64_t s = 0; s < problem->states && set->set != NADIR_SET_NONRECT; s++) {
+        const int64_t end = problem->model->state_rows[s + 1];
+        const int64_t step = set->set == NADIR_SET_SA ? 1 : end - problem->model->state_rows[s];
+        for (int64_t row = problem->model->state_rows[s]; row < end; row += step) {
+            judge_group(at, row, row + step, factor * nadir_uncertainty_radius(set, s, row), of_k, check);
+        }
     }
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
     const double sum = fabs(nadir_vector_sum(problem->states, at->k)) * (1 + 2 * UNIT) +
@@ -268,14 +296,19 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_problem *problem,
-                                         const double *c, const double *k, bool refactor,
+nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_problem *problem, double factor,
+                                         const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;
     measured at;
-    NADIR_CHECK(begin(context, problem, c, k, &at));
-    NADIR_CHECK(measure(context, &at, check));
+    NADIR_CHECK(begin(context, problem, kernel, &at));
+    NADIR_CHECK(measure(context, &at, factor, check));
+    if (check->excess > EXCESS_LIMIT) {
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                            "the kernel lies outside its ball by a share of %g", check->excess);
+        goto cleanup;
+    }
     NADIR_CHECK(enclose(context, &at, check));
     if (refactor) {
         NADIR_CHECK(compare(context, &at, check));

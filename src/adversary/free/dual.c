@@ -10,6 +10,7 @@
  */
 #include "adversary/free/dual.h"
 
+#include "linalg/blocks.h"
 #include "linalg/norm.h"
 #include "linalg/vector.h"
 
@@ -45,6 +46,16 @@ static void shape_state(const nadir_problem *problem, int64_t first, int64_t end
     }
 }
 
+/* q = 2, where it is as simple as that: b = (c_s / W_s) alpha^2 pi. */
+static void shape_state_2(const nadir_problem *problem, int64_t first, int64_t end, double factor, double *b)
+{
+    const double *pi = problem->policy->probabilities;
+    for (int64_t row = first; row < end; row++) {
+        const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+        b[row] = factor * pi[row] * scale * scale;
+    }
+}
+
 void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b)
 {
     const int64_t *state_rows = problem->model->state_rows;
@@ -53,6 +64,10 @@ void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b)
         const int64_t end = state_rows[s + 1];
         if (!(problem->uncertainty->W[s] > 0)) {
             memset(b + first, 0, (size_t)(end - first) * sizeof *b);
+            continue;
+        }
+        if (problem->uncertainty->q == 2) {
+            shape_state_2(problem, first, end, c[s] / problem->uncertainty->W[s], b);
             continue;
         }
         shape_state(problem, first, end, b);
@@ -112,6 +127,9 @@ static nadir_status make_kernel(nadir_context *context, const nadir_problem *pro
 {
     nadir_status status = NADIR_OK;
     double *b = NULL;
+    if (nadir_blocks_are_zero(problem->states, made->c) || nadir_blocks_are_zero(problem->states, made->k)) {
+        return nadir_kernel_create(context, problem->model, &made->kernel);
+    }
     NADIR_NEW(context, b, problem->rows);
     nadir_dual_expand(problem, made->c, b);
     NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, made->k, &made->kernel));

@@ -1,0 +1,257 @@
+/*
+ * spectral_plain.c: the two methods of the L_2 ball that the literature has, by name.
+ *
+ * Bisection halves an interval by the sign of f(lambda) = beta sigma_max(E_lambda) - lambda, which falls. The
+ * largest singular value is found on the subspace of subspace.h, which stays from step to step and grows by
+ * residuals r = E^T y - theta x until the sign is sure: theta is a lower bound on sigma_max, and so is one on
+ * f; theta + |r| is taken for an upper one, which it is as soon as theta is nearest to the largest.
+ *
+ * Best response: k <- the direction of E_lambda c, c <- that of E_lambda^T k, lambda <- that of the pair
+ * after each; which is what the worst k against c and the worst c against k are under the kernel of the pair.
+ * Every step raises lambda, by about (beta / breakdown)^4 of the step before.
+ */
+#include "adversary/free/spectral_parts.h"
+#include "linalg/blocks.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A residual below this times the root of the tolerance, and theta, leaves an error of its square. */
+#define RESIDUAL_SHARE 0.03
+#define DOUBLINGS      60
+/* Vectors that one evaluation may take into the subspace. */
+#define GROWTH_LIMIT 400
+/* A residual of which no more than this is orthogonal to the subspace is rounding. */
+#define ROUNDING_SHARE 1e-3
+
+static nadir_status refuse(const nadir_spectral *run, double beta)
+{
+    return nadir_fail(run->context, NADIR_ERROR_ILL_POSED,
+                      "the radius %.10g is at or past breakdown: the method %s found no largest penalty; "
+                      "choose a smaller radius, or another domain",
+                      beta, run->method);
+}
+
+typedef struct bisection {
+    const nadir_spectral *run;
+    double beta;
+    nadir_subspace_point point;
+    int64_t steps;
+    bool converged;
+    double *y; /* [states] */
+    double *r; /* [states] */
+} bisection;
+
+/* Takes r, of norm rho, into the subspace. False: it is in there but for rounding. */
+static nadir_status expand(bisection *at, double rho, bool *fresh)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_spectral *run = at->run;
+    const nadir_subspace_point *const points[1] = {&at->point};
+    const double norm = nadir_subspace_reduce(run->context, run->subspace, at->r);
+    *fresh = norm > ROUNDING_SHARE * rho;
+    if (!*fresh) {
+        return NADIR_OK;
+    }
+    nadir_vector_divide(run->problem->states, norm, at->r);
+    if (run->subspace->size == NADIR_SUBSPACE_LIMIT) {
+        nadir_subspace_compress(run->context, run->subspace, 1, points);
+    }
+    NADIR_CHECK(nadir_subspace_append(run->context, run->subspace, 1, at->r));
+    NADIR_CHECK(nadir_subspace_diagonalise(run->context, run->subspace));
+cleanup:
+    return status;
+}
+
+/* The top of E_lambda at l, as accurately as the sign of f needs, or as the tolerance does. */
+static nadir_status evaluate(bisection *at, double l, bool accurately, double *f)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_spectral *run = at->run;
+    const double reach = at->beta * run->problem->gamma;
+    bool growing = true;
+    for (int grown = 0; growing && grown < GROWTH_LIMIT; grown++) {
+        NADIR_CHECK(nadir_subspace_top(run->context, run->subspace, l, &at->point));
+        *f = reach * at->point.theta - l;
+        if (*f > 0 && !accurately) {
+            break;
+        }
+        nadir_subspace_expand(run->context, run->subspace, &at->point, NULL, at->y, NULL);
+        NADIR_CHECK(nadir_spectral_transposed(run, 1, at->y, at->r));
+        const double rho = nadir_subspace_residual(run->context, run->subspace, &at->point, at->r);
+        const bool negative = reach * (at->point.theta + rho) < l;
+        if (rho <= RESIDUAL_SHARE * sqrt(run->tolerance) * at->point.theta || (negative && !accurately)) {
+            break;
+        }
+        NADIR_CHECK(nadir_progress(run->context, "bisecting", -1));
+        NADIR_CHECK(expand(at, rho, &growing));
+    }
+cleanup:
+    return status;
+}
+
+/* An interval around the root, halved as long as it is wide. */
+static nadir_status find_root(bisection *at, double *l)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_spectral *run = at->run;
+    double low = 0;
+    double high = at->beta * run->problem->gamma * run->subspace->a[0]; /* the penalty to first order */
+    double f = 1;
+    for (int doubling = 0; f > 0 && doubling < DOUBLINGS; doubling++) {
+        NADIR_CHECK(evaluate(at, high, false, &f));
+        low = f > 0 ? high : low;
+        high = f > 0 ? 2 * high : high;
+    }
+    if (f > 0) {
+        return refuse(run, at->beta);
+    }
+    while (high - low > run->tolerance * high && at->steps < run->iterations_limit) {
+        const double middle = low + (high - low) / 2;
+        NADIR_CHECK(evaluate(at, middle, false, &f));
+        low = f > 0 ? middle : low;
+        high = f > 0 ? high : middle;
+        at->steps++;
+    }
+    *l = low + (high - low) / 2;
+    at->converged = high - low <= run->tolerance * high;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = run->problem->states;
+    bisection at = {.run = run, .beta = beta};
+    double *room = NULL;
+    double l = 0;
+    double f = 0;
+    NADIR_NEW(run->context, room, 3 * n);
+    at.y = room;
+    at.r = room + n;
+    if (run->subspace->size == 0) {
+        NADIR_CHECK(nadir_subspace_begin(run->context, run->subspace, at.r));
+    }
+    NADIR_CHECK(find_root(&at, &l));
+    NADIR_CHECK(evaluate(&at, l, true, &f));
+    nadir_subspace_expand(run->context, run->subspace, &at.point, at.r, at.y, room + 2 * n);
+    NADIR_CHECK(nadir_spectral_finish(run, beta, at.r, at.y, room + 2 * n,
+                                      at.converged ? "tolerance" : "iterations", at.steps, attack));
+cleanup:
+    nadir_release(run->context, room);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Best response
+ */
+
+/* x: [states] <- x / |x| */
+static void normalise(const nadir_context *context, int64_t count, double *x)
+{
+    nadir_vector_divide(count, sqrt(nadir_blocks_dot(context, count, x, x)), x);
+}
+
+typedef struct alternation {
+    const nadir_spectral *run;
+    double beta;
+    double l;    /* of the last pair, over nu */
+    double step; /* by which it rose, and the step before that */
+    double step_before;
+    double *x; /* [states] unit vector */
+    double *g; /* [states] D W x */
+    double *k; /* [states] */
+    double *w; /* [states] D^T k */
+} alternation;
+
+/* k <- the direction of E_lambda x, with g by an accurate solve; l <- that of the pair. */
+static nadir_status respond_k(alternation *at)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_spectral *run = at->run;
+    const nadir_subspace *subspace = run->subspace;
+    const int64_t n = run->problem->states;
+    const double gamma = run->problem->gamma;
+    for (int64_t s = 0; s < n; s++) {
+        at->g[s] = run->problem->uncertainty->W[s] * at->x[s];
+    }
+    NADIR_CHECK(nadir_occupancy_solve(run->context, run->problem->occupancy, 1, at->g, at->g, NULL));
+    const double mean = nadir_vector_sum(n, at->g) / (double)n;
+    const double strength = nadir_blocks_dot(run->context, n, subspace->Wd, at->x);
+    for (int64_t s = 0; s < n; s++) {
+        at->g[s] -= mean;
+        at->k[s] = subspace->v_hat[s] * strength - at->l * at->g[s];
+    }
+    normalise(run->context, n, at->k);
+    const double before = at->l;
+    const double loss = nadir_blocks_dot(run->context, n, at->k, subspace->v_hat);
+    const double feedback = nadir_blocks_dot(run->context, n, at->k, at->g);
+    const double denominator = 1 + gamma * at->beta * feedback;
+    if (!(denominator > 0)) {
+        return refuse(run, at->beta);
+    }
+    at->l = gamma * at->beta * strength * loss / denominator;
+    at->step_before = at->step;
+    at->step = at->l - before;
+cleanup:
+    return status;
+}
+
+/* x <- the direction of E_lambda^T k. */
+static nadir_status respond_c(alternation *at)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_spectral *run = at->run;
+    const nadir_subspace *subspace = run->subspace;
+    const int64_t n = run->problem->states;
+    const double *W = run->problem->uncertainty->W;
+    NADIR_CHECK(nadir_spectral_transposed(run, 1, at->k, at->w));
+    const double loss = nadir_blocks_dot(run->context, n, at->k, subspace->v_hat);
+    for (int64_t s = 0; s < n; s++) {
+        at->x[s] = subspace->Wd[s] * loss - at->l * (W[s] * at->w[s]);
+    }
+    normalise(run->context, n, at->x);
+cleanup:
+    return status;
+}
+
+/* What is still to come when steps shrink by the factor of the last two. */
+static bool settled(const alternation *at, int64_t steps)
+{
+    const double rounding = 4 * DBL_EPSILON * at->l;
+    if (steps < 3 || at->step <= rounding) {
+        return steps >= 3;
+    }
+    const double rate = at->step / at->step_before;
+    return rate < 1 && at->step * rate / (1 - rate) <= at->run->tolerance / 4 * at->l;
+}
+
+nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = run->problem->states;
+    alternation at = {.run = run, .beta = beta};
+    double *room = NULL;
+    int64_t steps = 1;
+    NADIR_NEW(run->context, room, 4 * n);
+    at.x = room;
+    at.g = room + n;
+    at.k = room + 2 * n;
+    at.w = room + 3 * n;
+    memcpy(at.x, run->subspace->Wd, (size_t)n * sizeof *room);
+    normalise(run->context, n, at.x);
+    NADIR_CHECK(respond_k(&at));
+    for (; !settled(&at, steps) && steps < run->iterations_limit; steps++) {
+        NADIR_CHECK(nadir_progress(run->context, "best responses", -1));
+        NADIR_CHECK(respond_c(&at));
+        NADIR_CHECK(respond_k(&at));
+    }
+    NADIR_CHECK(nadir_spectral_finish(run, beta, at.x, at.k, at.g,
+                                      settled(&at, steps) ? "tolerance" : "iterations", steps, attack));
+cleanup:
+    nadir_release(run->context, room);
+    return status;
+}

@@ -1,0 +1,133 @@
+/*
+ * rectangular.c: policy iteration of the adversary on rectangular sets; see rectangular.h.
+ *
+ * With the answers X of all rows to v, Tv = R^pi + gamma X^pi v, so that the value under X is
+ *
+ *     v + (I - gamma X^pi)^-1 (Tv - v),      Tv - v = R^pi + gamma Phat^pi v - v - gamma gain.
+ *
+ * Values fall from step to step, and v* >= v - max (v - Tv)_+ / (1 - gamma) says how far they can still fall.
+ * Norms whose answers are vertices end exactly; for the others a step squares the error.
+ */
+#include "adversary/rectangular/rectangular.h"
+
+#include "adversary/rectangular/worst_rows.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct search {
+    const nadir_problem *problem;
+    nadir_worst_rows worst;
+    nadir_occupancy *occupancy; /* of the last answers */
+    double *v;                  /* [states] */
+    double *fall;               /* [states] v - Tv */
+    double most;                /* its largest entry */
+    double size;                /* the largest |v| */
+    double J;                   /* mu . v */
+} search;
+
+static nadir_status start(nadir_context *context, const nadir_problem *problem, double factor, search *find)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    find->problem = problem;
+    NADIR_CHECK(nadir_worst_rows_make(context, problem, factor, &find->worst));
+    NADIR_NEW(context, find->v, n);
+    NADIR_NEW(context, find->fall, n);
+    memcpy(find->v, problem->v, (size_t)n * sizeof *find->v);
+    find->J = problem->J;
+cleanup:
+    return status;
+}
+
+static void finish(nadir_context *context, search *find)
+{
+    nadir_worst_rows_clear(context, &find->worst);
+    nadir_occupancy_free(context, find->occupancy);
+    nadir_release(context, find->v);
+    nadir_release(context, find->fall);
+}
+
+/* The answers to v, and v - Tv. */
+static nadir_status respond(nadir_context *context, search *find)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = find->problem;
+    NADIR_CHECK(nadir_worst_rows_answer(context, &find->worst, find->v));
+    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, find->v, find->fall);
+    find->most = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        const double next = problem->R[s] + problem->gamma * (find->fall[s] - find->worst.gain[s]);
+        find->fall[s] = find->v[s] - next;
+        find->most = fmax(find->most, find->fall[s]);
+    }
+    find->size = nadir_vector_largest(problem->states, find->v);
+cleanup:
+    return status;
+}
+
+/* The kernel of the answers, and its value. */
+static nadir_status evaluate(nadir_context *context, search *find, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = find->problem;
+    double error;
+    nadir_occupancy_free(context, find->occupancy);
+    find->occupancy = NULL;
+    NADIR_CHECK(nadir_rows_kernel(context, &find->worst.rows, find->worst.answers, kernel));
+    NADIR_CHECK(
+        nadir_occupancy_perturb(context, problem->occupancy, *kernel, problem->policy, &find->occupancy));
+    NADIR_CHECK(nadir_occupancy_solve(context, find->occupancy, 1, problem->R, find->v, NULL));
+    find->J = nadir_vector_dot(problem->states, problem->mu, find->v, &error);
+cleanup:
+    return status;
+}
+
+/* Whether v is as low as it gets, and why. */
+static const char *reason_to_stop(const search *find, double before, double tolerance)
+{
+    const nadir_problem *problem = find->problem;
+    const double still = find->most / (1 - problem->gamma);
+    if (still <= tolerance * (problem->J - find->J)) {
+        return "tolerance";
+    }
+    const bool stable = find->most <= 16 * DBL_EPSILON * find->size || find->J >= before;
+    return stable ? "stable" : NULL;
+}
+
+nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem *problem, double factor,
+                                     double tolerance, int64_t iterations_limit, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    search find = {0};
+    const char *reason = NULL;
+    double before = INFINITY;
+    NADIR_CHECK(start(context, problem, factor, &find));
+    NADIR_CHECK(respond(context, &find));
+    while (reason == NULL) {
+        NADIR_CHECK(nadir_progress(context, "worst rows", -1));
+        NADIR_CHECK(evaluate(context, &find, &attack->kernel));
+        attack->iterations++;
+        NADIR_CHECK(respond(context, &find));
+        reason = reason_to_stop(&find, before, tolerance);
+        before = find.J;
+        if (reason == NULL && attack->iterations >= iterations_limit) {
+            break;
+        }
+    }
+    attack->converged = reason != NULL;
+    attack->stop_reason = reason != NULL ? reason : "iterations";
+    attack->method = "policy-iteration";
+    attack->J = find.J;
+    attack->gap = find.most / (1 - problem->gamma);
+    attack->v = find.v;
+    find.v = NULL;
+cleanup:
+    finish(context, &find);
+    if (status != NADIR_OK) {
+        nadir_attack_clear(context, attack);
+    }
+    return status;
+}

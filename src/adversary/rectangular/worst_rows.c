@@ -1,0 +1,150 @@
+/* worst_rows.c: the answers of all rows to a value; see worst_rows.h. */
+#include "adversary/rectangular/worst_rows.h"
+
+#include "linalg/threads.h"
+
+#include <float.h>
+#include <omp.h>
+
+/* The most actions of a state. */
+static int64_t most_actions(const nadir_model *model)
+{
+    int64_t most = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
+        most = actions > most ? actions : most;
+    }
+    return most;
+}
+
+/* Working space for the rows of any state. */
+static int64_t most_room(const nadir_rows *rows)
+{
+    const nadir_model *model = rows->model;
+    int64_t most = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t room = nadir_rows_room(rows, model->state_rows[s], model->state_rows[s + 1]);
+        most = room > most ? room : most;
+    }
+    return most;
+}
+
+nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
+                                   nadir_worst_rows *worst)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    const nadir_uncertainty *set = problem->uncertainty;
+    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    *worst = (nadir_worst_rows){.problem = problem, .factor = factor};
+    worst->rows = (nadir_rows){
+        .model = problem->model,
+        .order = &worst->order,
+        .scales = set->scales,
+        .domain = set->domain,
+        .p = set->p,
+        .q = set->q,
+    };
+    worst->threads = nadir_threads_for(context, 4 * entries);
+    worst->room_each = most_room(&worst->rows) + most_actions(model) * NADIR_BOUND_ROOM;
+    NADIR_NEW_ZERO(context, worst->answers, model->rows);
+    NADIR_NEW_ZERO(context, worst->budgets, model->rows);
+    NADIR_NEW_ZERO(context, worst->gain, model->states);
+    NADIR_NEW(context, worst->room, worst->threads * worst->room_each);
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_worst_rows_clear(context, worst);
+    }
+    return status;
+}
+
+void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst)
+{
+    nadir_order_clear(context, &worst->order);
+    nadir_release(context, worst->answers);
+    nadir_release(context, worst->budgets);
+    nadir_release(context, worst->gain);
+    nadir_release(context, worst->room);
+    *worst = (nadir_worst_rows){0};
+}
+
+static double radius_of(const nadir_worst_rows *worst, int64_t state, int64_t row)
+{
+    return worst->factor * nadir_uncertainty_radius(worst->problem->uncertainty, state, row);
+}
+
+/* One state: its rows share a budget (s), or each has its own. */
+static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
+{
+    const nadir_model *model = worst->rows.model;
+    const double *pi = worst->problem->policy->probabilities;
+    const int64_t first = model->state_rows[state];
+    const int64_t end = model->state_rows[state + 1];
+    if (worst->problem->uncertainty->set == NADIR_SET_S) {
+        nadir_rows_share(&worst->rows, first, end, pi + first, radius_of(worst, state, first), room,
+                         worst->answers + first, worst->budgets + first);
+        return worst->budgets[first].gain;
+    }
+    double gain = 0;
+    for (int64_t row = first; row < end; row++) {
+        if (pi[row] > 0) {
+            const double one = 1;
+            nadir_rows_share(&worst->rows, row, row + 1, &one, radius_of(worst, state, row), room,
+                             worst->answers + row, worst->budgets + row);
+            gain += pi[row] * worst->answers[row].gain;
+        }
+    }
+    return gain;
+}
+
+nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = worst->problem->states;
+    NADIR_CHECK(nadir_order_make(context, states, v, &worst->order));
+#pragma omp parallel num_threads(worst->threads)
+    {
+        double *room = worst->room + worst->room_each * omp_get_thread_num();
+#pragma omp for schedule(dynamic, 8)
+        for (int64_t s = 0; s < states; s++) {
+            worst->gain[s] = answer_state(worst, s, room);
+        }
+    }
+cleanup:
+    return status;
+}
+
+static double bound_state(const nadir_worst_rows *worst, int64_t state, double *room)
+{
+    const nadir_model *model = worst->rows.model;
+    const double *pi = worst->problem->policy->probabilities;
+    const int64_t first = model->state_rows[state];
+    const int64_t end = model->state_rows[state + 1];
+    nadir_row_bound *bounds = (nadir_row_bound *)room;
+    double *rest = room + (end - first) * NADIR_BOUND_ROOM;
+    double gain = 0;
+    for (int64_t row = first; row < end; row++) {
+        bounds[row - first] = nadir_rows_bound(&worst->rows, row, &worst->answers[row], rest);
+        const double radius =
+            nadir_uncertainty_scale(worst->problem->uncertainty, row) * radius_of(worst, state, row);
+        gain += pi[row] * nadir_rows_bound_radius(&bounds[row - first], radius);
+    }
+    if (worst->problem->uncertainty->set == NADIR_SET_S) {
+        const double beta = radius_of(worst, state, first) * (1 + DBL_EPSILON);
+        gain = nadir_rows_bound_share(&worst->rows, first, end, pi + first, beta, bounds);
+    }
+    return gain * (1 + DBL_EPSILON * (double)(end - first + 4));
+}
+
+void nadir_worst_rows_bound(const nadir_worst_rows *worst, double *gain)
+{
+    const int64_t states = worst->problem->states;
+#pragma omp parallel num_threads(worst->threads)
+    {
+        double *room = worst->room + worst->room_each * omp_get_thread_num();
+#pragma omp for schedule(dynamic, 8)
+        for (int64_t s = 0; s < states; s++) {
+            gain[s] = bound_state(worst, s, room);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/*
+ * worst_rows.h: the answers of all rows of a rectangular set to a value, state by state, threaded.
+ */
+#ifndef NADIR_ADVERSARY_WORST_ROWS_H
+#define NADIR_ADVERSARY_WORST_ROWS_H
+
+#include "adversary/problem.h"
+#include "adversary/rows/rows.h"
+
+/* Numbers that the bound of a row takes. */
+#define NADIR_BOUND_ROOM ((int64_t)(sizeof(nadir_row_bound) / sizeof(double)))
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_worst_rows {
+    const nadir_problem *problem;
+    double factor; /* of all radii */
+    nadir_rows rows;
+    nadir_order order;
+    nadir_row_answer *answers; /* [rows] */
+    nadir_row_budget *budgets; /* [rows] of each row (sa), of each state at its first row (s) */
+    double *gain;              /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
+    double *room;
+    int64_t room_each;
+    int threads;
+} nadir_worst_rows;
+
+/* rows.order points into the struct: it must stay where it is. */
+nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
+                                   nadir_worst_rows *worst);
+void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst);
+
+/* Answers to v: [states], from the last answers on. Rows of pi = 0 stay nominal. */
+nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v);
+
+/* Instead of the gains, what they can be at most in any case: by weak duality from the answers, whatever
+ * these are, rounding of the products with pi included. gain: [states]. */
+void nadir_worst_rows_bound(const nadir_worst_rows *worst, double *gain);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * bound.c: what the adversary can gain at most, by weak duality; see rows.h.
+ *
+ * For Delta = X - Phat, which sums to zero, x - omega = g1 + g2 and g2 >= 0,
+ *
+ *     -Delta . x = -Delta . g1 + Phat . g2 - X . g2 <= |Delta|_p |g1|_q + Phat . g2        since X >= 0.
+ *
+ * g1 is x - omega, but where that is positive at most the size at which the entry falls to zero:
+ * (Phat / alpha)^(p-1) / step for p <= 2, (Phat / (alpha step))^(p-1) for p > 2; p = infinity: nothing where
+ * Phat < alpha step. Successors outside the nominal ones, Phat = 0, count where they lie below omega; all
+ * states below omega together are sums along the order. p = 1: omega is 1 / step above the smallest x.
+ *
+ * Rounding: sums of n terms of one sign are off by less than (n + 16) units, powers included. With u the
+ * unit, range x is v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is
+ * due, or 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains.
+ */
+#include "adversary/rows/parts.h"
+
+#include <float.h>
+#include <math.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+/* Sums over g1: its largest entry, then sum (g1 / largest)^q; q = infinity: the largest alone. */
+typedef struct norm_sum {
+    double q, largest, sum;
+} norm_sum;
+
+static void add_size(norm_sum *to, double g)
+{
+    if (to->q == 1) {
+        to->sum += g;
+    } else if (to->largest > 0) {
+        to->sum += nadir_power(g / to->largest, to->q);
+    }
+}
+
+/* The largest g1 of an entry above omega: as much as it takes to empty it. */
+static double most_of(const nadir_rows *rows, const nadir_row_answer *answer, double alpha, double phat)
+{
+    const double p = rows->p;
+    if (!(alpha > 0) || !(answer->step > 0)) {
+        return INFINITY;
+    }
+    if (isinf(p)) {
+        return phat < alpha * answer->step ? 0 : INFINITY;
+    }
+    if (p <= 2) {
+        return (p == 1 ? 1 : nadir_power(phat / alpha, p - 1)) / answer->step;
+    }
+    return pow(phat / (alpha * answer->step), p - 1);
+}
+
+/* Fills parts[count] with |g1| of the row's own entries; those below omega with 0 when all states below it
+ * are counted along the order. Returns Phat . g2, and the largest g1 met. */
+static double split(const nadir_rows *rows, const nadir_row_view *view, const nadir_row_answer *answer,
+                    double omega, double *parts, double *largest)
+{
+    double fixed = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        const double d = view->x[i] - omega;
+        const double most = d > 0 ? most_of(rows, answer, view->alpha, view->phat[i]) : 0;
+        if (d <= 0) {
+            parts[i] = view->spread ? 0 : -d;
+        } else if (d <= most + 8 * UNIT) { /* most, up to rounding: better in g1 than all of Phat in g2 */
+            parts[i] = d;
+        } else {
+            parts[i] = most;
+            fixed += view->phat[i] * (d - most);
+        }
+        *largest = fmax(*largest, parts[i]);
+    }
+    return fixed;
+}
+
+/* sum over states below omega of (omega - x)^q, scaled as norm_sum is. */
+static void add_order(const nadir_order *order, double omega, norm_sum *to)
+{
+    const nadir_below below = nadir_order_below(order, omega);
+    if (to->q == 1) {
+        to->sum += below.first;
+    } else if (to->q == 2 && to->largest > 0) {
+        to->sum += below.second / to->largest / to->largest;
+    } else {
+        for (int64_t i = 0; i < below.count; i++) {
+            add_size(to, omega - order->sorted[i]);
+        }
+    }
+}
+
+/* |g1|_q rounded up. parts: [count]. */
+static double size_of(const nadir_rows *rows, const nadir_row_view *view, double omega, double largest,
+                      const double *parts)
+{
+    const double q = rows->q;
+    const double terms = (double)(rows->order->states + 16);
+    norm_sum sum = {.q = q, .largest = largest};
+    if (isinf(q)) {
+        return largest * (1 + 4 * UNIT);
+    }
+    if (view->spread) {
+        add_order(rows->order, omega, &sum);
+    }
+    for (int64_t i = 0; i < view->count; i++) {
+        add_size(&sum, parts[i]);
+    }
+    const double root = q == 1 ? sum.sum : largest * nadir_power(sum.sum, 1 / q);
+    return root * (1 + terms * UNIT);
+}
+
+nadir_row_bound nadir_rows_bound(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
+                                 double *room)
+{
+    const double range = rows->order->range;
+    const nadir_row_view view = nadir_row_view_make(rows, row, room);
+    double *parts = room + 2 * nadir_model_row(rows->model, row).count;
+    const double terms = (double)(view.count + 16);
+    double omega = rows->p == 1 ? 1 / answer->step : answer->omega;
+    if (!isfinite(omega) || !(answer->step >= 0)) {
+        omega = 0;
+    }
+    double largest = view.spread && omega > 0 ? omega : 0;
+    const double fixed = split(rows, &view, answer, omega, parts, &largest);
+    const double slope = size_of(rows, &view, omega, largest, parts);
+    if (view.count == 1 && !view.spread) {
+        return (nadir_row_bound){0}; /* nowhere to go */
+    }
+    double mean = view.base;
+    for (int64_t i = 0; i < view.count; i++) {
+        mean += view.phat[i] * view.x[i];
+    }
+    const double allowed = (double)(view.spread ? rows->order->states : view.count);
+    return (nadir_row_bound){
+        .fixed = fixed * (1 + (terms + 4) * UNIT) * range,
+        .slope = slope * (1 + 4 * UNIT) * range,
+        .error = 12 * UNIT * mean * range,
+        .error_slope = 6 * UNIT * nadir_power(allowed, 1 / rows->q) * range,
+    };
+}
+
+/* x, a product or sum of few numbers, rounded up; what underflows is below the least normal number. */
+static double up(double x)
+{
+    return x > 0 ? x * (1 + 8 * UNIT) + DBL_MIN : x;
+}
+
+/* fixed with the rounding of x, within |Delta|_p <= radius. */
+static double fixed_within(const nadir_row_bound *bound, double radius)
+{
+    return up(bound->fixed + fmin(bound->error, up(bound->error_slope * radius)));
+}
+
+double nadir_rows_bound_radius(const nadir_row_bound *bound, double radius)
+{
+    return radius > 0 ? up(fixed_within(bound, radius) + up(bound->slope * radius)) : 0;
+}
+
+double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weight, double price,
+                               const nadir_row_bound *bound)
+{
+    const double p = rows->p;
+    const double alpha = nadir_rows_scale(rows, row);
+    const double c = up(weight * alpha * bound->slope);
+    if (!(alpha > 0) || !(weight > 0)) {
+        return 0;
+    }
+    /* most of c t - price t^p over t = |Delta|_p / alpha in [0, 2 / alpha]: |Delta|_p <= |Delta|_1 <= 2 */
+    const double far = 2 / alpha;
+    double best = far * fmax(0, c - price * (p == 1 ? 1 : 0));
+    if (p > 1 && price > 0) {
+        const double t = pow(c / (p * price), 1 / (p - 1));
+        best = fmin(best, c * t * (1 - 1 / p));
+    }
+    return up(up(weight * fixed_within(bound, 2)) + up(best * (1 + 64 * UNIT)));
+}
+
+double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
+                              double beta, const nadir_row_bound *bounds)
+{
+    const double q = rows->q;
+    const double terms = (double)(end - first + 16);
+    double fixed = 0;
+    double largest = 0;
+    for (int64_t row = first; row < end; row++) {
+        const double weight = weights[row - first];
+        const double alpha = nadir_rows_scale(rows, row);
+        const nadir_row_bound *bound = &bounds[row - first];
+        if (weight > 0 && alpha > 0 && beta > 0) {
+            fixed += up(weight * fixed_within(bound, alpha * beta));
+            largest = fmax(largest, up(weight * alpha * bound->slope));
+        }
+    }
+    norm_sum sum = {.q = q, .largest = largest};
+    for (int64_t row = first; row < end && isfinite(q); row++) {
+        const double reach = weights[row - first] * nadir_rows_scale(rows, row);
+        add_size(&sum, reach > 0 ? up(reach * bounds[row - first].slope) : 0);
+    }
+    const double size = isinf(q) ? largest : q == 1 ? sum.sum : largest * nadir_power(sum.sum, 1 / q);
+    return beta > 0 ? up((fixed + up(beta * size)) * (1 + terms * UNIT)) : 0;
+}

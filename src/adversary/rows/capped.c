@@ -1,0 +1,123 @@
+/*
+ * capped.c: row problems of p = infinity; see rows.h.
+ *
+ * Each row stands alone: with r = alpha beta every entry may rise by r and fall by m = min(r, Phat). What
+ * lies before a place L in the order rises, what lies after it falls, and the entry at L takes what is left:
+ *
+ *     r (allowed states before L)  <=  sum of m at and after L,    L the last place with this.
+ *
+ * Places break ties. With g1 = x - omega except where an entry falls to zero, tau = sum w alpha |g1|_1 is the
+ * multiplier of beta.
+ */
+#include "adversary/rows/parts.h"
+
+#include <math.h>
+
+/* A row for this norm: x and places of its entries. */
+typedef struct capped_row {
+    nadir_row_view view;
+    const double *place; /* [count] */
+    double r;
+} capped_row;
+
+static double fall(const capped_row *row, int64_t i)
+{
+    return row->view.phat[i] < row->r ? row->view.phat[i] : row->r;
+}
+
+/* What rises before a place, and what falls at and after it. */
+static void weigh(const capped_row *row, double place, double *up, double *down)
+{
+    double before = 0;
+    double after = 0;
+    for (int64_t i = 0; i < row->view.count; i++) {
+        const bool rises = row->place[i] < place;
+        before += rises ? 1 : 0;
+        after += rises ? 0 : fall(row, i);
+    }
+    *up = row->r * (row->view.spread ? place : before);
+    *down = after;
+}
+
+/* The last place of the order at which what rises before it is no more than what falls at and after it. */
+static int64_t find_place(const capped_row *row, int64_t states)
+{
+    int64_t low = 0;
+    int64_t high = states;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        double up;
+        double down;
+        weigh(row, (double)middle, &up, &down);
+        if (up <= down) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void find_answer(const nadir_order *order, const capped_row *row, nadir_row_answer *answer,
+                        double *size)
+{
+    const int64_t pivot = find_place(row, order->states);
+    const double omega = order->sorted[pivot] - row->view.base;
+    double up = row->view.spread ? (double)pivot : 0;
+    double lifted = row->view.spread ? order->first[pivot] : 0; /* sum of omega - x over what rises */
+    double down = 0;
+    double lowered = 0;
+    double dropped = 0; /* that part of |g1|_1 */
+    double largest = 0;
+    for (int64_t i = 0; i < row->view.count; i++) {
+        const double d = row->view.x[i] - omega;
+        const double m = fall(row, i);
+        if (row->place[i] > (double)pivot) {
+            down += m;
+            lowered += m * d;
+            dropped += row->view.phat[i] < row->r ? 0 : d;
+            largest = fmax(largest, m);
+        } else if (row->place[i] < (double)pivot && !row->view.spread) {
+            up += 1;
+            lifted -= d;
+        }
+    }
+    answer->pivot = (int32_t)pivot;
+    answer->omega = omega;
+    answer->upper = omega;
+    answer->share = down - row->r * up;
+    answer->gain = row->r * lifted + lowered;
+    largest = fmax(fmax(largest, fabs(answer->share)), up > 0 ? row->r : 0);
+    answer->norm = largest / row->view.alpha;
+    *size = lifted + dropped;
+}
+
+/* data: [end - first] |g1|_1 of each row. */
+static void answer_row(const nadir_row_group *group, int64_t row, double *room, void *data)
+{
+    const nadir_rows *rows = group->rows;
+    const nadir_row raw = nadir_model_row(rows->model, row);
+    double *place = room + 2 * raw.count;
+    capped_row at = {.view = nadir_row_view_make(rows, row, room), .place = place};
+    at.r = at.view.alpha * group->beta;
+    int64_t count = 0;
+    for (int64_t i = 0; i < raw.count; i++) {
+        place[count] = rows->order->rank[nadir_row_column(&raw, i)];
+        count += rows->domain == NADIR_DOMAIN_SIMPLEX || raw.values[i] > 0;
+    }
+    nadir_row_answer *answer = &group->answers[row - group->first];
+    find_answer(rows->order, &at, answer, (double *)data + (row - group->first));
+    answer->step = group->beta;
+}
+
+nadir_row_common nadir_rows_capped(const nadir_row_group *group)
+{
+    double *sizes = group->scratch;
+    double tau = 0;
+    nadir_row_group_run(group, answer_row, sizes);
+    for (int64_t row = group->first; row < group->end; row++) {
+        const double share = nadir_row_group_share(group, row);
+        tau += share > 0 ? share * sizes[row - group->first] : 0;
+    }
+    return (nadir_row_common){group->beta, tau};
+}

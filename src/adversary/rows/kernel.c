@@ -1,0 +1,211 @@
+/*
+ * kernel.c: the answers of all row problems as a kernel; see rows.h. Tilted where what a row gives to states
+ * that it does not have is a line in x, with explicit rows otherwise.
+ */
+#include "adversary/rows/parts.h"
+
+#include "linalg/threads.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t row_start(const nadir_model *model, int64_t row)
+{
+    return model->dense != NULL ? row * model->states : model->row_starts[row];
+}
+
+static int64_t longest_row(const nadir_model *model)
+{
+    int64_t longest = 0;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const int64_t length = row_start(model, row + 1) - row_start(model, row);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static bool spreads(const nadir_rows *rows)
+{
+    return rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
+}
+
+static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt)
+{
+    const nadir_row_rest rest =
+        nadir_row_write(rows, row, answer, tilt->values + row_start(rows->model, row));
+    if (tilt->x != NULL) {
+        tilt->omega[row] = rest.omega;
+        tilt->slope[row] = rest.slope;
+        tilt->length[row] = rest.length;
+        tilt->extra[row] = rest.extra;
+        tilt->amount[row] = rest.amount;
+    }
+}
+
+static void fill_tilt(nadir_context *context, const nadir_rows *rows, const nadir_row_answer *answers,
+                      nadir_tilt *tilt)
+{
+    const nadir_model *model = rows->model;
+    const int threads = nadir_threads_for(context, row_start(model, model->rows));
+    if (tilt->x != NULL) {
+        memcpy(tilt->x, rows->order->x, (size_t)model->states * sizeof *tilt->x);
+        memcpy(tilt->order, rows->order->order, (size_t)model->states * sizeof *tilt->order);
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < model->rows; row++) {
+        fill_row(rows, row, &answers[row], tilt);
+    }
+}
+
+static nadir_status make_tilted(nadir_context *context, const nadir_rows *rows,
+                                const nadir_row_answer *answers, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *made = NULL;
+    nadir_tilt *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
+    if (tilt != NULL && (tilt->x != NULL) == spreads(rows)) {
+        fill_tilt(context, rows, answers, tilt);
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_kernel_create_tilted(context, rows->model, spreads(rows), &made));
+    fill_tilt(context, rows, answers, nadir_kernel_tilt(made));
+    nadir_kernel_free(*kernel);
+    *kernel = made;
+cleanup:
+    return status;
+}
+
+/* An entry of an explicit row. */
+typedef struct entry {
+    int32_t column;
+    double value;
+} entry;
+
+/* Restores the heap under place i of list[count], largest column first. */
+static void sift(int64_t count, entry *list, int64_t i)
+{
+    for (;;) {
+        int64_t largest = i;
+        for (int64_t child = 2 * i + 1; child <= 2 * i + 2 && child < count; child++) {
+            largest = list[child].column > list[largest].column ? child : largest;
+        }
+        if (largest == i) {
+            return;
+        }
+        const entry swap = list[i];
+        list[i] = list[largest];
+        list[largest] = swap;
+        i = largest;
+    }
+}
+
+static void sort(int64_t count, entry *list)
+{
+    for (int64_t i = count / 2 - 1; i >= 0; i--) {
+        sift(count, list, i);
+    }
+    for (int64_t end = count - 1; end > 0; end--) {
+        const entry swap = list[0];
+        list[0] = list[end];
+        list[end] = swap;
+        sift(end, list, 0);
+    }
+}
+
+/* The entries of X in rising order into list[states]; returns how many. taken: [states] all false before and
+ * after. values: [entries of the row]. */
+static int64_t list_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *values,
+                        bool *taken, entry *list)
+{
+    const nadir_row raw = nadir_model_row(rows->model, row);
+    const nadir_row_rest rest = nadir_row_write(rows, row, answer, values);
+    const int64_t elsewhere = nadir_row_elsewhere_count(rows, row, answer, &rest);
+    int64_t count = 0;
+    for (int64_t i = 0; i < raw.count; i++) {
+        taken[raw.columns[i]] = true;
+        list[count++] = (entry){raw.columns[i], values[i]};
+    }
+    for (int64_t i = 0; i < elsewhere; i++) {
+        const int32_t state = rows->order->order[i];
+        if (!taken[state]) {
+            list[count++] = (entry){state, nadir_row_elsewhere(rows, row, answer, &rest, i)};
+        }
+    }
+    for (int64_t i = 0; i < raw.count; i++) {
+        taken[raw.columns[i]] = false;
+    }
+    sort(count, list);
+    return count;
+}
+
+/* Explicit rows as they grow. */
+typedef struct growing {
+    nadir_changed_rows made;
+    int64_t *rows, *starts;
+    int32_t *columns;
+    double *values;
+    size_t columns_room, values_room;
+} growing;
+
+static nadir_status append(nadir_context *context, growing *to, int64_t row, int64_t count, const entry *list)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t start = to->starts[to->made.count];
+    NADIR_RESERVE(context, to->columns, start + count, to->columns_room);
+    NADIR_RESERVE(context, to->values, start + count, to->values_room);
+    for (int64_t i = 0; i < count; i++) {
+        to->columns[start + i] = list[i].column;
+        to->values[start + i] = list[i].value;
+    }
+    to->rows[to->made.count++] = row;
+    to->starts[to->made.count] = start + count;
+cleanup:
+    return status;
+}
+
+static nadir_status make_explicit(nadir_context *context, const nadir_rows *rows,
+                                  const nadir_row_answer *answers, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = rows->model;
+    growing to = {0};
+    double *values = NULL;
+    entry *list = NULL;
+    bool *taken = NULL;
+    nadir_kernel *made = NULL;
+    NADIR_NEW(context, to.rows, model->rows);
+    NADIR_NEW_ZERO(context, to.starts, model->rows + 1);
+    NADIR_NEW(context, values, longest_row(model));
+    NADIR_NEW(context, list, model->states);
+    NADIR_NEW_ZERO(context, taken, model->states);
+    for (int64_t row = 0; row < model->rows; row++) {
+        if (answers[row].step > 0 && nadir_rows_scale(rows, row) > 0) {
+            const int64_t count = list_row(rows, row, &answers[row], values, taken, list);
+            NADIR_CHECK(append(context, &to, row, count, list));
+        }
+    }
+    to.made.rows = to.rows;
+    to.made.starts = to.starts;
+    to.made.columns = to.columns;
+    to.made.values = to.values;
+    NADIR_CHECK(nadir_kernel_create_changed(context, rows->model, &to.made, &made));
+    nadir_kernel_free(*kernel);
+    *kernel = made;
+cleanup:
+    nadir_release(context, to.rows);
+    nadir_release(context, to.starts);
+    nadir_release(context, to.columns);
+    nadir_release(context, to.values);
+    nadir_release(context, values);
+    nadir_release(context, list);
+    nadir_release(context, taken);
+    return status;
+}
+
+nadir_status nadir_rows_kernel(nadir_context *context, const nadir_rows *rows,
+                               const nadir_row_answer *answers, nadir_kernel **kernel)
+{
+    const bool line = rows->p == 1 || rows->p == 2 || isinf(rows->p);
+    return line || !spreads(rows) ? make_tilted(context, rows, answers, kernel)
+                                  : make_explicit(context, rows, answers, kernel);
+}

@@ -1,0 +1,44 @@
+/*
+ * order.h: the states in rising order of a value, with sums along it.
+ *
+ * Row problems do not change when v is shifted or scaled, so they are solved for
+ *
+ *     x = (v - min v) / range in [0, 1],    range = max v - min v (constant v: x = 0, range = 0),
+ *
+ * which is safe for values of any size. A sum over all states below a level omega, the first i + 1 in the
+ * order, comes from first_i = sum over j <= i of (x_i - x_j) and second_i, the same with squares: nothing
+ * cancels, however close together the values are.
+ */
+#ifndef NADIR_ADVERSARY_ORDER_H
+#define NADIR_ADVERSARY_ORDER_H
+
+#include "base/context.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_order {
+    int64_t states;
+    double lowest, range; /* min v, max v - min v */
+    double *x;            /* [states] of each state */
+    int32_t *order;       /* [states] rising in v, the lower state first among equals */
+    int32_t *rank;        /* [states] the place of a state in the order */
+    double *sorted;       /* [states] x along the order */
+    double *first;        /* [states] */
+    double *second;       /* [states] */
+} nadir_order;
+
+/* What states below a level add up to. */
+typedef struct nadir_below {
+    int64_t count; /* of states with x < omega */
+    double first;  /* sum of omega - x over them */
+    double second; /* sum of (omega - x)^2 */
+} nadir_below;
+
+/* v: [states] finite. Made anew in place when the number of states is the same. NADIR_ERROR_ARGUMENT when a
+ * value is not finite, or when their range overflows. */
+nadir_status nadir_order_make(nadir_context *context, int64_t states, const double *v, nadir_order *order);
+void nadir_order_clear(nadir_context *context, nadir_order *order);
+
+/* O(log S). Sums are computed to a relative error of 8 roundings. */
+nadir_below nadir_order_below(const nadir_order *order, double omega);
+
+#endif

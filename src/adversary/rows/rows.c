@@ -1,0 +1,311 @@
+/* rows.c: row problems by norm, and what they have in common; see rows.h. */
+#include "adversary/rows/parts.h"
+
+#include "linalg/threads.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+
+/* The ball is made smaller by this much, so that rounding does not leave it. */
+#define WITHIN (1 - 16 * (DBL_EPSILON / 2))
+
+double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
+{
+    if (rows->domain == NADIR_DOMAIN_SIMPLEX) {
+        return 0;
+    }
+    double base = 1;
+    for (int64_t i = 0; i < row->count; i++) {
+        const double x = rows->order->x[nadir_row_column(row, i)];
+        base = row->values[i] > 0 && x < base ? x : base;
+    }
+    return base;
+}
+
+nadir_row_view nadir_row_view_make(const nadir_rows *rows, int64_t row, double *room)
+{
+    const nadir_row raw = nadir_model_row(rows->model, row);
+    const double *x = rows->order->x;
+    nadir_row_view view = {
+        .count = raw.count,
+        .phat = raw.values,
+        .x = x,
+        .base = nadir_row_base(rows, &raw),
+        .alpha = nadir_rows_scale(rows, row),
+    };
+    if (raw.columns != NULL) {
+        for (int64_t i = 0; i < raw.count; i++) {
+            room[i] = x[raw.columns[i]] - view.base;
+        }
+        view.x = room;
+        view.spread = rows->domain == NADIR_DOMAIN_SIMPLEX;
+        return view;
+    }
+    if (rows->domain == NADIR_DOMAIN_SIMPLEX) {
+        return view;
+    }
+    /* zeros of a dense row are no successors */
+    double *phat = room + raw.count;
+    view.count = 0;
+    for (int64_t i = 0; i < raw.count; i++) {
+        room[view.count] = x[i] - view.base;
+        phat[view.count] = raw.values[i];
+        view.count += raw.values[i] > 0;
+    }
+    view.x = room;
+    view.phat = phat;
+    return view;
+}
+
+nadir_row_settled nadir_row_settle(const nadir_rows *rows, const nadir_row_view *view)
+{
+    const double p = rows->p;
+    nadir_row_settled settled = {0};
+    double largest = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        const bool lowest = view->x[i] <= 0;
+        settled.count += lowest && !view->spread;
+        settled.moved += lowest ? 0 : view->phat[i];
+        settled.gain += view->phat[i] * view->x[i];
+        largest = lowest ? largest : fmax(largest, view->phat[i]);
+    }
+    if (view->spread) {
+        settled.count = (double)nadir_order_below(rows->order, DBL_TRUE_MIN).count; /* all of x = 0 */
+    }
+    if (settled.moved > 0) {
+        const double lift = settled.moved / settled.count;
+        largest = fmax(largest, lift);
+        double sum = settled.count * nadir_power(lift / largest, p);
+        for (int64_t i = 0; i < view->count; i++) {
+            const bool lowest = view->x[i] <= 0;
+            sum += lowest ? 0 : nadir_power(view->phat[i] / largest, p);
+        }
+        settled.norm = largest * nadir_power(sum, 1 / p) / view->alpha;
+    }
+    return settled;
+}
+
+static int64_t row_length(const nadir_model *model, int64_t row)
+{
+    return model->dense != NULL ? model->states : model->row_starts[row + 1] - model->row_starts[row];
+}
+
+static int64_t longest_row(const nadir_model *model, int64_t first, int64_t end)
+{
+    int64_t longest = 0;
+    for (int64_t row = first; row < end; row++) {
+        const int64_t length = row_length(model, row);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static int64_t entries_of(const nadir_model *model, int64_t first, int64_t end)
+{
+    return model->dense != NULL ? (end - first) * model->states
+                                : model->row_starts[end] - model->row_starts[first];
+}
+
+int64_t nadir_rows_scratch(const nadir_rows *rows, int64_t first, int64_t end)
+{
+    if (rows->p == 1) {
+        return 2 * entries_of(rows->model, first, end);
+    }
+    return (rows->p == 2 ? NADIR_ROW_PIECE : 1) * (end - first);
+}
+
+int64_t nadir_rows_room(const nadir_rows *rows, int64_t first, int64_t end)
+{
+    return 3 * longest_row(rows->model, first, end) + nadir_rows_scratch(rows, first, end);
+}
+
+double nadir_row_group_share(const nadir_row_group *group, int64_t row)
+{
+    const double reach = nadir_rows_scale(group->rows, row) * group->weights[row - group->first];
+    return group->unit > 0 ? reach / group->unit : 0;
+}
+
+void nadir_row_group_run(const nadir_row_group *group, nadir_row_work work, void *data)
+{
+    if (group->threads == 1) {
+        for (int64_t row = group->first; row < group->end; row++) {
+            if (nadir_row_group_share(group, row) > 0) {
+                work(group, row, group->room, data);
+            }
+        }
+        return;
+    }
+#pragma omp parallel num_threads(group->threads)
+    {
+        double *room = group->room + group->room_each * omp_get_thread_num();
+#pragma omp for schedule(dynamic, 64)
+        for (int64_t row = group->first; row < group->end; row++) {
+            if (nadir_row_group_share(group, row) > 0) {
+                work(group, row, room, data);
+            }
+        }
+    }
+}
+
+static double step_of_price(const nadir_rows *rows, double reach, double price)
+{
+    if (rows->p == 1) {
+        return reach / price;
+    }
+    return rows->p <= 2 ? reach / (rows->p * price)
+                        : nadir_power(reach / (rows->p * price), 1 / (rows->p - 1));
+}
+
+void nadir_row_answer_settle(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)
+{
+    const nadir_row_settled settled = nadir_row_settle(rows, view);
+    *answer = (nadir_row_answer){.step = INFINITY, .gain = settled.gain, .norm = settled.norm};
+}
+
+void nadir_rows_priced(const nadir_rows *rows, int64_t row, double weight, double price, double *room,
+                       nadir_row_answer *answer)
+{
+    const double range = rows->order->range;
+    const nadir_row_view view = nadir_row_view_make(rows, row, room);
+    const double step = step_of_price(rows, view.alpha * weight * range, price);
+    if (!(view.alpha * weight * range > 0) || step <= 0) {
+        *answer = (nadir_row_answer){0};
+        return;
+    }
+    answer->step = step;
+    if (isinf(step)) {
+        nadir_row_answer_settle(rows, &view, answer);
+    } else if (rows->p == 1) {
+        nadir_rows_threshold_row(&view, 1, 2 / step, 0, answer);
+    } else if (rows->p == 2) {
+        nadir_rows_quadratic_row(rows, &view, answer);
+    } else {
+        nadir_rows_power_row(rows, &view, answer);
+    }
+    answer->gain *= range;
+}
+
+/* Each row that can move at its smallest v. */
+static void settle_row(const nadir_row_group *group, int64_t row, double *room, void *data)
+{
+    nadir_row_answer *settled = data;
+    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
+    nadir_row_answer_settle(group->rows, &view, &settled[row - group->first]);
+}
+
+double nadir_row_group_norm(const nadir_row_group *group)
+{
+    const int64_t count = group->end - group->first;
+    const double p = group->rows->p;
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        largest = fmax(largest, group->answers[i].norm);
+    }
+    if (isinf(p) || largest <= 0 || !isfinite(largest)) {
+        return largest;
+    }
+    double sum = 0;
+    double lost = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double term = nadir_power(group->answers[i].norm / largest, p);
+        const double next = sum + term;
+        lost += sum >= term ? (sum - next) + term : (term - next) + sum;
+        sum = next;
+    }
+    return largest * nadir_power(sum + lost, 1 / p);
+}
+
+void nadir_row_group_settle(const nadir_row_group *group)
+{
+    nadir_row_group_run(group, settle_row, group->answers);
+}
+
+/* The step of a row of alpha w = unit over that of a row of alpha w = 1. */
+static double unit_factor(const nadir_rows *rows, double unit)
+{
+    return rows->p <= 2 ? unit : nadir_power(unit, 1 / (rows->p - 1));
+}
+
+static nadir_row_common solve_group(const nadir_row_group *group, double start)
+{
+    const double p = group->rows->p;
+    return p == 1     ? nadir_rows_threshold(group)
+           : p == 2   ? nadir_rows_quadratic(group, start)
+           : isinf(p) ? nadir_rows_capped(group)
+                      : nadir_rows_power(group, start);
+}
+
+static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
+{
+    const nadir_rows *rows = group->rows;
+    const int64_t count = group->end - group->first;
+    const double range = rows->order->range;
+    for (int64_t i = 0; i < count; i++) {
+        const double reach = nadir_rows_scale(rows, group->first + i) * group->weights[i];
+        group->unit = fmax(group->unit, reach);
+        if (!(reach > 0) || !(range > 0) || !(group->beta > 0)) {
+            group->answers[i] = (nadir_row_answer){0};
+        }
+    }
+    if (!(group->unit > 0) || !(range > 0) || !(group->beta > 0)) {
+        *budget = (nadir_row_budget){.step = INFINITY};
+        return;
+    }
+    const double factor = unit_factor(rows, group->unit);
+    const double start = budget->step * factor;
+    const nadir_row_common common = solve_group(group, start > 0 && isfinite(start) ? start : 0);
+    budget->step = common.step / factor;
+    budget->tau = common.tau * range * group->unit;
+    budget->gain = 0;
+    for (int64_t i = 0; i < count; i++) {
+        group->answers[i].gain *= range;
+        budget->gain += group->weights[i] * group->answers[i].gain;
+    }
+    budget->norm = nadir_row_group_norm(group);
+}
+
+void nadir_rows_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights, double beta,
+                      double *room, nadir_row_answer *answers, nadir_row_budget *budget)
+{
+    const int64_t each = 3 * longest_row(rows->model, first, end);
+    nadir_row_group group = {
+        .rows = rows,
+        .first = first,
+        .end = end,
+        .weights = weights,
+        .beta = beta * WITHIN,
+        .threads = 1,
+        .room = room,
+        .room_each = each,
+        .scratch = room + each,
+        .answers = answers,
+    };
+    share_budget(&group, budget);
+}
+
+nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows, const double *weights,
+                                  double beta, nadir_row_answer *answers, nadir_row_budget *budget)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = rows->model;
+    const int64_t each = 3 * longest_row(model, 0, model->rows);
+    nadir_row_group group = {
+        .rows = rows,
+        .end = model->rows,
+        .weights = weights,
+        .beta = beta * WITHIN,
+        .threads = nadir_threads_for(context, 4 * entries_of(model, 0, model->rows)),
+        .room_each = each,
+        .answers = answers,
+    };
+    NADIR_NEW(context, group.room, group.threads * each);
+    NADIR_NEW(context, group.scratch, nadir_rows_scratch(rows, 0, model->rows));
+    share_budget(&group, budget);
+    NADIR_CHECK(nadir_progress(context, "row problems", -1));
+cleanup:
+    nadir_release(context, group.room);
+    nadir_release(context, group.scratch);
+    return status;
+}

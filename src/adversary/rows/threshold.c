@@ -1,0 +1,138 @@
+/*
+ * threshold.c: row problems of p = 1; see rows.h.
+ *
+ * Mass m that moves from an entry to the row's smallest v costs 2 m / alpha of the budget and gains w m (x -
+ * lowest): the entries of largest key u (x - lowest), u = alpha w / unit, move first, over all rows of the
+ * group. The key up to which the budget beta / 2 lasts, the threshold, is found by partitions about entries
+ * chosen at random, O(entries). Of entries at the threshold all give the same share, so that no order among
+ * them matters. tau = threshold / 2 is the multiplier of sum |Delta| / alpha.
+ */
+#include "adversary/rows/parts.h"
+
+#include "base/random.h"
+
+#include <math.h>
+
+/* An entry: what moving it brings, and what share of the budget it takes. */
+typedef struct candidate {
+    double key, mass;
+} candidate;
+
+typedef struct threshold {
+    double key;   /* 0: everything above the smallest v moves */
+    double share; /* of the entries of this key */
+} threshold;
+
+/* Puts larger keys first, then equal ones; returns where each of the three parts ends and what it takes. */
+static void partition(int64_t count, candidate *list, double key, int64_t ends[2], double masses[2])
+{
+    int64_t larger = 0;
+    int64_t i = 0;
+    int64_t smaller = count;
+    masses[0] = 0;
+    masses[1] = 0;
+    while (i < smaller) {
+        const candidate at = list[i];
+        if (at.key > key) {
+            list[i++] = list[larger];
+            list[larger++] = at;
+            masses[0] += at.mass;
+        } else if (at.key < key) {
+            list[i] = list[--smaller];
+            list[smaller] = at;
+        } else {
+            masses[1] += at.mass;
+            i++;
+        }
+    }
+    ends[0] = larger;
+    ends[1] = smaller;
+}
+
+static threshold find_threshold(int64_t count, candidate *list, double budget)
+{
+    nadir_random random;
+    nadir_random_seed(&random, (uint64_t)count);
+    while (count > 0) {
+        const double key = list[nadir_random_below(&random, (uint64_t)count)].key;
+        int64_t ends[2];
+        double masses[2];
+        partition(count, list, key, ends, masses);
+        if (masses[0] > budget) {
+            count = ends[0];
+        } else if (masses[0] + masses[1] > budget) {
+            return (threshold){key, (budget - masses[0]) / masses[1]};
+        } else {
+            budget -= masses[0] + masses[1];
+            list += ends[1];
+            count -= ends[1];
+        }
+    }
+    return (threshold){0, 0};
+}
+
+void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double key, double share,
+                              nadir_row_answer *answer)
+{
+    double level = 0;
+    double moved = 0;
+    double gain = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        const double rise = view->x[i];
+        const double part = scale * rise > key ? 1 : rise > 0 && scale * rise == key ? share : 0;
+        level = scale * rise > key ? level : fmax(level, rise);
+        moved += part * view->phat[i];
+        gain += part * view->phat[i] * rise;
+    }
+    answer->omega = level;
+    answer->upper = level;
+    answer->share = scale * level == key && level > 0 ? share : 0;
+    answer->gain = gain;
+    answer->norm = 2 * moved / view->alpha;
+}
+
+/* Where the candidates of each row start: one for each of its entries, those that cannot move with key 0. */
+static int64_t candidates_before(const nadir_row_group *group, int64_t row)
+{
+    const nadir_model *model = group->rows->model;
+    return model->dense != NULL ? (row - group->first) * model->states
+                                : model->row_starts[row] - model->row_starts[group->first];
+}
+
+static void list_row(const nadir_row_group *group, int64_t row, double *room, void *data)
+{
+    candidate *list = (candidate *)data + candidates_before(group, row);
+    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
+    const double share = nadir_row_group_share(group, row);
+    for (int64_t i = 0; i < view.count; i++) {
+        list[i] = (candidate){share * view.x[i], view.phat[i] / view.alpha};
+    }
+}
+
+static void answer_row(const nadir_row_group *group, int64_t row, double *room, void *data)
+{
+    const threshold *found = data;
+    nadir_row_answer *answer = &group->answers[row - group->first];
+    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
+    const double share = nadir_row_group_share(group, row);
+    nadir_rows_threshold_row(&view, share, found->key, found->share, answer);
+    answer->step = 2 * share / found->key;
+}
+
+nadir_row_common nadir_rows_threshold(const nadir_row_group *group)
+{
+    candidate *list = (candidate *)group->scratch;
+    const int64_t all = candidates_before(group, group->end);
+    for (int64_t i = 0; i < all; i++) {
+        list[i] = (candidate){0, 0};
+    }
+    nadir_row_group_run(group, list_row, list);
+    int64_t count = 0;
+    for (int64_t i = 0; i < all; i++) {
+        list[count] = list[i];
+        count += list[i].key > 0 && list[i].mass > 0;
+    }
+    threshold found = find_threshold(count, list, group->beta / 2);
+    nadir_row_group_run(group, answer_row, &found);
+    return (nadir_row_common){2 / found.key, found.key / 2};
+}

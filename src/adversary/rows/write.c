@@ -1,0 +1,209 @@
+/* write.c: the answer of a row problem as the numbers of a row; see rows.h. */
+#include "adversary/rows/parts.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const nadir_row_rest nothing_else = {.extra = -1};
+
+/* Of one row: its entries, where they go, and what they are. */
+typedef struct writing {
+    const nadir_rows *rows;
+    const nadir_row_answer *answer;
+    nadir_row raw;
+    double alpha;
+    double base;    /* what x is measured from */
+    double *values; /* [raw.count] */
+} writing;
+
+static bool spreads(const writing *at)
+{
+    return at->raw.columns != NULL && at->rows->domain == NADIR_DOMAIN_SIMPLEX;
+}
+
+static bool allowed(const writing *at, int64_t i)
+{
+    return at->rows->domain == NADIR_DOMAIN_SIMPLEX || at->raw.values[i] > 0;
+}
+
+static double x_of(const writing *at, int64_t i)
+{
+    return at->rows->order->x[nadir_row_column(&at->raw, i)] - at->base;
+}
+
+/* p = 1: the first allowed entry of the smallest v takes what moves; with none, the state itself. */
+static nadir_row_rest write_threshold(const writing *at)
+{
+    const nadir_row_answer *answer = at->answer;
+    const nadir_order *order = at->rows->order;
+    int64_t taker = -1;
+    double moved = 0;
+    for (int64_t i = 0; i < at->raw.count; i++) {
+        const double x = x_of(at, i);
+        const double phat = at->raw.values[i];
+        const double part = x > answer->omega ? 1 : x == answer->omega ? answer->share : 0;
+        at->values[i] = phat - part * phat;
+        moved += part * phat;
+        taker = taker < 0 && x == 0 && allowed(at, i) ? i : taker;
+    }
+    if (taker >= 0) {
+        at->values[taker] += moved;
+        return nothing_else;
+    }
+    return (nadir_row_rest){.extra = order->order[0], .amount = moved};
+}
+
+/* p = infinity */
+static nadir_row_rest write_capped(const writing *at)
+{
+    const nadir_row_answer *answer = at->answer;
+    const nadir_order *order = at->rows->order;
+    const double r = at->alpha * answer->step;
+    bool own_pivot = !spreads(at);
+    for (int64_t i = 0; i < at->raw.count; i++) {
+        const int32_t place = order->rank[nadir_row_column(&at->raw, i)];
+        const double phat = at->raw.values[i];
+        const double change = place < answer->pivot ? r : place > answer->pivot ? -r : answer->share;
+        at->values[i] = allowed(at, i) ? fmax(0, phat + change) : 0;
+        own_pivot = own_pivot || place == answer->pivot;
+    }
+    if (!spreads(at)) {
+        return nothing_else;
+    }
+    nadir_row_rest rest = {.omega = r, .length = answer->pivot, .extra = -1};
+    if (!own_pivot && answer->share > 0) {
+        rest.extra = order->order[answer->pivot];
+        rest.amount = answer->share;
+    }
+    return rest;
+}
+
+/* Of the smallest v that is allowed. */
+static bool takes(const writing *at, int64_t i)
+{
+    return x_of(at, i) == 0 && allowed(at, i);
+}
+
+/* All mass at the smallest v. */
+static nadir_row_rest write_settled(const writing *at)
+{
+    const int64_t count = at->raw.count;
+    double takers = spreads(at) ? (double)nadir_order_below(at->rows->order, DBL_TRUE_MIN).count : 0;
+    double moved = 0;
+    for (int64_t i = 0; i < count; i++) {
+        takers += takes(at, i) && !spreads(at);
+        moved += takes(at, i) ? 0 : at->raw.values[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        at->values[i] = takes(at, i) ? at->raw.values[i] + moved / takers : 0;
+    }
+    return spreads(at) ? (nadir_row_rest){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
+                       : nothing_else;
+}
+
+/* p = 2 */
+static nadir_row_rest write_quadratic(const writing *at)
+{
+    const double omega = at->answer->omega;
+    const double slope = at->alpha * at->answer->step;
+    const double *phat = at->raw.values;
+    if (at->raw.columns == NULL) {
+        const double *x = at->rows->order->x;
+        const double least = at->rows->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
+        for (int64_t i = 0; i < at->raw.count; i++) {
+            const double value = phat[i] + slope * (omega - (x[i] - at->base));
+            at->values[i] = (value > 0) & (phat[i] > least) ? value : 0;
+        }
+        return nothing_else;
+    }
+    for (int64_t i = 0; i < at->raw.count; i++) {
+        const double value = phat[i] + slope * (omega - x_of(at, i));
+        at->values[i] = value > 0 ? value : 0;
+    }
+    if (!spreads(at)) {
+        return nothing_else;
+    }
+    const int64_t length = nadir_order_below(at->rows->order, omega).count;
+    return (nadir_row_rest){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
+}
+
+/* Other p: what other states get is no line; see nadir_row_elsewhere. */
+static nadir_row_rest write_power(const writing *at)
+{
+    for (int64_t i = 0; i < at->raw.count; i++) {
+        const double phat = at->raw.values[i];
+        const double change =
+            at->alpha * nadir_rows_mixture(at->rows->p, at->answer, at->alpha, phat, x_of(at, i));
+        at->values[i] = allowed(at, i) ? fmax(0, phat + change) : 0;
+    }
+    return nothing_else;
+}
+
+nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
+                               double *values)
+{
+    writing at = {
+        .rows = rows,
+        .answer = answer,
+        .raw = nadir_model_row(rows->model, row),
+        .alpha = nadir_rows_scale(rows, row),
+        .values = values,
+    };
+    if (!(answer->step > 0) || !(at.alpha > 0)) {
+        memcpy(values, at.raw.values, (size_t)at.raw.count * sizeof *values);
+        return nothing_else;
+    }
+    at.base = nadir_row_base(rows, &at.raw);
+    if (isinf(rows->p)) {
+        return write_capped(&at);
+    }
+    if (rows->p == 1) {
+        return write_threshold(&at);
+    }
+    if (isinf(answer->step)) {
+        return write_settled(&at);
+    }
+    return rows->p == 2 ? write_quadratic(&at) : write_power(&at);
+}
+
+int64_t nadir_row_elsewhere_count(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
+                                  const nadir_row_rest *rest)
+{
+    const bool moves = answer->step > 0 && nadir_rows_scale(rows, row) > 0;
+    const bool spread = rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
+    if (!moves || !spread || rows->p == 1 || rows->p == 2 || isinf(rows->p) || isinf(answer->step)) {
+        return rest->length;
+    }
+    return nadir_order_below(rows->order, answer->share > 0 ? answer->upper : answer->omega).count;
+}
+
+double nadir_row_elsewhere(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
+                           const nadir_row_rest *rest, int64_t place)
+{
+    const double x = rows->order->sorted[place];
+    if (rest->length > 0) {
+        return rest->omega - rest->slope * x;
+    }
+    const double alpha = nadir_rows_scale(rows, row);
+    return alpha * nadir_rows_mixture(rows->p, answer, alpha, 0, x);
+}
+
+void nadir_rows_expand(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *room,
+                       double *X)
+{
+    const nadir_row raw = nadir_model_row(rows->model, row);
+    double *values = room;
+    const nadir_row_rest rest = nadir_row_write(rows, row, answer, values);
+    const int64_t count = nadir_row_elsewhere_count(rows, row, answer, &rest);
+    memset(X, 0, (size_t)rows->model->states * sizeof *X);
+    for (int64_t i = 0; i < count; i++) {
+        X[rows->order->order[i]] = nadir_row_elsewhere(rows, row, answer, &rest, i);
+    }
+    if (rest.extra >= 0) {
+        X[rest.extra] += rest.amount;
+    }
+    for (int64_t i = 0; i < raw.count; i++) {
+        X[nadir_row_column(&raw, i)] = values[i];
+    }
+}

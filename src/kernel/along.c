@@ -1,0 +1,150 @@
+/* along.c: sums along an order of the states; see along.h. */
+#include "kernel/along.h"
+
+#include "linalg/threads.h"
+
+#include <string.h>
+
+#define PIECES 64
+#define LEAST  1024 /* states in a piece; fewer are not worth a second pass */
+
+nadir_status nadir_along_reserve(nadir_context *context, int64_t states, nadir_along *along)
+{
+    nadir_status status = NADIR_OK;
+    nadir_along made = {.states = states};
+    NADIR_NEW(context, made.order, states);
+    NADIR_NEW(context, made.x, states);
+    *along = made;
+    made = (nadir_along){0};
+cleanup:
+    nadir_along_release(context->memory, &made);
+    return status;
+}
+
+void nadir_along_release(nadir_memory *memory, nadir_along *along)
+{
+    nadir_memory_release(memory, along->order);
+    nadir_memory_release(memory, along->x);
+    *along = (nadir_along){0};
+}
+
+void nadir_along_fill(const nadir_along *along, const int32_t *order, const double *x)
+{
+    memcpy(along->order, order, (size_t)along->states * sizeof *order);
+    for (int64_t i = 0; i < along->states; i++) {
+        along->x[i] = x[order[i]];
+    }
+}
+
+static int64_t piece_length(int64_t states)
+{
+    const int64_t length = states / PIECES + 1;
+    return length > LEAST ? length : LEAST;
+}
+
+double nadir_along_roundings(int64_t states)
+{
+    const int64_t length = piece_length(states) < states ? piece_length(states) : states;
+    const int64_t pieces = (states + length - 1) / length;
+    /* Within a piece and over the pieces, for `plain` and again for `weighted`; and for each of them the
+     * difference, the product and the additions that bring both together. */
+    return 2 * (double)(length + pieces) + 12;
+}
+
+/* The sums of places first .. end - 1, as if the order began there. */
+static void sum_piece(const nadir_along *along, const double *y, int64_t first, int64_t end,
+                      nadir_along_sum *sums)
+{
+    nadir_along_sum sum = {0};
+    double before = along->x[first];
+    for (int64_t i = first; i < end; i++) {
+        sum.weighted += (along->x[i] - before) * sum.plain;
+        before = along->x[i];
+        sum.plain += y != NULL ? y[along->order[i]] : 1;
+        sums[i] = sum;
+    }
+}
+
+/* Adds the sums `before`, which are those of a place whose value is less by `distance`. */
+static inline void shift(double distance, nadir_along_sum before, nadir_along_sum *sum)
+{
+    sum->plain += before.plain;
+    sum->weighted += before.weighted + distance * before.plain;
+}
+
+void nadir_along_sums(const nadir_context *context, const nadir_along *along, const double *y,
+                      nadir_along_sum *sums)
+{
+    const int64_t n = along->states;
+    const int64_t length = piece_length(n);
+    const int64_t pieces = (n + length - 1) / length;
+    const int threads = nadir_threads_for(context, 2 * n);
+    nadir_along_sum before[PIECES] = {{0}}; /* at the end of the piece before */
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        const int64_t first = piece * length;
+        sum_piece(along, y, first, first + length < n ? first + length : n, sums);
+    }
+    for (int64_t piece = 1; piece < pieces; piece++) {
+        const int64_t last = piece * length - 1;
+        before[piece] = sums[last];
+        if (piece > 1) {
+            shift(along->x[last] - along->x[last - length], before[piece - 1], &before[piece]);
+        }
+    }
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t piece = 1; piece < pieces; piece++) {
+        const int64_t first = piece * length;
+        for (int64_t i = first; i < first + length && i < n; i++) {
+            shift(along->x[i] - along->x[first - 1], before[piece], &sums[i]);
+        }
+    }
+}
+
+/* weighted_j <- sum over i >= j in the piece of weighted_i, plain_j <- that of plain_i + weighted_i (x_i -
+ * x_j).
+ */
+static void spread_piece(const nadir_along *along, int64_t first, int64_t end, nadir_along_sum *sums)
+{
+    nadir_along_sum sum = {0};
+    double after = along->x[end - 1];
+    for (int64_t j = end - 1; j >= first; j--) {
+        sum.plain += (after - along->x[j]) * sum.weighted + sums[j].plain;
+        sum.weighted += sums[j].weighted;
+        after = along->x[j];
+        sums[j] = sum;
+    }
+}
+
+void nadir_along_spread(const nadir_context *context, const nadir_along *along, nadir_along_sum *sums,
+                        double *y)
+{
+    const int64_t n = along->states;
+    const int64_t length = piece_length(n);
+    const int64_t pieces = (n + length - 1) / length;
+    const int threads = nadir_threads_for(context, 3 * n);
+    nadir_along_sum after[PIECES] = {{0}}; /* at the start of the next piece */
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        const int64_t first = piece * length;
+        spread_piece(along, first, first + length < n ? first + length : n, sums);
+    }
+    for (int64_t piece = pieces - 2; piece >= 0; piece--) {
+        const int64_t next = (piece + 1) * length;
+        after[piece] = sums[next];
+        if (piece < pieces - 2) {
+            after[piece].plain += after[piece + 1].plain +
+                                  (along->x[next + length] - along->x[next]) * after[piece + 1].weighted;
+            after[piece].weighted += after[piece + 1].weighted;
+        }
+    }
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        const int64_t next = (piece + 1) * length < n ? (piece + 1) * length : n;
+        const double x = along->x[next < n ? next : n - 1];
+        for (int64_t j = piece * length; j < next; j++) {
+            y[along->order[j]] +=
+                sums[j].plain + (after[piece].plain + (x - along->x[j]) * after[piece].weighted);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/*
+ * gather.h: a row of a sparse matrix in the making, from entries in any order.
+ */
+#ifndef NADIR_KERNEL_GATHER_H
+#define NADIR_KERNEL_GATHER_H
+
+#include "base/context.h"
+
+typedef struct nadir_gather {
+    int64_t states;
+    double *sums;   /* [states] zero where there is no entry */
+    bool *present;  /* [states] */
+    int32_t *found; /* [states] in the order in which they came */
+    int64_t count;
+} nadir_gather;
+
+/* A struct of zeros is empty. On failure nothing is left. */
+nadir_status nadir_gather_make(nadir_context *context, int64_t states, nadir_gather *gather);
+void nadir_gather_clear(nadir_context *context, nadir_gather *gather);
+
+static inline void nadir_gather_add(nadir_gather *gather, int64_t state, double value)
+{
+    if (!gather->present[state]) {
+        gather->present[state] = true;
+        gather->found[gather->count++] = (int32_t)state;
+    }
+    gather->sums[state] += value;
+}
+
+/* Writes the row with rising columns and returns how many entries it has; none are left. columns NULL: each
+ * entry goes to values[its state]. */
+int64_t nadir_gather_take(nadir_gather *gather, int32_t *columns, double *values);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * lines.h: the part of an average that a spread tilt gives to states without an entry; see kernel.h.
+ *
+ * Averaged over a policy, the lines of the rows of a state are a few (length, last, slope), the weights of
+ * pi(a|s) included, and the extra states a few (state, amount). With `plain` and `weighted` the sums along
+ * the order (along.h),
+ *
+ *     (L y)(s) = sum over its lines of last plain(length - 1) + slope weighted(length - 1)
+ *              + sum over its extra states of amount y(state).
+ *
+ * Lines run over all states of their stretch: where the row has an entry of its own, the explicit matrix of
+ * the average is less by that much (average.c).
+ */
+#ifndef NADIR_KERNEL_LINES_H
+#define NADIR_KERNEL_LINES_H
+
+#include "kernel/along.h"
+#include "kernel/kernel.h"
+#include "linalg/matrix.h"
+#include "model/policy.h"
+
+typedef struct nadir_lines {
+    int64_t states; /* 0: there is no such part */
+    nadir_along along;
+    nadir_entries last;  /* of each state: at column length - 1 */
+    double *slope;       /* in the same columns */
+    nadir_entries extra; /* of each state: amounts */
+    /* the same turned round, made when first asked for: lines by their columns, extra states by state */
+    nadir_entries last_turned, slope_turned, extra_turned;
+    int32_t *turned_columns; /* in `last` of each line of last_turned */
+    nadir_along_sum *sums;   /* [states] */
+    double norm; /* at least max_s sum_t |P^pi(s, t)| of the whole average; that, where nothing is negative */
+    double terms; /* at least the sum of the sizes of all terms of a product with a row of it */
+} nadir_lines;
+
+/* A struct of zeros holds nothing, and so does one of a kernel that is not a spread tilt. nadir_tilt_look was
+ * called. On failure nothing is left. */
+nadir_status nadir_lines_make(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
+                              nadir_lines *lines);
+void nadir_lines_clear(nadir_context *context, nadir_lines *lines);
+
+/* Y += scale L X, or L^T X, for `count` vectors. Only the transposed one can fail, and only the first time.
+ */
+void nadir_lines_add(const nadir_context *context, const nadir_lines *lines, int64_t count, double scale,
+                     const double *x, double *y);
+nadir_status nadir_lines_add_transposed(nadir_context *context, nadir_lines *lines, int64_t count,
+                                        double scale, const double *x, double *y);
+
+/* How many entries of the average it takes to write the lines out, at most. */
+int64_t nadir_lines_entries(const nadir_lines *lines);
+
+/* Roundings of a product, in units, beyond those of the explicit matrix. */
+double nadir_lines_roundings(const nadir_lines *lines, bool transposed);
+
+#endif

@@ -1,0 +1,15 @@
+/* symmetric.h: small dense symmetric matrices. */
+#ifndef NADIR_LINALG_SYMMETRIC_H
+#define NADIR_LINALG_SYMMETRIC_H
+
+#include <stdbool.h>
+
+/* Room that nadir_symmetric_eigen needs, in doubles, for a matrix of `size`. */
+#define NADIR_SYMMETRIC_WORK(size) (34 * (size))
+
+/* Eigenvalues, rising, and orthonormal eigenvectors. matrix: [size * size], in: its lower triangle, column
+ * after column; out: the eigenvectors, one after another. values: [size]; work: [NADIR_SYMMETRIC_WORK(size)].
+ * False when they were not found: a number is not finite. On one thread. */
+bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *work);
+
+#endif

@@ -1,0 +1,193 @@
+/* rows.c: small random row problems; see rows.h. */
+#include "support/support.h"
+
+#include "linalg/norm.h"
+#include "support/reference.h"
+#include "support/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double test_rows_norms[TEST_ROWS_NORMS] = {1, 2, INFINITY, 1.5, 3, 1.1, 10, 1.001, 1000};
+
+/* A row of random support with some very small probabilities, or one that is uniform. */
+static void fill_row(nadir_random *random, int64_t states, double density, double *row)
+{
+    const bool even = nadir_random_below(random, 4) == 0;
+    double sum = 0;
+    for (int64_t t = 0; t < states; t++) {
+        const bool there = nadir_random_uniform(random) < density;
+        const double weight = nadir_random_exponential(random);
+        const bool small = nadir_random_below(random, 10) == 0;
+        row[t] = !there ? 0 : even ? 1 : small ? 1e-9 * weight : weight;
+        sum += row[t];
+    }
+    if (!(sum > 0)) {
+        row[nadir_random_below(random, (uint64_t)states)] = 1;
+        sum = 1;
+    }
+    for (int64_t t = 0; t < states; t++) {
+        row[t] /= sum;
+    }
+}
+
+static nadir_model *make_model(nadir_context *context, nadir_random *random)
+{
+    static const double densities[] = {1, 0.05, 0.3, 0.45, 0.8};
+    const int64_t states = 1 + (int64_t)nadir_random_below(random, TEST_ROWS_STATES);
+    const double density = densities[nadir_random_below(random, 5)];
+    int64_t *state_rows = test_new(states + 1, sizeof *state_rows);
+    for (int64_t s = 0; s < states; s++) {
+        state_rows[s + 1] = state_rows[s] + 1 + (int64_t)nadir_random_below(random, 3);
+    }
+    const int64_t rows = state_rows[states];
+    double *dense = test_new(rows * states, sizeof *dense);
+    double *rewards = test_new(rows, sizeof *rewards);
+    for (int64_t row = 0; row < rows; row++) {
+        fill_row(random, states, density, dense + row * states);
+        rewards[row] = nadir_random_normal(random);
+    }
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = states;
+    data.rows = rows;
+    data.discount = 0.9;
+    data.state_rows = state_rows;
+    data.dense = dense;
+    data.rewards = rewards;
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    free(state_rows);
+    free(dense);
+    free(rewards);
+    return model;
+}
+
+void test_rows_set(test_rows *made, nadir_random *random, int values)
+{
+    const double offset = nadir_random_below(random, 2) == 0 ? 0 : 10 * nadir_random_normal(random);
+    for (int64_t s = 0; s < made->states; s++) {
+        const double normal = nadir_random_normal(random);
+        const double few = (double)nadir_random_below(random, 4);
+        const double shapes[TEST_ROWS_VALUES] = {
+            normal + offset, few, offset, 1 + 1e-9 * normal + offset, 1e150 * normal, 1e-150 * normal,
+            s == 0 ? -3 : 4,
+        };
+        made->v[s] = shapes[values];
+    }
+    assert_ok(made->context, nadir_order_make(made->context, made->states, made->v, &made->order));
+}
+
+test_rows test_rows_make(nadir_context *context, nadir_random *random, double p, nadir_domain domain,
+                         int values)
+{
+    test_rows made = {.context = context, .model = make_model(context, random)};
+    made.states = made.model->states;
+    made.count = made.model->rows;
+    made.v = test_new(made.states, sizeof *made.v);
+    made.scales = test_new(made.count, sizeof *made.scales);
+    made.weights = test_new(made.count, sizeof *made.weights);
+    made.phat = test_dense_kernel(made.model);
+    made.X = test_new(made.count * made.states, sizeof *made.X);
+    made.answers = test_new(made.count, sizeof *made.answers);
+    made.bounds = test_new(made.count, sizeof *made.bounds);
+    for (int64_t row = 0; row < made.count; row++) {
+        made.scales[row] = nadir_random_below(random, 8) == 0 ? 0 : 0.1 + nadir_random_exponential(random);
+        made.weights[row] = nadir_random_below(random, 8) == 0 ? 0 : nadir_random_exponential(random);
+    }
+    test_rows_set(&made, random, values);
+    made.rows = (nadir_rows){
+        .model = made.model,
+        .scales = made.scales,
+        .domain = domain,
+        .p = p,
+        .q = nadir_holder_conjugate(p),
+    };
+    made.room = test_new(nadir_rows_room(&made.rows, 0, made.count), sizeof *made.room);
+    return made;
+}
+
+void test_rows_clear(test_rows *made)
+{
+    nadir_order_clear(made->context, &made->order);
+    nadir_model_free(made->model);
+    free(made->v);
+    free(made->scales);
+    free(made->weights);
+    free(made->phat);
+    free(made->room);
+    free(made->X);
+    free(made->answers);
+    free(made->bounds);
+}
+
+double test_rows_norm(const test_rows *made, int64_t row, const double *X)
+{
+    const double *phat = made->phat + row * made->states;
+    const double p = made->rows.p;
+    long double largest = 0;
+    for (int64_t t = 0; t < made->states; t++) {
+        largest = fmaxl(largest, fabsl((long double)X[t] - phat[t]));
+    }
+    if (isinf(p) || largest == 0) {
+        return (double)(largest / (made->scales[row] > 0 ? made->scales[row] : 1));
+    }
+    long double sum = 0;
+    for (int64_t t = 0; t < made->states; t++) {
+        sum += powl(fabsl((long double)X[t] - phat[t]) / largest, p);
+    }
+    return (double)(largest * powl(sum, 1 / (long double)p) / made->scales[row]);
+}
+
+double test_rows_total(const test_rows *made, int64_t first, int64_t end, const double *X)
+{
+    const double p = made->rows.p;
+    double largest = 0;
+    for (int64_t row = first; row < end; row++) {
+        largest = fmax(largest, test_rows_norm(made, row, X + row * made->states));
+    }
+    if (isinf(p) || largest == 0) {
+        return largest;
+    }
+    long double sum = 0;
+    for (int64_t row = first; row < end; row++) {
+        sum += powl(test_rows_norm(made, row, X + row * made->states) / (long double)largest, p);
+    }
+    return (double)(largest * powl(sum, 1 / (long double)p));
+}
+
+double test_rows_gain(const test_rows *made, int64_t row, const double *X)
+{
+    const double *phat = made->phat + row * made->states;
+    long double sum = 0;
+    for (int64_t t = 0; t < made->states; t++) {
+        sum += ((long double)phat[t] - X[t]) * ((long double)made->v[t] - made->order.lowest);
+    }
+    return (double)sum;
+}
+
+void test_rows_random(const test_rows *made, nadir_random *random, int64_t row, double norm, double *X)
+{
+    const double *phat = made->phat + row * made->states;
+    const bool support = made->rows.domain == NADIR_DOMAIN_SUPPORT;
+    const uint64_t kind = nadir_random_below(random, 3);
+    double sum = 0;
+    for (int64_t t = 0; t < made->states; t++) {
+        const bool allowed = !support || phat[t] > 0;
+        /* anything; what is low in v; what the answer has, with noise */
+        const double low = exp(-20 * made->order.x[t] * nadir_random_uniform(random));
+        const double near = made->X[row * made->states + t] * (1 + 0.1 * nadir_random_normal(random));
+        X[t] = !allowed ? 0 : kind == 0 ? nadir_random_exponential(random) : kind == 1 ? low : fabs(near);
+        sum += X[t];
+    }
+    for (int64_t t = 0; t < made->states; t++) {
+        X[t] = sum > 0 ? X[t] / sum : phat[t];
+    }
+    /* towards Phat until it is within the ball, all of which stays in the domain */
+    const double size = test_rows_norm(made, row, X);
+    const double part = size > norm ? norm / size : 1;
+    for (int64_t t = 0; t < made->states; t++) {
+        X[t] = phat[t] + part * (X[t] - phat[t]);
+    }
+}

@@ -1,0 +1,50 @@
+/*
+ * rows.h: small random row problems of every shape, and rows and norms computed naively. Include
+ * support/support.h first.
+ */
+#ifndef NADIR_TESTS_ROWS_H
+#define NADIR_TESTS_ROWS_H
+
+#include "adversary/rows/rows.h"
+#include "base/random.h"
+
+enum { TEST_ROWS_STATES = 40, TEST_ROWS_NORMS = 9, TEST_ROWS_VALUES = 7 };
+
+/* 1, 2, infinity, and others between and next to them. */
+extern const double test_rows_norms[TEST_ROWS_NORMS];
+
+typedef struct test_rows {
+    nadir_context *context; /* not owned */
+    nadir_model *model;
+    nadir_order order;
+    nadir_rows rows;
+    int64_t states, count;     /* count: of rows */
+    double *v;                 /* [states] */
+    double *scales;            /* [count] some zero */
+    double *weights;           /* [count] some zero */
+    double *phat;              /* [count * states] */
+    double *room;              /* for all rows at once */
+    double *X;                 /* [count * states] work space */
+    nadir_row_answer *answers; /* [count] zeros */
+    nadir_row_bound *bounds;   /* [count] */
+} test_rows;
+
+/* values: how v looks, 0 .. TEST_ROWS_VALUES - 1: normal, few different ones, constant, close together, of
+ * 1e150 and 1e-150 in size, all alike but one. */
+test_rows test_rows_make(nadir_context *context, nadir_random *random, double p, nadir_domain domain,
+                         int values);
+void test_rows_clear(test_rows *made);
+
+/* Another v for the same rows. */
+void test_rows_set(test_rows *made, nadir_random *random, int values);
+
+/* |Delta|_p / alpha of a row X: [states]. */
+double test_rows_norm(const test_rows *made, int64_t row, const double *X);
+/* (sum of norms^p)^(1/p) over rows first .. end - 1 of X: [rows * states]. */
+double test_rows_total(const test_rows *made, int64_t first, int64_t end, const double *X);
+/* Phat . v - X . v */
+double test_rows_gain(const test_rows *made, int64_t row, const double *X);
+/* A random row of the domain with |Delta|_p / alpha at most `norm`, often right there. */
+void test_rows_random(const test_rows *made, nadir_random *random, int64_t row, double norm, double *X);
+
+#endif

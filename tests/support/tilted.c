@@ -1,0 +1,185 @@
+/* tilted.c: numbers for tilted kernels; see tilted.h. */
+#include "support/support.h"
+
+#include "support/tilted.h"
+
+#include "support/generated.h"
+#include "support/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Few different values, and an order in which those that are equal stand anyhow. */
+static void fill_order(int64_t n, nadir_random *random, nadir_tilt *tilt)
+{
+    const uint64_t values = (uint64_t)n / 2 + 1;
+    for (int64_t t = 0; t < n; t++) {
+        tilt->x[t] = 100 + (double)nadir_random_below(random, values) / 7;
+        tilt->order[t] = (int32_t)t;
+    }
+    for (int64_t i = n - 1; i > 0; i--) {
+        const int64_t j = (int64_t)nadir_random_below(random, (uint64_t)(i + 1));
+        const int32_t kept = tilt->order[i];
+        tilt->order[i] = tilt->order[j];
+        tilt->order[j] = kept;
+    }
+    for (int64_t i = 1; i < n; i++) { /* insertion keeps equal ones as they are */
+        const int32_t state = tilt->order[i];
+        int64_t to = i;
+        for (; to > 0 && tilt->x[tilt->order[to - 1]] > tilt->x[state]; to--) {
+            tilt->order[to] = tilt->order[to - 1];
+        }
+        tilt->order[to] = state;
+    }
+}
+
+/* The entries of a row on all states, by the definition; own: whether the model has the transition. */
+static void row_numbers(const nadir_model_data *view, const nadir_tilt *tilt, int64_t row,
+                        long double *numbers, bool *own)
+{
+    const int64_t n = view->states;
+    for (int64_t t = 0; t < n; t++) {
+        numbers[t] = view->dense != NULL ? tilt->values[row * n + t] : 0;
+        own[t] = view->dense != NULL;
+    }
+    for (int64_t i = 0; view->dense == NULL && i < view->row_starts[row + 1] - view->row_starts[row]; i++) {
+        numbers[view->columns[view->row_starts[row] + i]] = tilt->values[view->row_starts[row] + i];
+        own[view->columns[view->row_starts[row] + i]] = true;
+    }
+    for (int64_t i = 0; tilt->x != NULL && i < tilt->length[row]; i++) {
+        const int32_t t = tilt->order[i];
+        const double x_last = tilt->x[tilt->order[tilt->length[row] - 1]];
+        const double last = tilt->omega[row] - tilt->slope[row] * x_last;
+        if (!own[t]) {
+            numbers[t] = last + tilt->slope[row] * ((long double)x_last - tilt->x[t]);
+        }
+    }
+    if (tilt->x != NULL && tilt->extra[row] >= 0) {
+        assert_false(own[tilt->extra[row]]);
+        numbers[tilt->extra[row]] += tilt->amount[row];
+    }
+}
+
+double *test_tilt_numbers(const nadir_model *model, const nadir_tilt *tilt)
+{
+    const nadir_model_data view = test_view(model);
+    const int64_t n = view.states;
+    double *dense = test_new(view.rows * n, sizeof *dense);
+    long double *numbers = test_new(n, sizeof *numbers);
+    bool *own = test_new(n, sizeof *own);
+    for (int64_t row = 0; row < view.rows; row++) {
+        row_numbers(&view, tilt, row, numbers, own);
+        for (int64_t t = 0; t < n; t++) {
+            dense[row * n + t] = (double)numbers[t];
+        }
+    }
+    free(numbers);
+    free(own);
+    return dense;
+}
+
+/* A line over `length` states, which gives 0.3 in all to those that the model's row does not have; with a
+ * last amount of zero every third time. */
+static void draw_line(const nadir_model_data *view, int64_t row, int64_t length, nadir_random *random,
+                      nadir_tilt *tilt)
+{
+    const double end = nadir_random_below(random, 3) == 0 ? 0 : 0.5;
+    long double *numbers = test_new(view->states, sizeof *numbers);
+    bool *own = test_new(view->states, sizeof *own);
+    long double sum = 0;
+    tilt->length[row] = (int32_t)length;
+    row_numbers(view, tilt, row, numbers, own);
+    const double last = length > 0 ? tilt->x[tilt->order[length - 1]] : 0;
+    for (int64_t i = 0; i < length; i++) {
+        sum += own[tilt->order[i]] ? 0 : end + last - tilt->x[tilt->order[i]];
+    }
+    tilt->slope[row] = sum > 0 ? (double)(0.3 / sum) : 0.7;
+    tilt->omega[row] = tilt->slope[row] * (end + last);
+    free(numbers);
+    free(own);
+}
+
+/* Any state that the model's row does not have; -1: there is none. */
+static int32_t draw_extra(const nadir_model_data *view, int64_t row, nadir_random *random)
+{
+    const int64_t start = view->row_starts[row];
+    const int64_t missing = view->states - (view->row_starts[row + 1] - start);
+    if (missing == 0) {
+        return -1;
+    }
+    int64_t left = (int64_t)nadir_random_below(random, (uint64_t)missing);
+    int64_t next = start;
+    for (int64_t t = 0; t < view->states; t++) {
+        if (next < view->row_starts[row + 1] && view->columns[next] == t) {
+            next++;
+        } else if (left-- == 0) {
+            return (int32_t)t;
+        }
+    }
+    return -1;
+}
+
+/* Scales the stored entries of a row so that it sums to one. */
+static void complete(const nadir_model_data *view, int64_t row, nadir_tilt *tilt)
+{
+    const int64_t n = view->states;
+    const int64_t start = view->dense != NULL ? row * n : view->row_starts[row];
+    const int64_t end = view->dense != NULL ? start + n : view->row_starts[row + 1];
+    long double *numbers = test_new(n, sizeof *numbers);
+    bool *own = test_new(n, sizeof *own);
+    long double stored = 0;
+    long double rest = 0;
+    row_numbers(view, tilt, row, numbers, own);
+    for (int64_t t = 0; t < n; t++) {
+        stored += own[t] ? numbers[t] : 0;
+        rest += own[t] ? 0 : numbers[t];
+    }
+    for (int64_t i = start; i < end; i++) {
+        tilt->values[i] = (double)(tilt->values[i] * (1 - rest) / stored);
+    }
+    free(numbers);
+    free(own);
+}
+
+static void fill_row(const nadir_model_data *view, int64_t row, bool signs, nadir_random *random,
+                     nadir_tilt *tilt)
+{
+    const int64_t n = view->states;
+    const int64_t start = view->dense != NULL ? row * n : view->row_starts[row];
+    const int64_t end = view->dense != NULL ? start + n : view->row_starts[row + 1];
+    const uint64_t kind = nadir_random_below(random, 5); /* 0: as in the model */
+    for (int64_t i = start; i < end; i++) {
+        const double nominal = view->dense != NULL ? view->dense[i] : view->probabilities[i];
+        tilt->values[i] = nominal * (kind == 0 ? 1 : 0.2 + nadir_random_uniform(random));
+    }
+    if (tilt->x != NULL) {
+        const int64_t some = (int64_t)nadir_random_below(random, (uint64_t)n + 1);
+        tilt->length[row] = 0;
+        tilt->extra[row] = kind == 3 || kind == 4 ? draw_extra(view, row, random) : -1;
+        tilt->amount[row] = 0.1;
+        draw_line(view, row, kind == 1 ? n : kind == 2 || kind == 3 ? some : 0, random, tilt);
+    }
+    if (signs) {
+        for (int64_t i = start; i < end; i++) {
+            tilt->values[i] *= nadir_random_below(random, 3) == 0 ? -0.1 : 1;
+        }
+        if (tilt->x != NULL) {
+            tilt->omega[row] += tilt->slope[row] * 3 * nadir_random_normal(random);
+            tilt->slope[row] *= nadir_random_below(random, 2) == 0 ? -0.5 : 1;
+            tilt->amount[row] *= nadir_random_normal(random);
+        }
+    } else if (kind != 0) {
+        complete(view, row, tilt);
+    }
+}
+
+void test_tilt_fill(const nadir_model *model, bool signs, nadir_random *random, nadir_tilt *tilt)
+{
+    const nadir_model_data view = test_view(model);
+    if (tilt->x != NULL) {
+        fill_order(view.states, random, tilt);
+    }
+    for (int64_t row = 0; row < view.rows; row++) {
+        fill_row(&view, row, signs, random, tilt);
+    }
+}
