@@ -26,7 +26,7 @@
 #define SIDES_LIMIT   64
 /* A residual of which no more than this is orthogonal to the subspace is rounding. */
 #define ROUNDING_SHARE 1e-3
-/* The largest eigenvalue of M is known from below only. */
+/* The largest eigenvalue of M is known from below only, by the subspace and by what directions brought. */
 #define SAFETY 2
 
 typedef struct candidate {
@@ -85,7 +85,8 @@ static void estimate_error(const search *at, candidate *one)
     const double square = square_epsilon(at, one);
     const double gained = (one->point.l - one->before) / one->before;
     const double eta = fmax(0, gained / one->gain - 1) + one->gain;
-    one->error = (one->gain * eta * fmin(1, SAFETY * square) + one->left) / (1 - square);
+    const double spread = fmin(1, SAFETY * fmax(square, eta));
+    one->error = (one->gain * eta * spread + one->left) / (1 - square);
     one->gain = 0;
 }
 
