@@ -128,10 +128,14 @@ static void bound_reach(const search *at, double *stay, double *enter)
     scan_average(&average->matrix, stay, enter);
     for (int64_t s = 0; s < at->states; s++) {
         const double step = enter[s] * grow;
-        const double hit = fmin(1, gamma * step / (1 - gamma * (sum - step) - 4 * UNIT) * (1 + 4 * UNIT));
+        const double missed = 1 - gamma * (sum - step) - 4 * UNIT;
+        const double hit = missed > 0 ? fmin(1, gamma * step / missed * (1 + 4 * UNIT)) : 1;
         const double self = fmin(sum, stay[s] * grow);
-        const double again = gamma * self + gamma * (sum - self) * hit;
-        at->reach[s] = at->states > 1 ? 0.5 / (1 - again - 8 * UNIT) * (1 + 4 * UNIT) : 0;
+        const double lost = 1 - gamma * self - gamma * (sum - self) * hit - 8 * UNIT;
+        at->reach[s] = lost > 0 ? 0.5 / lost * (1 + 4 * UNIT) : INFINITY;
+    }
+    if (at->states == 1) {
+        at->reach[0] = 0;
     }
 }
 
@@ -162,7 +166,7 @@ static void meet_target(const search *at, target *of, int64_t s, const double *c
     if (bound <= of->best) {
         return;
     }
-    const double d = problem->d[s];
+    const double d = problem->d[s]; /* may be below 0 by rounding */
     double x = 0;
     ends z = find_ends(at->states, push * d, problem->v, 0, column);
     for (int step = 0; step < STEPS; step++) {
@@ -176,8 +180,8 @@ static void meet_target(const search *at, target *of, int64_t s, const double *c
     }
     /* the left-hand side at x, less x, with errors of d, v, D e_s and rounding of s v - x t g */
     const double errors =
-        push * (problem->d_error * (at->spread + problem->v_error) + d * problem->v_error + x * error) +
-        8 * UNIT * (push * d * at->v_size + x * push * size + x);
+        push * (problem->d_error * (at->spread + problem->v_error) + fabs(d) * problem->v_error + x * error) +
+        8 * UNIT * (push * fabs(d) * at->v_size + x * push * size + x);
     const double room = 1 - push * at->reach[s] * (1 + 8 * UNIT) - 2 * UNIT;
     const double high = x + (fmax(0, z.width - x) + errors) / room * (1 + 8 * UNIT);
     of->high = fmax(of->high, fmin(bound, high));
