@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "kernel/along.h"
+#include "kernel/parts.h"
 #include "occupancy/occupancy.h"
 #include "support/families.h"
 #include "support/generated.h"
@@ -131,22 +131,34 @@ static void check_signs(int family, uint64_t seed)
     for (int64_t t = 0; t < n; t++) {
         x[t] = 2 * nadir_random_uniform(&f.random) - 1;
     }
-    nadir_kernel_measure(f.context, f.kernel, &size);
     nadir_kernel_multiply(f.context, f.kernel, x, y);
+    nadir_kernel_measure(f.context, f.kernel, &size);
     for (int64_t row = 0; row < f.view.rows; row++) {
         long double sum = 0;
         long double all = 0;
         long double product = 0;
+        double least = INFINITY;
         for (int64_t t = 0; t < n; t++) {
             sum += f.dense[row * n + t];
             all += fabs(f.dense[row * n + t]);
             product += (long double)f.dense[row * n + t] * x[t];
-            smallest = fmin(smallest, f.dense[row * n + t]);
+            least = fmin(least, f.dense[row * n + t]);
         }
+        smallest = fmin(smallest, least);
         const double slack = DBL_EPSILON * (double)all; /* of the numbers themselves */
         assert_true(size.sum_low <= (double)sum + slack && (double)sum - slack <= size.sum_high);
         assert_true((double)all <= size.largest + slack);
         assert_true(fabs((double)product - y[row]) <= size.rounding + slack);
+        if (f.view.dense == NULL) { /* and so for each row */
+            const nadir_row_size one = nadir_tilt_measure(f.kernel, row);
+            assert_true(fabs(one.sum - (double)sum) <= one.rounding + slack);
+            assert_that((double)all <= one.largest + one.rounding + slack, "%g, at most %g", (double)all,
+                        one.largest);
+            assert_that(one.largest <= one.terms + one.rounding, "%.17g of %.17g", one.largest, one.terms);
+            assert_true(least < 0 || one.largest <= (double)all + one.rounding + slack);
+            assert_true(fabs((double)product - y[row]) <= one.rounding + slack);
+            assert_close(nadir_tilt_minimum(f.kernel, row), least, 1e-15);
+        }
     }
     assert_close(nadir_kernel_minimum(f.context, f.kernel), smallest, 1e-15);
     long double *truth = test_dense_average(f.model, f.dense, nadir_policy_probabilities(f.policy));
@@ -305,7 +317,7 @@ static nadir_kernel *tilted_garnet(nadir_context *context, int64_t states, int64
     nadir_tilt *tilt = nadir_kernel_tilt(kernel);
     for (int64_t i = 0; i < states; i++) {
         tilt->order[i] = (int32_t)((i * 7919 + 5) % states);
-        tilt->x[tilt->order[i]] = (double)(i / 3);
+        tilt->x[tilt->order[i]] = floor((double)i / 3); /* ties */
     }
     for (int64_t i = 0; i < view.nonzeros; i++) {
         tilt->values[i] *= 0.8;
