@@ -158,8 +158,8 @@ static void test_deterministic(void **state)
     for (int i = 0; i < BALLS; i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
         const nadir_model_data view = test_view(tiny.model);
-        int64_t rows[8];
-        int64_t actions[8];
+        int64_t rows[8] = {0};
+        int64_t actions[8] = {0};
         for (int64_t s = 0; s < view.states; s++) {
             const int64_t count = view.state_rows[s + 1] - view.state_rows[s];
             actions[s] = (int64_t)nadir_random_below(&random, (uint64_t)count);
