@@ -197,11 +197,13 @@ static void hand_over(search *find, nadir_attack *attack)
 {
     attack->kernel = find->here.kernel;
     attack->v = find->here.v;
+    attack->d = find->here.d;
     attack->J = find->here.J;
     attack->tau = find->budget.tau;
     attack->gap = find->gap;
     find->here.kernel = NULL;
     find->here.v = NULL;
+    find->here.d = NULL;
 }
 
 nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *problem, double beta,
@@ -362,6 +364,7 @@ nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *p
     attack->kernel = best.kernel;
     best.kernel = NULL;
     memcpy(attack->v, best.v, (size_t)problem->states * sizeof *attack->v);
+    memcpy(attack->d, best.d, (size_t)problem->states * sizeof *attack->d);
     attack->J = best.J;
 cleanup:
     clear_point(context, &best);
