@@ -35,7 +35,7 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
                                           const double *d_bar, nadir_lagrangian_search *search)
 {
     nadir_status status = NADIR_OK;
-    *search = (nadir_lagrangian_search){.problem = problem, .beta = beta, .operator= {problem} };
+    *search = (nadir_lagrangian_search){.problem = problem, .beta = beta, .systems = {.problem = problem}};
     NADIR_CHECK(nadir_priced_make(context, problem, d_bar, &search->priced));
     NADIR_NEW_ZERO(context, search->norms, problem->rows);
     NADIR_NEW(context, search->charged, problem->states);
@@ -50,7 +50,7 @@ cleanup:
 void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search)
 {
     nadir_priced_clear(context, &search->priced);
-    nadir_valid_operator_clear(context, &search->operator);
+    nadir_valid_operator_clear(context, &search->systems);
     nadir_release(context, search->norms);
     nadir_release(context, search->charged);
     nadir_release(context, search->work);
@@ -74,9 +74,9 @@ static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *se
         search->charged[s] = problem->R[s] + cost;
     }
     NADIR_CHECK(nadir_rows_kernel(context, &priced->rows, priced->answers, &lagrangian->kernel));
-    NADIR_CHECK(nadir_valid_operator_set(context, &search->operator, lagrangian->kernel));
+    NADIR_CHECK(nadir_valid_operator_set(context, &search->systems, lagrangian->kernel));
     NADIR_CHECK(
-        nadir_occupancy_solve(context, search->operator.occupancy, 1, search->charged, lagrangian->v, NULL));
+        nadir_occupancy_solve(context, search->systems.occupancy, 1, search->charged, lagrangian->v, NULL));
     search->iterations++;
 cleanup:
     return status;
@@ -106,7 +106,7 @@ static nadir_status add_up_used(nadir_context *context, nadir_lagrangian_search 
     const nadir_problem *problem = search->problem;
     double *d = search->work;
     NADIR_CHECK(
-        nadir_occupancy_solve_transposed(context, search->operator.occupancy, 1, problem->mu, d, NULL));
+        nadir_occupancy_solve_transposed(context, search->systems.occupancy, 1, problem->mu, d, NULL));
     *used = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         const int64_t end = problem->model->state_rows[s + 1];

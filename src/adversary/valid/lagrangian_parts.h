@@ -11,10 +11,10 @@ typedef struct nadir_lagrangian_search {
     const nadir_problem *problem;
     double beta;
     nadir_priced priced;
-    nadir_valid_operator operator; /* of the last kernel */
-    double *norms;                 /* [rows] |Delta|_p / alpha of that kernel */
-    double *charged;               /* [states] R^pi and the cost of that kernel */
-    double *work;                  /* [states] */
+    nadir_valid_operator systems; /* of the last kernel */
+    double *norms;                /* [rows] |Delta|_p / alpha of that kernel */
+    double *charged;              /* [states] R^pi and the cost of that kernel */
+    double *work;                 /* [states] */
     int64_t evaluations, iterations;
 } nadir_lagrangian_search;
 
