@@ -35,7 +35,7 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
                                           const double *d_bar, nadir_lagrangian_search *search)
 {
     nadir_status status = NADIR_OK;
-    *search = (nadir_lagrangian_search){.problem = problem, .beta = beta};
+    *search = (nadir_lagrangian_search){.problem = problem, .beta = beta, .systems = {.problem = problem}};
     NADIR_CHECK(nadir_priced_make(context, problem, d_bar, &search->priced));
     NADIR_NEW_ZERO(context, search->norms, problem->rows);
     NADIR_NEW(context, search->charged, problem->states);
@@ -50,29 +50,11 @@ cleanup:
 void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search)
 {
     nadir_priced_clear(context, &search->priced);
-    nadir_occupancy_free(context, search->occupancy);
+    nadir_valid_operator_clear(context, &search->systems);
     nadir_release(context, search->norms);
     nadir_release(context, search->charged);
     nadir_release(context, search->work);
     *search = (nadir_lagrangian_search){0};
-}
-
-/* The operator of a kernel: through the nominal one where that is factored, else one of its own. */
-static nadir_status operate(nadir_context *context, nadir_lagrangian_search *search,
-                            const nadir_kernel *kernel)
-{
-    const nadir_problem *problem = search->problem;
-    const bool krylov = strcmp(nadir_occupancy_backend(problem->occupancy), "krylov") == 0;
-    if (krylov && search->occupancy != NULL) {
-        return nadir_occupancy_update(context, search->occupancy, kernel, problem->policy);
-    }
-    if (krylov) {
-        return nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, "krylov", 0,
-                                      &search->occupancy);
-    }
-    nadir_occupancy_free(context, search->occupancy);
-    search->occupancy = NULL;
-    return nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &search->occupancy);
 }
 
 /* The kernel of the answers, its cost and its value. */
@@ -92,8 +74,9 @@ static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *se
         search->charged[s] = problem->R[s] + cost;
     }
     NADIR_CHECK(nadir_rows_kernel(context, &priced->rows, priced->answers, &lagrangian->kernel));
-    NADIR_CHECK(operate(context, search, lagrangian->kernel));
-    NADIR_CHECK(nadir_occupancy_solve(context, search->occupancy, 1, search->charged, lagrangian->v, NULL));
+    NADIR_CHECK(nadir_valid_operator_set(context, &search->systems, lagrangian->kernel));
+    NADIR_CHECK(
+        nadir_occupancy_solve(context, search->systems.occupancy, 1, search->charged, lagrangian->v, NULL));
     search->iterations++;
 cleanup:
     return status;
@@ -122,7 +105,8 @@ static nadir_status add_up_used(nadir_context *context, nadir_lagrangian_search 
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
     double *d = search->work;
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, search->occupancy, 1, problem->mu, d, NULL));
+    NADIR_CHECK(
+        nadir_occupancy_solve_transposed(context, search->systems.occupancy, 1, problem->mu, d, NULL));
     *used = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         const int64_t end = problem->model->state_rows[s + 1];

@@ -3,6 +3,7 @@
 #define NADIR_ADVERSARY_LAGRANGIAN_PARTS_H
 
 #include "adversary/valid/lagrangian.h"
+#include "adversary/valid/operator.h"
 #include "adversary/valid/priced.h"
 
 /* What evaluations at several tau share. A struct of zeros holds nothing. */
@@ -10,10 +11,10 @@ typedef struct nadir_lagrangian_search {
     const nadir_problem *problem;
     double beta;
     nadir_priced priced;
-    nadir_occupancy *occupancy; /* of the last kernel */
-    double *norms;              /* [rows] |Delta|_p / alpha of that kernel */
-    double *charged;            /* [states] R^pi and the cost of that kernel */
-    double *work;               /* [states] */
+    nadir_valid_operator systems; /* of the last kernel */
+    double *norms;                /* [rows] |Delta|_p / alpha of that kernel */
+    double *charged;              /* [states] R^pi and the cost of that kernel */
+    double *work;                 /* [states] */
     int64_t evaluations, iterations;
 } nadir_lagrangian_search;
 

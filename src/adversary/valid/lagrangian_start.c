@@ -6,7 +6,7 @@
  */
 #include "adversary/valid/lagrangian.h"
 
-#include "kernel/explicit.h"
+#include "adversary/valid/kernel_mix.h"
 
 #include <float.h>
 #include <math.h>
@@ -59,68 +59,13 @@ cleanup:
     return status;
 }
 
-/* Mixes two rows into columns and values; returns how many entries there are. */
-static int64_t mix_row(const nadir_row *nominal, const nadir_row *other, double share, int32_t *columns,
-                       double *values)
-{
-    int64_t count = 0;
-    int64_t i = 0;
-    int64_t j = 0;
-    while (i < nominal->count || j < other->count) {
-        const int64_t left = i < nominal->count ? nadir_row_column(nominal, i) : INT64_MAX;
-        const int64_t right = j < other->count ? other->columns[j] : INT64_MAX;
-        const int64_t column = left < right ? left : right;
-        columns[count] = (int32_t)column;
-        values[count++] =
-            mix(left == column ? nominal->values[i] : 0, share, right == column ? other->values[j] : 0);
-        i += left == column;
-        j += right == column;
-    }
-    return count;
-}
-
-static nadir_status mix_explicit(nadir_context *context, nadir_model *model, const nadir_kernel *from,
-                                 double share, nadir_kernel **mixed)
-{
-    nadir_status status = NADIR_OK;
-    nadir_explicit rows = {0};
-    int64_t *all = NULL;
-    int64_t *starts = NULL;
-    int32_t *columns = NULL;
-    double *values = NULL;
-    int64_t most = 0;
-    NADIR_CHECK(nadir_explicit_make(context, from, &rows));
-    for (int64_t row = 0; row < model->rows; row++) {
-        most += nadir_explicit_bound(&rows, row) + nadir_model_row(model, row).count;
-    }
-    NADIR_NEW(context, all, model->rows);
-    NADIR_NEW_ZERO(context, starts, model->rows + 1);
-    NADIR_NEW(context, columns, most);
-    NADIR_NEW(context, values, most);
-    for (int64_t row = 0; row < model->rows; row++) {
-        const nadir_row nominal = nadir_model_row(model, row);
-        const nadir_row other = nadir_explicit_row(&rows, row);
-        all[row] = row;
-        starts[row + 1] =
-            starts[row] + mix_row(&nominal, &other, share, columns + starts[row], values + starts[row]);
-    }
-    const nadir_changed_rows changed = {model->rows, all, starts, columns, values};
-    NADIR_CHECK(nadir_kernel_create_changed(context, model, &changed, mixed));
-cleanup:
-    nadir_explicit_clear(context, &rows);
-    nadir_release(context, all);
-    nadir_release(context, starts);
-    nadir_release(context, columns);
-    nadir_release(context, values);
-    return status;
-}
-
 nadir_status nadir_lagrangian_start(nadir_context *context, const nadir_problem *problem, double beta,
                                     const nadir_lagrangian *lagrangian, nadir_kernel **start)
 {
     const double distance = lagrangian->distance;
     const double share = distance > beta * WITHIN ? beta * WITHIN / distance : 1;
     const nadir_tilt *tilt = nadir_kernel_tilt(lagrangian->kernel);
-    return tilt != NULL ? mix_tilted(context, problem->model, tilt, share, start)
-                        : mix_explicit(context, problem->model, lagrangian->kernel, share, start);
+    return tilt != NULL
+               ? mix_tilted(context, problem->model, tilt, share, start)
+               : nadir_kernel_mix(context, problem->model, problem->kernel, lagrangian->kernel, share, start);
 }

@@ -4,6 +4,7 @@
 #include "linalg/norm.h"
 #include "linalg/threads.h"
 
+#include <float.h>
 #include <omp.h>
 
 /* Working space for any row. */
@@ -96,4 +97,40 @@ nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, d
     }
 cleanup:
     return status;
+}
+
+/* More weight and a lower price allow to take more; what underflows is below the least normal number. */
+static double bound_state(const nadir_priced *priced, double tau, int64_t state, double *room)
+{
+    const nadir_rows *rows = &priced->rows;
+    const int64_t first = rows->model->state_rows[state];
+    const int64_t end = rows->model->state_rows[state + 1];
+    const double *pi = priced->problem->policy->probabilities;
+    const double price = fmin(DBL_MAX, tau / priced->d_bar[state]) * (1 - 2 * DBL_EPSILON) - DBL_MIN;
+    double taken = 0;
+    for (int64_t row = first; row < end && priced->d_bar[state] > 0; row++) {
+        const double weight = priced->problem->gamma * pi[row] * (1 + 2 * DBL_EPSILON) + DBL_MIN;
+        nadir_row_answer hint = priced->answers[row];
+        if (rows->p == 1) { /* at 2 / step = range nothing moves, and a higher price only loosens the bound */
+            hint.step = fmax(hint.step, 2);
+        }
+        if (pi[row] > 0) {
+            const nadir_row_bound bound = nadir_rows_bound(rows, row, &hint, room);
+            taken += nadir_rows_bound_priced(rows, row, weight, fmax(0, price), &bound);
+        }
+    }
+    return taken * (1 + DBL_EPSILON * (double)(end - first + 4));
+}
+
+void nadir_priced_bound(const nadir_priced *priced, double tau, double *taken)
+{
+    const int64_t states = priced->problem->states;
+#pragma omp parallel num_threads(priced->threads)
+    {
+        double *room = priced->room + priced->room_each * omp_get_thread_num();
+#pragma omp for schedule(dynamic, 8)
+        for (int64_t s = 0; s < states; s++) {
+            taken[s] = bound_state(priced, tau, s, room);
+        }
+    }
 }

@@ -33,6 +33,10 @@ void nadir_priced_clear(nadir_context *context, nadir_priced *priced);
 /* Answers to v: [states], from the last answers on. */
 nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, double tau, const double *v);
 
+/* Instead of `taken`, what it can be at most in any case: by weak duality from the answers, whatever these
+ * are, rounding of weights, prices and sums included. taken: [states]. */
+void nadir_priced_bound(const nadir_priced *priced, double tau, double *taken);
+
 /* tau / d_bar norm^p of a row of a state, norm = |Delta|_p / alpha. */
 double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, double norm);
 
