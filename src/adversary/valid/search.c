@@ -124,7 +124,7 @@ nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *pro
         d_bar[s] = 1 / (1 - problem->gamma);
     }
     const double scale = price_scale(problem, beta);
-    for (size_t i = 0; i < sizeof prices / sizeof *prices && scale > 0; i++) {
+    for (size_t i = 0; i < sizeof prices / sizeof *prices && scale > 0 && isfinite(scale); i++) {
         nadir_lagrangian lagrangian = {0};
         status = nadir_lagrangian_solve(context, problem, beta, d_bar, prices[i] * scale, &lagrangian);
         if (status == NADIR_OK) {
