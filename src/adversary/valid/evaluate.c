@@ -1,9 +1,9 @@
 /*
- * evaluate.c: robust evaluation of the non-rectangular ball on the domains simplex and support: search, proof,
- * and the checks of the kernel.
+ * evaluate.c: robust evaluation of the non-rectangular ball on the domains simplex and support: search,
+ * proof, and the checks of the kernel.
  */
 #include "adversary/check/membership.h"
-#include "adversary/valid/descent.h"
+#include "adversary/valid/search.h"
 #include "adversary/verdict.h"
 #include "base/clock.h"
 
@@ -16,8 +16,8 @@ static nadir_status evaluate_one(nadir_context *context, const nadir_problem *pr
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_descent_run(context, problem, beta, NULL, settings->tolerance,
-                                  settings->iterations_limit, &verdict->attack));
+    NADIR_CHECK(nadir_valid_search(context, problem, beta, settings->tolerance, settings->iterations_limit,
+                                   &verdict->attack));
     const double found = nadir_clock_seconds();
     verdict->robust_time = found - begun;
     verdict->breakdown = NAN;
