@@ -93,6 +93,27 @@ static void make_problem(setting *at)
                                   .J_error = at->value.J_error};
 }
 
+/* Random probabilities, uniform before they are normalised: the states differ in W. */
+static void make_policy(setting *made)
+{
+    double *probabilities = bench_new(made->model->rows, sizeof *probabilities);
+    nadir_random random;
+    nadir_random_seed(&random, 1);
+    for (int64_t s = 0; s < made->model->states; s++) {
+        double *first = probabilities + s * ACTIONS;
+        double sum = 0;
+        for (int a = 0; a < ACTIONS; a++) {
+            first[a] = nadir_random_uniform(&random);
+            sum += first[a];
+        }
+        for (int a = 0; a < ACTIONS; a++) {
+            first[a] /= sum;
+        }
+    }
+    bench_check(made->context, nadir_policy_create(made->context, made->model, probabilities, &made->policy));
+    free(probabilities);
+}
+
 static void make_setting(setting *made, int64_t states, int32_t threads)
 {
     nadir_generate_settings shape;
@@ -103,7 +124,7 @@ static void make_setting(setting *made, int64_t states, int32_t threads)
     made->context = bench_context(threads);
     bench_check(made->context, nadir_model_generate(made->context, "random", &shape, &made->model));
     bench_check(made->context, nadir_kernel_create(made->context, made->model, &made->kernel));
-    bench_check(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
+    make_policy(made);
     made->R = bench_new(states, sizeof *made->R);
     made->v = bench_new(states, sizeof *made->v);
     nominal(made);

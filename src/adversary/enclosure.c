@@ -16,11 +16,6 @@ double nadir_up_norm_1(int64_t count, const double *x)
     return nadir_vector_norm_1(count, x) * (1 + ((double)count + 4) * UNIT);
 }
 
-double nadir_up_largest(int64_t count, const double *x)
-{
-    return nadir_vector_largest(count, x);
-}
-
 double nadir_up_norm_2(int64_t count, const double *x)
 {
     const double largest = nadir_vector_largest(count, x);
@@ -70,7 +65,7 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
     if (status != NADIR_OK) {
         return status;
     }
-    enclosed->largest = transposed ? nadir_up_norm_1(n, x) : nadir_up_largest(n, x);
+    enclosed->largest = transposed ? nadir_up_norm_1(n, x) : nadir_vector_largest(n, x);
     enclosed->residual =
         (accuracy.residual + known->averaging * known->size * enclosed->largest + b_error) * (1 + 8 * UNIT);
     enclosed->error = nadir_enclosure_error(known, enclosed->residual);
@@ -97,7 +92,7 @@ nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem
         }
         NADIR_CHECK(
             nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
-        const double largest = nadir_up_largest(n * many, D + first * n);
+        const double largest = nadir_vector_largest(n * many, D + first * n);
         const double found = accuracy.residual + known->averaging * known->size * largest;
         *residual = fmax(*residual, found * (1 + 8 * UNIT));
     }

@@ -41,9 +41,8 @@ nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem
                                      const nadir_enclosure *known, int64_t count, const int64_t *which,
                                      double *D, double *residual);
 
-/* |x|_1, |x|_2 and |x|_max, rounded up. */
+/* |x|_1 and |x|_2, rounded up. */
 double nadir_up_norm_1(int64_t count, const double *x);
 double nadir_up_norm_2(int64_t count, const double *x);
-double nadir_up_largest(int64_t count, const double *x);
 
 #endif

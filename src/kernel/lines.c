@@ -9,11 +9,11 @@
 void nadir_lines_clear(nadir_context *context, nadir_lines *lines)
 {
     nadir_along_release(context->memory, &lines->along);
-    nadir_entries *const entries[] = {&lines->last, &lines->extra, &lines->last_turned, &lines->slope_turned,
-                                      &lines->extra_turned};
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        nadir_entries_clear(context, entries[i]);
-    }
+    nadir_entries_clear(context, &lines->last);
+    nadir_entries_clear(context, &lines->extra);
+    nadir_entries_clear(context, &lines->last_turned);
+    nadir_entries_clear(context, &lines->slope_turned);
+    nadir_entries_clear(context, &lines->extra_turned);
     nadir_release(context, lines->slope);
     nadir_release(context, lines->turned_columns);
     nadir_release(context, lines->sums);

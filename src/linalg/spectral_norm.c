@@ -100,8 +100,8 @@ static double square_bound(int64_t n, double tau, double largest, double frobeni
            (1 + 8 * UNIT);
 }
 
-/* Rising tau, from `from`, until the factors exist. */
-static double rise(const nadir_context *context, int64_t n, double from, double hint, double frobenius,
+/* Rising tau, from `start`, until the factors exist. */
+static double rise(const nadir_context *context, int64_t n, double start, double frobenius,
                    const double *diagonal, double *G)
 {
     double largest = 0;
@@ -111,26 +111,22 @@ static double rise(const nadir_context *context, int64_t n, double from, double 
     /* below this tau would drown in the bound's own slack */
     double above = FIRST_TRIAL + rounding_of((double)n);
     while (above < LAST_TRIAL) {
-        const double tau = from * (1 + above);
+        const double tau = start * (1 + above);
         if (is_above(context, n, tau, diagonal, G)) {
             return sqrt(square_bound(n, tau, largest, frobenius));
         }
         above *= LATER_TRIAL;
     }
-    const double tau = hint * hint;
-    if (tau > from && is_above(context, n, tau, diagonal, G)) {
-        return sqrt(square_bound(n, tau, largest, frobenius));
-    }
     return INFINITY;
 }
 
-nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double hint,
+nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double from,
                                        double *bound)
 {
     nadir_status status = NADIR_OK;
     double *G = NULL;
     double *diagonal = NULL;
-    double from;
+    double start = from * from;
     const double frobenius = cblas_dnrm2((blasint)(n * n), N, 1) * (1 + rounding_of((double)n * (double)n));
     *bound = frobenius;
     if (frobenius == 0 || !isfinite(frobenius) || n == 1) {
@@ -145,8 +141,10 @@ nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const 
     for (int64_t i = 0; i < n; i++) {
         diagonal[i] = G[i * n + i];
     }
-    NADIR_CHECK(estimate(context, n, G, &from));
-    const double proven = rise(context, n, from, hint, frobenius, diagonal, G);
+    if (from == 0) {
+        NADIR_CHECK(estimate(context, n, G, &start));
+    }
+    const double proven = rise(context, n, start, frobenius, diagonal, G);
     *bound = proven < frobenius ? proven : frobenius;
 cleanup:
     nadir_release(context, G);

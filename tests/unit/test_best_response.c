@@ -302,6 +302,44 @@ static void test_limits(void **state)
     nadir_context_free(context);
 }
 
+/* The ball of p = 1 lies in every other, and is solved exactly: a start that ends at a lesser state shows. */
+static void test_not_below_strike(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED + 1);
+    for (int i = 0; i < 300; i++) {
+        const int64_t states = 3 + (int64_t)nadir_random_below(&random, 8);
+        nadir_model *model = test_tiny_model(context, &random, states, 0.97, i % 2 == 0 ? 0.3 : 0.8);
+        const double radius = 0.06 * nadir_random_uniform(&random); /* breakdown is past 2 (1 - gamma) */
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1.01, &radius, NULL);
+        nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
+        test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        nadir_uncertainty one = {0};
+        const nadir_ball inner = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &radius, NULL);
+        nadir_problem inside = *problem;
+        nadir_attack attack = {0};
+        nadir_attack strike = {0};
+        nadir_strike_facts facts;
+        test_note("case %d, seed %d", i, SEED + 1);
+        assert_ok(context, nadir_uncertainty_make(context, model, policy, &inner, &one));
+        inside.uncertainty = &one;
+        assert_ok(context, nadir_strike_solve(context, &inside, false, 1, &radius, &strike, &facts));
+        assert_ok(context,
+                  nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radius, &attack));
+        assert_that(attack.lambda >= strike.lambda * (1 - 1e-12), "the penalty is %.17g, less than %.17g",
+                    attack.lambda, strike.lambda);
+        nadir_attack_clear(context, &attack);
+        nadir_attack_clear(context, &strike);
+        nadir_uncertainty_clear(context, &one);
+        test_problem_clear(&made);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
 /* Many radii at once are the same as one after the other, and rise. */
 static void test_many_radii(void **state)
 {
@@ -470,11 +508,12 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_values),       cmocka_unit_test(test_spectral_value),
-        cmocka_unit_test(test_tiny_problems),       cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_many_radii),          cmocka_unit_test(test_krylov),
-        cmocka_unit_test(test_breakdown_and_limit), cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_scaled_rewards),      cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_golden_values),    cmocka_unit_test(test_spectral_value),
+        cmocka_unit_test(test_tiny_problems),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_not_below_strike), cmocka_unit_test(test_many_radii),
+        cmocka_unit_test(test_krylov),           cmocka_unit_test(test_breakdown_and_limit),
+        cmocka_unit_test(test_degenerate),       cmocka_unit_test(test_scaled_rewards),
+        cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

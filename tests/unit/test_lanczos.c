@@ -224,6 +224,13 @@ static void test_proven_norms(void **state)
         assert_that((long double)bound >= truth.values[0] &&
                         (long double)bound < truth.values[0] * (1 + 1e-10L),
                     "%.17g, the norm is %.17Lg", bound, truth.values[0]);
+        /* a start below the norm must not pass */
+        for (int order = -9; order <= -1; order++) {
+            const double start = (double)truth.values[0] * (1 - pow(10, order));
+            assert_ok(context, nadir_spectral_norm_prove(context, n, at.numbers, start, &bound));
+            assert_that((long double)bound >= truth.values[0], "from %.17g: %.17g, the norm is %.17Lg", start,
+                        bound, truth.values[0]);
+        }
         for (int64_t j = 0; j < n * n; j++) {
             sizes[j] = fabs(at.numbers[j]);
             at.exact[j] = sizes[j];

@@ -302,6 +302,10 @@ static void test_bound_of_wrong_value(void **state)
     assert_ok(context,
               nadir_rectangular_free_check(context, problem, 1, attack.v, &exact, &lower, &breakdown));
     assert_that(lower < attack.J - 1e-4 && lower > attack.J - 0.11, "the bound is %.17g", lower);
+    /* The nominal value is above the fixed point everywhere. */
+    assert_ok(context,
+              nadir_rectangular_free_check(context, problem, 1, problem->v, &exact, &lower, &breakdown));
+    assert_that(exact && lower < attack.J, "the bound is %.17g, the return %.17g", lower, attack.J);
     attack.v[3] = NAN;
     assert_int_not_equal(
         nadir_rectangular_free_check(context, problem, 1, attack.v, &exact, &lower, &breakdown), NADIR_OK);

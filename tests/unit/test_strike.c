@@ -390,6 +390,42 @@ static void test_skipped_columns(void **state)
     nadir_context_free(context);
 }
 
+/* Where bounds from P alone leave too many columns, groups of states sharpen them: still nothing is lost. */
+static void test_groups(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const char *const kinds[] = {"garnet", "gridworld"};
+    for (int i = 0; i < 2; i++) {
+        nadir_generate_settings settings = test_generate_settings();
+        settings.states = i == 0 ? 150 : 0;
+        settings.width = i == 0 ? 0 : 15;
+        settings.height = i == 0 ? 0 : 10;
+        nadir_model *model = test_generate(context, kinds[i], &settings);
+        const double one = 1;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &one, NULL);
+        nadir_policy *policy = NULL;
+        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        truth of = find_truth(problem);
+        const double radius = (double)(0.7 / of.widest);
+        nadir_attack attack = {0};
+        nadir_strike_facts facts;
+        test_note("%s", kinds[i]);
+        assert_ok(context, nadir_strike_solve(context, problem, true, 1, &radius, &attack, &facts));
+        assert_close(attack.lambda, find_penalty(&of, radius), 1e-11);
+        assert_true(facts.lambda_high >= find_penalty(&of, radius));
+        assert_close(facts.breakdown_low * (double)of.widest, 1, 1e-9);
+        assert_true(facts.breakdown_low * (double)of.widest <= 1);
+        nadir_attack_clear(context, &attack);
+        clear_truth(&of);
+        test_problem_clear(&made);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
 static void test_degenerate(void **state)
 {
     (void)state;
@@ -497,8 +533,8 @@ int main(void)
         cmocka_unit_test(test_golden_values),  cmocka_unit_test(test_brute_force),
         cmocka_unit_test(test_random_kernels), cmocka_unit_test(test_breakdown),
         cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_skipped_columns),
-        cmocka_unit_test(test_degenerate),     cmocka_unit_test(test_scaled_rewards),
-        cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_groups),         cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_scaled_rewards), cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static nadir_status measure(nadir_context *context, measured *at, double factor,
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
     const double sum = fabs(nadir_vector_sum(problem->states, at->k)) * (1 + 2 * UNIT) +
                        2 * n * UNIT * n * UNIT * at->k_size;
-    check->row_sum = nadir_up_largest(problem->rows, at->b) * sum * (1 + 2 * UNIT);
+    check->row_sum = nadir_vector_largest(problem->rows, at->b) * sum * (1 + 2 * UNIT);
     NADIR_CHECK(nadir_rank_one_minimum(context, problem->model, at->b, at->k, &check->minimum));
 cleanup:
     return status;
@@ -193,8 +193,8 @@ static double residual_of(nadir_context *context, measured *at)
         const double r = (problem->R[s] - at->v[s]) + gamma * (product[s] - at->b_pi[s] * shift);
         largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
     }
-    const double v_size = nadir_up_largest(n, at->v);
-    const double R_size = nadir_up_largest(problem->rows, problem->rewards);
+    const double v_size = nadir_vector_largest(n, at->v);
+    const double R_size = nadir_vector_largest(problem->rows, problem->rewards);
     const double averaging = at->known.averaging;
     const double rank_one = at->b_size * fabs(shift);
     return (largest + averaging * (R_size + at->known.size * v_size + gamma * rank_one) +
@@ -276,10 +276,10 @@ static nadir_status compare(nadir_context *context, measured *at, const nadir_ra
     NADIR_CHECK(
         nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, NULL, 0, &occupancy));
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, at->v, &accuracy));
-    const double v_size = nadir_up_largest(n, at->v);
+    const double v_size = nadir_vector_largest(n, at->v);
     /* entries as they were written, averages and rewards are off by some roundings */
     const double rounding = (at->known.averaging + 4 * UNIT) *
-                            (nadir_up_largest(problem->rows, problem->rewards) +
+                            (nadir_vector_largest(problem->rows, problem->rewards) +
                              (at->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
     const double J = nadir_vector_dot(n, problem->mu, at->v, &off);
     const double width =

@@ -28,8 +28,9 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
 /*
  * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):
  * theta and the residual rho of (c / |c|, k) at lambda, isolation of theta by breakdown_low, which is proven
- * and above beta. *lambda_high: infinity when nothing can be proven. The pair need not lie in
- * any ball: other norms are bounded through an enclosing L_2 ball. The problem is one of p = 2.
+ * and above beta. *lambda_high: at worst gamma beta |Phi v| |W d| / (1 - beta / breakdown_low), which
+ * asks nothing of the pair; infinity when beta is not below breakdown_low. The pair need not lie in any ball:
+ * other norms are bounded through an enclosing L_2 ball. The problem is one of p = 2.
  */
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low,

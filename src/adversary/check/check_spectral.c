@@ -43,7 +43,7 @@ static double centre(int64_t n, const double *from, double *to, double *rounding
     for (int64_t s = 0; s < n; s++) {
         to[s] = from[s] - mean;
     }
-    *rounding = 8 * UNIT * sqrt((double)n) * nadir_up_largest(n, from);
+    *rounding = 8 * UNIT * sqrt((double)n) * nadir_vector_largest(n, from);
     return nadir_up_norm_2(n, to);
 }
 
@@ -86,7 +86,7 @@ static void note_nominal(nadir_spectral_pair *pair)
         pair->work[s] = W[s] * problem->d[s];
         pair->W_smallest = fmin(pair->W_smallest, W[s]);
     }
-    pair->W_largest = nadir_up_largest(n, W);
+    pair->W_largest = nadir_vector_largest(n, W);
     pair->W_off = pair->known.averaging + 8 * UNIT;
     pair->Wd_size = nadir_up_norm_2(n, pair->work) * (1 + UNIT);
     pair->v_size = centre(n, problem->v, pair->v, &rounding);
@@ -122,7 +122,7 @@ static nadir_status note_pair(nadir_context *context, const double *c, const dou
     for (int64_t s = 0; s < n; s++) {
         weighted[s] = W[s] * pair->x[s];
     }
-    const double largest = nadir_up_largest(n, weighted);
+    const double largest = nadir_vector_largest(n, weighted);
     NADIR_CHECK(nadir_enclosure_solve(context, problem, &pair->known, false, weighted, UNIT * largest,
                                       product, &enclosed));
     pair->g_size = centre(n, product, pair->g, &rounding);

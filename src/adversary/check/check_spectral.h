@@ -5,7 +5,8 @@
 #include "adversary/check/check_rank_one.h"
 #include "adversary/enclosure.h"
 
-/* A vector that is centred, or a scalar, with how far it is from the exact one (2-norm). */
+/* A pair at a radius, with what the operator E_lambda is made of. name_size: at least the 2-norm of what was
+ * computed; name_off: at least how far that is from the exact one, vectors in the 2-norm. */
 typedef struct nadir_spectral_pair {
     const nadir_problem *problem;
     nadir_enclosure known;

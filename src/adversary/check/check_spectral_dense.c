@@ -23,7 +23,7 @@ static void fill(const nadir_context *context, const nadir_spectral_pair *pair, 
     const int64_t n = problem->states;
     const double *W = problem->uncertainty->W;
     const double lambda = pair->lambda;
-    const double D_size = nadir_up_largest(n * n, D);
+    const double D_size = nadir_vector_largest(n * n, D);
     const int threads = nadir_threads_for(context, n * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
@@ -54,7 +54,7 @@ static nadir_status prove(nadir_context *context, const nadir_spectral_pair *pai
     NADIR_CHECK(nadir_enclosure_columns(context, pair->problem, &pair->known, n, NULL, E, &residual));
     fill(context, pair, residual, E, &off);
     /* a power of two: nothing is rounded that matters */
-    const double scale = nadir_scale_for(nadir_up_largest(n * n, E));
+    const double scale = nadir_scale_for(nadir_vector_largest(n * n, E));
     for (int64_t i = 0; i < n * n; i++) {
         E[i] *= scale;
     }

@@ -24,8 +24,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of starts, and of chains at a time. */
-enum { STARTS = 5, CHAINS = 30 };
+/* Of starts, at most and below p = 2, and of chains at a time. */
+enum { STARTS = 8, STARTS_BELOW_TWO = 5, CHAINS = 32 };
 /* Vectors that a chain keeps: c, g, k, and c and g of the sweep before. */
 enum { KEPT = 5 };
 /* The first sweeps of a chain say nothing of its rate yet. */
@@ -302,8 +302,39 @@ static nadir_status add_seed(search *at, const double *x)
     return status;
 }
 
-/* The rank-one guess, x = W d; where k = u_q(v) feeds back most, x = -W D^T k; a random one; below p = 2,
- * where the adversary keeps to few states, the two strongest alone. */
+/* The strongest states alone. x: [states] work */
+static nadir_status add_single_states(search *at, double *x)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = at->states;
+    double *alone = at->trial;
+    double norm;
+    memcpy(x, at->Wd, (size_t)n * sizeof *x);
+    while (at->starts < STARTS_BELOW_TWO) {
+        NADIR_CHECK(nadir_norm_dual(at->context, 0, n, x, INFINITY, alone, &norm));
+        if (norm == 0) {
+            break;
+        }
+        NADIR_CHECK(add_seed(at, alone));
+        for (int64_t s = 0; s < n; s++) {
+            x[s] *= alone[s] == 0 ? 1 : 0;
+        }
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status add_random(search *at, nadir_random *random, double *x)
+{
+    for (int64_t s = 0; s < at->states; s++) {
+        x[s] = at->problem->uncertainty->W[s] * nadir_random_normal(random);
+    }
+    return add_seed(at, x);
+}
+
+/* The rank-one guess, x = W d; where k = u_q(v) feeds back most, x = W D^T k; a random one. Then, below p =
+ * 2, where the adversary keeps to few states, the strongest ones; above, where it is the signs of c that make
+ * local maxima, more random ones. (c, k) and (-c, -k) are one kernel: no start needs its negative. */
 static nadir_status make_seeds(search *at)
 {
     nadir_status status = NADIR_OK;
@@ -315,25 +346,22 @@ static nadir_status make_seeds(search *at)
     nadir_gstd gstd;
     nadir_random random;
     NADIR_CHECK(add_seed(at, at->Wd));
+    if (at->starts == 0) { /* no state that counts can be changed */
+        goto cleanup;
+    }
     NADIR_CHECK(nadir_gstd_compute(context, 0, n, problem->v, at->q, k, k, &gstd));
     NADIR_CHECK(nadir_occupancy_solve_roughly(context, problem->occupancy, true, 1, k, 1e-3, x));
     for (int64_t s = 0; s < n; s++) {
-        x[s] *= -problem->uncertainty->W[s];
+        x[s] *= problem->uncertainty->W[s];
     }
     NADIR_CHECK(add_seed(at, x));
     nadir_random_seed(&random, 0);
-    for (int64_t s = 0; s < n; s++) {
-        x[s] = problem->uncertainty->W[s] * nadir_random_normal(&random);
+    NADIR_CHECK(add_random(at, &random, x));
+    if (problem->uncertainty->p < 2) {
+        NADIR_CHECK(add_single_states(at, x));
     }
-    NADIR_CHECK(add_seed(at, x));
-    memcpy(x, at->Wd, (size_t)n * sizeof *x);
-    for (int alone = 0; alone < 2 && problem->uncertainty->p < 2; alone++) {
-        double norm;
-        NADIR_CHECK(nadir_norm_dual(context, 0, n, x, INFINITY, k, &norm));
-        NADIR_CHECK(add_seed(at, k));
-        for (int64_t s = 0; s < n; s++) {
-            x[s] *= k[s] == 0 ? 1 : 0;
-        }
+    while (problem->uncertainty->p > 2 && at->starts < STARTS) {
+        NADIR_CHECK(add_random(at, &random, x));
     }
 cleanup:
     return status;
@@ -389,7 +417,7 @@ static nadir_status finish(search *at, int64_t target, double radius, nadir_atta
 {
     nadir_status status = NADIR_OK;
     const chain *best = best_of(at, target);
-    if (best == NULL) { /* no start: no state that counts can be changed */
+    if (best == NULL) { /* no start */
         memset(at->trial, 0, (size_t)(2 * at->states) * sizeof *at->trial);
         NADIR_CHECK(
             nadir_dual_attack(at->context, at->problem, radius, at->trial, at->trial + at->states, attack));

@@ -39,7 +39,7 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
         }
         of->W[s] = nadir_norm_short(actions, shape, 2) * (1 + ((double)actions + 8) * UNIT);
     }
-    of->W_largest = nadir_up_largest(problem->states, of->W);
+    of->W_largest = nadir_vector_largest(problem->states, of->W);
 cleanup:
     nadir_release(context, shape);
     return status;

@@ -57,7 +57,7 @@ static void fill_centred(const nadir_context *context, const nadir_breakdown *of
 {
     const int64_t n = of->problem->states;
     const int threads = nadir_threads_for(context, n * n);
-    const double largest = nadir_up_largest(n * n, D);
+    const double largest = nadir_vector_largest(n * n, D);
     double W_smallest = INFINITY;
     for (int64_t s = 0; s < n; s++) {
         W_smallest = fmin(W_smallest, of->W[s]);
@@ -86,6 +86,26 @@ static double bound_by_quotients(const nadir_context *context, const nadir_break
     return best;
 }
 
+/* The radius of interest gets a trial of its own where the norm itself could not be proven. */
+static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakdown *of, double beta,
+                                      double residual, const double *D, double *N, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->problem->states;
+    const double wanted = beta > 0 ? 1 / (of->problem->gamma * beta * (1 + BEYOND)) : INFINITY;
+    double proven;
+    double added;
+    fill_centred(context, of, *norm, residual, D, N, &added);
+    NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, 0, &proven));
+    *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
+    if (wanted < *norm && wanted > added) {
+        NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, wanted - added, &proven));
+        *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown *of, bool cholesky,
                                         double beta, double *norm)
 {
@@ -105,12 +125,7 @@ nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_brea
     }
     *norm = fmin(*norm, bound_by_quotients(context, of, D, error, N, work));
     if (cholesky) {
-        const double hint = beta > 0 ? 1 / (of->problem->gamma * beta * (1 + BEYOND)) : 0;
-        double proven;
-        double added;
-        fill_centred(context, of, *norm, residual, D, N, &added);
-        NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, hint, &proven));
-        *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
+        NADIR_CHECK(bound_by_cholesky(context, of, beta, residual, D, N, norm));
     }
 cleanup:
     nadir_release(context, D);

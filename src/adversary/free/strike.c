@@ -8,12 +8,11 @@
  *
  * Whatever bounds halfrange(D e_s), H_s, bounds the root, lambda_s <= gamma beta W_s d_s halfrange(v) / (1 -
  * gamma beta W_s H_s): columns are formed in the order of these bounds until the largest one left is below
- * the best root found. Columns of D lie between 0 and D_ss. A path comes back to s at once, or by way of
- * another state t from where it has at most the discounted chance h to hit s, so with m the largest chance
- * to step to s from elsewhere
+ * the best root found. Entries of the column are D_ts = h_t D_ss, h_t the discounted chance to hit s from t.
+ * With m and n the largest and the smallest chance to step to s from elsewhere
  *
- *     H_s = D_ss / 2,    D_ss <= 1 / (1 - gamma P_ss - gamma (1 - P_ss) h),    h <= gamma m / (1 - gamma (1 -
- * m)),
+ *     gamma n / (1 - gamma (1 - n)) <= h_t <= h = gamma m / (1 - gamma (1 - m)),
+ *     D_ss <= 1 / (1 - gamma P_ss - gamma (1 - P_ss) h),    H_s = D_ss (1 - min_t h_t) / 2,
  *
  * and where this leaves many columns, D_ss <= (D 1_G)(s) for s in G: one solve for all states of a group G.
  */
@@ -49,6 +48,7 @@ typedef struct search {
     int64_t count;
     target *targets;    /* [count] */
     double *weight;     /* [states] gamma W */
+    double *share;      /* [states] at least 1 - min_t D_ts / D_ss */
     double *reach;      /* [states] proven: halfrange(D e_s) is at most this */
     double *width;      /* [states] halfrange(D e_s), of columns that were formed; -1 otherwise */
     double *key;        /* [states] how much a column is wanted; -1: not at all */
@@ -95,43 +95,64 @@ static double averaging_error(const nadir_model *model)
     return UNIT * (double)(most + 2);
 }
 
-/* stay[s] = P^pi(s, s), enter[s] = max over t != s of P^pi(t, s): [states] each. */
-static void scan_average(const nadir_matrix *matrix, double *stay, double *enter)
+/* What P^pi says of each state. */
+typedef struct steps {
+    double *stay;         /* [states] P^pi(s, s) */
+    double *most, *least; /* [states] of P^pi(t, s) over t != s */
+    double *entries;      /* [states] how many of these there are */
+    double row_least;     /* sum of a row */
+} steps;
+
+static void scan_average(const nadir_matrix *matrix, steps *seen)
 {
     const int64_t n = matrix->size;
-    memset(stay, 0, (size_t)n * sizeof *stay);
-    memset(enter, 0, (size_t)n * sizeof *enter);
+    memset(seen->stay, 0, (size_t)n * sizeof *seen->stay);
+    memset(seen->most, 0, (size_t)n * sizeof *seen->most);
+    memset(seen->entries, 0, (size_t)n * sizeof *seen->entries);
+    seen->row_least = INFINITY;
     for (int64_t t = 0; t < n; t++) {
         const int64_t start = matrix->dense != NULL ? t * n : matrix->starts[t];
         const int64_t end = matrix->dense != NULL ? (t + 1) * n : matrix->starts[t + 1];
+        double sum = 0;
         for (int64_t i = start; i < end; i++) {
             const int64_t s = matrix->dense != NULL ? i - start : matrix->columns[i];
             const double value = matrix->dense != NULL ? matrix->dense[i] : matrix->values[i];
+            sum += value;
             if (s == t) {
-                stay[s] = value;
-            } else if (value > enter[s]) {
-                enter[s] = value;
+                seen->stay[s] = value;
+                continue;
             }
+            seen->most[s] = fmax(seen->most[s], value);
+            seen->least[s] = seen->entries[s] > 0 ? fmin(seen->least[s], value) : value;
+            seen->entries[s] += 1;
         }
+        seen->row_least = fmin(seen->row_least, sum);
     }
 }
 
 /* The bounds that P^pi itself gives. Numbers near one are off by a few roundings, which are taken off the
- * denominators; sums of rows may exceed one by their own. stay, enter: [states] work. */
-static void bound_reach(const search *at, double *stay, double *enter)
+ * denominators or added to them; sums of rows may differ from one by their own. */
+static void bound_reach(const search *at)
 {
     const nadir_average *average = nadir_occupancy_average(at->problem->occupancy);
+    const int64_t n = at->states;
     const double gamma = at->problem->gamma;
-    const double grow = 1 + at->averaging + 2 * UNIT;
-    const double sum =
-        average->norm * (grow + UNIT * (double)(nadir_matrix_row_length(&average->matrix) + 2));
-    scan_average(&average->matrix, stay, enter);
-    for (int64_t s = 0; s < at->states; s++) {
-        const double step = enter[s] * grow;
-        const double hit = fmin(1, gamma * step / (1 - gamma * (sum - step) - 4 * UNIT) * (1 + 4 * UNIT));
-        const double self = fmin(sum, stay[s] * grow);
-        const double again = gamma * self + gamma * (sum - self) * hit;
-        at->reach[s] = at->states > 1 ? 0.5 / (1 - again - 8 * UNIT) * (1 + 4 * UNIT) : 0;
+    const double off = at->averaging + 2 * UNIT;
+    const double sum_off = off + UNIT * (double)(nadir_matrix_row_length(&average->matrix) + 2);
+    const double sum = average->norm * (1 + sum_off);
+    steps seen = {at->columns, at->columns + n, at->columns + 2 * n, at->columns + 3 * n, 0};
+    scan_average(&average->matrix, &seen);
+    for (int64_t s = 0; s < n; s++) {
+        const double step = seen.most[s] * (1 + off);
+        const double missed = 1 - gamma * (sum - step) - 4 * UNIT;
+        const double hit = missed > 0 ? fmin(1, gamma * step / missed * (1 + 4 * UNIT)) : 1;
+        const double self = fmin(sum, seen.stay[s] * (1 + off));
+        const double lost = 1 - gamma * self - gamma * (sum - self) * hit - 8 * UNIT;
+        const double rare = n == 1 || seen.entries[s] < (double)(n - 1) ? 0 : seen.least[s] * (1 - off);
+        const double left = seen.row_least * (1 - sum_off) - rare;
+        const double common = gamma * rare / (1 - gamma * left + 4 * UNIT);
+        at->share[s] = n > 1 ? 1 - common * (1 - 4 * UNIT) + UNIT : 0;
+        at->reach[s] = n == 1 ? 0 : lost > 0 ? 0.5 / lost * at->share[s] * (1 + 8 * UNIT) : INFINITY;
     }
 }
 
@@ -162,7 +183,7 @@ static void meet_target(const search *at, target *of, int64_t s, const double *c
     if (bound <= of->best) {
         return;
     }
-    const double d = problem->d[s];
+    const double d = problem->d[s]; /* may be below 0 by rounding */
     double x = 0;
     ends z = find_ends(at->states, push * d, problem->v, 0, column);
     for (int step = 0; step < STEPS; step++) {
@@ -176,8 +197,8 @@ static void meet_target(const search *at, target *of, int64_t s, const double *c
     }
     /* the left-hand side at x, less x, with errors of d, v, D e_s and rounding of s v - x t g */
     const double errors =
-        push * (problem->d_error * (at->spread + problem->v_error) + d * problem->v_error + x * error) +
-        8 * UNIT * (push * d * at->v_size + x * push * size + x);
+        push * (problem->d_error * (at->spread + problem->v_error) + fabs(d) * problem->v_error + x * error) +
+        8 * UNIT * (push * fabs(d) * at->v_size + x * push * size + x);
     const double room = 1 - push * at->reach[s] * (1 + 8 * UNIT) - 2 * UNIT;
     const double high = x + (fmax(0, z.width - x) + errors) / room * (1 + 8 * UNIT);
     of->high = fmax(of->high, fmin(bound, high));
@@ -270,7 +291,7 @@ static nadir_status sharpen_by_groups(search *at)
     NADIR_CHECK(solve_columns(at, BLOCK, &error));
     for (int64_t s = 0; s < n; s++) {
         const double sum = at->columns[s % BLOCK * n + s];
-        at->reach[s] = fmin(at->reach[s], (sum + error) / 2 * (1 + 4 * UNIT));
+        at->reach[s] = fmin(at->reach[s], (sum + error) / 2 * at->share[s] * (1 + 8 * UNIT));
     }
     at->grouped = true;
 cleanup:
@@ -350,6 +371,7 @@ static nadir_status start(search *at, const double *radii)
     const int64_t n = at->states;
     NADIR_NEW(context, at->targets, at->count);
     NADIR_NEW(context, at->weight, n);
+    NADIR_NEW(context, at->share, n);
     NADIR_NEW(context, at->reach, n);
     NADIR_NEW(context, at->width, n);
     NADIR_NEW(context, at->key, n);
@@ -361,7 +383,7 @@ static nadir_status start(search *at, const double *radii)
     at->averaging = averaging_error(problem->model);
     at->v_size = nadir_vector_largest(n, problem->v);
     at->spread = find_ends(n, 1, problem->v, 0, problem->v).width;
-    bound_reach(at, at->width, at->key);
+    bound_reach(at);
     for (int64_t s = 0; s < n; s++) {
         at->weight[s] = problem->gamma * problem->uncertainty->W[s];
         at->width[s] = -1;
@@ -452,6 +474,7 @@ cleanup:
     }
     nadir_release(context, at.targets);
     nadir_release(context, at.weight);
+    nadir_release(context, at.share);
     nadir_release(context, at.reach);
     nadir_release(context, at.width);
     nadir_release(context, at.key);

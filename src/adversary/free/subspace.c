@@ -388,7 +388,7 @@ static void turn(int size, int keep, const double *K, double *numbers)
 static void turn_columns(int64_t count, int size, int keep, const double *K, double *const *vectors)
 {
     for (int64_t i = 0; i < count; i++) {
-        double row[LIMIT];
+        double row[LIMIT] = {0};
         for (int j = 0; j < size; j++) {
             row[j] = vectors[j][i];
         }

@@ -48,7 +48,6 @@ nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *
     worst->threads = nadir_threads_for(context, 4 * entries);
     worst->room_each = most_room(&worst->rows) + most_actions(model) * NADIR_BOUND_ROOM;
     NADIR_NEW_ZERO(context, worst->answers, model->rows);
-    NADIR_NEW_ZERO(context, worst->budgets, model->rows);
     NADIR_NEW_ZERO(context, worst->gain, model->states);
     NADIR_NEW(context, worst->room, worst->threads * worst->room_each);
 cleanup:
@@ -62,7 +61,6 @@ void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst)
 {
     nadir_order_clear(context, &worst->order);
     nadir_release(context, worst->answers);
-    nadir_release(context, worst->budgets);
     nadir_release(context, worst->gain);
     nadir_release(context, worst->room);
     *worst = (nadir_worst_rows){0};
@@ -80,17 +78,21 @@ static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
     const double *pi = worst->problem->policy->probabilities;
     const int64_t first = model->state_rows[state];
     const int64_t end = model->state_rows[state + 1];
+    nadir_row_budget budget;
     if (worst->problem->uncertainty->set == NADIR_SET_S) {
         nadir_rows_share(&worst->rows, first, end, pi + first, radius_of(worst, state, first), room,
-                         worst->answers + first, worst->budgets + first);
-        return worst->budgets[first].gain;
+                         worst->answers + first, &budget);
+        return budget.gain;
     }
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
         if (pi[row] > 0) {
             const double one = 1;
+            if (!(worst->answers[row].step > 0) && row > first) {
+                worst->answers[row] = worst->answers[row - 1]; /* a start */
+            }
             nadir_rows_share(&worst->rows, row, row + 1, &one, radius_of(worst, state, row), room,
-                             worst->answers + row, worst->budgets + row);
+                             worst->answers + row, &budget);
             gain += pi[row] * worst->answers[row].gain;
         }
     }

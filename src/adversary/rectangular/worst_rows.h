@@ -17,7 +17,6 @@ typedef struct nadir_worst_rows {
     nadir_rows rows;
     nadir_order order;
     nadir_row_answer *answers; /* [rows] */
-    nadir_row_budget *budgets; /* [rows] of each row (sa), of each state at its first row (s) */
     double *gain;              /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
     double *room;
     int64_t room_each;

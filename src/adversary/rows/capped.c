@@ -40,10 +40,20 @@ static void weigh(const capped_row *row, double place, double *up, double *down)
 }
 
 /* The last place of the order at which what rises before it is no more than what falls at and after it. */
-static int64_t find_place(const capped_row *row, int64_t states)
+static int64_t find_place(const capped_row *row, const nadir_order *order)
 {
     int64_t low = 0;
-    int64_t high = states;
+    int64_t high = order->states;
+    if (row->view.count == order->states) { /* all states in the row: from the end of the order on */
+        double down = 0;
+        for (low = order->states - 1; low > 0; low--) {
+            down += fall(row, order->order[low]);
+            if (row->r * (double)low <= down) {
+                break;
+            }
+        }
+        return low;
+    }
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
         double up;
@@ -61,7 +71,7 @@ static int64_t find_place(const capped_row *row, int64_t states)
 static void find_answer(const nadir_order *order, const capped_row *row, nadir_row_answer *answer,
                         double *size)
 {
-    const int64_t pivot = find_place(row, order->states);
+    const int64_t pivot = find_place(row, order);
     const double omega = order->sorted[pivot] - row->view.base;
     double up = row->view.spread ? (double)pivot : 0;
     double lifted = row->view.spread ? order->first[pivot] : 0; /* sum of omega - x over what rises */

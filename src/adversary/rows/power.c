@@ -19,12 +19,16 @@
 
 enum { LEVEL_LIMIT = 300, STEP_LIMIT = 200, BRACKET_LIMIT = 60 };
 
-#define FAR 50.0 /* the farthest that t moves at once without a bracket */
+#define MASS_ROUNDING (16 * DBL_EPSILON) /* of what moves */
+#define FAR           50.0               /* the farthest that t moves at once without a bracket */
 
 /* Sums at a level. */
 typedef struct power_sums {
     double plus, minus;           /* of |Delta| / alpha */
-    double plus_rate, minus_rate; /* of change / d, without those that are clipped */
+    double plus_rate, minus_rate; /* of change / |d|, without those that are clipped */
+    double whole;                 /* of change |d|, without those that are clipped */
+    double clipped;               /* of Phat / alpha |d|, of those */
+    double largest;               /* |Delta| / alpha */
 } power_sums;
 
 static void add_below(double p, double step, int64_t count, const double *x, double omega, power_sums *sums)
@@ -35,6 +39,8 @@ static void add_below(double p, double step, int64_t count, const double *x, dou
             const double change = nadir_rows_change(p, step, g);
             sums->plus += change;
             sums->plus_rate += change / g;
+            sums->whole += change * g;
+            sums->largest = change > sums->largest ? change : sums->largest;
         }
     }
 }
@@ -53,8 +59,12 @@ static power_sums sum_at(const nadir_rows *rows, const nadir_row_view *view, dou
         if (g > 0) {
             const double change = nadir_rows_change(rows->p, step, g);
             const double most = view->phat[i] / view->alpha;
-            sums.minus += change < most ? change : most;
+            const double size = change < most ? change : most;
+            sums.minus += size;
             sums.minus_rate += change < most ? change / g : 0;
+            sums.whole += change < most ? change * g : 0;
+            sums.clipped += change < most ? 0 : most * g;
+            sums.largest = size > sums.largest ? size : sums.largest;
         }
     }
     return sums;
@@ -93,9 +103,9 @@ static double next_level(const bracket *at, double omega, double newton, double 
     return next;
 }
 
-/* omega, upper and share for the answer's step. */
-static void find_level(const nadir_rows *rows, const nadir_row_view *view, double highest,
-                       nadir_row_answer *answer)
+/* omega, upper and share for the answer's step. True: omega is enough, and `found` holds the sums there. */
+static bool find_level(const nadir_rows *rows, const nadir_row_view *view, double highest,
+                       nadir_row_answer *answer, power_sums *found)
 {
     const double least = DBL_EPSILON / 4 * highest;
     bracket at = {0, highest, -INFINITY, INFINITY};
@@ -104,9 +114,11 @@ static void find_level(const nadir_rows *rows, const nadir_row_view *view, doubl
     for (int i = 0; i < LEVEL_LIMIT; i++) {
         const power_sums sums = sum_at(rows, view, answer->step, omega);
         const double excess = sums.plus - sums.minus;
-        if (isfinite(excess) && fabs(excess) <= DBL_EPSILON * sums.plus) {
-            at = (bracket){omega, omega, 0, 0};
-            break;
+        if (isfinite(excess) && fabs(excess) <= MASS_ROUNDING * sums.plus) {
+            answer->omega = omega;
+            answer->upper = omega;
+            *found = sums;
+            return true;
         }
         if (excess < 0) {
             at.low = omega;
@@ -137,11 +149,12 @@ static void find_level(const nadir_rows *rows, const nadir_row_view *view, doubl
     }
     if (isinf(at.high_excess)) { /* a step beyond all bounds */
         nadir_row_answer_settle(rows, view, answer);
-        return;
+        return false;
     }
     answer->omega = at.low;
     answer->upper = at.high;
     answer->share = at.low_excess < 0 ? at.low_excess / (at.low_excess - at.high_excess) : 0;
+    return false;
 }
 
 /* Delta / alpha at a level. */
@@ -193,11 +206,31 @@ static double measure(const nadir_rows *rows, const nadir_row_view *view, const 
     return result;
 }
 
+/* gain and norm at omega alone. Of an entry that is not clipped (|Delta| / L)^p = (|Delta| / L) (g / g_L),
+ * where change(g_L) = L, L being the largest |Delta| / alpha. */
+static void measure_level(const nadir_rows *rows, const nadir_row_view *view, const power_sums *sums,
+                          nadir_row_answer *answer)
+{
+    const double p = rows->p;
+    const double largest = sums->largest;
+    const double g = p < 2 ? pow(largest, p - 1) / answer->step : pow(largest / answer->step, p - 1);
+    double sum = sums->whole > 0 ? sums->whole / largest / g : 0;
+    for (int64_t i = 0; i < view->count && sums->clipped > 0; i++) {
+        const double most = view->phat[i] / view->alpha;
+        const double d = view->x[i] - answer->omega;
+        if (d > 0 && most > 0 && most <= nadir_rows_change(p, answer->step, d)) {
+            sum += pow(most / largest, p);
+        }
+    }
+    answer->norm = largest * pow(sum, 1 / p);
+    answer->gain = view->alpha * (sums->whole + sums->clipped);
+}
+
 void nadir_rows_power_row(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)
 {
     double highest = 0;
     for (int64_t i = 0; i < view->count; i++) {
-        highest = view->phat[i] > 0 ? fmax(highest, view->x[i]) : highest;
+        highest = view->phat[i] > 0 && view->x[i] > highest ? view->x[i] : highest;
     }
     answer->share = 0;
     answer->gain = 0;
@@ -207,13 +240,14 @@ void nadir_rows_power_row(const nadir_rows *rows, const nadir_row_view *view, na
         answer->upper = 0;
         return;
     }
-    find_level(rows, view, highest, answer);
-    if (isinf(answer->step)) {
-        return;
-    }
-    double gain;
-    const double largest = measure(rows, view, answer, 0, &gain);
-    if (largest > 0) {
+    power_sums sums;
+    if (find_level(rows, view, highest, answer, &sums)) {
+        if (sums.largest > 0) {
+            measure_level(rows, view, &sums, answer);
+        }
+    } else if (isfinite(answer->step)) {
+        double gain;
+        const double largest = measure(rows, view, answer, 0, &gain);
         const double sum = measure(rows, view, answer, largest, &gain);
         answer->norm = largest * nadir_power(sum, 1 / rows->p);
         answer->gain = view->alpha * fmax(0, gain);

@@ -24,7 +24,7 @@ enum { WARM_LIMIT = 12, COLD_LIMIT = 2000 };
 
 #define LEVEL_ROUNDING (4 * DBL_EPSILON)
 #define MASS_ROUNDING  (16 * DBL_EPSILON)
-#define COUNT_ALL      (-1.0) /* a slope at which no entry is clipped */
+#define COUNT_ALL      0.0 /* the slope at which no entry is clipped */
 
 /* What a pass over the entries of a row finds. */
 typedef struct quadratic_sums {
@@ -36,54 +36,91 @@ typedef struct quadratic_sums {
     double lost;    /* sum of Phat d over the others */
 } quadratic_sums;
 
-/* Of the entries that a row has itself; with `least` = 0 without those below omega, which are counted along
- * the order. Four sums at once, always in the same order. */
-static quadratic_sums add_entries(const nadir_row_view *view, double omega, double slope, double least)
+/* Pairs of entries, in vectors of the language as GCC and Clang extend it: every processor has such, and the
+ * sums come in the same order everywhere. Two pairs at a time do not wait for each other. */
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t pair_mask __attribute__((vector_size(2 * sizeof(double))));
+
+enum { LANES = 4 };
+
+typedef struct pair_sums {
+    pair n, first, second, moved, squares, lost;
+} pair_sums;
+
+static inline pair pick(pair_mask mask, pair x)
 {
-    enum { LANES = 4 };
-    double n[LANES] = {0};
-    double first[LANES] = {0};
-    double second[LANES] = {0};
-    double moved[LANES] = {0};
-    double squares[LANES] = {0};
-    double lost[LANES] = {0};
-    const double *phat = view->phat;
-    const double *x = view->x;
-    for (int64_t i = 0; i < view->count; i += LANES) {
-        const int64_t lanes = view->count - i < LANES ? view->count - i : LANES;
-        for (int64_t lane = 0; lane < lanes; lane++) {
-            const double d = x[i + lane] - omega;
-            const bool positive = (phat[i + lane] - slope * d > 0) | (d < 0);
-            const bool counted = positive & (d >= least);
-            const double kept = counted ? d : 0;
-            const double gone = positive ? 0 : phat[i + lane];
-            n[lane] += counted ? 1 : 0;
-            first[lane] += kept;
-            second[lane] += kept * kept;
-            moved[lane] += gone;
-            squares[lane] += gone * gone;
-            lost[lane] += gone * d;
-        }
-    }
-    return (quadratic_sums){
-        (n[0] + n[1]) + (n[2] + n[3]),
-        (first[0] + first[1]) + (first[2] + first[3]),
-        (second[0] + second[1]) + (second[2] + second[3]),
-        (moved[0] + moved[1]) + (moved[2] + moved[3]),
-        (squares[0] + squares[1]) + (squares[2] + squares[3]),
-        (lost[0] + lost[1]) + (lost[2] + lost[3]),
-    };
+    return (pair)((pair_mask)x & mask);
 }
 
-/* slope: alpha s. */
-static quadratic_sums sum_row(const nadir_rows *rows, const nadir_row_view *view, double omega, double slope)
+/* An entry is positive, or at the edge of it, where Phat - slope d >= 0. */
+static inline void add_pair(pair_sums *to, const double *phat, const double *x, double omega, double slope)
 {
-    quadratic_sums sums = add_entries(view, omega, slope, view->spread ? 0 : -INFINITY);
-    if (view->spread) {
-        const nadir_below below = nadir_order_below(rows->order, omega);
-        sums.n += (double)below.count;
-        sums.first -= below.first;
-        sums.second += below.second;
+    const pair p = {phat[0], phat[1]};
+    const pair d = (pair){x[0], x[1]} - omega;
+    const pair_mask positive = p >= slope * d;
+    const pair kept = pick(positive, d);
+    const pair gone = pick(~positive, p);
+    to->n += pick(positive, (pair){1, 1});
+    to->first += kept;
+    to->second += kept * kept;
+    to->moved += gone;
+    to->squares += gone * gone;
+    to->lost += gone * d;
+}
+
+static double join(pair even, pair odd)
+{
+    const pair both = even + odd;
+    return both[0] + both[1];
+}
+
+/* Of the entries that a row has itself. What fills the last lanes lies at omega: positive entries of d = 0,
+ * of which only the count must go. */
+static quadratic_sums add_entries(const nadir_row_view *view, double omega, double slope)
+{
+    const int64_t whole = view->count - view->count % LANES;
+    pair_sums a = {0};
+    pair_sums b = {0};
+    for (int64_t i = 0; i < whole; i += LANES) {
+        add_pair(&a, view->phat + i, view->x + i, omega, slope);
+        add_pair(&b, view->phat + i + 2, view->x + i + 2, omega, slope);
+    }
+    double filled = 0;
+    if (whole < view->count) {
+        double phat[LANES] = {1, 1, 1, 1};
+        double x[LANES] = {omega, omega, omega, omega};
+        for (int64_t i = whole; i < view->count; i++) {
+            phat[i - whole] = view->phat[i];
+            x[i - whole] = view->x[i];
+        }
+        filled = (double)(whole + LANES - view->count);
+        add_pair(&a, phat, x, omega, slope);
+        add_pair(&b, phat + 2, x + 2, omega, slope);
+    }
+    return (quadratic_sums){join(a.n, b.n) - filled, join(a.first, b.first),     join(a.second, b.second),
+                            join(a.moved, b.moved),  join(a.squares, b.squares), join(a.lost, b.lost)};
+}
+
+/* Of all states below omega, along the order, and of the entries that the row has above it. */
+static quadratic_sums add_order(const nadir_rows *rows, const nadir_row_view *view, double omega,
+                                double slope)
+{
+    const nadir_below below = nadir_order_below(rows->order, omega);
+    quadratic_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
+    for (int64_t i = 0; i < view->count; i++) {
+        const double d = view->x[i] - omega;
+        if (d < 0) {
+            continue;
+        }
+        if (view->phat[i] >= slope * d) {
+            sums.n += 1;
+            sums.first += d;
+            sums.second += d * d;
+        } else {
+            sums.moved += view->phat[i];
+            sums.squares += view->phat[i] * view->phat[i];
+            sums.lost += view->phat[i] * d;
+        }
     }
     return sums;
 }
@@ -102,13 +139,15 @@ static double level(const piece *at, double slope)
     return at->moved > 0 ? at->mean + at->moved / (at->n * slope) : at->mean;
 }
 
-/* A pass at answer->omega and the slope; the answer gets gain and norm of that point. Where V is lost in
- * rounding a little more is taken: kappa comes out too small, and the next pass measures from closer by. */
+/* A pass at answer->omega and the slope, alpha s; the answer gets gain and norm of that point. Where V is
+ * lost in rounding a little more is taken: kappa comes out too small, and the next pass measures from closer
+ * by. */
 static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double slope, piece *at,
                       nadir_row_answer *answer)
 {
     const double omega = answer->omega;
-    const quadratic_sums sums = sum_row(rows, view, omega, slope);
+    const quadratic_sums sums =
+        view->spread ? add_order(rows, view, omega, slope) : add_entries(view, omega, slope);
     const bool same = sums.n == at->n && sums.moved == at->moved && sums.squares == at->squares;
     const double excess = fabs(slope * sums.first + sums.moved);
     at->change = same && excess <= MASS_ROUNDING ? 0 : fmax(at->change, DBL_MIN);

@@ -242,8 +242,10 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
     const nadir_rows *rows = group->rows;
     const int64_t count = group->end - group->first;
     const double range = rows->order->range;
+    double start = 0;
     for (int64_t i = 0; i < count; i++) {
         const double reach = nadir_rows_scale(rows, group->first + i) * group->weights[i];
+        start = reach > group->unit ? group->answers[i].step : start;
         group->unit = fmax(group->unit, reach);
         if (!(reach > 0) || !(range > 0) || !(group->beta > 0)) {
             group->answers[i] = (nadir_row_answer){0};
@@ -254,8 +256,7 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
         return;
     }
     const double factor = unit_factor(rows, group->unit);
-    const double start = budget->step * factor;
-    const nadir_row_common common = solve_group(group, start > 0 && isfinite(start) ? start : 0);
+    const nadir_row_common common = solve_group(group, isfinite(start) ? start : 0);
     budget->step = common.step / factor;
     budget->tau = common.tau * range * group->unit;
     budget->gain = 0;

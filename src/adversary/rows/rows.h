@@ -66,8 +66,8 @@ int64_t nadir_rows_room(const nadir_rows *rows, int64_t first, int64_t end);
 void nadir_rows_priced(const nadir_rows *rows, int64_t row, double weight, double price, double *room,
                        nadir_row_answer *answer);
 
-/* Rows first .. end - 1 share beta >= 0, on the calling thread. weights, answers: [end - first]; answers and
- * budget->step of a similar problem serve as a start (zeros: none). */
+/* Rows first .. end - 1 share beta >= 0, on the calling thread. weights, answers: [end - first]; answers
+ * of a similar problem serve as a start (zeros: none). */
 void nadir_rows_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights, double beta,
                       double *room, nadir_row_answer *answers, nadir_row_budget *budget);
 

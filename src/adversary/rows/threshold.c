@@ -119,8 +119,47 @@ static void answer_row(const nadir_row_group *group, int64_t row, double *room, 
     answer->step = 2 * share / found->key;
 }
 
+/* One dense row alone: its entries in the order's own order, from the end on, as far as the budget lasts. */
+static nadir_row_common answer_dense_row(const nadir_row_group *group)
+{
+    const nadir_order *order = group->rows->order;
+    const nadir_row row = nadir_model_row(group->rows->model, group->first);
+    const double base = nadir_row_base(group->rows, &row);
+    const double alpha = nadir_rows_scale(group->rows, group->first);
+    const double budget = group->beta * alpha / 2;
+    nadir_row_answer *answer = group->answers;
+    double moved = 0;
+    *answer = (nadir_row_answer){0};
+    int64_t end = order->states;
+    while (end > 0 && order->sorted[end - 1] > base && moved < budget) {
+        /* entries of equal x together */
+        const double x = order->sorted[end - 1];
+        double mass = 0;
+        for (; end > 0 && order->sorted[end - 1] == x; end--) {
+            mass += row.values[order->order[end - 1]];
+        }
+        if (moved + mass > budget) {
+            answer->omega = x - base;
+            answer->share = (budget - moved) / mass;
+            mass = budget - moved;
+        } else {
+            answer->omega = end > 0 ? fmax(0, order->sorted[end - 1] - base) : 0;
+        }
+        moved += mass;
+        answer->gain += mass * (x - base);
+    }
+    answer->upper = answer->omega;
+    answer->norm = 2 * moved / alpha;
+    const double key = moved < budget ? 0 : answer->omega;
+    answer->step = 2 / key;
+    return (nadir_row_common){2 / key, key / 2};
+}
+
 nadir_row_common nadir_rows_threshold(const nadir_row_group *group)
 {
+    if (group->end - group->first == 1 && group->rows->model->dense != NULL) {
+        return answer_dense_row(group);
+    }
     candidate *list = (candidate *)group->scratch;
     const int64_t all = candidates_before(group, group->end);
     for (int64_t i = 0; i < all; i++) {
