@@ -25,8 +25,8 @@ bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *wor
     return info == 0;
 }
 
-/* If M - e I has factors in floating point, then M - e I + dM is positive semidefinite with |dM|_2 <= gamma_{n+1}
- * / (1 - gamma_{n+1}) trace (see spectral_norm.c); its diagonal was rounded once. */
+/* If M - e I has factors in floating point, then M - e I + dM is positive semidefinite with |dM|_2 <=
+ * gamma_{n+1} / (1 - gamma_{n+1}) trace (see spectral_norm.c); its diagonal was rounded once. */
 bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error)
 {
     const lapack_int n = (lapack_int)size;

@@ -157,7 +157,8 @@ static void centre_column(nadir_centre *centre, double residual, int64_t t)
     const double moved = 2 * UNIT * rest + centre->sum_off * (whole + 2 * rest);
     centre->d[t] = fmax(visits, 0);
     centre->largest[t] = rest;
-    centre->off[t] = (centre->total * (residual + 2 * gamma * moved) + error + fmax(-visits, 0)) * (1 + 8 * UNIT);
+    centre->off[t] =
+        (centre->total * (residual + 2 * gamma * moved) + error + fmax(-visits, 0)) * (1 + 8 * UNIT);
 }
 
 nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre)
@@ -169,8 +170,8 @@ nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre)
     NADIR_NEW(context, centre->d, 3 * n);
     centre->off = centre->d + n;
     centre->largest = centre->off + n;
-    NADIR_CHECK(nadir_enclosure_columns(context, &centre->problem, &centre->known, n, NULL, centre->D,
-                                        &residual));
+    NADIR_CHECK(
+        nadir_enclosure_columns(context, &centre->problem, &centre->known, n, NULL, centre->D, &residual));
     const int threads = nadir_threads_for(context, 4 * n * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {

@@ -1,8 +1,8 @@
 /*
  * curvature.c: a proven kappa from a quadratic form; see curvature.h.
  *
- * With y_s = d_P(s) / high(s) in [low / high, 1], q_i = gamma high alpha pi of row i, x_t = <u_t, delta_t> for
- * the unit vector u_t of Delta_t and p the rest of delta, the sum is x^T C Y x + x^T E Y p with
+ * With y_s = d_P(s) / high(s) in [low / high, 1], q_i = gamma high alpha pi of row i, x_t = <u_t, delta_t>
+ * for the unit vector u_t of Delta_t and p the rest of delta, the sum is x^T C Y x + x^T E Y p with
  *
  *     K_t,i = w_t q_i De_t, centred in row i,    C_ts = <K_t,s, u_s>,    E E^T = K K^T - C C^T.
  *
@@ -11,10 +11,10 @@
  *
  *     k I - theta I - sym(C Y) - E E^T / (4 k) - C H^2 C^T / (4 theta)  >= 0.
  *
- * Unvisited states N have x_t = |delta_t|; their rows are not in C and E but enter as K_N K_N^T / (4 theta_N),
- * and theta_N stands for theta on their diagonal. K K^T = F^T (sum_i q_i^2 / omega_i) F - sum_i c_i c_i^T with
- * F = De_t w_t: a few products of matrices. `shared`: |E^T Y x|^2 <= gamma^2 sum_s d_P(s)^2 a_s |F x|^2, a_s =
- * sum_i (alpha pi)^2, with sum d_P = T.
+ * Unvisited states N have x_t = |delta_t|; their rows are not in C and E but enter as K_N K_N^T / (4
+ * theta_N), and theta_N stands for theta on their diagonal. K K^T = F^T (sum_i q_i^2 / omega_i) F - sum_i c_i
+ * c_i^T with F = De_t w_t: a few products of matrices. `shared`: |E^T Y x|^2 <= gamma^2 sum_s d_P(s)^2 a_s |F
+ * x|^2, a_s = sum_i (alpha pi)^2, with sum d_P = T.
  */
 #include "adversary/valid/curvature.h"
 
@@ -42,7 +42,7 @@ typedef struct form {
     double *spread;    /* C H^2 C^T */
     double *unvisited; /* K_N K_N^T; NULL: none are */
     double *trial;
-    double spread_norm, unvisited_norm;  /* about the square roots of their 2-norms */
+    double spread_norm, unvisited_norm;                     /* about the square roots of their 2-norms */
     double rest_off, middle_off, spread_off, unvisited_off; /* what they are off by at most, 2-norm */
     const bool *is_unvisited;
 } form;
@@ -62,12 +62,12 @@ typedef struct parts {
     const nadir_standing *standing;
     const nadir_pull *pull;
     const double *inverse;
-    double *q;      /* [count] */
-    double *F;      /* [states * states] column t: De_t w_t */
-    double *C;      /* [states * states] column s */
-    double *room;   /* [states * states] */
-    double size_F;  /* Frobenius norm */
-    double size_q;  /* 2-norm */
+    double *q;        /* [count] */
+    double *F;        /* [states * states] column t: De_t w_t */
+    double *C;        /* [states * states] column s */
+    double *room;     /* [states * states] */
+    double size_F;    /* Frobenius norm */
+    double size_q;    /* 2-norm */
     double roundings; /* of a sum, in units, times two */
 } parts;
 
@@ -111,7 +111,8 @@ cleanup:
 
 /* G += sum over the chosen rows of c_i c_i^T times -q_i^2 / (sum 1 / omega), c_i = sum_j F_j / omega_ij: what
  * centring takes off. Returns the trace of what was taken. block: [2 * states * BLOCK]. */
-static void take_means(const nadir_context *context, const parts *of, bool unvisited, double *block, double *G)
+static void take_means(const nadir_context *context, const parts *of, bool unvisited, double *block,
+                       double *G)
 {
     const nadir_live *live = of->live;
     const int64_t n = live->states;
@@ -173,7 +174,8 @@ static nadir_status make_gram(nadir_context *context, const parts *of, bool unvi
     NADIR_NEW_ZERO(context, total, n);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            for (int64_t j = 0; j < nadir_live_length(live, i) && of->standing->unvisited[s] == unvisited; j++) {
+            for (int64_t j = 0; j < nadir_live_length(live, i) && of->standing->unvisited[s] == unvisited;
+                 j++) {
                 const double weight = of->inverse != NULL ? of->inverse[live->starts[i] + j] : 1;
                 total[nadir_live_column(live, i, j)] += of->q[i] * of->q[i] * weight;
             }
@@ -303,15 +305,16 @@ cleanup:
     return status;
 }
 
-static nadir_status make_form(nadir_context *context, const parts *of, const nadir_visits *visits, bool shared,
-                              form *to)
+static nadir_status make_form(nadir_context *context, const parts *of, const nadir_visits *visits,
+                              bool shared, form *to)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
     bool any = false;
     *to = (form){.n = n, .is_unvisited = of->standing->unvisited};
     for (int64_t s = 0; s < n; s++) {
-        any = any || (of->standing->unvisited[s] && visits->high[s] > 0 && of->live->first[s] < of->live->first[s + 1]);
+        any = any || (of->standing->unvisited[s] && visits->high[s] > 0 &&
+                      of->live->first[s] < of->live->first[s + 1]);
     }
     NADIR_NEW_ZERO(context, to->rest, n * n);
     NADIR_NEW_ZERO(context, to->middle, n * n);

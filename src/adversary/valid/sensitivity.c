@@ -20,9 +20,9 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-enum { STEPS = 8 };    /* of Newton, at most */
-#define CLOSE    1e-6  /* a step that moves c by less, relatively, is the last */
-#define FEW      0.75  /* positive entries, as a share of all, for a row to be looked at entry by entry */
+enum { STEPS = 8 }; /* of Newton, at most */
+#define CLOSE 1e-6  /* a step that moves c by less, relatively, is the last */
+#define FEW   0.75  /* positive entries, as a share of all, for a row to be looked at entry by entry */
 
 void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitivity)
 {

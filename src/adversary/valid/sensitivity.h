@@ -17,10 +17,10 @@
 /* A struct of zeros holds nothing. */
 typedef struct nadir_sensitivity {
     const nadir_live *live;
-    const double *X;    /* [entries] */
-    int64_t *starts;    /* [count + 1] */
-    int32_t *positive;  /* [starts[count]] successors with X > 0, of rows that allow all states and have few */
-    double *full;       /* [states] sum of (alpha pi)^2 over rows that count as positive everywhere */
+    const double *X;   /* [entries] */
+    int64_t *starts;   /* [count + 1] */
+    int32_t *positive; /* [starts[count]] successors with X > 0, of rows that allow all states and have few */
+    double *full;      /* [states] sum of (alpha pi)^2 over rows that count as positive everywhere */
     int threads;
     nadir_order *rising, *falling; /* [threads] of a column and of its negative */
     double *negative;              /* [threads * states] */

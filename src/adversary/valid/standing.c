@@ -100,8 +100,8 @@ static double judge_row(const nadir_standing *standing, const judge *by, int64_t
         slack[j] = X[j] > 0 ? 0 : fmax(above - 2 * rounding, 0);
     }
     lack *= 1 + UNIT * (double)(length + 8);
-    const double sums = centre->sum_off * (fabs(lowest) + force * by->largest +
-                                           4 * standing->tau * widest / alpha);
+    const double sums =
+        centre->sum_off * (fabs(lowest) + force * by->largest + 4 * standing->tau * widest / alpha);
     return (lack + 2 * rounding + sums) * (1 + 8 * UNIT);
 }
 
@@ -116,7 +116,8 @@ static double judge_rows(const nadir_standing *standing, const judge *by, double
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             e += judge_row(standing, by, i, d);
         }
-        ratio[s] = standing->unvisited[s] || live->first[s] == live->first[s + 1] ? 0 : e / d * (1 + 64 * UNIT);
+        ratio[s] =
+            standing->unvisited[s] || live->first[s] == live->first[s + 1] ? 0 : e / d * (1 + 64 * UNIT);
     }
     for (int64_t e = 0; e < live->entries; e++) {
         distance += standing->change[e] * standing->change[e];
@@ -145,9 +146,9 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
             hold += standing->live->alpha[i] * standing->live->pi[i];
         }
         const double k = sqrt(up[n + s]) + hold * sqrt((double)n) * shift;
-        standing->reply[s] = standing->unvisited[s] ? standing->centre->problem.gamma / (2 * standing->tau) * k *
-                                                          (1 + 16 * UNIT)
-                                                    : 0;
+        standing->reply[s] = standing->unvisited[s]
+                                 ? standing->centre->problem.gamma / (2 * standing->tau) * k * (1 + 16 * UNIT)
+                                 : 0;
     }
 cleanup:
     nadir_release(context, up);
@@ -179,8 +180,8 @@ static double drift(const nadir_standing *standing, const nadir_pull *pull)
     return 4 * standing->tau * standing->beta * sqrt(sum) * (1 + 1e-12);
 }
 
-/* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1 that
- * is in e; otherwise the sum over rows is at most this, |Delta| being at most beta up to rounding. */
+/* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
+ * that is in e; otherwise the sum over rows is at most this, |Delta| being at most beta up to rounding. */
 static double uncentred(const nadir_standing *standing)
 {
     const nadir_live *live = standing->live;
@@ -191,9 +192,9 @@ static double uncentred(const nadir_standing *standing)
     return 4 * standing->tau * standing->centre->sum_off * standing->beta * sqrt(sum);
 }
 
-nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre,
-                                 nadir_sensitivity *sensitivity, const nadir_visits *visits, double beta,
-                                 double tau, const bool *unvisited, nadir_standing *standing)
+nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
+                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
+                                 nadir_standing *standing)
 {
     nadir_status status = NADIR_OK;
     const nadir_live *live = centre->live;
@@ -220,8 +221,8 @@ nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre,
         standing->bounded = standing->slack[e] > 0;
     }
     const double unused = tau * fmax(beta * beta * (1 + 4 * UNIT) - distance, 0);
-    standing->error = (standing->error + lacking + unused + drift(standing, &pull) + uncentred(standing)) *
-                      (1 + 1e-12);
+    standing->error =
+        (standing->error + lacking + unused + drift(standing, &pull) + uncentred(standing)) * (1 + 1e-12);
 cleanup:
     nadir_pull_clear(context, &pull);
     nadir_release(context, by.v);

@@ -6,14 +6,15 @@
  * of P*, d about its occupancy, and g = gamma d(s) pi v + 2 tau Delta / alpha^2 for the rows of s,
  *
  *     J_P - mu . v = gamma sum over s of d_P(s) sum_a pi delta . v + d_P . residual
- *                 >= -error + tau |delta|^2 + sum rho_s slack . delta - 2 tau sum (rho_s - 1) <Delta_s, delta_s>,
+ *                 >= -error + tau |delta|^2 + sum rho_s slack . delta - 2 tau sum (rho_s - 1) <Delta_s,
+ * delta_s>,
  *
- * rho_s = d_P(s) / d(s), slack = g - min g >= 0 where P* = 0, and `error` has what rows lack of optimality, e_s
- * = sum_a [g . P* - min g], times the most that rho_s can be, what the ball is not used up, and rounding. v, d
- * and tau may be any numbers: nothing of it needs them to be right.
+ * rho_s = d_P(s) / d(s), slack = g - min g >= 0 where P* = 0, and `error` has what rows lack of optimality,
+ * e_s = sum_a [g . P* - min g], times the most that rho_s can be, what the ball is not used up, and rounding.
+ * v, d and tau may be any numbers: nothing of it needs them to be right.
  *
- * States that P* does not visit (d = 0) are nominal in P*: gamma d_P(s) sum_a pi delta . v >= -2 tau d_P(s) w_s
- * |delta_s| with w_s = gamma / (2 tau) k(s, -v) (sensitivity.h) takes the place of all of that for them.
+ * States that P* does not visit (d = 0) are nominal in P*: gamma d_P(s) sum_a pi delta . v >= -2 tau d_P(s)
+ * w_s |delta_s| with w_s = gamma / (2 tau) k(s, -v) (sensitivity.h) takes the place of all of that for them.
  */
 #ifndef NADIR_ADVERSARY_STANDING_H
 #define NADIR_ADVERSARY_STANDING_H
@@ -46,9 +47,9 @@ typedef struct nadir_pull {
 
 /* unvisited: [states] states whose rows are nominal in the centre, which has its columns; copied. visits: of
  * all kernels of the set. */
-nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre,
-                                 nadir_sensitivity *sensitivity, const nadir_visits *visits, double beta,
-                                 double tau, const bool *unvisited, nadir_standing *standing);
+nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
+                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
+                                 nadir_standing *standing);
 void nadir_standing_clear(nadir_context *context, nadir_standing *standing);
 
 /*

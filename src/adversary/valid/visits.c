@@ -156,12 +156,14 @@ cleanup:
 }
 
 nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
-                                 const double *up, const double *down, double radius, double *moved)
+                                 const double *up, const double *down, const double *h, double radius,
+                                 double *moved)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = visits->states;
     const double reach = centre->problem.gamma * radius * (1 + 8 * UNIT);
     const double left = room_left(visits);
+    const double *factors = h != NULL ? h : visits->high;
     const int threads = nadir_threads_for(context, 8 * n * n);
     thing *things = NULL;
     double *bounds = NULL;
@@ -170,8 +172,8 @@ nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, c
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         thing *own = things + omp_get_thread_num() * n;
-        const double rise = reach * sqrt(pack(visits, left, visits->high, up + t * n, own));
-        const double fall = reach * sqrt(pack(visits, left, visits->high, down + t * n, own));
+        const double rise = reach * sqrt(pack(visits, left, factors, up + t * n, own));
+        const double fall = reach * sqrt(pack(visits, left, factors, down + t * n, own));
         bounds[t] = (centre->d[t] + centre->off[t] + rise) * (1 + 8 * UNIT);
         bounds[n + t] = centre->d[t] * (1 - 8 * UNIT) - (centre->off[t] + fall) * (1 + 8 * UNIT);
     }
