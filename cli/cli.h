@@ -45,11 +45,8 @@ extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
-enum { CLI_COMMON_OPTIONS = 6, CLI_MODEL_OPTIONS = 8 };
+enum { CLI_COMMON_OPTIONS = 6 };
 cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_OPTIONS]);
-/* --discount, --initial, --rewards, ... filling in the settings of nadir_model_read. */
-cli_option_group cli_model_options(nadir_read_settings *settings, int *layout,
-                                   cli_option storage[CLI_MODEL_OPTIONS]);
 
 /* --policy FILE|uniform|optimal, and the policy that it names. */
 cli_option cli_policy_option(const char **policy);
@@ -59,11 +56,33 @@ nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);
 
+/* The ball: options that name it, and the ball that they, or the model, describe. */
+typedef struct cli_ball {
+    const char *radius_text; /* a number or a file */
+    const char *scales_path;
+    double norm;
+    int set, domain;
+    double radius; /* where the text is a number */
+    double *radii; /* where it is a file */
+    double *scales;
+} cli_ball;
+enum { CLI_BALL_OPTIONS = 6 };
+cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS]);
+/* Reads the files, if any. */
+nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball, nadir_ball *made);
+void cli_ball_clear(cli_run *run, cli_ball *ball);
+
 /* Parses; on wrong usage or --help the exit status is in *exit and the result is false. `about` is the text
  * between the usage line and the options. */
 bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
                const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
                const char *about, int *exit);
+/* The same for a command that reads a model: its own options, those that fill in `reading` (--discount,
+ * --initial, --rewards, ...), which holds the defaults, those of the ball (unless NULL), the common ones. */
+bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc, char **argv,
+                             const cli_option *own, cli_ball *ball, int wanted,
+                             const char *positionals[CLI_POSITIONALS], const char *about,
+                             nadir_read_settings *reading, int *exit);
 
 /* Whether an option that the command cannot do without was given; complains if not. */
 bool cli_needed(const cli_run *run, const char *option, bool given);

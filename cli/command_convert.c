@@ -18,24 +18,15 @@ static int convert_main(cli_run *run, int argc, char **argv)
     nadir_read_settings_default(&settings);
     nadir_write_settings_default(&writing);
     settings.keep_transition_rewards = true;
-    int layout = NADIR_LAYOUT_AUTO;
-    cli_option common[CLI_COMMON_OPTIONS];
-    cli_option reading[CLI_MODEL_OPTIONS];
     const cli_option own[] = {
         {"--compress", CLI_FLAG, NULL, NULL, &writing.compress, "npz: deflate the arrays: smaller, slower"},
         {0},
     };
-    const cli_option_group groups[] = {
-        {"Options", own},
-        cli_model_options(&settings, &layout, reading),
-        cli_common_options(run, common),
-        {0},
-    };
     int exit;
-    if (!cli_parse(run, &cli_command_convert, argc, argv, groups, 2, positionals, about, &exit)) {
+    if (!cli_parse_model_command(run, &cli_command_convert, argc, argv, own, NULL, 2, positionals, about,
+                                 &settings, &exit)) {
         return exit;
     }
-    settings.layout = (nadir_layout)layout;
     nadir_model *model = NULL;
     const char *format;
     nadir_status status = cli_open(run);

@@ -1,71 +1,36 @@
-/* command_evaluate.c: nadir evaluate: what a policy is worth. */
+/* command_evaluate.c: nadir evaluate: what a policy is worth when the kernel may be any of a ball. */
 #include "cli.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 static const char about[] =
-    "The return of a policy when the kernel may be any of a ball around the nominal one: norm, set and "
-    "domain\n"
-    "name the ball, RADIUS its size. This version answers radius 0, the nominal kernel alone.\n"
+    "The return of a policy when the kernel may be any of a ball around the nominal one: the worst kernel,\n"
+    "what it does to the return, and bounds that nothing in the ball escapes. Radius 0 is the nominal "
+    "kernel\n"
+    "alone.\n"
     "\n"
-    "The return lies between the bounds, whatever the rounding. It is certified when the bounds were made "
-    "anew\n"
-    "from the rows of the kernel, apart from the solver that found the value, and are close.\n"
+    "robust_return is attained by the kernel found; the worst case lies between the bounds, whatever the\n"
+    "rounding. It is certified when both bounds were made anew by other code than the search, and are\n"
+    "closer than a millionth of the penalty.\n"
     "\n"
-    "Example:\n"
-    "  nadir evaluate model.npz --policy uniform --radius 0";
-
-/* The ball; what was not said is NaN or -1. */
-typedef struct evaluate_ball {
-    double radius;
-    double norm;
-    int set;
-    int domain;
-} evaluate_ball;
+    "Examples:\n"
+    "  nadir evaluate model.npz --policy uniform --radius 0.1\n"
+    "  nadir evaluate model.npz --policy best.csv --radius 0.1 --domain support --kernel worst.npz\n"
+    "  nadir evaluate model.npz --policy optimal --radius radii.csv --set sa --norm 1 --json";
 
 typedef struct evaluate_report {
     const char *model_path;
     const char *policy_name;
+    const char *kernel_path;
+    const char *witness_path;
     nadir_model_data view;
-    nadir_set set;
-    nadir_domain domain;
-    double norm;
-    double valid_radius;
-    nadir_nominal nominal;
+    nadir_robust robust;
     char model_digest[65];
     char policy_digest[65];
     double load_seconds;
     double total_seconds;
 } evaluate_report;
-
-/* Option, else the model's own, else the default. */
-static nadir_status settle_ball(cli_run *run, const evaluate_ball *ball, evaluate_report *report)
-{
-    const nadir_model_data *view = &report->view;
-    const nadir_set set = view->set != NADIR_SET_UNSAID ? view->set : NADIR_SET_NONRECT;
-    const nadir_domain domain = view->domain != NADIR_DOMAIN_UNSAID ? view->domain : NADIR_DOMAIN_SIMPLEX;
-    const double norm = isnan(view->norm) ? 2 : view->norm;
-    report->set = ball->set >= 0 ? (nadir_set)(NADIR_SET_NONRECT + ball->set) : set;
-    report->domain = ball->domain >= 0 ? (nadir_domain)(NADIR_DOMAIN_SIMPLEX + ball->domain) : domain;
-    report->norm = isnan(ball->norm) ? norm : ball->norm;
-    double radius = ball->radius;
-    for (int64_t i = 0; i < view->radius_count && isnan(ball->radius); i++) {
-        radius = fmax(radius, view->radius[i]); /* fmax passes over NaN */
-    }
-    if (isnan(radius)) {
-        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--radius is needed: the model has none of its own");
-    }
-    if (radius != 0) {
-        char text[32];
-        return cli_fail(run, radius > 0 ? NADIR_ERROR_UNSUPPORTED : NADIR_ERROR_ARGUMENT,
-                        radius > 0
-                            ? "the radius is %s; this version evaluates at radius 0, the nominal kernel alone"
-                            : "the radius is %s; expected 0 or more",
-                        cli_number(radius, text));
-    }
-    return NADIR_OK;
-}
 
 static void print_norm(cli_json *json, double norm)
 {
@@ -76,38 +41,46 @@ static void print_norm(cli_json *json, double norm)
     }
 }
 
-static void print_json(const cli_run *run, const evaluate_report *report)
+static void print_robust(cli_json *json, const nadir_robust *robust)
 {
-    const nadir_nominal *nominal = &report->nominal;
+    cli_json_double(json, "nominal_return", robust->nominal_return);
+    cli_json_double(json, "robust_return", robust->robust_return);
+    cli_json_double(json, "penalty", robust->penalty);
+    cli_json_double(json, "lower_bound", robust->lower_bound);
+    cli_json_double(json, "upper_bound", robust->upper_bound);
+    cli_json_double(json, "gap", robust->upper_bound - robust->lower_bound);
+    cli_json_bool(json, "certified", robust->certified);
+    cli_json_text(json, "certificate", robust->certificate);
+    cli_json_text(json, "bound", robust->bound);
+    cli_json_double(json, "kappa", robust->kappa);
+    cli_json_double(json, "stationarity_gap", robust->stationarity_gap);
+    cli_json_text(json, "set", nadir_set_name(robust->set));
+    print_norm(json, robust->norm);
+    cli_json_double(json, "radius", robust->radius);
+    cli_json_text(json, "domain", nadir_domain_name(robust->domain));
+    cli_json_text(json, "method", robust->method);
+    cli_json_text(json, "stop_reason", robust->stop_reason);
+    cli_json_integer(json, "iterations", robust->iterations);
+    cli_json_integer(json, "solves", robust->solves);
+    cli_json_double(json, "breakdown_radius", robust->breakdown_radius);
+    cli_json_double(json, "valid_radius", robust->valid_radius);
+    cli_json_double(json, "kernel_min", robust->kernel_minimum);
+    cli_json_bool(json, "kernel_valid", robust->kernel_valid);
+}
+
+static void print_json(const cli_run *run, const evaluate_report *report, bool optimistic)
+{
+    const nadir_robust *robust = &report->robust;
     cli_json json;
     cli_json_start(&json, stdout);
     cli_json_text(&json, "model", report->model_path);
     cli_json_text(&json, "policy", report->policy_name);
-    cli_json_double(&json, "nominal_return", nominal->nominal_return);
-    cli_json_double(&json, "robust_return", nominal->nominal_return);
-    cli_json_double(&json, "penalty", 0);
-    cli_json_double(&json, "lower_bound", nominal->lower_bound);
-    cli_json_double(&json, "upper_bound", nominal->upper_bound);
-    cli_json_double(&json, "gap", nominal->upper_bound - nominal->lower_bound);
-    cli_json_bool(&json, "certified", nominal->certified);
-    cli_json_text(&json, "certificate", nominal->certified ? "rigorous" : "none");
-    cli_json_double(&json, "kappa", NAN);
-    cli_json_text(&json, "set", nadir_set_name(report->set));
-    print_norm(&json, report->norm);
-    cli_json_double(&json, "radius", 0);
-    cli_json_text(&json, "domain", nadir_domain_name(report->domain));
-    cli_json_text(&json, "method", "nominal");
-    cli_json_text(&json, "stop_reason", "solved");
-    cli_json_integer(&json, "iterations", nominal->iterations);
-    cli_json_integer(&json, "solves", nominal->solves);
-    cli_json_double(&json, "breakdown_radius", NAN);
-    cli_json_double(&json, "valid_radius", report->valid_radius);
-    cli_json_double(&json, "kernel_min", nominal->kernel_minimum);
-    cli_json_bool(&json, "kernel_valid", nominal->kernel_minimum >= 0);
-    cli_json_double(&json, "residual", nominal->residual);
-    cli_json_double(&json, "return_difference", nominal->return_difference);
-    cli_json_text(&json, "backend", nominal->backend);
-    cli_json_integer(&json, "backend_bytes", nominal->memory);
+    print_robust(&json, robust);
+    cli_json_bool(&json, "optimistic", optimistic);
+    cli_json_double(&json, "residual", robust->residual);
+    cli_json_double(&json, "return_difference", robust->return_difference);
+    cli_json_text(&json, "backend", robust->backend);
+    cli_json_integer(&json, "backend_bytes", robust->backend_memory);
     cli_json_integer(&json, "states", report->view.states);
     cli_json_integer(&json, "rows", report->view.rows);
     cli_json_integer(&json, "nonzeros", report->view.nonzeros);
@@ -116,41 +89,70 @@ static void print_json(const cli_run *run, const evaluate_report *report)
     cli_json_text(&json, "policy_sha256", report->policy_digest);
     cli_json_object(&json, "seconds");
     cli_json_double(&json, "load", report->load_seconds);
-    cli_json_double(&json, "nominal", nominal->seconds_factor + nominal->seconds_solve);
-    cli_json_double(&json, "robust", 0);
-    cli_json_double(&json, "certify", nominal->seconds_check);
+    cli_json_double(&json, "nominal", robust->seconds_nominal);
+    cli_json_double(&json, "robust", robust->seconds_robust);
+    cli_json_double(&json, "certify", robust->seconds_certify);
     cli_json_double(&json, "total", report->total_seconds);
     cli_json_object_end(&json);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
 
-static void print_text(const evaluate_report *report)
+static const char *explain_bounds(const nadir_robust *robust)
 {
-    const nadir_nominal *nominal = &report->nominal;
+    if (robust->certified) {
+        return robust->certificate[0] == 'r' ? "yes, by a proof that includes all rounding"
+                                             : "yes, resting on converged iterations";
+    }
+    return isinf(robust->lower_bound) || isinf(robust->upper_bound) ? "no: nothing is known on one side"
+                                                                    : "no: the bounds are apart";
+}
+
+static void print_text(const evaluate_report *report, bool optimistic)
+{
+    const nadir_robust *robust = &report->robust;
     char number[32];
-    printf("%s, policy %s, radius 0: the nominal kernel\n", report->model_path, report->policy_name);
-    printf("  return         %s\n", cli_number(nominal->nominal_return, number));
-    printf("  lower bound    %s\n", cli_number(nominal->lower_bound, number));
-    printf("  upper bound    %s\n", cli_number(nominal->upper_bound, number));
-    printf("  certified      %s\n", nominal->certified ? "yes, from the rows of the kernel" : "no");
-    printf("  ball           %s, norm %s, domain %s\n", nadir_set_name(report->set),
-           cli_number(report->norm, number), nadir_domain_name(report->domain));
-    printf("  backend        %s, %" PRId64 " solves\n", nominal->backend, nominal->solves);
-    printf("  seconds        %.3g\n",
-           nominal->seconds_factor + nominal->seconds_solve + nominal->seconds_check);
+    printf("%s, policy %s: %s of the ball of radius %s\n", report->model_path, report->policy_name,
+           optimistic ? "the best kernel" : "the worst kernel", cli_number(robust->radius, number));
+    printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
+           cli_number(robust->norm, number), nadir_domain_name(robust->domain));
+    printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
+    printf("  %s return     %s\n", optimistic ? "best " : "worst", cli_number(robust->robust_return, number));
+    printf("  lower bound      %s\n", cli_number(robust->lower_bound, number));
+    printf("  upper bound      %s\n", cli_number(robust->upper_bound, number));
+    printf("  certified        %s\n", explain_bounds(robust));
+    if (!isnan(robust->breakdown_radius)) {
+        printf("  breakdown        beyond radius %s\n", cli_number(robust->breakdown_radius, number));
+    }
+    printf("  smallest entry   %s%s\n", cli_number(robust->kernel_minimum, number),
+           robust->kernel_valid ? "" : ": no probability; see --domain");
+    printf("  method           %s, %" PRId64 " iterations, %s; %s, %" PRId64 " solves\n", robust->method,
+           robust->iterations, robust->stop_reason, robust->backend, robust->solves);
+    printf("  seconds          nominal %.3g, robust %.3g, proof %.3g\n", robust->seconds_nominal,
+           robust->seconds_robust, robust->seconds_certify);
+}
+
+static nadir_status write_files(cli_run *run, const evaluate_report *report, const nadir_worst *worst)
+{
+    nadir_status status = NADIR_OK;
+    if (report->kernel_path != NULL) {
+        status = nadir_worst_write(run->context, worst, report->kernel_path);
+    }
+    if (status == NADIR_OK && report->witness_path != NULL) {
+        status = nadir_worst_write_witness(run->context, worst, report->witness_path);
+    }
+    return status;
 }
 
 static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
+                          const nadir_ball *ball, const nadir_robust_settings *robust,
                           evaluate_report *report)
 {
     nadir_context *context = run->context;
     nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
-    nadir_status status = nadir_model_valid_radius(context, model, report->norm, &report->valid_radius);
-    if (status == NADIR_OK) {
-        status = nadir_model_digest(context, model, report->model_digest);
-    }
+    nadir_worst *worst = NULL;
+    nadir_status status = nadir_model_digest(context, model, report->model_digest);
     if (status == NADIR_OK) {
         status = cli_policy_get(run, model, report->policy_name, settings->backend, &policy);
     }
@@ -161,91 +163,100 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
         status = nadir_solver_create(context, model, policy, settings, &solver);
     }
     if (status == NADIR_OK) {
-        status = nadir_solver_nominal(context, solver, &report->nominal);
+        status =
+            nadir_solver_robust(context, solver, ball, robust, &report->robust,
+                                report->kernel_path != NULL || report->witness_path != NULL ? &worst : NULL);
     }
+    if (status == NADIR_OK || report->robust.stop_reason != NULL) {
+        const nadir_status written = worst != NULL ? write_files(run, report, worst) : NADIR_OK;
+        status = status != NADIR_OK ? status : written;
+    }
+    nadir_worst_free(worst);
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     return status;
 }
 
 static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
-                             const nadir_solver_settings *settings, const evaluate_ball *ball,
-                             evaluate_report *report)
+                             const nadir_solver_settings *settings, cli_ball *asked,
+                             const nadir_robust_settings *robust, evaluate_report *report)
 {
     const double begun = cli_clock();
     nadir_model *model = NULL;
+    nadir_ball ball;
     nadir_status status = nadir_model_read(run->context, report->model_path, reading, &model);
     report->load_seconds = cli_clock() - begun;
     if (status == NADIR_OK) {
         nadir_model_view(model, &report->view);
-        status = settle_ball(run, ball, report);
+        status = cli_ball_get(run, model, asked, &ball);
     }
     if (status == NADIR_OK) {
-        status = solve(run, model, settings, report);
+        status = solve(run, model, settings, &ball, robust, report);
     }
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK || report->robust.stop_reason != NULL) { /* the best so far is shown, too */
         report->total_seconds = cli_clock() - begun;
         cli_progress_clear(run);
         if (run->json) {
-            print_json(run, report);
+            print_json(run, report, robust->optimistic);
+            run->answered = true;
         } else {
-            print_text(report);
+            print_text(report, robust->optimistic);
         }
     }
+    cli_ball_clear(run, asked);
     nadir_model_free(model);
     return status;
 }
 
 static int evaluate_main(cli_run *run, int argc, char **argv)
 {
+    static const char *const methods[] = {"auto", "newton", "bisect", "best-response"};
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings reading;
     nadir_solver_settings settings;
+    nadir_robust_settings robust;
     nadir_read_settings_default(&reading);
     nadir_solver_settings_default(&settings);
-    int layout = NADIR_LAYOUT_AUTO;
+    nadir_robust_settings_default(&robust);
     int backend = 0;
-    evaluate_ball ball = {NAN, NAN, -1, -1};
-    evaluate_report report = {.nominal.size = sizeof report.nominal};
+    int method = 0;
+    int certify = NADIR_CERTIFY_AUTO;
+    cli_ball ball;
+    evaluate_report report = {.robust.size = sizeof report.robust};
     nadir_model_data_default(&report.view);
-    cli_option common[CLI_COMMON_OPTIONS];
-    cli_option model_options[CLI_MODEL_OPTIONS];
     const cli_option own[] = {
         cli_policy_option(&report.policy_name),
-        {"--radius", CLI_NUMBER, "RADIUS", NULL, &ball.radius,
-         "of the ball; only 0 in this version (default: the model's own)"},
-        {"--norm", CLI_NUMBER, "P", NULL, &ball.norm, "of the ball, 1 to inf (default: the model's, else 2)"},
-        {"--set", CLI_CHOICE, NULL, "nonrect|s|sa", &ball.set,
-         "one ball for all, one for each state, or one for each row\n"
-         "(default: the model's, else nonrect)"},
-        {"--domain", CLI_CHOICE, NULL, "simplex|support|free", &ball.domain,
-         "kernels P >= 0; moreover no new successors; or any sign\n"
-         "(default: the model's, else simplex)"},
+        {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
+        {"--method", CLI_CHOICE, NULL, "auto|newton|bisect|best-response", &method,
+         "how the worst kernel of the free, non-rectangular ball is found\n"
+         "(default: auto, the fastest that is exact; see docs/robust.md)"},
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+         "how much work the proof may cost: none, in proportion, or all there is,\n"
+         "with the kernel factored anew and breakdown exactly (default: auto)"},
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
+         "of the robust return, relative to the penalty (default 1e-9)"},
+        {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
+         "write the kernel found: .npz, or as a model in any other format"},
+        {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
+         "write the numbers that prove the bounds, as JSON"},
         cli_backend_option(&backend),
-        {"--tolerance", CLI_NUMBER, "EPS", NULL, &settings.tolerance,
-         "accuracy asked of krylov, relative to the largest value (default 1e-12);\n"
-         "the others are as accurate as rounding allows"},
-        {0},
-    };
-    const cli_option_group groups[] = {
-        {"Options", own},
-        cli_model_options(&reading, &layout, model_options),
-        cli_common_options(run, common),
         {0},
     };
     int exit;
-    if (!cli_parse(run, &cli_command_evaluate, argc, argv, groups, 1, positionals, about, &exit)) {
+    if (!cli_parse_model_command(run, &cli_command_evaluate, argc, argv, own, &ball, 1, positionals, about,
+                                 &reading, &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", report.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    reading.layout = (nadir_layout)layout;
     settings.backend = cli_backend_name(backend);
+    robust.method = methods[method];
+    robust.certify = (nadir_certify)certify;
     report.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
-        status = evaluate(run, &reading, &settings, &ball, &report);
+        status = evaluate(run, &reading, &settings, &ball, &robust, &report);
     }
     return cli_close(run, status);
 }
@@ -253,6 +264,6 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
 const cli_command cli_command_evaluate = {
     .name = "evaluate",
     .arguments = "MODEL",
-    .summary = "what a policy is worth, with bounds (radius 0 in this version)",
+    .summary = "what a policy is worth in the worst case of a ball of kernels, with bounds",
     .main = evaluate_main,
 };

@@ -148,26 +148,17 @@ static int info_main(cli_run *run, int argc, char **argv)
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings settings;
     nadir_read_settings_default(&settings);
-    int layout = NADIR_LAYOUT_AUTO;
     double norm = NAN;
-    cli_option common[CLI_COMMON_OPTIONS];
-    cli_option reading[CLI_MODEL_OPTIONS];
     const cli_option own[] = {
         {"--norm", CLI_NUMBER, "P", NULL, &norm,
          "norm of the valid radius, 1 to inf (default: the model's, else 2)"},
         {0},
     };
-    const cli_option_group groups[] = {
-        {"Options", own},
-        cli_model_options(&settings, &layout, reading),
-        cli_common_options(run, common),
-        {0},
-    };
     int exit;
-    if (!cli_parse(run, &cli_command_info, argc, argv, groups, 1, positionals, about, &exit)) {
+    if (!cli_parse_model_command(run, &cli_command_info, argc, argv, own, NULL, 1, positionals, about,
+                                 &settings, &exit)) {
         return exit;
     }
-    settings.layout = (nadir_layout)layout;
     info_facts info = {.path = positionals[0]};
     nadir_model *model = NULL;
     nadir_status status = cli_open(run);

@@ -131,12 +131,9 @@ static int solve_main(cli_run *run, int argc, char **argv)
     nadir_optimum_settings settings;
     nadir_read_settings_default(&reading);
     nadir_optimum_settings_default(&settings);
-    int layout = NADIR_LAYOUT_AUTO;
     int backend = 0;
     solve_report report = {.result.size = sizeof report.result};
     nadir_model_data_default(&report.view);
-    cli_option common[CLI_COMMON_OPTIONS];
-    cli_option model_options[CLI_MODEL_OPTIONS];
     const cli_option own[] = {
         {"--out", CLI_TEXT, "POLICY", NULL, &report.policy_path, "where to write the policy (needed)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &settings.tolerance,
@@ -147,20 +144,14 @@ static int solve_main(cli_run *run, int argc, char **argv)
         cli_backend_option(&backend),
         {0},
     };
-    const cli_option_group groups[] = {
-        {"Options", own},
-        cli_model_options(&reading, &layout, model_options),
-        cli_common_options(run, common),
-        {0},
-    };
     int exit;
-    if (!cli_parse(run, &cli_command_solve, argc, argv, groups, 1, positionals, about, &exit)) {
+    if (!cli_parse_model_command(run, &cli_command_solve, argc, argv, own, NULL, 1, positionals, about,
+                                 &reading, &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--out POLICY", report.policy_path != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    reading.layout = (nadir_layout)layout;
     settings.backend = cli_backend_name(backend);
     report.model_path = positionals[0];
     nadir_status status = cli_open(run);

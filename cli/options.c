@@ -115,7 +115,7 @@ static bool whole_number(const char *value, uint64_t *number)
 }
 
 /* The command never leaves the C locale, so strtod reads a decimal point. */
-static bool real_number(const char *value, double *number)
+bool cli_options_number(const char *value, double *number)
 {
     char *end;
     if (*value == '\0' || strspn(value, "+-.0123456789eEinftyINFTY") != strlen(value)) {
@@ -145,7 +145,7 @@ static const char *store(const cli_option *option, const char *value)
     case CLI_SEED:
         return whole_number(value, option->target) ? NULL : "a whole number, 0 or more";
     case CLI_NUMBER:
-        return real_number(value, option->target) ? NULL : "a number";
+        return cli_options_number(value, option->target) ? NULL : "a number";
     case CLI_CHOICE:
         *(int *)option->target = choice(option->choices, value);
         return *(int *)option->target >= 0 ? NULL : option->choices;

@@ -41,6 +41,9 @@ enum { CLI_POSITIONALS = 4, CLI_REASON_LENGTH = 512 };
 bool cli_options_parse(int argc, char **argv, const cli_option_group *groups, const char *positional_names,
                        int wanted, const char *positionals[CLI_POSITIONALS], char reason[CLI_REASON_LENGTH]);
 
+/* Whether the text is a number (also inf), and which. */
+bool cli_options_number(const char *value, double *number);
+
 /* The options part of --help, on stdout. */
 void cli_options_help(const cli_option_group *groups);
 

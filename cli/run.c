@@ -19,30 +19,6 @@ cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_
     return (cli_option_group){"Common options", storage};
 }
 
-cli_option_group cli_model_options(nadir_read_settings *settings, int *layout,
-                                   cli_option storage[CLI_MODEL_OPTIONS])
-{
-    const cli_option options[CLI_MODEL_OPTIONS] = {
-        {"--discount", CLI_NUMBER, "GAMMA", NULL, &settings->discount,
-         "gives or overrides the discount factor, 0 <= GAMMA < 1"},
-        {"--initial", CLI_TEXT, "MU", NULL, &settings->initial,
-         "initial distribution: uniform, a state's number or name, or a file\n"
-         "(default: the model's own, else uniform)"},
-        {"--rewards", CLI_TEXT, "FILE", NULL, &settings->rewards,
-         "rewards of a PRISM model (.trew, .srew) or PETSc model (g.bin)"},
-        {"--labels", CLI_TEXT, "FILE", NULL, &settings->labels,
-         "labels of a PRISM model (.lab); init gives the initial states"},
-        {"--reward-model", CLI_TEXT, "NAME", NULL, &settings->reward_model,
-         "which reward model of a Storm .drn file"},
-        {"--costs", CLI_FLAG, NULL, NULL, &settings->costs, "the rewards are costs: negate them"},
-        {"--layout", CLI_CHOICE, NULL, "auto|sas|ass", layout,
-         "order of a dense NumPy kernel: P[s,a,s'] or P[a,s,s']"},
-        {0},
-    };
-    memcpy(storage, options, sizeof options);
-    return (cli_option_group){"How to read the model", storage};
-}
-
 /* Says what went wrong, on stderr and, if asked for, as the JSON object. */
 static void report(const cli_run *run, nadir_status status, const char *sentence)
 {

@@ -563,13 +563,18 @@ typedef struct nadir_robust {
     const char *method;      /* that found the kernel */
     const char *stop_reason; /* "tolerance", "stable", "iterations", ... */
     int64_t iterations;
-    int64_t solves;          /* right-hand sides, proof included */
-    double breakdown_radius; /* free domain: no kernel of a smaller ball is singular; NaN elsewhere */
-    double valid_radius;     /* no kernel of a smaller ball has negative entries */
-    double kernel_minimum;   /* the smallest entry of the kernel found */
-    bool kernel_valid;       /* it has no negative entry */
-    double seconds_robust;   /* from the nominal solution to the kernel and its return */
-    double seconds_certify;  /* bounds and proofs */
+    int64_t solves;           /* right-hand sides, proof included */
+    double breakdown_radius;  /* free domain: no kernel of a smaller ball is singular; NaN elsewhere */
+    double valid_radius;      /* no kernel of a smaller ball has negative entries */
+    double kernel_minimum;    /* the smallest entry of the kernel found */
+    bool kernel_valid;        /* it has no negative entry */
+    double residual;          /* of the nominal value, as the backend's system has it */
+    double return_difference; /* |mu . v - d . R^pi| of the nominal solution */
+    const char *backend;
+    int64_t backend_memory; /* bytes that it holds */
+    double seconds_nominal; /* averaging, factoring, and the nominal value and occupancy */
+    double seconds_robust;  /* from the nominal solution to the kernel and its return */
+    double seconds_certify; /* bounds and proofs */
 } nadir_robust;
 
 /* The worst kernel found, with what it takes to check it again. */

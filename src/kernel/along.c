@@ -14,7 +14,6 @@ nadir_status nadir_along_reserve(nadir_context *context, int64_t states, nadir_a
     nadir_along made = {.states = states};
     NADIR_NEW(context, made.order, states);
     NADIR_NEW(context, made.x, states);
-    NADIR_NEW(context, made.place, states);
     *along = made;
     made = (nadir_along){0};
 cleanup:
@@ -26,7 +25,6 @@ void nadir_along_release(nadir_memory *memory, nadir_along *along)
 {
     nadir_memory_release(memory, along->order);
     nadir_memory_release(memory, along->x);
-    nadir_memory_release(memory, along->place);
     *along = (nadir_along){0};
 }
 
@@ -35,7 +33,6 @@ void nadir_along_fill(const nadir_along *along, const int32_t *order, const doub
     memcpy(along->order, order, (size_t)along->states * sizeof *order);
     for (int64_t i = 0; i < along->states; i++) {
         along->x[i] = x[order[i]];
-        along->place[order[i]] = (int32_t)i;
     }
 }
 
@@ -55,105 +52,99 @@ double nadir_along_roundings(int64_t states)
 }
 
 /* The sums of places first .. end - 1, as if the order began there. */
-static void sum_piece(const nadir_along *along, const double *y, int64_t first, int64_t end, double *plain,
-                      double *weighted)
+static void sum_piece(const nadir_along *along, const double *y, int64_t first, int64_t end,
+                      nadir_along_sum *sums)
 {
-    double sum = 0;
-    double moment = 0;
+    nadir_along_sum sum = {0};
     double before = along->x[first];
     for (int64_t i = first; i < end; i++) {
-        moment += (along->x[i] - before) * sum;
+        sum.weighted += (along->x[i] - before) * sum.plain;
         before = along->x[i];
-        sum += y != NULL ? y[along->order[i]] : 1;
-        plain[i] = sum;
-        weighted[i] = moment;
+        sum.plain += y != NULL ? y[along->order[i]] : 1;
+        sums[i] = sum;
     }
 }
 
-/* Adds what stands before a piece: `sum` and `moment` at a place with value x. */
-static void shift_piece(const nadir_along *along, int64_t first, int64_t end, double x, double sum,
-                        double moment, double *plain, double *weighted)
+/* Adds the sums `before`, which are those of a place whose value is less by `distance`. */
+static inline void shift(double distance, nadir_along_sum before, nadir_along_sum *sum)
 {
-    for (int64_t i = first; i < end; i++) {
-        plain[i] += sum;
-        weighted[i] += moment + (along->x[i] - x) * sum;
-    }
+    sum->plain += before.plain;
+    sum->weighted += before.weighted + distance * before.plain;
 }
 
-void nadir_along_sums(const nadir_context *context, const nadir_along *along, const double *y, double *plain,
-                      double *weighted)
+void nadir_along_sums(const nadir_context *context, const nadir_along *along, const double *y,
+                      nadir_along_sum *sums)
 {
     const int64_t n = along->states;
     const int64_t length = piece_length(n);
     const int64_t pieces = (n + length - 1) / length;
     const int threads = nadir_threads_for(context, 2 * n);
-    double sums[PIECES] = {0}; /* at the end of the piece before */
-    double moments[PIECES] = {0};
+    nadir_along_sum before[PIECES] = {{0}}; /* at the end of the piece before */
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t piece = 0; piece < pieces; piece++) {
         const int64_t first = piece * length;
-        sum_piece(along, y, first, first + length < n ? first + length : n, plain, weighted);
+        sum_piece(along, y, first, first + length < n ? first + length : n, sums);
     }
     for (int64_t piece = 1; piece < pieces; piece++) {
         const int64_t last = piece * length - 1;
-        const double x = piece > 1 ? along->x[last - length] : 0;
-        sums[piece] = sums[piece - 1] + plain[last];
-        moments[piece] = moments[piece - 1] + weighted[last];
-        moments[piece] += piece > 1 ? (along->x[last] - x) * sums[piece - 1] : 0;
+        before[piece] = sums[last];
+        if (piece > 1) {
+            shift(along->x[last] - along->x[last - length], before[piece - 1], &before[piece]);
+        }
     }
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t piece = 1; piece < pieces; piece++) {
         const int64_t first = piece * length;
-        shift_piece(along, first, first + length < n ? first + length : n, along->x[first - 1], sums[piece],
-                    moments[piece], plain, weighted);
+        for (int64_t i = first; i < first + length && i < n; i++) {
+            shift(along->x[i] - along->x[first - 1], before[piece], &sums[i]);
+        }
     }
 }
 
-/* slope[j] <- sum over i >= j in the piece of slope[i], last[j] <- that of last[i] + slope[i] (x_i - x_j). */
-static void spread_piece(const nadir_along *along, int64_t first, int64_t end, double *last, double *slope)
+/* weighted_j <- sum over i >= j in the piece of weighted_i, plain_j <- that of plain_i + weighted_i (x_i -
+ * x_j).
+ */
+static void spread_piece(const nadir_along *along, int64_t first, int64_t end, nadir_along_sum *sums)
 {
-    double sum = 0;
-    double amount = 0;
+    nadir_along_sum sum = {0};
     double after = along->x[end - 1];
     for (int64_t j = end - 1; j >= first; j--) {
-        amount += (after - along->x[j]) * sum;
+        sum.plain += (after - along->x[j]) * sum.weighted + sums[j].plain;
+        sum.weighted += sums[j].weighted;
         after = along->x[j];
-        amount += last[j];
-        sum += slope[j];
-        last[j] = amount;
-        slope[j] = sum;
+        sums[j] = sum;
     }
 }
 
-void nadir_along_spread(const nadir_context *context, const nadir_along *along, double *last, double *slope,
+void nadir_along_spread(const nadir_context *context, const nadir_along *along, nadir_along_sum *sums,
                         double *y)
 {
     const int64_t n = along->states;
     const int64_t length = piece_length(n);
     const int64_t pieces = (n + length - 1) / length;
     const int threads = nadir_threads_for(context, 3 * n);
-    double sums[PIECES + 1] = {0}; /* at the start of a piece */
-    double amounts[PIECES + 1] = {0};
+    nadir_along_sum after[PIECES] = {{0}}; /* at the start of the next piece */
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t piece = 0; piece < pieces; piece++) {
         const int64_t first = piece * length;
-        spread_piece(along, first, first + length < n ? first + length : n, last, slope);
+        spread_piece(along, first, first + length < n ? first + length : n, sums);
     }
-    for (int64_t piece = pieces - 1; piece >= 0; piece--) {
-        const int64_t first = piece * length;
-        sums[piece] = slope[first] + sums[piece + 1];
-        amounts[piece] = last[first] + amounts[piece + 1];
-        amounts[piece] +=
-            piece + 1 < pieces ? (along->x[first + length] - along->x[first]) * sums[piece + 1] : 0;
+    for (int64_t piece = pieces - 2; piece >= 0; piece--) {
+        const int64_t next = (piece + 1) * length;
+        after[piece] = sums[next];
+        if (piece < pieces - 2) {
+            after[piece].plain += after[piece + 1].plain +
+                                  (along->x[next + length] - along->x[next]) * after[piece + 1].weighted;
+            after[piece].weighted += after[piece + 1].weighted;
+        }
     }
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t piece = 0; piece < pieces; piece++) {
-        const int64_t first = piece * length;
-        const int64_t end = first + length < n ? first + length : n;
-        const double after = end < n ? along->x[end] : 0;
-        for (int64_t j = first; j < end; j++) {
-            const double more = end < n ? amounts[piece + 1] + (after - along->x[j]) * sums[piece + 1] : 0;
-            y[along->order[j]] += last[j] + more;
+        const int64_t next = (piece + 1) * length < n ? (piece + 1) * length : n;
+        const double x = along->x[next < n ? next : n - 1];
+        for (int64_t j = piece * length; j < next; j++) {
+            y[along->order[j]] +=
+                sums[j].plain + (after[piece].plain + (x - along->x[j]) * after[piece].weighted);
         }
     }
 }

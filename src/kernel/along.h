@@ -21,7 +21,6 @@ typedef struct nadir_along {
     int64_t states;
     int32_t *order; /* [states] */
     double *x;      /* [states] x_i, rising */
-    int32_t *place; /* [states] where a state stands in the order */
 } nadir_along;
 
 /* A struct of zeros holds nothing. */
@@ -31,13 +30,19 @@ void nadir_along_release(nadir_memory *memory, nadir_along *along);
 /* order: [states] all states; x: [states] rising along it. No allocation. */
 void nadir_along_fill(const nadir_along *along, const int32_t *order, const double *x);
 
-/* y: [states], NULL: all one; plain and weighted: [states]. */
-void nadir_along_sums(const nadir_context *context, const nadir_along *along, const double *y, double *plain,
-                      double *weighted);
+/* Side by side, as both are asked for. */
+typedef struct nadir_along_sum {
+    double plain;
+    double weighted;
+} nadir_along_sum;
 
-/* The transpose: y[state at j] += sum over i >= j of last[i] + slope[i] (x_i - x_j). last, slope: [states],
+/* y: [states], NULL: all one; sums: [states]. */
+void nadir_along_sums(const nadir_context *context, const nadir_along *along, const double *y,
+                      nadir_along_sum *sums);
+
+/* The transpose: y[state at j] += sum over i >= j of plain_i + weighted_i (x_i - x_j). sums: [states],
  * destroyed. */
-void nadir_along_spread(const nadir_context *context, const nadir_along *along, double *last, double *slope,
+void nadir_along_spread(const nadir_context *context, const nadir_along *along, nadir_along_sum *sums,
                         double *y);
 
 /* Every number above is computed with an error of at most this many units of rounding (DBL_EPSILON / 2) of

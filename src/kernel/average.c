@@ -268,7 +268,7 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
     const bool spread = kernel->sums != NULL;
-    const nadir_line line = spread ? nadir_tilt_line(&kernel->tilt, row) : (nadir_line){0};
+    const nadir_line line = spread ? nadir_tilt_line(kernel, row) : (nadir_line){0};
     for (int64_t i = 0; i < part.count; i++) {
         const int32_t column = part.columns[i];
         while (at < end && entries->columns[at] < column) {
@@ -277,8 +277,7 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
         if (at == end || entries->columns[at] != column) {
             return false;
         }
-        const bool lies_on = line.length > 0 && kernel->along.place[column] < line.length;
-        const double off = lies_on ? nadir_line_at(&line, kernel->tilt.x[column]) : 0;
+        const double off = spread ? nadir_line_under(&line, kernel->spots[column]) : 0;
         entries->values[at] += weight * (part.values[i] - off);
     }
     return true;

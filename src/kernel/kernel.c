@@ -27,9 +27,10 @@ void nadir_kernel_free(nadir_kernel *kernel)
     }
     nadir_memory *memory = kernel->memory;
     const nadir_tilt *tilt = &kernel->tilt;
-    void *const arrays[] = {kernel->b,     kernel->k,    kernel->starts, kernel->columns, kernel->values,
-                            kernel->place, kernel->sums, tilt->values,   tilt->x,         tilt->order,
-                            tilt->omega,   tilt->slope,  tilt->length,   tilt->extra,     tilt->amount};
+    void *const arrays[] = {kernel->b,      kernel->k,     kernel->starts, kernel->columns,
+                            kernel->values, kernel->place, kernel->sums,   kernel->spots,
+                            tilt->values,   tilt->x,       tilt->order,    tilt->omega,
+                            tilt->slope,    tilt->length,  tilt->extra,    tilt->amount};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
@@ -131,6 +132,13 @@ cleanup:
     return status;
 }
 
+bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const double **k)
+{
+    *b = kernel->b;
+    *k = kernel->k;
+    return kernel->place == NULL && kernel->tilt.values == NULL;
+}
+
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
 {
     return kernel->model;
@@ -198,9 +206,8 @@ nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nad
     }
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
-        nadir_along_sums(context, &kernel->along, x, kernel->sums, kernel->sums + states);
-        vector.plain = kernel->sums;
-        vector.weighted = kernel->sums + states;
+        nadir_along_sums(context, &kernel->along, x, kernel->sums);
+        vector.sums = kernel->sums;
     }
     return vector;
 }

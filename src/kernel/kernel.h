@@ -43,10 +43,13 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  *                omega[row] - slope[row] x[t]           elsewhere, if t is among order[0 .. length[row] - 1],
  *                0                                      otherwise,
  *
- * and to one state extra[row] that the model's row does not have, amount[row] is added on top. So sparse
- * models stay sparse: the second part is never stored, and applied by sums along the order. Made with the
- * numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller fills in
- * the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
+ * and to one state extra[row] that the model's row does not have, amount[row] is added on top. The line is
+ * the one through the last of its states, whose amount is omega - slope x as double arithmetic has it: who
+ * found that to be 0 or more is right about all of them, if slope >= 0.
+ *
+ * So sparse models stay sparse: the second part is never stored, and applied by sums along the order. Made
+ * with the numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller
+ * fills in the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
  */
 typedef struct nadir_tilt {
     double *values; /* [nonzeros]; dense models: [rows * states] */
@@ -68,6 +71,10 @@ nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel);
 
 void nadir_kernel_free(nadir_kernel *kernel);
 
+/* Of kernels Phat - b k^T: *b [rows], *k [states], as long as the kernel lives; both NULL for the nominal
+ * kernel. False: the kernel is of another kind. */
+bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const double **k);
+
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel);
 
 /* y[row] = sum over t of P(t|row) x[t], for every row; x: [states], y: [rows]. */
@@ -76,9 +83,9 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 
 /* A vector made ready for products with rows: what these have in common. */
 typedef struct nadir_kernel_vector {
-    const double *x;                /* [states] */
-    double shift;                   /* k . x */
-    const double *plain, *weighted; /* [states] sums along the order of a tilt, or NULL */
+    const double *x;                    /* [states] */
+    double shift;                       /* k . x */
+    const struct nadir_along_sum *sums; /* [states] along the order of a tilt, or NULL */
 } nadir_kernel_vector;
 
 /* O(states). x must stay, and the kernel as it is; good until the kernel is used for anything but rows. */

@@ -4,16 +4,19 @@
 #include "kernel/parts.h"
 #include "linalg/threads.h"
 
+#include <string.h>
+
 void nadir_lines_clear(nadir_context *context, nadir_lines *lines)
 {
     nadir_along_release(context->memory, &lines->along);
-    nadir_entries *const entries[] = {&lines->last, &lines->extra, &lines->last_turned, &lines->slope_turned,
-                                      &lines->extra_turned};
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        nadir_entries_clear(context, entries[i]);
-    }
+    nadir_entries_clear(context, &lines->last);
+    nadir_entries_clear(context, &lines->extra);
+    nadir_entries_clear(context, &lines->last_turned);
+    nadir_entries_clear(context, &lines->slope_turned);
+    nadir_entries_clear(context, &lines->extra_turned);
     nadir_release(context, lines->slope);
-    nadir_release(context, lines->work);
+    nadir_release(context, lines->turned_columns);
+    nadir_release(context, lines->sums);
     *lines = (nadir_lines){0};
 }
 
@@ -50,8 +53,8 @@ static void fill_state(const nadir_kernel *kernel, const nadir_policy *policy, i
     for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
         const double weight = policy->probabilities[row];
         if (weight > 0 && tilt->length[row] > 0) {
-            const nadir_line line = nadir_tilt_line(tilt, row);
-            lines->last.columns[line_to] = (int32_t)(line.length - 1);
+            const nadir_line line = nadir_tilt_line(kernel, row);
+            lines->last.columns[line_to] = tilt->length[row] - 1;
             lines->last.values[line_to] = weight * line.last;
             lines->slope[line_to] = weight * line.slope;
             line_to++;
@@ -73,7 +76,7 @@ static void fill(const nadir_context *context, const nadir_kernel *kernel, const
     double largest = 0;
     double most = 0;
     /* nadir_tilt_measure wants the sums of ones */
-    nadir_along_sums(context, &kernel->along, NULL, kernel->sums, kernel->sums + model->states);
+    nadir_along_sums(context, &kernel->along, NULL, kernel->sums);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest, most)
     for (int64_t s = 0; s < model->states; s++) {
         double norm = 0;
@@ -110,7 +113,7 @@ nadir_status nadir_lines_make(nadir_context *context, const nadir_kernel *kernel
     NADIR_NEW(context, made.slope, made.last.starts[n]);
     NADIR_NEW(context, made.extra.columns, made.extra.starts[n]);
     NADIR_NEW(context, made.extra.values, made.extra.starts[n]);
-    NADIR_NEW(context, made.work, 2 * n);
+    NADIR_NEW(context, made.sums, n);
     nadir_along_fill(&made.along, kernel->tilt.order, kernel->tilt.x);
     fill(context, kernel, policy, &made);
     *lines = made;
@@ -144,15 +147,14 @@ static void add_lines(const nadir_context *context, const nadir_lines *lines, do
                       double *y)
 {
     const nadir_entries *last = &lines->last;
-    const double *plain = lines->work;
-    const double *weighted = lines->work + lines->states;
     const int threads = nadir_threads_for(context, 2 * last->starts[lines->states] + lines->states);
-    nadir_along_sums(context, &lines->along, x, lines->work, lines->work + lines->states);
+    nadir_along_sums(context, &lines->along, x, lines->sums);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t s = 0; s < lines->states; s++) {
         double sum = 0;
         for (int64_t i = last->starts[s]; i < last->starts[s + 1]; i++) {
-            sum += last->values[i] * plain[last->columns[i]] + lines->slope[i] * weighted[last->columns[i]];
+            const nadir_along_sum along = lines->sums[last->columns[i]];
+            sum += last->values[i] * along.plain + lines->slope[i] * along.weighted;
         }
         y[s] += scale * sum;
     }
@@ -175,22 +177,53 @@ static nadir_matrix view(int64_t states, const nadir_entries *entries, const dou
     return (nadir_matrix){states, NULL, entries->starts, entries->columns, values};
 }
 
-/* The lines by their length, the extra states by state. */
+/* What products with the transpose use. */
 static nadir_status turn(nadir_context *context, nadir_lines *lines)
 {
     nadir_status status = NADIR_OK;
-    const nadir_matrix last = view(lines->states, &lines->last, lines->last.values);
-    const nadir_matrix slope = view(lines->states, &lines->last, lines->slope);
-    const nadir_matrix extra = view(lines->states, &lines->extra, lines->extra.values);
+    const int64_t n = lines->states;
+    const nadir_matrix last = view(n, &lines->last, lines->last.values);
+    const nadir_matrix slope = view(n, &lines->last, lines->slope);
+    const nadir_matrix extra = view(n, &lines->extra, lines->extra.values);
+    nadir_entries_clear(context, &lines->last_turned); /* an earlier try may have left some */
+    nadir_entries_clear(context, &lines->slope_turned);
+    nadir_release(context, lines->turned_columns);
+    lines->turned_columns = NULL;
     NADIR_CHECK(nadir_matrix_transpose(context, &last, &lines->last_turned));
     NADIR_CHECK(nadir_matrix_transpose(context, &slope, &lines->slope_turned));
+    NADIR_NEW(context, lines->turned_columns, last.starts[n]);
+    for (int64_t column = 0; column < n; column++) {
+        for (int64_t i = lines->last_turned.starts[column]; i < lines->last_turned.starts[column + 1]; i++) {
+            lines->turned_columns[i] = (int32_t)column;
+        }
+    }
     NADIR_CHECK(nadir_matrix_transpose(context, &extra, &lines->extra_turned));
 cleanup:
-    if (status != NADIR_OK) {
-        nadir_entries_clear(context, &lines->last_turned);
-        nadir_entries_clear(context, &lines->slope_turned);
-    }
     return status;
+}
+
+/* One vector. In each column there are as many lines as chance has it, so the loop runs over the lines. */
+static void add_lines_transposed(const nadir_context *context, const nadir_lines *lines, double scale,
+                                 const double *x, double *y)
+{
+    const int64_t n = lines->states;
+    const nadir_entries *turned = &lines->last_turned;
+    const int32_t *columns = lines->turned_columns;
+    const double *slope = lines->slope_turned.values;
+    nadir_along_sum *sums = lines->sums;
+    const int shares = nadir_threads_for(context, 2 * turned->starts[n] + n);
+#pragma omp parallel for num_threads(shares) schedule(static, 1) if (shares > 1)
+    for (int share = 0; share < shares; share++) {
+        const int64_t first = n * share / shares;
+        const int64_t end = n * (share + 1) / shares;
+        memset(sums + first, 0, (size_t)(end - first) * sizeof *sums);
+        for (int64_t i = turned->starts[first]; i < turned->starts[end]; i++) {
+            const double value = scale * x[turned->columns[i]];
+            sums[columns[i]].plain += turned->values[i] * value;
+            sums[columns[i]].weighted += slope[i] * value;
+        }
+    }
+    nadir_along_spread(context, &lines->along, sums, y);
 }
 
 nadir_status nadir_lines_add_transposed(nadir_context *context, nadir_lines *lines, int64_t count,
@@ -201,13 +234,9 @@ nadir_status nadir_lines_add_transposed(nadir_context *context, nadir_lines *lin
     if (n > 0 && lines->extra_turned.starts == NULL) {
         NADIR_CHECK(turn(context, lines));
     }
-    const nadir_matrix last = view(n, &lines->last_turned, lines->last_turned.values);
-    const nadir_matrix slope = view(n, &lines->slope_turned, lines->slope_turned.values);
     for (int64_t j = 0; j < count && n > 0; j++) {
-        if (last.starts[n] > 0) {
-            nadir_matrix_combine(context, &last, 1, 0, scale, x + j * n, lines->work);
-            nadir_matrix_combine(context, &slope, 1, 0, scale, x + j * n, lines->work + n);
-            nadir_along_spread(context, &lines->along, lines->work, lines->work + n, y + j * n);
+        if (lines->last.starts[n] > 0) {
+            add_lines_transposed(context, lines, scale, x + j * n, y + j * n);
         }
         add_product(context, n, &lines->extra_turned, scale, x + j * n, y + j * n);
     }

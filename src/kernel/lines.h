@@ -25,9 +25,10 @@ typedef struct nadir_lines {
     nadir_entries last;  /* of each state: at column length - 1 */
     double *slope;       /* in the same columns */
     nadir_entries extra; /* of each state: amounts */
-    /* the same turned round, made when first asked for */
+    /* the same turned round, made when first asked for: lines by their columns, extra states by state */
     nadir_entries last_turned, slope_turned, extra_turned;
-    double *work; /* [2 * states] */
+    int32_t *turned_columns; /* in `last` of each line of last_turned */
+    nadir_along_sum *sums;   /* [states] */
     double norm; /* at least max_s sum_t |P^pi(s, t)| of the whole average; that, where nothing is negative */
     double terms; /* at least the sum of the sizes of all terms of a product with a row of it */
 } nadir_lines;

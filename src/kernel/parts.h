@@ -5,6 +5,12 @@
 #include "kernel/along.h"
 #include "kernel/kernel.h"
 
+/* Of a state: its value and where it stands in the order of a tilt; side by side, as both are asked for. */
+typedef struct nadir_spot {
+    double x;
+    int64_t place;
+} nadir_spot;
+
 struct nadir_kernel {
     nadir_memory *memory;
     nadir_model *model;
@@ -18,8 +24,9 @@ struct nadir_kernel {
     int64_t *place;  /* [rows] where a row stands among the changed ones, -1: nominal; NULL: none changed */
     nadir_tilt tilt; /* values NULL: none */
     /* Work space of a spread tilt, whose arrays may change between any two calls; NULL otherwise. */
-    nadir_along along; /* as nadir_tilt_look found it */
-    double *sums;      /* [2 * states] along the order: plain, then weighted */
+    nadir_along along;     /* as nadir_tilt_look found it */
+    nadir_spot *spots;     /* [states] likewise */
+    nadir_along_sum *sums; /* [states] */
 };
 
 /* The explicit part of a row: all but -b(s, a) k and the line of a tilt. */
@@ -43,23 +50,31 @@ static inline bool nadir_row_has(const nadir_row *row, int64_t state)
 
 /* Spread tilts (tilt.c). */
 
-/* Brings kernel->along up to date. Everything below relies on it. */
+/* Brings kernel->along and kernel->spots up to date. Everything below relies on it. */
 void nadir_tilt_look(const nadir_kernel *kernel);
 
 /* The line of a row, which holds where the row has no entry: last + slope (x_last - x[t]) for the states
  * whose place in the order is below `length`. Written so, nothing cancels. */
 typedef struct nadir_line {
     int64_t length;
-    double last; /* omega - slope x_last, with one rounding */
+    double last; /* omega - slope x_last */
     double slope;
     double x_last;
 } nadir_line;
 
-nadir_line nadir_tilt_line(const nadir_tilt *tilt, int64_t row);
+nadir_line nadir_tilt_line(const nadir_kernel *kernel, int64_t row);
 
 static inline double nadir_line_at(const nadir_line *line, double x)
 {
     return line->last + line->slope * (line->x_last - x);
+}
+
+/* What the line has at a state: zero where it does not reach. Which it is cannot be foreseen, and compilers
+ * make a branch of anything but a look at a table. */
+static inline double nadir_line_under(const nadir_line *line, nadir_spot spot)
+{
+    static const double reached[2] = {0, 1};
+    return nadir_line_at(line, spot.x) * reached[spot.place < line->length];
 }
 
 /* Of a row: its product with a vector; its smallest entry. */

@@ -27,7 +27,8 @@ static nadir_status make_spread(nadir_context *context, nadir_kernel *kernel)
     NADIR_NEW_ZERO(context, tilt->length, model->rows);
     NADIR_NEW(context, tilt->extra, model->rows);
     NADIR_NEW_ZERO(context, tilt->amount, model->rows);
-    NADIR_NEW(context, kernel->sums, 2 * model->states);
+    NADIR_NEW(context, kernel->sums, model->states);
+    NADIR_NEW(context, kernel->spots, model->states);
     NADIR_CHECK(nadir_along_reserve(context, model->states, &kernel->along));
     for (int64_t t = 0; t < model->states; t++) {
         tilt->order[t] = (int32_t)t;
@@ -65,18 +66,23 @@ nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel)
 
 void nadir_tilt_look(const nadir_kernel *kernel)
 {
-    nadir_along_fill(&kernel->along, kernel->tilt.order, kernel->tilt.x);
+    const nadir_tilt *tilt = &kernel->tilt;
+    nadir_along_fill(&kernel->along, tilt->order, tilt->x);
+    for (int64_t i = 0; i < kernel->model->states; i++) {
+        kernel->spots[tilt->order[i]] = (nadir_spot){kernel->along.x[i], i};
+    }
 }
 
-nadir_line nadir_tilt_line(const nadir_tilt *tilt, int64_t row)
+nadir_line nadir_tilt_line(const nadir_kernel *kernel, int64_t row)
 {
+    const nadir_tilt *tilt = &kernel->tilt;
     if (tilt->length[row] == 0) {
         return (nadir_line){0};
     }
-    const double x_last = tilt->x[tilt->order[tilt->length[row] - 1]];
+    const double x_last = kernel->along.x[tilt->length[row] - 1];
     return (nadir_line){
         .length = tilt->length[row],
-        .last = fma(-tilt->slope[row], x_last, tilt->omega[row]),
+        .last = tilt->omega[row] - tilt->slope[row] * x_last,
         .slope = tilt->slope[row],
         .x_last = x_last,
     };
@@ -86,75 +92,78 @@ double nadir_tilt_product(const nadir_kernel *kernel, const nadir_kernel_vector 
 {
     const nadir_tilt *tilt = &kernel->tilt;
     const nadir_row part = nadir_kernel_row(kernel, row);
-    const nadir_line line = nadir_tilt_line(tilt, row);
+    const nadir_line line = nadir_tilt_line(kernel, row);
     const double *y = vector->x;
-    const int32_t *place = kernel->along.place;
     double sum = 0;
-    for (int64_t i = 0; i < part.count; i++) {
+    for (int64_t i = 0; i < part.count && line.length == 0; i++) {
+        sum += part.values[i] * y[part.columns[i]];
+    }
+    for (int64_t i = 0; i < part.count && line.length > 0; i++) {
         const int32_t t = part.columns[i];
-        const double off = place[t] < line.length ? nadir_line_at(&line, tilt->x[t]) : 0;
-        sum += (part.values[i] - off) * y[t];
+        sum += (part.values[i] - nadir_line_under(&line, kernel->spots[t])) * y[t];
     }
     if (line.length > 0) {
-        sum += line.last * vector->plain[line.length - 1] + line.slope * vector->weighted[line.length - 1];
+        const nadir_along_sum along = vector->sums[line.length - 1];
+        sum += line.last * along.plain + line.slope * along.weighted;
     }
     return tilt->extra[row] >= 0 ? sum + tilt->amount[row] * y[tilt->extra[row]] : sum;
 }
 
-/* The size of what the line gives to all of its states and, in *own, to those that the row has itself. `size`
- * tells whether to count sizes: at most |last| + |slope| (x_last - x). */
-static double line_total(const nadir_kernel *kernel, const nadir_row *part, const nadir_line *line, bool size,
-                         double *own)
+/* What the line of a row gives to the states within its length: to all of them, and to those that the row has
+ * itself; and the sizes of these, at most |last| + |slope| (x_last - x) each. */
+typedef struct line_totals {
+    double all, own;
+    double all_size, own_size;
+} line_totals;
+
+static line_totals add_up_line(const nadir_kernel *kernel, const nadir_row *part, const nadir_line *line)
 {
-    const nadir_line used = {.last = size ? fabs(line->last) : line->last,
-                             .slope = size ? fabs(line->slope) : line->slope,
-                             .x_last = line->x_last};
-    *own = 0;
-    if (line->length == 0) {
-        return 0;
+    const double length = (double)line->length;
+    const nadir_line size = {line->length, fabs(line->last), fabs(line->slope), line->x_last};
+    line_totals totals = {0};
+    if (line->length > 0) {
+        const double moment = kernel->sums[line->length - 1].weighted;
+        for (int64_t i = 0; i < part->count; i++) {
+            const nadir_spot spot = kernel->spots[part->columns[i]];
+            totals.own += nadir_line_under(line, spot);
+            totals.own_size += nadir_line_under(&size, spot);
+        }
+        totals.all = line->last * length + line->slope * moment;
+        totals.all_size = size.last * length + size.slope * moment;
     }
-    for (int64_t i = 0; i < part->count; i++) {
-        const int32_t t = part->columns[i];
-        *own += kernel->along.place[t] < line->length ? nadir_line_at(&used, kernel->tilt.x[t]) : 0;
-    }
-    return used.last * (double)line->length +
-           used.slope * kernel->sums[kernel->model->states + line->length - 1];
+    return totals;
 }
 
 nadir_row_size nadir_tilt_measure(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_tilt *tilt = &kernel->tilt;
     const nadir_row part = nadir_kernel_row(kernel, row);
-    const nadir_line line = nadir_tilt_line(tilt, row);
+    const nadir_line line = nadir_tilt_line(kernel, row);
+    const line_totals totals = add_up_line(kernel, &part, &line);
+    const bool one_sign = line.last * nadir_line_at(&line, kernel->along.x[0]) >= 0;
+    const double others = one_sign ? fabs(totals.all - totals.own) : fabs(totals.all_size - totals.own_size);
     double values = 0;
     double sizes = 0;
     for (int64_t i = 0; i < part.count; i++) {
         values += part.values[i];
         sizes += fabs(part.values[i]);
     }
-    double own;
-    double own_size;
-    const double total = line_total(kernel, &part, &line, false, &own);
-    const double total_size = line_total(kernel, &part, &line, true, &own_size);
-    const bool one_sign = line.length == 0 || line.last * nadir_line_at(&line, tilt->x[tilt->order[0]]) >= 0;
-    const double others = one_sign ? fabs(total - own) : fabs(total_size - own_size);
     double amount = 0;
     double more = 0; /* that the amount adds to the size of its entry */
     if (tilt->extra[row] >= 0) {
-        const int32_t t = tilt->extra[row];
-        const double below = kernel->along.place[t] < line.length ? nadir_line_at(&line, tilt->x[t]) : 0;
+        const double below = nadir_line_under(&line, kernel->spots[tilt->extra[row]]);
         amount = tilt->amount[row];
         more = fabs(below + amount) - fabs(below);
     }
     /* A term (P - l) y has six roundings before it is summed; the sums along the order come with theirs, a
      * product and two additions. */
     const double unit = DBL_EPSILON / 2;
-    const double rounding = unit * (((double)part.count + 10) * (sizes + own_size + fabs(amount)) +
-                                    (nadir_along_roundings(kernel->model->states) + 6) * total_size);
+    const double rounding = unit * (((double)part.count + 10) * (sizes + totals.own_size + fabs(amount)) +
+                                    (nadir_along_roundings(kernel->model->states) + 6) * totals.all_size);
     return (nadir_row_size){
-        .sum = values - own + total + amount,
+        .sum = values - totals.own + totals.all + amount,
         .largest = sizes + others + more,
-        .terms = sizes + own_size + total_size + fabs(amount),
+        .terms = sizes + totals.own_size + totals.all_size + fabs(amount),
         .rounding = rounding * (1 + 1e-6),
     };
 }
@@ -178,19 +187,17 @@ double nadir_tilt_minimum(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_tilt *tilt = &kernel->tilt;
     const nadir_row part = nadir_kernel_row(kernel, row);
-    const nadir_line line = nadir_tilt_line(tilt, row);
+    const nadir_line line = nadir_tilt_line(kernel, row);
     const int32_t extra = tilt->extra[row];
-    const int32_t *place = kernel->along.place;
     int64_t zeros = kernel->model->states - line.length; /* states that get nothing */
     double smallest = line_minimum(kernel, &part, &line, extra);
     for (int64_t i = 0; i < part.count; i++) {
-        smallest = fmin(smallest, part.values[i]);
-        zeros -= place[part.columns[i]] >= line.length;
+        smallest = part.values[i] < smallest ? part.values[i] : smallest;
+        zeros -= kernel->spots[part.columns[i]].place >= line.length;
     }
     if (extra >= 0) {
-        const bool inside = place[extra] < line.length;
-        smallest = fmin(smallest, tilt->amount[row] + (inside ? nadir_line_at(&line, tilt->x[extra]) : 0));
-        zeros -= !inside;
+        smallest = fmin(smallest, tilt->amount[row] + nadir_line_under(&line, kernel->spots[extra]));
+        zeros -= kernel->spots[extra].place >= line.length;
     }
     return zeros > 0 ? fmin(smallest, 0) : smallest;
 }

@@ -4,7 +4,7 @@
  * Every row is written out, as CSR or, where that would take more memory, dense; nadir_model_finish checks
  * and normalises the rows and settles how they are kept.
  */
-#include "kernel/gather.h"
+#include "kernel/explicit.h"
 #include "kernel/parts.h"
 
 #include <string.h>
@@ -12,67 +12,12 @@
 /* An entry below minus this is negative, not rounded: some fifty roundings of a probability. */
 #define ROUNDING 1e-14
 
-/* Of k: where it is not zero. */
-typedef struct nonzeros {
-    int64_t count;
-    int32_t *states;
-} nonzeros;
-
-/* A row with all its entries; those that are negative, by rounding, are zero. */
-static void gather_row(const nadir_kernel *kernel, const nonzeros *k, int64_t row, nadir_gather *gather)
-{
-    const nadir_row part = nadir_kernel_row(kernel, row);
-    for (int64_t i = 0; i < part.count; i++) {
-        nadir_gather_add(gather, nadir_row_column(&part, i), part.values[i]);
-    }
-    if (kernel->sums != NULL) {
-        const nadir_tilt *tilt = &kernel->tilt;
-        const nadir_line line = nadir_tilt_line(tilt, row);
-        for (int64_t i = 0; i < line.length; i++) {
-            const int32_t t = tilt->order[i];
-            if (!gather->present[t]) {
-                nadir_gather_add(gather, t, nadir_line_at(&line, tilt->x[t]));
-            }
-        }
-        if (tilt->extra[row] >= 0) {
-            nadir_gather_add(gather, tilt->extra[row], tilt->amount[row]);
-        }
-    }
-    for (int64_t i = 0; i < k->count && kernel->b[row] != 0; i++) {
-        nadir_gather_add(gather, k->states[i], -(kernel->b[row] * kernel->k[k->states[i]]));
-    }
-    for (int64_t i = 0; i < gather->count; i++) {
-        double *sum = &gather->sums[gather->found[i]];
-        *sum = *sum < 0 ? 0 : *sum;
-    }
-}
-
-static nadir_status find_nonzeros(nadir_context *context, const nadir_kernel *kernel, nonzeros *k)
-{
-    nadir_status status = NADIR_OK;
-    if (kernel->k != NULL) {
-        NADIR_NEW(context, k->states, kernel->model->states);
-        for (int64_t t = 0; t < kernel->model->states; t++) {
-            k->states[k->count] = (int32_t)t;
-            k->count += kernel->k[t] != 0;
-        }
-    }
-cleanup:
-    return status;
-}
-
 /* How many entries all rows have, at most. */
-static double count_entries(const nadir_kernel *kernel, const nonzeros *k)
+static double count_entries(const nadir_explicit *rows)
 {
-    const nadir_model *model = kernel->model;
     double entries = 0;
-    for (int64_t row = 0; row < model->rows; row++) {
-        int64_t count = nadir_kernel_row(kernel, row).count;
-        if (kernel->sums != NULL) {
-            count += kernel->tilt.length[row] + (kernel->tilt.extra[row] >= 0);
-        }
-        count += kernel->b != NULL && kernel->b[row] != 0 ? k->count : 0;
-        entries += (double)(count < model->states ? count : model->states);
+    for (int64_t row = 0; row < rows->kernel->model->rows; row++) {
+        entries += (double)nadir_explicit_bound(rows, row);
     }
     return entries;
 }
@@ -95,30 +40,39 @@ cleanup:
     return status;
 }
 
+/* A row of `made`; entries that are negative, by rounding, are zero. */
+static void write_row(const nadir_row *from, int64_t row, nadir_model *made)
+{
+    const int64_t start = made->dense == NULL ? made->row_starts[row] : row * made->states;
+    for (int64_t i = 0; i < from->count; i++) {
+        const double value = from->values[i] < 0 ? 0 : from->values[i];
+        if (made->dense != NULL) {
+            made->dense[start + from->columns[i]] = value;
+        } else {
+            made->columns[start + i] = from->columns[i];
+            made->probabilities[start + i] = value;
+        }
+    }
+    if (made->dense == NULL) {
+        made->row_starts[row + 1] = start + from->count;
+    }
+}
+
 static nadir_status write_rows(nadir_context *context, const nadir_kernel *kernel, nadir_model *made)
 {
     nadir_status status = NADIR_OK;
-    nadir_gather gather = {0};
-    nonzeros k = {0};
-    NADIR_CHECK(nadir_gather_make(context, made->states, &gather));
-    NADIR_CHECK(find_nonzeros(context, kernel, &k));
-    NADIR_CHECK(make_room(context, count_entries(kernel, &k), made));
+    nadir_explicit rows = {0};
+    NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
+    NADIR_CHECK(make_room(context, count_entries(&rows), made));
     for (int64_t row = 0; row < made->rows; row++) {
-        gather_row(kernel, &k, row, &gather);
-        if (made->dense != NULL) {
-            (void)nadir_gather_take(&gather, NULL, made->dense + row * made->states);
-        } else {
-            const int64_t start = made->row_starts[row];
-            made->row_starts[row + 1] =
-                start + nadir_gather_take(&gather, made->columns + start, made->probabilities + start);
-        }
+        const nadir_row from = nadir_explicit_row(&rows, row);
+        write_row(&from, row, made);
         if (row % 1024 == 0) {
             NADIR_CHECK(nadir_progress(context, "writing out the kernel", (double)row / (double)made->rows));
         }
     }
 cleanup:
-    nadir_gather_clear(context, &gather);
-    nadir_release(context, k.states);
+    nadir_explicit_clear(context, &rows);
     return status;
 }
 

@@ -34,25 +34,35 @@ static int64_t share_start(int64_t count, int share, int shares)
     return count / shares * share + count % shares * share / shares;
 }
 
+/* The sums over [first, end). */
+static void sum_share(nadir_sum_terms *terms, void *data, int64_t first, int64_t end, int kinds, pair *part)
+{
+    pair made[NADIR_SUMS_LIMIT] = {{0}};
+    for (int64_t i = first; i < end; i += BLOCK) {
+        double sums[NADIR_SUMS_LIMIT] = {0};
+        terms(data, i, i + BLOCK < end ? i + BLOCK : end, sums);
+        for (int kind = 0; kind < kinds; kind++) {
+            add(&made[kind], sums[kind]);
+        }
+    }
+    for (int kind = 0; kind < kinds; kind++) {
+        part[kind] = made[kind];
+    }
+}
+
 nadir_status nadir_sums(nadir_context *context, int64_t count, int64_t cost, nadir_sum_terms *terms,
                         void *data, int kinds, double *totals)
 {
     const nadir_communication *table = context->communication;
     const int shares = shares_for(context, count, cost);
-    pair parts[SHARES][NADIR_SUMS_LIMIT] = {{{0}}};
+    pair parts[SHARES][NADIR_SUMS_LIMIT];
+    if (shares == 1) { /* a parallel region of one thread still costs system calls */
+        sum_share(terms, data, 0, count, kinds, parts[0]);
+    } else {
 #pragma omp parallel for num_threads(shares) schedule(static, 1)
-    for (int share = 0; share < shares; share++) {
-        const int64_t end = share_start(count, share + 1, shares);
-        pair made[NADIR_SUMS_LIMIT] = {{0}};
-        for (int64_t i = share_start(count, share, shares); i < end; i += BLOCK) {
-            double sums[NADIR_SUMS_LIMIT] = {0};
-            terms(data, i, i + BLOCK < end ? i + BLOCK : end, sums);
-            for (int kind = 0; kind < kinds; kind++) {
-                add(&made[kind], sums[kind]);
-            }
-        }
-        for (int kind = 0; kind < kinds; kind++) {
-            parts[share][kind] = made[kind];
+        for (int share = 0; share < shares; share++) {
+            sum_share(terms, data, share_start(count, share, shares), share_start(count, share + 1, shares),
+                      kinds, parts[share]);
         }
     }
     double halves[2 * NADIR_SUMS_LIMIT]; /* what was lost travels on its own */
@@ -73,11 +83,13 @@ nadir_status nadir_sums(nadir_context *context, int64_t count, int64_t cost, nad
 }
 
 /* {largest, minus smallest} of [first, end); infinity marks the first entry that is not finite. */
-static void find_in_share(const double *x, int64_t first, int64_t end, nadir_placed found[2])
+static void find_in_share(const double *x, int64_t first, int64_t end, nadir_placed part[2])
 {
+    nadir_placed found[2] = {{-INFINITY, 0}, {-INFINITY, 0}};
     for (int64_t i = first; i < end; i++) {
         if (!isfinite(x[i])) {
-            found[0] = (nadir_placed){INFINITY, i};
+            part[0] = (nadir_placed){INFINITY, i};
+            part[1] = found[1];
             return;
         }
         if (x[i] > found[0].value) {
@@ -87,6 +99,8 @@ static void find_in_share(const double *x, int64_t first, int64_t end, nadir_pla
             found[1] = (nadir_placed){-x[i], i};
         }
     }
+    part[0] = found[0];
+    part[1] = found[1];
 }
 
 nadir_status nadir_extremes_find(nadir_context *context, int64_t first, int64_t count, const double *x,
@@ -96,12 +110,14 @@ nadir_status nadir_extremes_find(nadir_context *context, int64_t first, int64_t 
     const nadir_placed none = {-INFINITY, 0};
     const int shares = shares_for(context, count, 1);
     nadir_placed parts[SHARES][2];
+    if (shares == 1) {
+        find_in_share(x, 0, count, parts[0]);
+    } else {
 #pragma omp parallel for num_threads(shares) schedule(static, 1)
-    for (int share = 0; share < shares; share++) {
-        nadir_placed found[2] = {none, none};
-        find_in_share(x, share_start(count, share, shares), share_start(count, share + 1, shares), found);
-        parts[share][0] = found[0];
-        parts[share][1] = found[1];
+        for (int share = 0; share < shares; share++) {
+            find_in_share(x, share_start(count, share, shares), share_start(count, share + 1, shares),
+                          parts[share]);
+        }
     }
     nadir_placed ends[2] = {none, none};
     for (int share = 0; share < shares; share++) {

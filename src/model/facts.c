@@ -23,13 +23,19 @@ static double row_minimum(const nadir_model *model, int64_t row)
 nadir_status nadir_model_valid_radius(nadir_context *context, const nadir_model *model, double norm,
                                       double *radius)
 {
+    return nadir_model_valid_radius_scaled(context, model, model->scales, norm, radius);
+}
+
+nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir_model *model,
+                                             const double *scales, double norm, double *radius)
+{
     if (!(norm >= 1)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity", norm);
     }
     const double deviation = nadir_gstd_unit(model->states, norm);
     double smallest = INFINITY;
     for (int64_t row = 0; row < model->rows; row++) {
-        const double scale = model->scales != NULL ? model->scales[row] : 1;
+        const double scale = scales != NULL ? scales[row] : 1;
         if (scale > 0 && deviation > 0) {
             const double reach = row_minimum(model, row) / (scale * deviation);
             smallest = reach < smallest ? reach : smallest;

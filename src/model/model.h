@@ -97,6 +97,10 @@ int64_t nadir_model_find_row(const nadir_model *model, int64_t state, int64_t ac
 /* A state without actions: one row that stays, reward 0, scale 0. */
 bool nadir_model_is_terminal(const nadir_model *model, int64_t state);
 
+/* nadir_model_valid_radius with other scales: [rows], NULL: all one. */
+nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir_model *model,
+                                             const double *scales, double norm, double *radius);
+
 /* "state 3 (kitchen)" or "state 3, action 1 (wait)" into text; returns text. */
 #define NADIR_PLACE_LENGTH 192
 const char *nadir_model_place(const nadir_model *model, int64_t state, int64_t row,

@@ -1,25 +1,14 @@
 /* solver.c: the public solver of one policy: keeps the factored system and what was found with it. */
+#include "nominal/solver.h"
 #include "base/clock.h"
 #include "linalg/vector.h"
 #include "nominal/check.h"
-#include "nominal/value.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Bounds this close, relative to the largest value, are called certified. */
 #define CERTIFIED_WIDTH 1e-6
-
-struct nadir_solver {
-    nadir_memory *memory;
-    nadir_model *model;
-    nadir_kernel *kernel;
-    nadir_policy *policy;
-    nadir_occupancy *occupancy;
-    double factor_seconds;
-    nadir_value value; /* v NULL: not solved yet */
-    nadir_nominal nominal;
-};
 
 void nadir_solver_settings_fill(nadir_solver_settings *settings, size_t size)
 {
@@ -112,21 +101,28 @@ cleanup:
     return status;
 }
 
-static nadir_status solve(nadir_context *context, nadir_solver *solver)
+nadir_status nadir_solver_solve(nadir_context *context, nadir_solver *solver)
 {
-    nadir_status status = NADIR_OK;
     if (context->memory != solver->memory) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the solver was created with another context");
     }
-    if (solver->nominal.size != 0) {
+    if (solver->value.v != NULL) {
         return NADIR_OK;
     }
     const double begun = nadir_clock_seconds();
-    if (solver->value.v == NULL) {
-        NADIR_CHECK(
-            nadir_value_solve(context, solver->kernel, solver->policy, solver->occupancy, &solver->value));
-    }
+    const nadir_status status =
+        nadir_value_solve(context, solver->kernel, solver->policy, solver->occupancy, &solver->value);
     solver->nominal.seconds_solve = nadir_clock_seconds() - begun;
+    return status;
+}
+
+static nadir_status solve_and_check(nadir_context *context, nadir_solver *solver)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_solver_solve(context, solver));
+    if (solver->nominal.size != 0) {
+        return NADIR_OK;
+    }
     NADIR_CHECK(certify(context, solver));
     solver->nominal.size = sizeof solver->nominal;
 cleanup:
@@ -138,7 +134,7 @@ nadir_status nadir_solver_nominal(nadir_context *context, nadir_solver *solver, 
     nadir_status status = NADIR_OK;
     nadir_nominal *nominal = &solver->nominal;
     nadir_backend_statistics statistics;
-    NADIR_CHECK(solve(context, solver));
+    NADIR_CHECK(solve_and_check(context, solver));
     nadir_occupancy_statistics(solver->occupancy, &statistics);
     nominal->backend = nadir_occupancy_backend(solver->occupancy);
     nominal->solves = statistics.solves;
@@ -154,7 +150,7 @@ cleanup:
 
 nadir_status nadir_solver_value(nadir_context *context, nadir_solver *solver, double *value)
 {
-    const nadir_status status = solve(context, solver);
+    const nadir_status status = solve_and_check(context, solver);
     if (status == NADIR_OK) {
         memcpy(value, solver->value.v, (size_t)solver->model->states * sizeof *value);
     }
@@ -163,7 +159,7 @@ nadir_status nadir_solver_value(nadir_context *context, nadir_solver *solver, do
 
 nadir_status nadir_solver_occupancy(nadir_context *context, nadir_solver *solver, double *occupancy)
 {
-    const nadir_status status = solve(context, solver);
+    const nadir_status status = solve_and_check(context, solver);
     if (status == NADIR_OK) {
         memcpy(occupancy, solver->value.d, (size_t)solver->model->states * sizeof *occupancy);
     }
@@ -172,7 +168,7 @@ nadir_status nadir_solver_occupancy(nadir_context *context, nadir_solver *solver
 
 nadir_status nadir_solver_q(nadir_context *context, nadir_solver *solver, double *q)
 {
-    const nadir_status status = solve(context, solver);
+    const nadir_status status = solve_and_check(context, solver);
     if (status == NADIR_OK) {
         nadir_value_q(context, solver->kernel, solver->model->discount, solver->value.v, q);
     }

@@ -249,6 +249,7 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_status status = NADIR_OK;
     nadir_average *average = &occupancy->average;
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     /* What was too large to factor under one policy is so under the next: that choice stays. */
     if (occupancy->automatic && (is_direct(occupancy->backend) || occupancy->lined)) {
         occupancy->backend = NULL;
@@ -336,10 +337,10 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
     } else { /* the update before ran out of memory */
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));
     }
-    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     same =
         same && !occupancy->lined && (occupancy->average.lines.states == 0 || !is_direct(occupancy->backend));
     if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
+        memset(occupancy->roundings, 0, sizeof occupancy->roundings);
         NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));
     } else {
         release_backend(context, occupancy);

@@ -167,20 +167,47 @@ double test_free_breakdown(const test_free *made)
 double test_free_penalty(const test_free *made, double beta)
 {
     long double low = 0;
-    long double high = beta * test_free_top(made, 0);
-    while (beta * test_free_top(made, high) > high) {
+    long double f_low = beta * test_free_top(made, 0);
+    long double high = f_low;
+    long double f_high = beta * test_free_top(made, high) - high;
+    while (f_high > 0) {
         low = high;
+        f_low = f_high;
         high *= 2;
+        f_high = beta * test_free_top(made, high) - high;
     }
-    while (high - low > 1e-14L * high) {
-        const long double middle = (low + high) / 2;
-        if (beta * test_free_top(made, middle) > middle) {
-            low = middle;
+    /* Chords between the ends; an end that stays twice counts half (Illinois). */
+    for (int step = 0, side = 0; step < 200 && high - low > 1e-15L * high && f_high < f_low; step++) {
+        const long double at = (low * f_high - high * f_low) / (f_high - f_low);
+        const long double f = beta * test_free_top(made, at) - at;
+        if (f == 0 || fabsl(f) < 1e-17L * at) {
+            return (double)at;
+        }
+        if (f > 0) {
+            low = at;
+            f_low = f;
+            f_high = side == 1 ? f_high / 2 : f_high;
+            side = 1;
         } else {
-            high = middle;
+            high = at;
+            f_high = f;
+            f_low = side == -1 ? f_low / 2 : f_low;
+            side = -1;
         }
     }
     return (double)((low + high) / 2);
+}
+
+/* Of one entry, over the scale of its row. */
+static long double largest_change(const nadir_problem *problem, const double *dense, const double *nominal)
+{
+    long double largest = 0;
+    for (int64_t i = 0; i < problem->rows * problem->states; i++) {
+        const double scale = nadir_uncertainty_scale(problem->uncertainty, i / problem->states);
+        const long double change = scale > 0 ? fabsl((long double)dense[i] - nominal[i]) / scale : 0;
+        largest = change > largest ? change : largest;
+    }
+    return largest;
 }
 
 test_found test_found_measure(nadir_context *context, const nadir_problem *problem,
@@ -200,20 +227,21 @@ test_found test_found_measure(nadir_context *context, const nadir_problem *probl
         J += problem->mu[s] * v[s];
     }
     long double power = 0;
+    const long double largest = largest_change(problem, dense, nominal);
     for (int64_t row = 0; row < problem->rows; row++) {
         const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
         long double sum = -1;
         for (int64_t t = 0; t < n; t++) {
-            const long double change = dense[row * n + t] - nominal[row * n + t];
+            const long double change = (long double)dense[row * n + t] - nominal[row * n + t];
             sum += dense[row * n + t];
             assert_that(scale > 0 || change == 0, "row %lld is pinned, but its entry %lld moved by %Lg",
                         (long long)row, (long long)t, change);
-            power += scale > 0 ? powl(fabsl(change) / scale, p) : 0;
+            power += change != 0 ? powl(fabsl(change) / scale / largest, p) : 0;
         }
         found.row_sum = fmax(found.row_sum, (double)fabsl(sum));
     }
     found.J = (double)J;
-    found.norm = (double)powl(power, 1 / (long double)p);
+    found.norm = (double)(largest * powl(power, 1 / (long double)p));
     test_system_clear(&system);
     free(dense);
     free(nominal);

@@ -21,7 +21,7 @@ void test_free_clear(test_free *made);
 
 /* sigma_max(E_lambda), by Jacobi's method on E^T E. */
 long double test_free_top(const test_free *made, long double lambda);
-/* The root of beta sigma_max(E_lambda) = lambda, by bisection. */
+/* The root of beta sigma_max(E_lambda) = lambda, in a bracket. */
 double test_free_penalty(const test_free *made, double beta);
 /* 1 / (gamma |Phi D W|) */
 double test_free_breakdown(const test_free *made);

@@ -3,7 +3,11 @@
 
 #include "support/scarce.h"
 
+#include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { ATTEMPTS = 2000 };
 
 static void *scarce_reallocate(void *user, void *block, size_t bytes)
 {
@@ -37,4 +41,45 @@ nadir_context *test_scarce_context(test_scarce *scarce)
     nadir_context *context = NULL;
     assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
     return context;
+}
+
+int test_count_files(const char *start)
+{
+    int count = 0;
+    DIR *folder = opendir(".");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        count += strncmp(entry->d_name, start, strlen(start)) == 0;
+    }
+    closedir(folder);
+    return count;
+}
+
+void test_run_out(test_attempt call, const void *of, const char *output, const char *what)
+{
+    for (int64_t allowed = 0; allowed < ATTEMPTS; allowed++) {
+        test_scarce scarce;
+        nadir_context *context = test_scarce_context(&scarce);
+        const int64_t before = scarce.blocks;
+        scarce.left = allowed;
+        const nadir_status status = call(context, of);
+        if (scarce.blocks != before) {
+            fail_msg("%s: %lld blocks leak after %lld allocations", what, (long long)(scarce.blocks - before),
+                     (long long)allowed);
+        }
+        if (status != NADIR_OK && status != NADIR_ERROR_MEMORY) {
+            fail_msg("%s: %s after %lld allocations: %s", what, nadir_status_name(status), (long long)allowed,
+                     nadir_context_error(context));
+        }
+        if (status != NADIR_OK && output != NULL && test_count_files(output) != 0) {
+            fail_msg("%s: a file is left after %lld allocations", what, (long long)allowed);
+        }
+        nadir_context_free(context);
+        assert_int_equal(scarce.blocks, 0);
+        if (status == NADIR_OK) {
+            assert_true(allowed > 0);
+            return;
+        }
+    }
+    fail_msg("%s: still no success with %d allocations", what, ATTEMPTS);
 }

@@ -15,4 +15,14 @@ typedef struct test_scarce {
 /* A context that takes its memory from `scarce`, which is as yet abundant. */
 nadir_context *test_scarce_context(test_scarce *scarce);
 
+/* How many files of the working directory have a name that begins with `start`. */
+int test_count_files(const char *start);
+
+typedef nadir_status (*test_attempt)(nadir_context *context, const void *of);
+
+/* Calls `call` with 0, 1, 2, ... allocations left until it succeeds: each time it must end with NADIR_OK or
+ * NADIR_ERROR_MEMORY and free what it made. `output`: the start of names of files that it may not leave
+ * behind when it fails, or NULL; `what`: for messages. */
+void test_run_out(test_attempt call, const void *of, const char *output, const char *what);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "support/tilted.h"
 
+#include "support/families.h"
 #include "support/generated.h"
 #include "support/reference.h"
 
@@ -48,8 +49,10 @@ static void row_numbers(const nadir_model_data *view, const nadir_tilt *tilt, in
     }
     for (int64_t i = 0; tilt->x != NULL && i < tilt->length[row]; i++) {
         const int32_t t = tilt->order[i];
+        const double x_last = tilt->x[tilt->order[tilt->length[row] - 1]];
+        const double last = tilt->omega[row] - tilt->slope[row] * x_last;
         if (!own[t]) {
-            numbers[t] = (long double)tilt->omega[row] - (long double)tilt->slope[row] * tilt->x[t];
+            numbers[t] = last + tilt->slope[row] * ((long double)x_last - tilt->x[t]);
         }
     }
     if (tilt->x != NULL && tilt->extra[row] >= 0) {
@@ -180,4 +183,26 @@ void test_tilt_fill(const nadir_model *model, bool signs, nadir_random *random, 
     for (int64_t row = 0; row < view.rows; row++) {
         fill_row(&view, row, signs, random, tilt);
     }
+}
+
+test_tilted test_tilted_make(nadir_context *context, int family, bool signs, uint64_t seed)
+{
+    test_tilted made = {.context = context};
+    nadir_random_seed(&made.random, seed);
+    made.model = test_families[family].make(context, &made.random);
+    made.view = test_view(made.model);
+    made.policy = test_policy(context, made.model, TEST_RANDOM, &made.random);
+    assert_ok(context, nadir_kernel_create_tilted(context, made.model, true, &made.kernel));
+    test_tilt_fill(made.model, signs, &made.random, nadir_kernel_tilt(made.kernel));
+    made.dense = test_tilt_numbers(made.model, nadir_kernel_tilt(made.kernel));
+    return made;
+}
+
+void test_tilted_clear(test_tilted *made)
+{
+    free(made->dense);
+    nadir_policy_free(made->policy);
+    nadir_kernel_free(made->kernel);
+    nadir_model_free(made->model);
+    nadir_context_free(made->context);
 }

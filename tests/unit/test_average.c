@@ -238,6 +238,39 @@ static void a_tilt_keeps_the_pattern(void **state)
     clear(&f);
 }
 
+static void lines_can_be_written_out(void **state)
+{
+    (void)state;
+    for (int i = 1; i < TEST_FAMILIES; i++) {
+        nadir_context *context = test_context();
+        nadir_random random;
+        nadir_random_seed(&random, SEED);
+        test_note("%s, seed %d", test_families[i].name, SEED);
+        nadir_model *model = test_families[i].make(context, &random);
+        double *dense = NULL;
+        nadir_kernel *nominal = test_kernel(context, model, TEST_NOMINAL, GAMMA, &random, NULL);
+        nadir_kernel *spread = test_kernel(context, model, TEST_SPREAD, GAMMA, &random, &dense);
+        nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
+        nadir_average average = {0};
+        bool same = true;
+        assert_ok(context, nadir_average_make(context, spread, policy, &average));
+        const bool lined = average.lines.states > 0 && nadir_lines_entries(&average.lines) > average.states;
+        assert_ok(context, nadir_average_expand(context, &average));
+        assert_int_equal(average.lines.states, 0);
+        check_average(context, &average, model, dense, policy, &random);
+        assert_ok(context, nadir_average_remake(context, nominal, policy, &average, &same));
+        assert_true(!same || !lined);
+        nadir_average_clear(context, &average);
+        nadir_policy_free(policy);
+        nadir_kernel_free(nominal);
+        nadir_kernel_free(spread);
+        free(dense);
+        nadir_model_free(model);
+        nadir_context_free(context);
+    }
+    test_note_clear();
+}
+
 /* The nominal row 0 with other numbers. */
 static nadir_kernel *reweighed(fixture *f)
 {
@@ -417,6 +450,7 @@ int main(void)
         cmocka_unit_test(the_same_actions_keep_the_pattern),
         cmocka_unit_test(a_term_of_rank_one_keeps_the_pattern),
         cmocka_unit_test(a_tilt_keeps_the_pattern),
+        cmocka_unit_test(lines_can_be_written_out),
         cmocka_unit_test(changed_rows_keep_the_pattern_when_it_is_the_same),
         cmocka_unit_test(the_norm_of_a_rank_one_kernel_that_is_valid_is_one),
         cmocka_unit_test(rows_without_entries_average_to_nothing),

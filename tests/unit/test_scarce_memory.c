@@ -4,61 +4,12 @@
 
 #include "support/scarce.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ATTEMPTS = 2000 };
-
 static const char *const endings[] = {"csv", "npz", "tra", "drn", "MDP", "bin"};
 enum { ENDINGS = sizeof endings / sizeof *endings };
-
-/* How many files of the working directory have a name that begins with `start`. */
-static int count_files(const char *start)
-{
-    int count = 0;
-    DIR *folder = opendir(".");
-    assert_non_null(folder);
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        count += strncmp(entry->d_name, start, strlen(start)) == 0;
-    }
-    closedir(folder);
-    return count;
-}
-
-typedef nadir_status (*attempt)(nadir_context *context, const void *of);
-
-/* Calls `call` with 0, 1, 2, ... allocations left until it succeeds; `output` is what it may not leave behind
- * when it fails. */
-static void run_out(attempt call, const void *of, const char *output, const char *what)
-{
-    for (int64_t allowed = 0; allowed < ATTEMPTS; allowed++) {
-        test_scarce scarce;
-        nadir_context *context = test_scarce_context(&scarce);
-        const int64_t before = scarce.blocks;
-        scarce.left = allowed;
-        const nadir_status status = call(context, of);
-        if (scarce.blocks != before) {
-            fail_msg("%s: %lld blocks leak after %lld allocations", what, (long long)(scarce.blocks - before),
-                     (long long)allowed);
-        }
-        if (status != NADIR_OK && status != NADIR_ERROR_MEMORY) {
-            fail_msg("%s: %s after %lld allocations: %s", what, nadir_status_name(status), (long long)allowed,
-                     nadir_context_error(context));
-        }
-        if (status != NADIR_OK && output != NULL && count_files(output) != 0) {
-            fail_msg("%s: a file is left after %lld allocations", what, (long long)allowed);
-        }
-        nadir_context_free(context);
-        assert_int_equal(scarce.blocks, 0);
-        if (status == NADIR_OK) {
-            assert_true(allowed > 0);
-            return;
-        }
-    }
-    fail_msg("%s: still no success with %d allocations", what, ATTEMPTS);
-}
 
 static nadir_status generate(nadir_context *context, const void *of)
 {
@@ -73,7 +24,7 @@ static void test_generate(void **state)
     (void)state;
     const nadir_generator_facts *kind;
     for (int64_t k = 0; (kind = nadir_generator(k)) != NULL; k++) {
-        run_out(generate, kind->name, NULL, kind->name);
+        test_run_out(generate, kind->name, NULL, kind->name);
     }
 }
 
@@ -133,8 +84,8 @@ static void test_write(void **state)
         char stem[16];
         (void)snprintf(stem, sizeof stem, "written%d", i);
         set_case(&at, model, stem, endings[i]);
-        run_out(write_model, &at, stem, at.path);
-        assert_true(count_files(stem) > 0);
+        test_run_out(write_model, &at, stem, at.path);
+        assert_true(test_count_files(stem) > 0);
     }
     nadir_model_free(model);
     nadir_context_free(context);
@@ -154,7 +105,7 @@ static void test_read(void **state)
                                                                : NULL;
         at.settings.initial = "initial.csv";
         assert_ok(context, nadir_model_write(context, model, at.path, NULL));
-        run_out(read_model, &at, NULL, at.path);
+        test_run_out(read_model, &at, NULL, at.path);
     }
     nadir_model_free(model);
     nadir_context_free(context);
@@ -181,7 +132,7 @@ static void test_policies(void **state)
         file_case at;
         set_case(&at, model, "policy", kinds[i]);
         assert_ok(context, nadir_policy_write(context, model, policy, at.path));
-        run_out(read_policy, &at, NULL, at.path);
+        test_run_out(read_policy, &at, NULL, at.path);
     }
     nadir_policy_free(policy);
     nadir_model_free(model);
@@ -204,7 +155,7 @@ static void test_create(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = test_rich_model(context);
-    run_out(create_again, model, NULL, "nadir_model_create");
+    test_run_out(create_again, model, NULL, "nadir_model_create");
     nadir_model_free(model);
     nadir_context_free(context);
 }

@@ -10,26 +10,27 @@
 #include "adversary/problem.h"
 
 typedef struct nadir_rank_one_check {
-    double norm;         /* scaled p-norm of b k^T, rounded up */
+    double norm;         /* scaled p-norm of b k^T, the largest of a group for rectangular sets; rounded up */
+    double excess;       /* by what share it lies outside the set: rounding, or the kernel is none of it */
     double row_sum;      /* largest |1 . b k^T| of a row */
     double lower, upper; /* proven bounds on the return of this kernel */
     double minimum;      /* the smallest entry of the kernel */
 } nadir_rank_one_check;
 
-/* The kernel itself: how far it is from the nominal one, and its return, by Sherman-Morrison on fresh solves
- * with the residual of the perturbed system; refactor: by a factorisation of its own as well. c: [states] of
- * |c|_p = beta, k: [states]. NADIR_ERROR_VERIFICATION when two ways to compute the return disagree. */
-nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_problem *problem,
-                                         const double *c, const double *k, bool refactor,
+/* The kernel itself: how far it is from the nominal one, against the set times `factor`, and its return, by
+ * Sherman-Morrison on fresh solves with the residual of the perturbed system; refactor: by a factorisation of
+ * its own as well. NADIR_ERROR_VERIFICATION when two ways to compute the return disagree, or the kernel lies
+ * outside the set by more than rounding. */
+nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_problem *problem, double factor,
+                                         const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check);
-
-typedef enum nadir_proof { NADIR_PROOF_NONE, NADIR_PROOF_NUMERICAL, NADIR_PROOF_RIGOROUS } nadir_proof;
 
 /*
  * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):
  * theta and the residual rho of (c / |c|, k) at lambda, isolation of theta by breakdown_low, which is proven
- * and above beta. *lambda_high: infinity when nothing can be proven. The pair need not lie in
- * any ball: other norms are bounded through an enclosing L_2 ball. The problem is one of p = 2.
+ * and above beta. *lambda_high: at worst gamma beta |Phi v| |W d| / (1 - beta / breakdown_low), which
+ * asks nothing of the pair; infinity when beta is not below breakdown_low. The pair need not lie in any ball:
+ * other norms are bounded through an enclosing L_2 ball. The problem is one of p = 2.
  */
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low,

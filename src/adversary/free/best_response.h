@@ -7,7 +7,8 @@
 
 #include "adversary/free/dual.h"
 
-/* As nadir_spectral_solve, for any 1 < p < infinity; the best of the starts. */
+/* As nadir_spectral_solve, for any 1 < p < infinity; the best of the starts. NADIR_ERROR_ILL_POSED when the
+ * search comes upon a kernel that shows a radius to be at or past breakdown; it does not look for one. */
 nadir_status nadir_best_response_solve(nadir_context *context, const nadir_problem *problem, double tolerance,
                                        int64_t iterations_limit, int64_t count, const double *radii,
                                        nadir_attack *attacks);

@@ -1,10 +1,12 @@
 /*
- * rectangular_free.h: s- and sa-rectangular balls on the free domain: two solves and a scalar equation.
+ * rectangular_free.h: s- and sa-rectangular balls on the free domain: one solve and a scalar equation.
  *
  *     b^pi(s) = sum_a pi alpha_sa beta_sa (sa),  beta_s W_s (s);    v_b = D b^pi
  *     x = sigma_q(v_U) is the root of sigma_q(v - gamma x v_b) = x;    J_U = J - gamma x (d . b^pi)
  *
- * the fixed point of the robust Bellman operator T v = R^pi + gamma Phat^pi v - gamma b^pi sigma_q(v).
+ * the fixed point of the robust Bellman operator T v = R^pi + gamma Phat^pi v - gamma b^pi sigma_q(v). It is
+ * what the kernel Phat - b k^T attains, b(s, a) = alpha_sa beta_sa (sa) or of the shape of dual.h with c =
+ * beta_s (s), k = u_q(v_U).
  */
 #ifndef NADIR_ADVERSARY_RECTANGULAR_FREE_H
 #define NADIR_ADVERSARY_RECTANGULAR_FREE_H
@@ -12,8 +14,8 @@
 #include "adversary/free/dual.h"
 
 /* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with
- * the largest factor that has an answer. attacks: [count], with kernel, J, c (= b^pi / W where W > 0, unused
- * otherwise), k, v and lambda. */
+ * the largest factor that has an answer. attacks: [count] of zeros; filled with kernel, J, k, v (the fixed
+ * point), lambda and the rest but c, which stays NULL: b has other shapes than that of dual.h. */
 nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const double *factors, nadir_attack *attacks);
 
@@ -25,7 +27,8 @@ nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_pr
  * - otherwise the weaker J_U >= J - gamma (d . b^pi) sigma_q(v_nominal) / (1 - gamma |v_b|_q), from |v_P -
  *   v| <= gamma sigma_q(v_P) v_b, where that denominator is positive; else -infinity.
  *
- * *breakdown: a proven factor up to which no kernel is singular, 1 / (gamma |v_b|_q) with v_b at factor 1.
+ * *breakdown: a proven factor up to which no kernel is singular, 1 / (gamma |v_b|_q) with v_b at factor 1; no
+ * less than `factor` where *exact is true.
  */
 nadir_status nadir_rectangular_free_check(nadir_context *context, const nadir_problem *problem, double factor,
                                           const double *v, bool *exact, double *lower, double *breakdown);

@@ -10,7 +10,7 @@
 #include "adversary/free/dual.h"
 
 typedef enum nadir_spectral_method {
-    NADIR_SPECTRAL_NEWTON,       /* the default: Newton on f, its singular triple from a growing subspace */
+    NADIR_SPECTRAL_NEWTON,       /* the default: the root of f on a growing subspace, in closed form there */
     NADIR_SPECTRAL_BISECT,       /* bisection on f(lambda) = F(lambda) - lambda */
     NADIR_SPECTRAL_BEST_RESPONSE /* b and k in turn */
 } nadir_spectral_method;

@@ -26,7 +26,7 @@
 #define SIDES_LIMIT   64
 /* A residual of which no more than this is orthogonal to the subspace is rounding. */
 #define ROUNDING_SHARE 1e-3
-/* The largest eigenvalue of M is known from below only. */
+/* The largest eigenvalue of M is known from below only, by the subspace and by what directions brought. */
 #define SAFETY 2
 
 typedef struct candidate {
@@ -37,6 +37,7 @@ typedef struct candidate {
     double before; /* l when the residual was made */
     double gain;   /* e of the part of the residual that was taken in; 0: none was */
     double left;   /* e of the other part */
+    double factor; /* 1 / (1 - eps^2): what is lacking is at most e times this */
     double rho;
 } candidate;
 
@@ -85,7 +86,8 @@ static void estimate_error(const search *at, candidate *one)
     const double square = square_epsilon(at, one);
     const double gained = (one->point.l - one->before) / one->before;
     const double eta = fmax(0, gained / one->gain - 1) + one->gain;
-    one->error = (one->gain * eta * fmin(1, SAFETY * square) + one->left) / (1 - square);
+    const double spread = fmin(1, SAFETY * fmax(square, eta));
+    one->error = (one->gain * eta * spread + one->left) / (1 - square);
     one->gain = 0;
 }
 
@@ -155,7 +157,8 @@ static nadir_status make_residuals(search *at)
         const double share = one->rho / one->point.theta;
         one->left = share * share / 2 / (1 + run->problem->gamma * one->beta * one->point.feedback);
         one->before = one->point.l;
-        one->error = one->left / (1 - square_epsilon(at, one));
+        one->factor = 1 / (1 - square_epsilon(at, one));
+        one->error = one->left * one->factor;
         if (one->error <= run->tolerance / 2) {
             NADIR_CHECK(close_candidate(at, i, "tolerance"));
         } else {
@@ -201,20 +204,27 @@ static void deflate(search *at, const double *q)
     }
 }
 
+/* The place in the choice of the radius that lacks most. */
+static int find_worst(const search *at)
+{
+    int worst = 0;
+    for (int j = 1; j < at->chosen; j++) {
+        const candidate *one = &at->candidates[at->choice[j]];
+        const candidate *other = &at->candidates[at->choice[worst]];
+        worst = one->left * one->factor > other->left * other->factor ? j : worst;
+    }
+    return worst;
+}
+
 /* Directions into `room`, each along the residual that matters most once the ones before are taken out of it;
  * returns how many. */
 static int take_directions(search *at)
 {
     int taken = 0;
     while (taken < DIRECTIONS) {
-        int worst = 0;
-        for (int j = 1; j < at->chosen; j++) {
-            if (at->candidates[at->choice[j]].left > at->candidates[at->choice[worst]].left) {
-                worst = j;
-            }
-        }
+        const int worst = find_worst(at);
         const candidate *one = &at->candidates[at->choice[worst]];
-        if (!(one->left > at->run->tolerance / 4)) {
+        if (!(one->left * one->factor > at->run->tolerance / 4)) {
             break;
         }
         double *q = at->room + taken * at->states;
@@ -235,7 +245,7 @@ static void make_room(const search *at)
     for (int j = 0; j < at->chosen; j++) {
         points[j] = &at->candidates[at->choice[j]].point;
     }
-    nadir_subspace_compress(at->run->subspace, at->chosen, points);
+    nadir_subspace_compress(at->run->context, at->run->subspace, at->chosen, points);
 }
 
 static nadir_status grow(search *at)
@@ -248,11 +258,8 @@ static nadir_status grow(search *at)
         return NADIR_OK;
     }
     const int taken = take_directions(at);
-    if (taken == 0) { /* nothing but rounding is left of the residuals */
-        for (int j = 0; j < at->chosen; j++) {
-            NADIR_CHECK(close_candidate(at, at->choice[j], "stable"));
-        }
-        return NADIR_OK;
+    if (taken == 0) { /* the residual is nothing but rounding */
+        return close_candidate(at, at->choice[find_worst(at)], "stable");
     }
     if (run->subspace->size + taken > NADIR_SUBSPACE_LIMIT) {
         make_room(at);
@@ -268,7 +275,8 @@ static nadir_status run_rounds(search *at)
     const nadir_spectral *run = at->run;
     NADIR_CHECK(nadir_subspace_begin(run->context, run->subspace, at->room));
     NADIR_CHECK(solve_projected(at));
-    for (at->round = 1; at->open > 0 && at->round <= run->iterations_limit; at->round++) {
+    while (at->open > 0 && at->round < run->iterations_limit) {
+        at->round++;
         NADIR_CHECK(nadir_progress(run->context, "searching the worst kernel", -1));
         NADIR_CHECK(grow(at));
         NADIR_CHECK(solve_projected(at));

@@ -26,6 +26,14 @@
 /* A residual of which no more than this is orthogonal to the subspace is rounding. */
 #define ROUNDING_SHARE 1e-3
 
+static nadir_status refuse(const nadir_spectral *run, double beta)
+{
+    return nadir_fail(run->context, NADIR_ERROR_ILL_POSED,
+                      "the radius %.10g is at or past breakdown: the method %s found no largest penalty; "
+                      "choose a smaller radius, or another domain",
+                      beta, run->method);
+}
+
 typedef struct bisection {
     const nadir_spectral *run;
     double beta;
@@ -37,19 +45,19 @@ typedef struct bisection {
 } bisection;
 
 /* Takes r, of norm rho, into the subspace. False: it is in there but for rounding. */
-static nadir_status expand(bisection *at, double rho, bool *new)
+static nadir_status expand(bisection *at, double rho, bool *fresh)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
     const nadir_subspace_point *const points[1] = {&at->point};
     const double norm = nadir_subspace_reduce(run->context, run->subspace, at->r);
-    *new = norm > ROUNDING_SHARE *rho;
-    if (!*new) {
+    *fresh = norm > ROUNDING_SHARE * rho;
+    if (!*fresh) {
         return NADIR_OK;
     }
     nadir_vector_divide(run->problem->states, norm, at->r);
     if (run->subspace->size == NADIR_SUBSPACE_LIMIT) {
-        nadir_subspace_compress(run->subspace, 1, points);
+        nadir_subspace_compress(run->context, run->subspace, 1, points);
     }
     NADIR_CHECK(nadir_subspace_append(run->context, run->subspace, 1, at->r));
     NADIR_CHECK(nadir_subspace_diagonalise(run->context, run->subspace));
@@ -97,6 +105,9 @@ static nadir_status find_root(bisection *at, double *l)
         low = f > 0 ? high : low;
         high = f > 0 ? 2 * high : high;
     }
+    if (f > 0) {
+        return refuse(run, at->beta);
+    }
     while (high - low > run->tolerance * high && at->steps < run->iterations_limit) {
         const double middle = low + (high - low) / 2;
         NADIR_CHECK(evaluate(at, middle, false, &f));
@@ -116,8 +127,8 @@ nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir
     const int64_t n = run->problem->states;
     bisection at = {.run = run, .beta = beta};
     double *room = NULL;
-    double l;
-    double f;
+    double l = 0;
+    double f = 0;
     NADIR_NEW(run->context, room, 3 * n);
     at.y = room;
     at.r = room + n;
@@ -178,7 +189,11 @@ static nadir_status respond_k(alternation *at)
     const double before = at->l;
     const double loss = nadir_blocks_dot(run->context, n, at->k, subspace->v_hat);
     const double feedback = nadir_blocks_dot(run->context, n, at->k, at->g);
-    at->l = gamma * at->beta * strength * loss / (1 + gamma * at->beta * feedback);
+    const double denominator = 1 + gamma * at->beta * feedback;
+    if (!(denominator > 0)) {
+        return refuse(run, at->beta);
+    }
+    at->l = gamma * at->beta * strength * loss / denominator;
     at->step_before = at->step;
     at->step = at->l - before;
 cleanup:

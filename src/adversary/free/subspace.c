@@ -371,26 +371,38 @@ static int add_direction(int size, const double *vector, int count, double *K)
     return count + 1;
 }
 
-/* to <- K^T from for the `size` numbers at each of `count` places: from[j] + i is number j of place i. */
-static void shrink_columns(int64_t count, int size, int keep, const double *K, double *const *vectors)
+/* numbers: [size] <- K^T numbers: [keep]. */
+static void turn(int size, int keep, const double *K, double *numbers)
 {
-    for (int64_t i = 0; i < count; i++) {
-        double before[LIMIT];
-        for (int j = 0; j < size; j++) {
-            before[j] = vectors[j][i];
-        }
-        for (int j = 0; j < keep; j++) {
-            double sum = 0;
-            for (int k = 0; k < size; k++) {
-                sum += K[j * LIMIT + k] * before[k];
-            }
-            vectors[j][i] = sum;
+    double before[LIMIT];
+    memcpy(before, numbers, (size_t)size * sizeof *numbers);
+    for (int j = 0; j < keep; j++) {
+        numbers[j] = 0;
+        for (int i = 0; i < size; i++) {
+            numbers[j] += K[j * LIMIT + i] * before[i];
         }
     }
 }
 
-void nadir_subspace_compress(nadir_subspace *subspace, int count, const nadir_subspace_point *const *points)
+/* The columns times K. */
+static void turn_columns(int64_t count, int size, int keep, const double *K, double *const *vectors)
 {
+    for (int64_t i = 0; i < count; i++) {
+        double row[LIMIT] = {0};
+        for (int j = 0; j < size; j++) {
+            row[j] = vectors[j][i];
+        }
+        turn(size, keep, K, row);
+        for (int j = 0; j < keep; j++) {
+            vectors[j][i] = row[j];
+        }
+    }
+}
+
+void nadir_subspace_compress(const nadir_context *context, nadir_subspace *subspace, int count,
+                             const nadir_subspace_point *const *points)
+{
+    const int64_t n = subspace->problem->states;
     const int size = subspace->size;
     const int most = LIMIT / 2 < size ? LIMIT / 2 : size;
     double *K = subspace->room;
@@ -402,26 +414,12 @@ void nadir_subspace_compress(nadir_subspace *subspace, int count, const nadir_su
     for (int j = size - 1; j >= 0 && keep < most; j--) {
         keep = add_direction(size, subspace->V + j * LIMIT, keep, K);
     }
-    double *rows[LIMIT];
-    for (int j = 0; j < size; j++) {
-        rows[j] = subspace->M + j * LIMIT;
+    turn_columns(n, size, keep, K, subspace->x);
+    turn_columns(n, size, keep, K, subspace->z);
+    turn(size, keep, K, subspace->a);
+    turn(size, keep, K, subspace->h);
+    for (int j = 0; j < keep; j++) {
+        nadir_blocks_dots(context, n, keep, columns(subspace->z), subspace->z[j], subspace->M + j * LIMIT);
     }
-    shrink_columns(subspace->problem->states, size, keep, K, subspace->x);
-    shrink_columns(subspace->problem->states, size, keep, K, subspace->z);
-    shrink_columns(size, size, keep, K, rows); /* M <- M K */
-    for (int j = 0; j < keep; j++) {           /* M <- K^T M */
-        double *entries[LIMIT];
-        for (int i = 0; i < size; i++) {
-            entries[i] = rows[j] + i;
-        }
-        shrink_columns(1, size, keep, K, entries);
-    }
-    double *numbers[2][LIMIT];
-    for (int j = 0; j < size; j++) {
-        numbers[0][j] = subspace->a + j;
-        numbers[1][j] = subspace->h + j;
-    }
-    shrink_columns(1, size, keep, K, numbers[0]);
-    shrink_columns(1, size, keep, K, numbers[1]);
     subspace->size = keep;
 }

@@ -90,6 +90,7 @@ double nadir_subspace_residual(const nadir_context *context, const nadir_subspac
 
 /* Makes room: keeps W d, the vectors of `count` points and the eigenvectors of M with the largest
  * eigenvalues, half the limit in all; the first go first. Diagonalised before, not after. */
-void nadir_subspace_compress(nadir_subspace *subspace, int count, const nadir_subspace_point *const *points);
+void nadir_subspace_compress(const nadir_context *context, nadir_subspace *subspace, int count,
+                             const nadir_subspace_point *const *points);
 
 #endif

@@ -141,12 +141,13 @@ static nadir_row_common answer_dense_row(const nadir_row_group *group)
         if (moved + mass > budget) {
             answer->omega = x - base;
             answer->share = (budget - moved) / mass;
-            mass = budget - moved;
+            answer->gain += (budget - moved) * (x - base);
+            moved = budget; /* as moved + (budget - moved) need not be */
         } else {
             answer->omega = end > 0 ? fmax(0, order->sorted[end - 1] - base) : 0;
+            answer->gain += mass * (x - base);
+            moved += mass;
         }
-        moved += mass;
-        answer->gain += mass * (x - base);
     }
     answer->upper = answer->omega;
     answer->norm = 2 * moved / alpha;

@@ -1,5 +1,5 @@
 /*
- * npz.h: NumPy archives: a zip file with one .npy entry for each array. Private to npz*.c.
+ * npz.h: NumPy archives: a zip file with one .npy entry for each array; models and kernels are kept in them.
  *
  * Nothing the archive says is believed: the sizes of an entry must be possible for the bytes of the file
  * before anything is allocated, and the checksum is verified.
@@ -39,11 +39,20 @@
     X(STATE_NAMES, "state_names")   /* (S) text */                                                           \
     X(ACTION_NAMES, "action_names") /* text, by action number */
 
+/* What a kernel of a ball has besides. */
+#define NADIR_NPZ_KERNEL_LIST(X)                                                                             \
+    X(B, "b")                         /* (rows) of a kernel Phat - b k^T */                                  \
+    X(K, "k")                         /* (S) */                                                              \
+    X(OPTIMISTIC, "optimistic")       /* 0 or 1 */                                                           \
+    X(MODEL_SHA256, "model_sha256")   /* 64 hexadecimal digits */                                            \
+    X(POLICY_SHA256, "policy_sha256") /* the same */
+
 typedef enum nadir_npz_which {
 #define NADIR_NPZ_ENUM(symbol, name) NADIR_NPZ_##symbol,
-    NADIR_NPZ_LIST(NADIR_NPZ_ENUM)
+    NADIR_NPZ_LIST(NADIR_NPZ_ENUM) NADIR_NPZ_KERNEL_LIST(NADIR_NPZ_ENUM)
 #undef NADIR_NPZ_ENUM
-        NADIR_NPZ_ARRAYS
+        NADIR_NPZ_ARRAYS,
+    NADIR_NPZ_MODEL_ARRAYS = NADIR_NPZ_B /* those before it */
 } nadir_npz_which;
 
 const char *nadir_npz_name(nadir_npz_which which);
@@ -54,14 +63,16 @@ typedef struct nadir_npz {
     const char *path;
     int64_t file_bytes;
     zip_t *zip;
+    int known;                                  /* arrays 0 .. known - 1 are looked for */
     int64_t entries[NADIR_NPZ_ARRAYS];          /* number of the entry, -1: none */
     nadir_npy_header headers[NADIR_NPZ_ARRAYS]; /* of the arrays that are there */
     double bytes, done;                         /* of all these arrays, for progress */
 } nadir_npz;
 
-/* Opens an archive and reads the headers of the arrays it knows; says once which it does not know. path is
- * kept, not copied. nadir_npz_close is legal afterwards in any case. */
-nadir_status nadir_npz_open(nadir_context *context, const char *path, nadir_npz *npz);
+/* Opens an archive and reads the headers of the arrays it knows, NADIR_NPZ_MODEL_ARRAYS or NADIR_NPZ_ARRAYS;
+ * says once which it does not know. path is kept, not copied. nadir_npz_close is legal afterwards in any
+ * case. */
+nadir_status nadir_npz_open(nadir_context *context, const char *path, int known, nadir_npz *npz);
 void nadir_npz_close(nadir_npz *npz);
 
 static inline bool nadir_npz_has(const nadir_npz *npz, nadir_npz_which which)
@@ -96,6 +107,50 @@ nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, co
 /* "FILE: array NAME has shape SHAPE; expected ..." as a NADIR_ERROR_FORMAT. */
 nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Items that are made while the archive is written. */
+typedef struct nadir_npz_stream {
+    void (*restart)(void *user);
+    /* The next bytes of the items, as many as it likes, valid until the next call; 0: that was all. */
+    size_t (*next)(void *user, const void **bytes);
+    void *user;
+    /* Of the archive: */
+    const char *header, *block;
+    size_t header_bytes, block_left;
+    int64_t bytes, left;
+} nadir_npz_stream;
+
+#define NADIR_NPZ_WORD_LENGTH 64 /* characters */
+
+/* An archive being written. What is added is kept, not copied, until the commit; all entries bear the same
+ * date, so that the same arrays give the same bytes. */
+typedef struct nadir_npz_output {
+    nadir_context *context;
+    const char *path;
+    nadir_output file;
+    zip_t *zip;
+    bool compress;
+    nadir_status stopped; /* what the progress callback answered */
+    char headers[NADIR_NPZ_ARRAYS][NADIR_NPY_HEADER_LENGTH];
+    uint32_t words[NADIR_NPZ_ARRAYS][NADIR_NPZ_WORD_LENGTH];
+} nadir_npz_output;
+
+/* The struct stays where it is until it is closed, which it must be in any case. compress: deflate. */
+nadir_status nadir_npz_output_open(nadir_context *context, const char *path, bool compress,
+                                   nadir_npz_output *output);
+/* items: [product of shape], each of item_bytes; type as in nadir_npy_header_bytes. */
+nadir_status nadir_npz_add(nadir_npz_output *output, nadir_npz_which which, const char *type, int dimensions,
+                           const int64_t *shape, const void *items, size_t item_bytes);
+/* One number. */
+nadir_status nadir_npz_add_number(nadir_npz_output *output, nadir_npz_which which, const double *number);
+/* A word of at most NADIR_NPZ_WORD_LENGTH characters of ASCII; copied. */
+nadir_status nadir_npz_add_word(nadir_npz_output *output, nadir_npz_which which, const char *word);
+/* [count] items of a stream. */
+nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which which, const char *type,
+                                  int64_t count, size_t item_bytes, nadir_npz_stream *stream);
+/* Writes everything and gives the file its name. */
+nadir_status nadir_npz_output_commit(nadir_npz_output *output);
+void nadir_npz_output_close(nadir_npz_output *output);
 
 nadir_status nadir_npz_read(nadir_context *context, const char *path, const nadir_read_settings *settings,
                             nadir_model **model);

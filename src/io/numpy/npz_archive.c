@@ -15,7 +15,7 @@ const char *nadir_npz_name(nadir_npz_which which)
 {
     static const char *const names[NADIR_NPZ_ARRAYS] = {
 #define NAME(symbol, name) name,
-        NADIR_NPZ_LIST(NAME)
+        NADIR_NPZ_LIST(NAME) NADIR_NPZ_KERNEL_LIST(NAME)
 #undef NAME
     };
     return names[which];
@@ -68,21 +68,19 @@ cleanup:
 }
 
 /* The array that an entry holds, NADIR_NPZ_ARRAYS if it is none that we know. */
-static nadir_npz_which find_array(const char *entry)
+static nadir_npz_which find_array(const nadir_npz *npz, const char *entry)
 {
     size_t length = strlen(entry);
     if (length > 4 && strcmp(entry + length - 4, ".npy") == 0) {
         length -= 4;
     }
-    int which = 0;
-    while (which < NADIR_NPZ_ARRAYS) {
+    for (int which = 0; which < npz->known; which++) {
         const char *name = nadir_npz_name((nadir_npz_which)which);
         if (strlen(name) == length && memcmp(name, entry, length) == 0) {
-            break;
+            return (nadir_npz_which)which;
         }
-        which++;
     }
-    return (nadir_npz_which)which;
+    return NADIR_NPZ_ARRAYS;
 }
 
 /* The arrays that are ignored, for one message. */
@@ -120,7 +118,7 @@ static nadir_status list_entries(nadir_npz *npz)
         if (name == NULL) {
             return zip_fail(npz->context, npz->path, zip_get_error(npz->zip));
         }
-        const nadir_npz_which which = find_array(name);
+        const nadir_npz_which which = find_array(npz, name);
         if (which == NADIR_NPZ_ARRAYS) {
             add_ignored(&ignored, name);
             continue;
@@ -223,10 +221,10 @@ void nadir_npz_array_close(nadir_npz_array *array)
     }
 }
 
-nadir_status nadir_npz_open(nadir_context *context, const char *path, nadir_npz *npz)
+nadir_status nadir_npz_open(nadir_context *context, const char *path, int known, nadir_npz *npz)
 {
     nadir_status status = NADIR_OK;
-    *npz = (nadir_npz){.context = context, .path = path};
+    *npz = (nadir_npz){.context = context, .path = path, .known = known};
     for (int which = 0; which < NADIR_NPZ_ARRAYS; which++) {
         npz->entries[which] = -1;
     }

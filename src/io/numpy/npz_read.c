@@ -473,7 +473,7 @@ nadir_status nadir_npz_read(nadir_context *context, const char *path, const nadi
 {
     nadir_status status = NADIR_OK;
     reader at = {.context = context, .settings = settings};
-    NADIR_CHECK(nadir_npz_open(context, path, &at.npz));
+    NADIR_CHECK(nadir_npz_open(context, path, NADIR_NPZ_MODEL_ARRAYS, &at.npz));
     NADIR_CHECK(nadir_model_start(context, &at.model));
     NADIR_CHECK(read_kernel(&at));
     NADIR_CHECK(read_rewards(&at));

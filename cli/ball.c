@@ -1,0 +1,79 @@
+/* ball.c: options of the commands that ask about a ball of kernels: its norm, set, domain, radius, scales. */
+#include "cli.h"
+
+#include <math.h>
+
+cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS])
+{
+    *ball = (cli_ball){.norm = NAN, .set = -1, .domain = -1};
+    const cli_option options[CLI_BALL_OPTIONS] = {
+        {"--radius", CLI_TEXT, "RADIUS", NULL, &ball->radius_text,
+         "how far kernels may be from the nominal one: a number, or a file (.csv or\n"
+         ".npy) with one for each state (set s) or row (set sa)\n"
+         "(default: the model's own)"},
+        {"--norm", CLI_NUMBER, "P", NULL, &ball->norm,
+         "the distance is the L_P norm, 1 to inf (default: the model's, else 2)"},
+        {"--set", CLI_CHOICE, NULL, "nonrect|s|sa", &ball->set,
+         "one ball for the whole kernel, one for each state, or one for each row\n"
+         "(default: the model's, else nonrect)"},
+        {"--domain", CLI_CHOICE, NULL, "simplex|support|free", &ball->domain,
+         "kernels P >= 0; moreover no new successors; or any sign\n"
+         "(default: the model's, else simplex)"},
+        {"--scales", CLI_TEXT, "FILE", NULL, &ball->scales_path,
+         "how uncertain each row is: its change counts divided by its scale, 0 pins\n"
+         "it (default: the model's, else all 1)"},
+        {0},
+    };
+    for (int i = 0; i < CLI_BALL_OPTIONS; i++) {
+        storage[i] = options[i];
+    }
+    return (cli_option_group){"The ball", storage};
+}
+
+static nadir_status read_numbers(cli_run *run, const nadir_model *model, const char *path, double **numbers,
+                                 int64_t *count)
+{
+    return path == NULL ? NADIR_OK : nadir_numbers_read(run->context, model, path, numbers, count);
+}
+
+nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball, nadir_ball *made)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    nadir_ball_default(made);
+    made->set = ball->set >= 0 ? (nadir_set)(NADIR_SET_NONRECT + ball->set) : NADIR_SET_UNSAID;
+    made->domain =
+        ball->domain >= 0 ? (nadir_domain)(NADIR_DOMAIN_SIMPLEX + ball->domain) : NADIR_DOMAIN_UNSAID;
+    made->norm = ball->norm;
+    if (ball->radius_text == NULL && view.radius_count == 0) {
+        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--radius is needed: the model has none of its own");
+    }
+    const bool number = ball->radius_text != NULL && cli_options_number(ball->radius_text, &ball->radius);
+    nadir_status status =
+        read_numbers(run, model, number ? NULL : ball->radius_text, &ball->radii, &made->radius_count);
+    made->radius = ball->radii;
+    if (number) {
+        made->radius = &ball->radius;
+        made->radius_count = 1;
+    }
+    int64_t scales = 0;
+    if (status == NADIR_OK) {
+        status = read_numbers(run, model, ball->scales_path, &ball->scales, &scales);
+    }
+    if (status == NADIR_OK && ball->scales != NULL && scales != view.rows) {
+        status = cli_fail(run, NADIR_ERROR_ARGUMENT,
+                          "%s has %lld numbers; --scales takes one for each of the %lld rows",
+                          ball->scales_path, (long long)scales, (long long)view.rows);
+    }
+    made->scales = ball->scales;
+    return status;
+}
+
+void cli_ball_clear(cli_run *run, cli_ball *ball)
+{
+    nadir_numbers_free(run->context, ball->radii);
+    nadir_numbers_free(run->context, ball->scales);
+    ball->radii = NULL;
+    ball->scales = NULL;
+}

@@ -1,0 +1,43 @@
+/* check_spectral.h: what both checks of a pair (c, k) at p = 2 share; see check_spectral.c. */
+#ifndef NADIR_ADVERSARY_CHECK_SPECTRAL_H
+#define NADIR_ADVERSARY_CHECK_SPECTRAL_H
+
+#include "adversary/check/check_rank_one.h"
+#include "adversary/enclosure.h"
+
+/* A pair at a radius, with what the operator E_lambda is made of. name_size: at least the 2-norm of what was
+ * computed; name_off: at least how far that is from the exact one, vectors in the 2-norm. */
+typedef struct nadir_spectral_pair {
+    const nadir_problem *problem;
+    nadir_enclosure known;
+    double beta, breakdown_low;
+    double rest; /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
+    double W_smallest, W_largest;
+    double W_off;   /* relative error of W */
+    double Wd_size; /* |W d|_2 with d as computed */
+    double *v;      /* [states] Phi v */
+    double v_size, v_off;
+    bool usable; /* c and k are not zero, and lambda is a number; otherwise the rest is not there */
+    double *x;   /* [states] c / |c|, unit up to `unit_off` */
+    double *y;   /* [states] Phi k / |Phi k|, likewise */
+    double unit_off;
+    double *g; /* [states] Phi D W x */
+    double g_size, g_off;
+    double strength, strength_off; /* d . W x */
+    double loss, loss_off;         /* y . Phi v */
+    double lambda;                 /* the penalty of the pair, rounded: any number would do */
+    double *work;                  /* [2 * states] */
+} nadir_spectral_pair;
+
+nadir_status nadir_spectral_pair_make(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const double *c, const double *k, double breakdown_low,
+                                      nadir_spectral_pair *pair);
+void nadir_spectral_pair_clear(nadir_context *context, nadir_spectral_pair *pair);
+
+/* At least |Phi D r|_2 for every r with |r|_max <= residual. */
+double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual);
+
+/* A bound on the penalty of every kernel of the ball from sigma >= sigma_max(E_lambda), infinity: none. */
+double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma);
+
+#endif

@@ -1,0 +1,181 @@
+/* membership.c: whether a kernel lies in the set; see membership.h. */
+#include "adversary/check/membership.h"
+#include "kernel/explicit.h"
+#include "linalg/norm.h"
+#include "linalg/threads.h"
+
+#include <math.h>
+
+/* What one thread has seen. */
+typedef struct seen {
+    nadir_explicit rows;
+    double *difference; /* [states] of a row */
+    double row_sum;
+    double minimum;
+    int64_t minimum_row;
+    double off_support;
+} seen;
+
+/* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
+static int64_t subtract_nominal(const nadir_row *nominal, const nadir_row *row, double *difference,
+                                double *off_support)
+{
+    int64_t length = 0;
+    int64_t j = 0;
+    for (int64_t i = 0; i < row->count; i++) {
+        for (; j < nominal->count && nadir_row_column(nominal, j) < row->columns[i]; j++) {
+            difference[length++] = -nominal->values[j];
+        }
+        const bool known = j < nominal->count && nadir_row_column(nominal, j) == row->columns[i];
+        const double there = known ? nominal->values[j] : 0;
+        if (there == 0) {
+            *off_support = fmax(*off_support, fabs(row->values[i]));
+        }
+        difference[length++] = row->values[i] - there;
+        j += known;
+    }
+    for (; j < nominal->count; j++) {
+        difference[length++] = -nominal->values[j];
+    }
+    return length;
+}
+
+/* Distance of one row, and what it adds to what was seen. */
+static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
+{
+    const nadir_row nominal = nadir_model_row(model, row);
+    const nadir_row entries = nadir_explicit_row(&at->rows, row);
+    double sum = 0;
+    double minimum = entries.count < model->states ? 0 : INFINITY;
+    for (int64_t i = 0; i < entries.count; i++) {
+        sum += entries.values[i];
+        minimum = fmin(minimum, entries.values[i]);
+    }
+    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
+    if (minimum < at->minimum) {
+        at->minimum = minimum;
+        at->minimum_row = row;
+    }
+    const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
+    return nadir_norm_short(length, at->difference, p);
+}
+
+static nadir_status measure_rows(nadir_context *context, const nadir_kernel *kernel, double p,
+                                 double *distances, nadir_membership *membership)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = nadir_kernel_model(kernel);
+    const int threads = nadir_threads_for(context, 4 * model->nonzeros);
+    seen *all = NULL;
+    NADIR_NEW_ZERO(context, all, threads);
+    for (int part = 0; part < threads; part++) {
+        all[part].minimum = INFINITY;
+        NADIR_CHECK(nadir_explicit_make(context, kernel, &all[part].rows));
+        NADIR_NEW(context, all[part].difference, model->states);
+    }
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < threads; part++) {
+        const int64_t end = (part + 1) * model->rows / threads;
+        for (int64_t row = part * model->rows / threads; row < end; row++) {
+            distances[row] = look_at_row(model, row, p, &all[part]);
+        }
+    }
+    *membership = (nadir_membership){.minimum = INFINITY, .minimum_row = -1, .excess_row = -1};
+    for (int part = 0; part < threads; part++) {
+        membership->row_sum = fmax(membership->row_sum, all[part].row_sum);
+        membership->off_support = fmax(membership->off_support, all[part].off_support);
+        if (all[part].minimum < membership->minimum) {
+            membership->minimum = all[part].minimum;
+            membership->minimum_row = all[part].minimum_row;
+        }
+    }
+cleanup:
+    for (int part = 0; all != NULL && part < threads; part++) {
+        nadir_explicit_clear(context, &all[part].rows);
+        nadir_release(context, all[part].difference);
+    }
+    nadir_release(context, all);
+    return status;
+}
+
+/* One group of rows within one radius: distances are divided by their scales first. */
+static void judge_group(const nadir_uncertainty *set, int64_t first, int64_t end, double radius,
+                        double *distances, nadir_membership *membership)
+{
+    double rounding = 0;
+    int64_t moved = -1;
+    for (int64_t row = first; row < end; row++) {
+        const double scale = nadir_uncertainty_scale(set, row);
+        if (scale > 0) {
+            distances[row] /= scale;
+            rounding = fmax(rounding, NADIR_MEMBERSHIP_ROUNDING / scale);
+        } else if (distances[row] > 0) { /* a pinned row moved */
+            moved = row;
+        }
+    }
+    const double distance = moved >= 0 ? INFINITY : nadir_norm_short(end - first, distances + first, set->p);
+    const double beyond = distance - radius * (1 + NADIR_MEMBERSHIP_ROUNDING) - rounding;
+    const double excess = beyond > 0 ? (radius > 0 ? beyond / radius : INFINITY) : 0;
+    membership->distance = fmax(membership->distance, distance);
+    if (excess > membership->excess) {
+        membership->excess = excess;
+        membership->excess_row = moved >= 0 ? moved : first;
+    }
+}
+
+nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel *kernel,
+                                      const nadir_uncertainty *uncertainty, double factor,
+                                      nadir_membership *membership)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = nadir_kernel_model(kernel);
+    double *distances = NULL;
+    NADIR_NEW(context, distances, model->rows);
+    NADIR_CHECK(measure_rows(context, kernel, uncertainty->p, distances, membership));
+    if (uncertainty->set == NADIR_SET_NONRECT) {
+        judge_group(uncertainty, 0, model->rows, factor * uncertainty->radius, distances, membership);
+        goto cleanup;
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s];
+        const int64_t end = model->state_rows[s + 1];
+        const int64_t step = uncertainty->set == NADIR_SET_S ? end - first : 1;
+        for (int64_t row = first; row < end; row += step) {
+            judge_group(uncertainty, row, row + step, factor * nadir_uncertainty_radius(uncertainty, s, row),
+                        distances, membership);
+        }
+    }
+cleanup:
+    nadir_release(context, distances);
+    return status;
+}
+
+nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *kernel,
+                                    const nadir_uncertainty *uncertainty, double factor,
+                                    nadir_membership *membership)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = nadir_kernel_model(kernel);
+    char place[NADIR_PLACE_LENGTH];
+    NADIR_CHECK(nadir_membership_measure(context, kernel, uncertainty, factor, membership));
+    if (membership->row_sum > (double)model->states * NADIR_MEMBERSHIP_ROUNDING) {
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "a row of the kernel sums to 1 only within %g",
+                            membership->row_sum);
+    } else if (membership->excess > 1e-9) {
+        const int64_t row = membership->excess_row;
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                            "the kernel lies outside its ball by a share of %g (%s)", membership->excess,
+                            nadir_model_place(model, nadir_model_row_state(model, row), row, place));
+    } else if (uncertainty->domain != NADIR_DOMAIN_FREE && membership->minimum < 0) {
+        const int64_t row = membership->minimum_row;
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "the kernel has the negative entry %g in %s",
+                            membership->minimum,
+                            nadir_model_place(model, nadir_model_row_state(model, row), row, place));
+    } else if (uncertainty->domain == NADIR_DOMAIN_SUPPORT && membership->off_support > 0) {
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                            "the kernel has a successor of probability %g that the nominal one does not have",
+                            membership->off_support);
+    }
+cleanup:
+    return status;
+}

@@ -1,0 +1,102 @@
+/* enclosure.c: products with D and bounds on their errors; see enclosure.h. */
+#include "adversary/enclosure.h"
+
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+enum { BLOCK = 64 }; /* columns of D that are solved for at once */
+
+double nadir_up_norm_1(int64_t count, const double *x)
+{
+    return nadir_vector_norm_1(count, x) * (1 + ((double)count + 4) * UNIT);
+}
+
+double nadir_up_norm_2(int64_t count, const double *x)
+{
+    const double largest = nadir_vector_largest(count, x);
+    if (!(largest > 0) || isinf(largest)) {
+        return largest;
+    }
+    double sums[4] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        const double r = x[i] / largest;
+        sums[i % 4] += r * r;
+    }
+    const double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    return largest * sqrt(sum) * (1 + ((double)count + 12) * UNIT);
+}
+
+nadir_enclosure nadir_enclosure_make(const nadir_problem *problem)
+{
+    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    const int64_t *state_rows = problem->model->state_rows;
+    int64_t actions = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        const int64_t here = state_rows[s + 1] - state_rows[s];
+        actions = here > actions ? here : actions;
+    }
+    nadir_enclosure known = {.averaging = UNIT * (double)(actions + 2)};
+    /* the norm is a sum of as many terms as a row has */
+    const double terms = (double)nadir_matrix_row_length(&average->matrix);
+    known.size = problem->gamma * average->norm * (1 + (terms + 8) * UNIT + 2 * known.averaging);
+    known.gap = 1 - known.size > 4 * UNIT ? (1 - known.size) - 4 * UNIT : 0;
+    return known;
+}
+
+double nadir_enclosure_error(const nadir_enclosure *known, double residual)
+{
+    return known->gap > 0 ? residual / known->gap * (1 + 4 * UNIT) : residual == 0 ? 0 : INFINITY;
+}
+
+nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *problem,
+                                   const nadir_enclosure *known, bool transposed, const double *b,
+                                   double b_error, double *x, nadir_enclosed *enclosed)
+{
+    nadir_accuracy accuracy;
+    const int64_t n = problem->states;
+    const nadir_status status =
+        transposed ? nadir_occupancy_solve_transposed(context, problem->occupancy, 1, b, x, &accuracy)
+                   : nadir_occupancy_solve(context, problem->occupancy, 1, b, x, &accuracy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    enclosed->largest = transposed ? nadir_up_norm_1(n, x) : nadir_vector_largest(n, x);
+    enclosed->residual =
+        (accuracy.residual + known->averaging * known->size * enclosed->largest + b_error) * (1 + 8 * UNIT);
+    enclosed->error = nadir_enclosure_error(known, enclosed->residual);
+    return NADIR_OK;
+}
+
+nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_enclosure *known, int64_t count, const int64_t *which,
+                                     double *D, double *residual)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    double *sides = NULL;
+    *residual = 0;
+    NADIR_NEW(context, sides, n * (count < BLOCK ? count : BLOCK));
+    for (int64_t first = 0; first < count; first += BLOCK) {
+        const int64_t many = first + BLOCK < count ? BLOCK : count - first;
+        nadir_accuracy accuracy;
+        NADIR_CHECK(
+            nadir_progress(context, "columns of the occupancy operator", (double)first / (double)count));
+        memset(sides, 0, (size_t)(n * many) * sizeof *sides);
+        for (int64_t j = 0; j < many; j++) {
+            sides[j * n + (which != NULL ? which[first + j] : first + j)] = 1;
+        }
+        NADIR_CHECK(
+            nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
+        const double largest = nadir_vector_largest(n * many, D + first * n);
+        const double found = accuracy.residual + known->averaging * known->size * largest;
+        *residual = fmax(*residual, found * (1 + 8 * UNIT));
+    }
+cleanup:
+    nadir_release(context, sides);
+    return status;
+}

@@ -1,0 +1,48 @@
+/*
+ * enclosure.h: products with D of the exact P^pi, together with how far they may be off.
+ *
+ * A solve tells its residual against the average M as it was rounded. Averaging over A actions is off by at
+ * most (A + 2) eps/2 of each entry, and the right-hand side may be off too: both are residual as well. What
+ * remains is |x - D b| <= residual / (1 - gamma |P^pi|), maximum norm, or 1-norm for D^T.
+ */
+#ifndef NADIR_ADVERSARY_ENCLOSURE_H
+#define NADIR_ADVERSARY_ENCLOSURE_H
+
+#include "adversary/problem.h"
+
+/* What holds for every product. */
+typedef struct nadir_enclosure {
+    double averaging; /* relative error of an entry of M, and of a sum over the actions of a state */
+    double size;      /* at least gamma |P^pi| */
+    double gap;       /* at most 1 - size; 0: nothing is known */
+} nadir_enclosure;
+
+nadir_enclosure nadir_enclosure_make(const nadir_problem *problem);
+
+/* How well one product is known. */
+typedef struct nadir_enclosed {
+    double residual; /* everything included */
+    double error;    /* of the product; infinity where nothing is known */
+    double largest;  /* norm of the product, its error not included */
+} nadir_enclosed;
+
+/* X = D B, or D^T B, for one right-hand side b: [states] that is known to b_error, in the same norm. x is not
+ * b. */
+nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *problem,
+                                   const nadir_enclosure *known, bool transposed, const double *b,
+                                   double b_error, double *x, nadir_enclosed *enclosed);
+
+/* residual / gap, rounded up. */
+double nadir_enclosure_error(const nadir_enclosure *known, double residual);
+
+/* Some columns of D, one after another: [states * count], each with a residual of at most *residual,
+ * everything included. which: [count] states, NULL: the first ones. */
+nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_enclosure *known, int64_t count, const int64_t *which,
+                                     double *D, double *residual);
+
+/* |x|_1 and |x|_2, rounded up. */
+double nadir_up_norm_1(int64_t count, const double *x);
+double nadir_up_norm_2(int64_t count, const double *x);
+
+#endif

@@ -1,0 +1,59 @@
+/* equation.c: Newton's method for x = size(s a - x t b); see equation.h. */
+#include "adversary/free/equation.h"
+
+#include "linalg/blocks.h"
+#include "linalg/gstd.h"
+#include "linalg/norm.h"
+
+#include <float.h>
+#include <math.h>
+
+/* Steps are 3 to 6 as a rule. With q near 1 or huge the right-hand side is nearly made of straight pieces, of
+ * which each step leaves at least one behind. */
+#define STEPS 200
+
+/* u <- the direction at x; x <- what it attains, as x + (size - x) / (1 + t u . b): of a and b, which may
+ * have much in common in all places, little is left in size. */
+static nadir_status attain(nadir_context *context, const nadir_equation *at, double *work, double *u,
+                           double *x)
+{
+    nadir_status status = NADIR_OK;
+    nadir_gstd gstd;
+    double size;
+    for (int64_t i = 0; i < at->count; i++) {
+        work[i] = at->s * at->a[i] - *x * at->t * at->b[i];
+    }
+    if (at->centred) {
+        NADIR_CHECK(nadir_gstd_compute(context, 0, at->count, work, at->q, u, u, &gstd));
+        size = gstd.sigma;
+    } else {
+        NADIR_CHECK(nadir_norm_dual(context, 0, at->count, work, at->q, u, &size));
+    }
+    const double denominator = 1 + at->t * nadir_blocks_dot(context, at->count, u, at->b);
+    *x = denominator > 0 ? *x + (size - *x) / denominator : INFINITY;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_equation_solve(nadir_context *context, const nadir_equation *equation, double start,
+                                  double *work, double *u, double *x)
+{
+    nadir_status status = NADIR_OK;
+    double now = start;
+    double moved = 0;
+    for (int step = 0; step < STEPS; step++) {
+        const double before = now;
+        const double moved_before = moved;
+        NADIR_CHECK(attain(context, equation, work, u, &now));
+        moved = fabs(now - before);
+        /* A step that does not rise, the first apart, is rounding; and the next one would be where steps
+         * shrink as fast as these did. */
+        if (!isfinite(now) || moved * moved <= DBL_EPSILON * fabs(now) * moved_before ||
+            moved <= 2 * DBL_EPSILON * fabs(now) || (step > 0 && now <= before)) {
+            break;
+        }
+    }
+    *x = now;
+cleanup:
+    return status;
+}

@@ -1,0 +1,312 @@
+/* robust.c: the public robust evaluation: settles the question, asks the family of sets that answers it, and
+ * turns verdicts into results. */
+#include "adversary/verdict.h"
+#include "adversary/worst.h"
+#include "base/clock.h"
+#include "linalg/vector.h"
+#include "nominal/check.h"
+#include "nominal/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const methods[] = {"auto", "newton", "bisect", "best-response"};
+
+void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
+{
+    const nadir_robust_settings made = {
+        .certify = NADIR_CERTIFY_AUTO, .tolerance = 1e-9, .width = 1e-6, .iterations_limit = 10000};
+    nadir_settings_give(settings, size, &made, sizeof made);
+}
+
+static nadir_status settle_settings(nadir_context *context, const nadir_robust_settings *settings,
+                                    nadir_robust_settings *use)
+{
+    nadir_robust_settings_default(use);
+    if (settings != NULL && !nadir_settings_copy(use, sizeof *use, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust settings is not set");
+    }
+    if (!(use->tolerance > 0) || !(use->width > 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the tolerance is %g and the width %g; expected more than 0", use->tolerance,
+                          use->width);
+    }
+    if (use->iterations_limit < 1) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the limit of iterations is %lld; expected 1 or more",
+                          (long long)use->iterations_limit);
+    }
+    if (use->certify < NADIR_CERTIFY_OFF || use->certify > NADIR_CERTIFY_STRICT) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "certify is %d; expected off, auto or strict",
+                          (int)use->certify);
+    }
+    bool known = use->method == NULL;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        known = known || strcmp(use->method, methods[i]) == 0;
+    }
+    if (!known) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "there is no method %s; expected auto, newton, bisect or best-response",
+                          use->method);
+    }
+    return NADIR_OK;
+}
+
+/* ---------------------------------------------------------------------------------------- problem */
+
+/* A problem with the arrays that are its own. */
+typedef struct question {
+    nadir_uncertainty uncertainty;
+    nadir_problem problem;
+    double *owned; /* R, and for the best case rewards and v negated */
+} question;
+
+static void clear_question(nadir_context *context, question *asked)
+{
+    nadir_uncertainty_clear(context, &asked->uncertainty);
+    nadir_release(context, asked->owned);
+    asked->owned = NULL;
+}
+
+static double *negated(int64_t count, const double *from, double *into)
+{
+    for (int64_t i = 0; i < count; i++) {
+        into[i] = -from[i];
+    }
+    return into;
+}
+
+static nadir_status pose(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                         bool optimistic, question *asked)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = solver->model;
+    const int64_t states = model->states;
+    NADIR_CHECK(nadir_uncertainty_make(context, model, solver->policy, ball, &asked->uncertainty));
+    NADIR_CHECK(nadir_solver_solve(context, solver));
+    NADIR_NEW(context, asked->owned, states + (optimistic ? states + model->rows : 0));
+    nadir_average_rewards(model, solver->policy, asked->owned);
+    const double sign = optimistic ? -1 : 1;
+    asked->problem = (nadir_problem){
+        .model = model,
+        .kernel = solver->kernel,
+        .policy = solver->policy,
+        .occupancy = solver->occupancy,
+        .uncertainty = &asked->uncertainty,
+        .states = states,
+        .rows = model->rows,
+        .gamma = model->discount,
+        .sign = sign,
+        .rewards = model->rewards,
+        .R = asked->owned,
+        .mu = model->initial,
+        .v = solver->value.v,
+        .d = solver->value.d,
+        .J = sign * solver->value.J,
+        .v_error = solver->value.v_error,
+        .d_error = solver->value.d_error,
+        .J_error = solver->value.J_error,
+    };
+    if (optimistic) {
+        negated(states, asked->owned, asked->owned);
+        asked->problem.v = negated(states, solver->value.v, asked->owned + states);
+        asked->problem.rewards = negated(model->rows, model->rewards, asked->owned + 2 * states);
+    }
+cleanup:
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- nominal */
+
+/* Sets that hold the nominal kernel alone: radius 0, nothing that can move, one state. */
+static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_verdict *verdicts)
+{
+    nadir_status status = NADIR_OK;
+    nadir_value_check check;
+    double *v = NULL;
+    (void)factors;
+    const double begun = nadir_clock_seconds();
+    NADIR_NEW(context, v, problem->states);
+    memcpy(v, problem->v, (size_t)problem->states * sizeof *v);
+    if (problem->sign < 0) {
+        negated(problem->states, v, v);
+    }
+    NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
+    for (int64_t i = 0; i < count; i++) {
+        nadir_verdict *verdict = &verdicts[i];
+        NADIR_CHECK(nadir_kernel_create(context, problem->model, &verdict->attack.kernel));
+        verdict->attack.J = problem->J;
+        verdict->attack.method = "nominal";
+        verdict->attack.stop_reason = "solved";
+        verdict->attack.converged = true;
+        verdict->attack.gap = NAN;
+        verdict->lower = problem->sign > 0 ? check.lower : -check.upper;
+        verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
+        verdict->scale = nadir_vector_largest(problem->states, problem->v);
+        verdict->proof = NADIR_PROOF_RIGOROUS;
+        verdict->bound = "nominal";
+        if (!nadir_verdict_is_close(problem, settings, verdict)) {
+            verdict->proof = NADIR_PROOF_NONE;
+        }
+        verdict->breakdown = NAN;
+        verdict->kappa = NAN;
+        verdict->minimum = check.minimum;
+        verdict->certify_time = (nadir_clock_seconds() - begun) / (double)count;
+    }
+cleanup:
+    nadir_release(context, v);
+    return status;
+}
+
+static nadir_family *choose_family(const nadir_uncertainty *set)
+{
+    if (set->idle) {
+        return evaluate_nominal;
+    }
+    if (set->domain == NADIR_DOMAIN_FREE) {
+        return nadir_free_evaluate;
+    }
+    return set->set == NADIR_SET_NONRECT ? nadir_valid_evaluate : nadir_rectangular_evaluate;
+}
+
+/* ---------------------------------------------------------------------------------------- results */
+
+static const char *proof_name(nadir_proof proof)
+{
+    static const char *const names[] = {"none", "numerical", "rigorous"};
+    return names[proof];
+}
+
+/* The result as the user sees it: signs turned back. */
+static nadir_robust make_result(const nadir_solver *solver, const question *asked, double factor,
+                                const nadir_robust_settings *settings, const nadir_verdict *verdict)
+{
+    const nadir_problem *problem = &asked->problem;
+    const nadir_uncertainty *set = &asked->uncertainty;
+    const nadir_attack *attack = &verdict->attack;
+    const double sign = problem->sign;
+    /* The return as the search knows it may be a rounding outside the bounds made anew. */
+    const double lower = fmin(verdict->lower, attack->J);
+    const double upper = fmax(verdict->upper, attack->J);
+    nadir_backend_statistics statistics;
+    nadir_occupancy_statistics(solver->occupancy, &statistics);
+    return (nadir_robust){
+        .size = sizeof(nadir_robust),
+        .nominal_return = sign * problem->J,
+        .robust_return = sign * attack->J,
+        .penalty = sign * (problem->J - attack->J),
+        .lower_bound = sign > 0 ? lower : -upper,
+        .upper_bound = sign > 0 ? upper : -lower,
+        .certified = settings->certify != NADIR_CERTIFY_OFF && verdict->proof != NADIR_PROOF_NONE &&
+                     nadir_verdict_is_close(problem, settings, verdict),
+        .certificate = proof_name(verdict->proof),
+        .bound = verdict->bound,
+        .kappa = verdict->kappa,
+        .stationarity_gap = attack->gap,
+        .set = set->asked,
+        .domain = set->domain,
+        .norm = set->p,
+        .radius = factor * set->radius,
+        .method = attack->method,
+        .stop_reason = attack->stop_reason,
+        .iterations = attack->iterations,
+        .solves = statistics.solves,
+        .breakdown_radius = verdict->breakdown,
+        .kernel_minimum = verdict->minimum,
+        .kernel_valid = verdict->minimum >= 0,
+        .residual = solver->value.residual,
+        .return_difference = fabs(solver->value.J - solver->value.J_dual),
+        .backend = nadir_occupancy_backend(solver->occupancy),
+        .backend_memory = statistics.bytes,
+        .seconds_nominal = solver->factor_seconds + solver->nominal.seconds_solve,
+        .seconds_robust = verdict->robust_time,
+        .seconds_certify = verdict->certify_time,
+    };
+}
+
+static nadir_status give_results(nadir_context *context, const nadir_solver *solver, const question *asked,
+                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                 const nadir_verdict *verdicts, nadir_robust *results)
+{
+    nadir_status status = NADIR_OK;
+    double valid_radius;
+    bool converged = true;
+    NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
+                                                asked->uncertainty.p, &valid_radius));
+    for (int64_t i = 0; i < count; i++) {
+        nadir_robust made = make_result(solver, asked, factors[i], settings, &verdicts[i]);
+        made.valid_radius = valid_radius;
+        converged = converged && verdicts[i].attack.converged;
+        if (!nadir_result_copy(&results[i], &made, sizeof made)) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
+        }
+    }
+    if (!converged) {
+        status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                            "the search for the worst kernel stopped at its limit before the tolerance of %g "
+                            "was reached; the best kernel so far is reported, with bounds that hold for it",
+                            settings->tolerance);
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status check_factors(nadir_context *context, int64_t count, const double *factors)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (!(factors[i] >= 0) || isinf(factors[i])) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                              "factor %lld of the radius is %g; expected a finite number, 0 or more",
+                              (long long)i, factors[i]);
+        }
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                      const nadir_robust_settings *settings, int64_t count,
+                                      const double *factors, nadir_robust *results)
+{
+    nadir_status status = NADIR_OK;
+    nadir_verdict *verdicts = NULL;
+    question asked = {0};
+    nadir_robust_settings use;
+    NADIR_CHECK(settle_settings(context, settings, &use));
+    NADIR_CHECK(check_factors(context, count, factors));
+    NADIR_CHECK(pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_NEW_ZERO(context, verdicts, count);
+    NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, count, factors, verdicts));
+    NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, verdicts, results));
+cleanup:
+    for (int64_t i = 0; verdicts != NULL && i < count; i++) {
+        nadir_verdict_clear(context, &verdicts[i]);
+    }
+    nadir_release(context, verdicts);
+    clear_question(context, &asked);
+    return status;
+}
+
+nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                 const nadir_robust_settings *settings, nadir_robust *result,
+                                 nadir_worst **worst)
+{
+    nadir_status status = NADIR_OK;
+    nadir_verdict verdict = {0};
+    question asked = {0};
+    nadir_robust_settings use;
+    const double factor = 1;
+    NADIR_CHECK(settle_settings(context, settings, &use));
+    NADIR_CHECK(pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, 1, &factor, &verdict));
+    status = give_results(context, solver, &asked, &use, 1, &factor, &verdict, result);
+    if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
+        const nadir_status made = nadir_worst_make(context, &asked.problem, result, &verdict, worst);
+        status = made != NADIR_OK ? made : status;
+    }
+cleanup:
+    nadir_verdict_clear(context, &verdict);
+    clear_question(context, &asked);
+    return status;
+}

@@ -1,0 +1,30 @@
+/*
+ * descent.h: the worst kernel of the non-rectangular ball on the domains simplex and support, as far as a
+ * search can tell: conditional gradient with exact linear steps.
+ */
+#ifndef NADIR_ADVERSARY_DESCENT_H
+#define NADIR_ADVERSARY_DESCENT_H
+
+#include "adversary/attack.h"
+#include "adversary/problem.h"
+
+/* From `start`, a kernel of the set (NULL: the nominal one; not kept), downhill until the stationarity gap is
+ * below tolerance times the penalty. attack: of zeros; filled with kernel, J, v, tau, gap and the rest but c,
+ * k, lambda. A limit reached is not an error: `converged` tells. */
+nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *problem, double beta,
+                               const nadir_kernel *start, double tolerance, int64_t iterations_limit,
+                               nadir_attack *attack);
+
+/*
+ * Full steps from an attack until it is stationary to first order, as proofs want it: the sum over states of
+ *
+ *     e_s = sum over a of [g_sa . P_sa - min over allowed successors of g_sa],    g = gamma d pi v + 2 tau
+ * Delta / alpha^2
+ *
+ * at most `wanted`, or three steps did not make it smaller; rows of states that are not visited become
+ * nominal (p = 2; nothing is done for other norms). The attack becomes the best of them in this sense.
+ */
+nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                  double wanted, nadir_attack *attack);
+
+#endif

@@ -1,0 +1,94 @@
+/* kernel_mix.c: kernels between two kernels; see kernel_mix.h. */
+#include "adversary/valid/kernel_mix.h"
+
+#include "kernel/explicit.h"
+
+typedef struct mixture {
+    double t;
+    nadir_explicit from, to;
+    int64_t *rows;
+    int64_t *starts;
+    int32_t *columns;
+    double *values;
+    size_t capacity; /* of columns and values, each */
+    size_t values_capacity;
+    int64_t count, entries;
+} mixture;
+
+/* Appends (1 - t) a + t b, both by rising column. Written so, rows that are the same stay what they are,
+ * pinned ones above all, and nothing falls below 0. */
+static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
+{
+    int64_t i = 0;
+    int64_t j = 0;
+    while (i < a->count || j < b->count) {
+        const bool from = j == b->count || (i < a->count && a->columns[i] <= b->columns[j]);
+        const bool to = i == a->count || (j < b->count && b->columns[j] <= a->columns[i]);
+        mix->columns[mix->entries] = from ? a->columns[i] : b->columns[j];
+        const double before = from ? a->values[i] : 0;
+        mix->values[mix->entries] = before + mix->t * ((to ? b->values[j] : 0) - before);
+        mix->entries += mix->values[mix->entries] != 0;
+        i += from;
+        j += to;
+    }
+}
+
+static bool is_nominal(const nadir_row *nominal, const mixture *mix, int64_t first)
+{
+    int64_t at = first;
+    for (int64_t i = 0; i < nominal->count; i++) {
+        if (nominal->values[i] != 0) {
+            if (at == mix->entries || mix->columns[at] != nadir_row_column(nominal, i) ||
+                mix->values[at] != nominal->values[i]) {
+                return false;
+            }
+            at++;
+        }
+    }
+    return at == mix->entries;
+}
+
+static nadir_status mix_rows(nadir_context *context, const nadir_model *model, mixture *mix)
+{
+    nadir_status status = NADIR_OK;
+    mix->starts[0] = 0;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row a = nadir_explicit_row(&mix->from, row);
+        const nadir_row b = nadir_explicit_row(&mix->to, row);
+        const nadir_row nominal = nadir_model_row(model, row);
+        const int64_t first = mix->entries;
+        NADIR_RESERVE(context, mix->columns, mix->entries + a.count + b.count, mix->capacity);
+        NADIR_RESERVE(context, mix->values, mix->entries + a.count + b.count, mix->values_capacity);
+        add_rows(mix, &a, &b);
+        if (is_nominal(&nominal, mix, first)) {
+            mix->entries = first;
+            continue;
+        }
+        mix->rows[mix->count++] = row;
+        mix->starts[mix->count] = mix->entries;
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_kernel_mix(nadir_context *context, nadir_model *model, const nadir_kernel *from,
+                              const nadir_kernel *to, double t, nadir_kernel **mixed)
+{
+    nadir_status status = NADIR_OK;
+    mixture mix = {.t = t};
+    NADIR_NEW(context, mix.rows, model->rows);
+    NADIR_NEW(context, mix.starts, model->rows + 1);
+    NADIR_CHECK(nadir_explicit_make(context, from, &mix.from));
+    NADIR_CHECK(nadir_explicit_make(context, to, &mix.to));
+    NADIR_CHECK(mix_rows(context, model, &mix));
+    const nadir_changed_rows changed = {mix.count, mix.rows, mix.starts, mix.columns, mix.values};
+    NADIR_CHECK(nadir_kernel_create_changed(context, model, &changed, mixed));
+cleanup:
+    nadir_explicit_clear(context, &mix.from);
+    nadir_explicit_clear(context, &mix.to);
+    nadir_release(context, mix.rows);
+    nadir_release(context, mix.starts);
+    nadir_release(context, mix.columns);
+    nadir_release(context, mix.values);
+    return status;
+}

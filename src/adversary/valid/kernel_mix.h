@@ -1,0 +1,12 @@
+/* kernel_mix.h: kernels between two kernels. */
+#ifndef NADIR_ADVERSARY_KERNEL_MIX_H
+#define NADIR_ADVERSARY_KERNEL_MIX_H
+
+#include "kernel/kernel.h"
+
+/* (1 - t) from + t to, 0 <= t <= 1, both of this model; every row that differs from the nominal one is
+ * written out. */
+nadir_status nadir_kernel_mix(nadir_context *context, nadir_model *model, const nadir_kernel *from,
+                              const nadir_kernel *to, double t, nadir_kernel **mixed);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * lagrangian.h: the occupancy-weighted Lagrangian bound on the non-rectangular ball, simplex and support,
+ * 1 <= p < infinity: with d_bar(s) >= d_P(s) for every P of the set and any tau >= 0,
+ *
+ *     J_U >= mu . v_tau - tau beta^p,    v_tau = T v_tau,
+ *     (Tv)(s) = R^pi(s) + min over the rows of s of
+ *                   gamma sum_a pi P_sa . v + tau / d_bar(s) sum_a (|Delta_sa|_p / alpha_sa)^p.
+ *
+ * States of d_bar = 0 keep their nominal rows at no cost: no kernel of the set enters them.
+ */
+#ifndef NADIR_ADVERSARY_LAGRANGIAN_H
+#define NADIR_ADVERSARY_LAGRANGIAN_H
+
+#include "adversary/problem.h"
+#include "kernel/kernel.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_lagrangian {
+    double tau;
+    double value; /* mu . v - tau beta^p, as computed: no bound */
+    double used;  /* sum over s of d_tau(s) / d_bar(s) sum_a (|Delta| / alpha)^p: what it spends of beta^p */
+    double *v;    /* [states] owned: v_tau */
+    nadir_kernel *kernel; /* owned: the rows that attain it */
+    double distance;      /* scaled p-norm of that kernel less the nominal one, which may leave the ball */
+    int64_t evaluations;  /* of the call that filled this */
+    int64_t iterations;   /* of policies, in all of them */
+} nadir_lagrangian;
+
+void nadir_lagrangian_clear(nadir_context *context, nadir_lagrangian *lagrangian);
+
+/* v_tau for one tau >= 0, by policy iteration from the nominal value (or from lagrangian->v, if there). */
+nadir_status nadir_lagrangian_solve(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *d_bar, double tau, nadir_lagrangian *lagrangian);
+
+/* The best tau, from tau_start (0: unknown): `value` is concave in tau with slope used - beta^p. */
+nadir_status nadir_lagrangian_maximise(nadir_context *context, const nadir_problem *problem, double beta,
+                                       const double *d_bar, double tau_start, int64_t evaluations_limit,
+                                       nadir_lagrangian *lagrangian);
+
+/* Proven: J_U >= *lower, for any v: [states] and tau, with minima replaced by bounds from weak duality and
+ * all rounding included. d_bar is taken on trust. */
+nadir_status nadir_lagrangian_check(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *d_bar, double tau, const double *v, double *lower);
+
+/* `kernel` moved towards the nominal one until it lies in the ball: a start for the descent that has answers
+ * in states which the nominal kernel does not visit. */
+nadir_status nadir_lagrangian_start(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const nadir_lagrangian *lagrangian, nadir_kernel **start);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * operator.h: value and occupancy under one kernel after another, all of them near the nominal one.
+ *
+ * A direct backend's factors of the nominal system precondition the others; an iterative backend gets an
+ * operator of its own for the kernel at hand, which is cheaper than iterating inside an iteration.
+ */
+#ifndef NADIR_ADVERSARY_OPERATOR_H
+#define NADIR_ADVERSARY_OPERATOR_H
+
+#include "adversary/problem.h"
+
+/* Nothing but the problem set: empty. */
+typedef struct nadir_valid_operator {
+    const nadir_problem *problem;
+    nadir_occupancy *occupancy; /* of the last kernel */
+} nadir_valid_operator;
+
+/* The kernel need not outlive the call. */
+nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operator *operator,
+                                      const nadir_kernel * kernel);
+void nadir_valid_operator_clear(nadir_context *context, nadir_valid_operator *operator);
+
+/* v = D R^pi and, unless d is NULL, d = D^T mu of that kernel; [states] each. */
+nadir_status nadir_valid_operator_value(nadir_context *context, nadir_valid_operator *operator, double * v,
+                                        double *d);
+
+#endif

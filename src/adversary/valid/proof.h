@@ -1,0 +1,34 @@
+/*
+ * proof.h: the proof that a kernel P* of the non-rectangular ball, simplex or support, is the worst of it.
+ *
+ * Nothing of the search is believed: everything is made anew from the kernel and tau. See proof.c for the
+ * theorem, visits.h for bounds on occupancies, curvature.h for the quadratic form.
+ */
+#ifndef NADIR_ADVERSARY_PROOF_H
+#define NADIR_ADVERSARY_PROOF_H
+
+#include "adversary/attack.h"
+#include "adversary/verdict.h"
+
+/* Up to so many states columns of D are formed without being asked. */
+#define NADIR_PROOF_STATES 500
+
+typedef struct nadir_valid_proof {
+    double lower;      /* J_U >= lower; -infinity: nothing proven */
+    nadir_proof proof; /* rigorous, or numerical where kappa is an estimate by Lanczos */
+    const char *bound; /* "second-order", "lagrangian" or "none" */
+    double kappa;      /* at most 1/2 proves that P* is the worst; NaN: not made */
+    double tau;        /* of the Lagrangian bound */
+    double *d_bar;     /* [states] owned: what no kernel of the set visits more than */
+    double *v_tau;     /* [states] owned: v of the Lagrangian bound; NULL: none */
+} nadir_valid_proof;
+
+void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof);
+
+/* `wanted`: a lower bound this good is enough. effort: of the settings' certify; auto costs a fixed number of
+ * solves in proportion to the search. */
+nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                               const nadir_attack *attack, nadir_certify effort, double wanted,
+                               nadir_valid_proof *proof);
+
+#endif

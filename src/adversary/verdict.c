@@ -1,0 +1,53 @@
+/* verdict.c: the answer for one radius. */
+#include "adversary/verdict.h"
+#include "adversary/check/membership.h"
+#include "nominal/check.h"
+
+#include <float.h>
+#include <math.h>
+
+void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict)
+{
+    nadir_attack_clear(context, &verdict->attack);
+    nadir_release(context, verdict->enclosing);
+    nadir_release(context, verdict->d_bar);
+    *verdict = (nadir_verdict){0};
+}
+
+nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
+                                       nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_kernel *kernel = verdict->attack.kernel;
+    const double sign = problem->sign;
+    nadir_membership membership;
+    nadir_value_check check;
+    double *v = NULL; /* with the signs of the model's rewards */
+    NADIR_NEW(context, v, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        v[s] = sign * verdict->attack.v[s];
+    }
+    NADIR_CHECK(nadir_membership_check(context, kernel, problem->uncertainty, factor, &membership));
+    NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
+    verdict->upper = sign > 0 ? check.upper : -check.lower;
+    verdict->minimum = membership.minimum;
+    verdict->lower = -INFINITY;
+    verdict->proof = NADIR_PROOF_NONE;
+    verdict->bound = "none";
+cleanup:
+    nadir_release(context, v);
+    return status;
+}
+
+/* A penalty that is lost in the rounding of the return is as good as none; the bounds then need not be closer
+ * than rounding allows. */
+bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
+                            const nadir_verdict *verdict)
+{
+    const double penalty = fabs(problem->J - verdict->attack.J);
+    const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
+    const double allowed = verdict->scale > 0   ? settings->width * verdict->scale
+                           : penalty > rounding ? settings->width * penalty
+                                                : 4 * rounding;
+    return verdict->upper - verdict->lower <= allowed;
+}

@@ -1,0 +1,51 @@
+/*
+ * verdict.h: the answer for one radius: the kernel that a search found, and the bounds that checks proved.
+ */
+#ifndef NADIR_ADVERSARY_VERDICT_H
+#define NADIR_ADVERSARY_VERDICT_H
+
+#include "adversary/attack.h"
+#include "adversary/problem.h"
+
+typedef enum nadir_proof { NADIR_PROOF_NONE, NADIR_PROOF_NUMERICAL, NADIR_PROOF_RIGOROUS } nadir_proof;
+
+/* A struct of zeros holds nothing. Signs as in the problem. */
+typedef struct nadir_verdict {
+    nadir_attack attack;
+    double lower;                /* no kernel of the set has a smaller return; -infinity: nothing is known */
+    double upper;                /* the return of the kernel found is not above */
+    nadir_proof proof;           /* of `lower` */
+    const char *bound;           /* which proof */
+    double breakdown;            /* proven, or exact: see nadir_robust; NaN: not of the free domain */
+    const char *breakdown_proof; /* how it was made; NULL: not of the free domain */
+    double kappa;                /* NaN: none */
+    double scale;                /* what the width of the bounds is measured by; 0: the penalty */
+    double *enclosing;  /* [2 states] owned: c and k of the enclosing L_2 ball's worst kernel; NULL: none */
+    double *d_bar;      /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
+    double minimum;     /* smallest entry of the kernel */
+    double robust_time; /* seconds */
+    double certify_time;
+} nadir_verdict;
+
+void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict);
+
+/* What a family of sets does for all `count` radii, those of the set times factors[i]. verdicts: [count] of
+ * zeros. Used settings: method (NULL: auto), certify, tolerance, width, iterations_limit. */
+typedef nadir_status nadir_family(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                  nadir_verdict *verdicts);
+
+nadir_family nadir_free_evaluate;        /* domain free */
+nadir_family nadir_rectangular_evaluate; /* simplex and support, rectangular */
+nadir_family nadir_valid_evaluate;       /* simplex and support, non-rectangular */
+
+/* Domains simplex and support: the kernel of the attack lies in the set (NADIR_ERROR_VERIFICATION if not),
+ * and `upper`, its return, is made anew from its rows and attack.v; `lower` becomes -infinity, proof none. */
+nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
+                                       nadir_verdict *verdict);
+
+/* Whether the bounds are as close as the settings ask, relative to the penalty of the attack. */
+bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
+                            const nadir_verdict *verdict);
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * witness_write.c: witnesses to JSON files; see witness.h. Numbers have as many digits as it takes to read
+ * back the same bits.
+ */
+#include "adversary/witness_parts.h"
+
+#include "base/file.h"
+
+#include <math.h>
+
+static const void *value_of(const nadir_witness *witness, const nadir_member *which)
+{
+    return (const char *)witness + which->offset;
+}
+
+/* A short name that needs no escapes in a string. */
+static bool is_plain(const char *name)
+{
+    size_t length = 0;
+    while (name[length] >= ' ' && name[length] <= '~' && name[length] != '"' && name[length] != '\\') {
+        length++;
+    }
+    return length < NADIR_WITNESS_NAME_LENGTH && name[length] == '\0';
+}
+
+static nadir_status check_member(nadir_context *context, const nadir_model *model,
+                                 const nadir_witness *witness, const nadir_member *which)
+{
+    const void *value = value_of(witness, which);
+    const char *const *name = value;
+    const double *const *numbers = value;
+    const bool is_radius = which->kind == NADIR_MEMBER_RADIUS;
+    if (is_radius || (which->kind == NADIR_MEMBER_VECTOR && *numbers != NULL)) {
+        const int64_t count = is_radius ? witness->radius_count : model->states;
+        const int64_t bad = nadir_witness_find_bad(count, *numbers, !is_radius);
+        if (bad < count) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "witness: entry %lld of %s is %g",
+                              (long long)bad, which->name, (*numbers)[bad]);
+        }
+    }
+    if ((which->kind == NADIR_MEMBER_DIGEST && !nadir_witness_is_digest(value)) ||
+        (which->kind == NADIR_MEMBER_NAME && *name != NULL && !is_plain(*name))) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "witness: %s is \"%.80s\"", which->name,
+                          which->kind == NADIR_MEMBER_NAME ? *name : (const char *)value);
+    }
+    return NADIR_OK;
+}
+
+/* Whether what is written can be read back. */
+static nadir_status check(nadir_context *context, const nadir_model *model, const nadir_witness *witness)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t count = witness->radius_count;
+    if (witness->set == NADIR_SET_UNSAID || witness->domain == NADIR_DOMAIN_UNSAID || !(witness->norm >= 1) ||
+        witness->radius == NULL || (count != 1 && count != model->states && count != model->rows)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "witness: set, domain, norm (which is %g) and radius (of %lld numbers) are needed",
+                          witness->norm, (long long)count);
+    }
+    for (const nadir_member *which = nadir_witness_members; which->name != NULL; which++) {
+        NADIR_CHECK(check_member(context, model, witness, which));
+    }
+cleanup:
+    return status;
+}
+
+static void write_text(nadir_output *output, const char *text)
+{
+    nadir_output_text(output, text != NULL ? "\"" : "null");
+    if (text != NULL) {
+        nadir_output_text(output, text);
+        nadir_output_text(output, "\"");
+    }
+}
+
+static void write_number(nadir_output *output, double number)
+{
+    if (isfinite(number)) {
+        nadir_output_double(output, number);
+    } else {
+        nadir_output_text(output, "null");
+    }
+}
+
+static void write_numbers(nadir_output *output, int64_t count, const double *numbers)
+{
+    for (int64_t i = 0; i < count; i++) {
+        nadir_output_text(output, i == 0 ? "[" : ",");
+        nadir_output_double(output, numbers[i]);
+    }
+    nadir_output_text(output, "]");
+}
+
+static void write_value(nadir_output *output, const nadir_model *model, const nadir_witness *witness,
+                        const nadir_member *which)
+{
+    const void *value = value_of(witness, which);
+    switch (which->kind) {
+    case NADIR_MEMBER_VERSION:
+        nadir_output_integer(output, NADIR_WITNESS_VERSION);
+        break;
+    case NADIR_MEMBER_DIGEST:
+        write_text(output, value);
+        break;
+    case NADIR_MEMBER_SET:
+        write_text(output, nadir_set_name(witness->set));
+        break;
+    case NADIR_MEMBER_DOMAIN:
+        write_text(output, nadir_domain_name(witness->domain));
+        break;
+    case NADIR_MEMBER_NORM:
+        if (isinf(witness->norm)) {
+            write_text(output, "inf");
+        } else {
+            nadir_output_double(output, witness->norm);
+        }
+        break;
+    case NADIR_MEMBER_RADIUS:
+        if (witness->radius_count == 1) {
+            nadir_output_double(output, witness->radius[0]);
+        } else {
+            write_numbers(output, witness->radius_count, witness->radius);
+        }
+        break;
+    case NADIR_MEMBER_FLAG:
+        nadir_output_text(output, *(const bool *)value ? "true" : "false");
+        break;
+    case NADIR_MEMBER_NAME:
+        write_text(output, *(const char *const *)value);
+        break;
+    case NADIR_MEMBER_NUMBER:
+        write_number(output, *(const double *)value);
+        break;
+    case NADIR_MEMBER_VECTOR:
+        write_numbers(output, model->states, *(const double *const *)value);
+        break;
+    }
+}
+
+nadir_status nadir_witness_write(nadir_context *context, const nadir_model *model,
+                                 const nadir_witness *witness, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    nadir_output output = NADIR_OUTPUT_CLOSED;
+    NADIR_CHECK(check(context, model, witness));
+    NADIR_CHECK(nadir_output_open(context, path, &output));
+    for (const nadir_member *which = nadir_witness_members; which->name != NULL; which++) {
+        if (which->kind == NADIR_MEMBER_VECTOR && *(const double *const *)value_of(witness, which) == NULL) {
+            continue;
+        }
+        nadir_output_text(&output, which == nadir_witness_members ? "{\n  \"" : ",\n  \"");
+        nadir_output_text(&output, which->name);
+        nadir_output_text(&output, "\": ");
+        write_value(&output, model, witness, which);
+    }
+    nadir_output_text(&output, "\n}\n");
+    NADIR_CHECK(nadir_output_commit(context, &output));
+cleanup:
+    nadir_output_close(context, &output);
+    return status;
+}

@@ -1,0 +1,165 @@
+/* worst.c: the worst kernel as the user holds it, and the files it goes to. */
+#include "adversary/worst.h"
+#include "adversary/witness.h"
+#include "io/format.h"
+#include "kernel/kernel_file.h"
+
+#include <math.h>
+#include <string.h>
+
+struct nadir_worst {
+    nadir_memory *memory;
+    nadir_model *model;
+    nadir_policy *policy;
+    nadir_verdict verdict; /* kernel and vectors */
+    nadir_uncertainty uncertainty;
+    nadir_robust result;
+    bool optimistic;
+};
+
+void nadir_worst_free(nadir_worst *worst)
+{
+    if (worst == NULL) {
+        return;
+    }
+    nadir_memory *memory = worst->memory;
+    /* The context it was created with may be gone; to free takes nothing but its memory. */
+    nadir_context context = {.memory = memory};
+    nadir_verdict_clear(&context, &worst->verdict);
+    nadir_uncertainty_clear(&context, &worst->uncertainty);
+    nadir_policy_free(worst->policy);
+    nadir_model_free(worst->model);
+    nadir_memory_release(memory, worst);
+    nadir_memory_free(memory);
+}
+
+nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *problem,
+                              const nadir_robust *result, nadir_verdict *verdict, nadir_worst **worst)
+{
+    nadir_status status = NADIR_OK;
+    nadir_worst *made = NULL;
+    const nadir_uncertainty *set = problem->uncertainty;
+    const int64_t count = set->radii == NULL ? 1 : set->set == NADIR_SET_S ? problem->states : problem->rows;
+    const nadir_ball ball = {
+        .size = sizeof ball,
+        .set = set->asked,
+        .domain = set->domain,
+        .norm = set->p,
+        .radius = set->radii != NULL ? set->radii : &set->radius,
+        .radius_count = count,
+        .scales = set->scales,
+    };
+    NADIR_NEW_ZERO(context, made, 1);
+    made->memory = nadir_memory_retain(context->memory);
+    made->model = nadir_model_retain(problem->model);
+    NADIR_CHECK(nadir_policy_create(context, problem->model, problem->policy->probabilities, &made->policy));
+    NADIR_CHECK(nadir_uncertainty_make(context, problem->model, problem->policy, &ball, &made->uncertainty));
+    made->result = *result;
+    made->optimistic = problem->sign < 0;
+    made->verdict = *verdict;
+    *verdict = (nadir_verdict){0};
+    *worst = made;
+    made = NULL;
+cleanup:
+    nadir_worst_free(made);
+    return status;
+}
+
+static int64_t radius_count(const nadir_worst *worst)
+{
+    const nadir_uncertainty *set = &worst->uncertainty;
+    if (set->radii == NULL) {
+        return 1;
+    }
+    return set->set == NADIR_SET_S ? worst->model->states : worst->model->rows;
+}
+
+static const double *radius_of(const nadir_worst *worst)
+{
+    const nadir_uncertainty *set = &worst->uncertainty;
+    return set->radii != NULL ? set->radii : &set->radius;
+}
+
+static nadir_status write_archive(nadir_context *context, const nadir_worst *worst, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel_parameters parameters = {
+        .set = worst->uncertainty.asked,
+        .domain = worst->uncertainty.domain,
+        .norm = worst->uncertainty.p,
+        .radius = radius_of(worst),
+        .radius_count = radius_count(worst),
+        .scales = worst->uncertainty.scales,
+        .gamma = worst->model->discount,
+        .optimistic = worst->optimistic,
+    };
+    NADIR_CHECK(nadir_model_digest(context, worst->model, parameters.model_sha256));
+    NADIR_CHECK(nadir_policy_digest(context, worst->policy, parameters.policy_sha256));
+    NADIR_CHECK(nadir_kernel_file_write(context, worst->verdict.attack.kernel, &parameters, path));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_worst_write(nadir_context *context, const nadir_worst *worst, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = NULL;
+    const char *format = NULL;
+    NADIR_CHECK(nadir_write_format(context, path, &format));
+    if (strcmp(format, "npz") == 0) {
+        status = write_archive(context, worst, path);
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_worst_model(context, worst, &model));
+    NADIR_CHECK(nadir_model_write(context, model, path, NULL));
+cleanup:
+    nadir_model_free(model);
+    return status;
+}
+
+nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst *worst, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_verdict *verdict = &worst->verdict;
+    const nadir_attack *attack = &verdict->attack;
+    nadir_witness witness;
+    nadir_witness_default(&witness);
+    NADIR_CHECK(nadir_model_digest(context, worst->model, witness.model_sha256));
+    NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness.policy_sha256));
+    witness.set = worst->uncertainty.asked;
+    witness.domain = worst->uncertainty.domain;
+    witness.norm = worst->uncertainty.p;
+    witness.radius = radius_of(worst);
+    witness.radius_count = radius_count(worst);
+    witness.optimistic = worst->optimistic;
+    witness.nominal_return = worst->result.nominal_return;
+    witness.robust_return = worst->result.robust_return;
+    witness.lower_bound = worst->result.lower_bound;
+    witness.upper_bound = worst->result.upper_bound;
+    witness.certificate = worst->result.certificate;
+    witness.bound = worst->result.bound;
+    witness.lambda = attack->lambda;
+    witness.breakdown_low = verdict->breakdown;
+    witness.breakdown_proof = verdict->breakdown_proof;
+    witness.c = attack->c;
+    witness.k = attack->k;
+    witness.c2 = verdict->enclosing;
+    witness.k2 = verdict->enclosing != NULL ? verdict->enclosing + worst->model->states : NULL;
+    witness.kappa = verdict->kappa;
+    witness.tau = attack->tau;
+    witness.v = attack->v;
+    witness.d_bar = verdict->d_bar;
+    NADIR_CHECK(nadir_witness_write(context, worst->model, &witness, path));
+cleanup:
+    return status;
+}
+
+void nadir_worst_multiply(nadir_context *context, const nadir_worst *worst, const double *x, double *y)
+{
+    nadir_kernel_multiply(context, worst->verdict.attack.kernel, x, y);
+}
+
+nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst, nadir_model **model)
+{
+    return nadir_kernel_to_model(context, worst->verdict.attack.kernel, model);
+}

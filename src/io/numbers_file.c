@@ -1,0 +1,210 @@
+/*
+ * numbers_file.c: numbers for the states or the rows of a model, in files: radii and scales.
+ *
+ *     CSV    idstate,value            for every state once; columns in any order; states and actions by
+ *     CSV    idstate,idaction,value   for every row once;   number or name; `value`, `radius` or `scale`
+ *     .npy   one number, (S), (rows), or (S, A) for models with A actions in every state
+ *
+ * Which of them is told by the content. All numbers are finite, and 0 or more.
+ */
+#include "io/csv/csv_cells.h"
+#include "io/lookup.h"
+#include "io/numpy/npy.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+typedef struct reader {
+    nadir_context *context;
+    const nadir_model *model;
+    const char *path;
+    bool by_row;     /* one number for each row, not for each state */
+    int64_t count;   /* rows or states, or 1 */
+    double *numbers; /* [count] */
+    uint32_t *lines; /* [count] where each was given, 0: nowhere; NULL: the file has no lines */
+} reader;
+
+/* "FILE:LINE: state 3, action 1: " before the sentence; `place` is a state or, by row, a row. */
+static nadir_status number_fail(const reader *at, int64_t place, int64_t line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static nadir_status number_fail(const reader *at, int64_t place, int64_t line, const char *format, ...)
+{
+    char name[NADIR_PLACE_LENGTH] = "its one number";
+    char colon[32] = "";
+    char sentence[256];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    if (line > 0) {
+        (void)snprintf(colon, sizeof colon, ":%lld", (long long)line);
+    }
+    if (at->count > 1 || at->lines != NULL) {
+        const int64_t state = at->by_row ? nadir_model_row_state(at->model, place) : place;
+        (void)nadir_model_place(at->model, state, at->by_row ? place : -1, name);
+    }
+    return nadir_fail(at->context, NADIR_ERROR_FORMAT, "%s%s: %s: %s", at->path, colon, name, sentence);
+}
+
+static nadir_status check(const reader *at)
+{
+    int64_t missing = 0;
+    int64_t first = 0;
+    for (int64_t i = 0; i < at->count; i++) {
+        const int64_t line = at->lines != NULL ? at->lines[i] : 0;
+        if (at->lines != NULL && line == 0) {
+            first = missing == 0 ? i : first;
+            missing++;
+        } else if (!isfinite(at->numbers[i]) || at->numbers[i] < 0) {
+            return number_fail(at, i, line, "the number is %g; expected a finite one, 0 or more",
+                               at->numbers[i]);
+        }
+    }
+    if (missing > 0) {
+        return number_fail(at, first, 0, "is not in the file, like %lld of %lld %s; expected each once",
+                           (long long)missing, (long long)at->count, at->by_row ? "rows" : "states");
+    }
+    return NADIR_OK;
+}
+
+/* The place in `numbers` that a line is for. */
+static nadir_status find_place(const reader *at, nadir_text *text, int64_t state, int64_t action,
+                               int64_t *place)
+{
+    char name[NADIR_PLACE_LENGTH];
+    if (state < 0 || state >= at->model->states) {
+        return nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
+                               (long long)at->model->states - 1);
+    }
+    *place = at->by_row ? nadir_model_find_row(at->model, state, action) : state;
+    if (*place < 0) {
+        return nadir_text_fail(text, "%s: there is no action %lld",
+                               nadir_model_place(at->model, state, -1, name), (long long)action);
+    }
+    if (at->lines[*place] != 0) {
+        return number_fail(at, *place, text->line, "was given already in line %u", at->lines[*place]);
+    }
+    return NADIR_OK;
+}
+
+static nadir_status read_lines(reader *at, nadir_text *text, const nadir_lookup *states,
+                               const nadir_lookup *actions)
+{
+    static const nadir_csv_column columns[] = {
+        {{"idstate"}, false}, {{"idaction"}, true}, {{"value", "radius", "scale"}, false}};
+    nadir_status status = NADIR_OK;
+    nadir_csv_header header;
+    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    bool more;
+    NADIR_CHECK(nadir_csv_read_header(text, 3, columns, &header));
+    at->by_row = header.positions[1] >= 0;
+    at->count = at->by_row ? at->model->rows : at->model->states;
+    NADIR_NEW(at->context, at->numbers, at->count);
+    NADIR_NEW_ZERO(at->context, at->lines, at->count);
+    for (;;) {
+        int64_t state;
+        int64_t action = 0;
+        int64_t place = 0;
+        double number;
+        NADIR_CHECK(nadir_csv_read_row(text, &header, cells, &more));
+        if (!more) {
+            break;
+        }
+        NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 0, states, &state));
+        if (at->by_row) {
+            NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 1, actions, &action));
+        }
+        NADIR_CHECK(nadir_csv_double(text, &header, cells, 2, &number));
+        NADIR_CHECK(find_place(at, text, state, action, &place));
+        at->numbers[place] = number;
+        at->lines[place] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status read_csv(reader *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_text text = {0};
+    nadir_lookup states = {0};
+    nadir_lookup actions = {0};
+    NADIR_CHECK(nadir_text_open(at->context, at->path, &text));
+    NADIR_CHECK(nadir_lookup_open(at->context, &at->model->state_names, &states));
+    NADIR_CHECK(nadir_lookup_open(at->context, &at->model->action_names, &actions));
+    NADIR_CHECK(read_lines(at, &text, &states, &actions));
+cleanup:
+    nadir_lookup_close(at->context, &states);
+    nadir_lookup_close(at->context, &actions);
+    nadir_text_close(&text);
+    return status;
+}
+
+/* The shapes that there may be are "(S,)", "(rows,)" and, for models of A actions everywhere, "(S, A)". */
+static nadir_status shape_fail(const reader *at, const nadir_array *array, bool regular)
+{
+    char shape[NADIR_NPY_SHAPE_LENGTH];
+    char table[64] = "";
+    const nadir_model *model = at->model;
+    if (regular) {
+        (void)snprintf(table, sizeof table, " or (%lld, %lld)", (long long)model->states,
+                       (long long)model->state_rows[1]);
+    }
+    return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+                      "%s: the array has shape %s; expected one number, (%lld,) for the states, or (%lld,)%s "
+                      "for the rows",
+                      at->path, nadir_npy_shape_text(array->dimensions, array->shape, shape),
+                      (long long)model->states, (long long)model->rows, table);
+}
+
+static nadir_status read_npy(reader *at)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = at->model;
+    nadir_array array = {0};
+    NADIR_CHECK(nadir_npy_read(at->context, at->path, &array));
+    const int64_t actions = model->state_rows[1];
+    bool regular = true;
+    for (int64_t s = 0; s <= model->states; s++) {
+        regular = regular && model->state_rows[s] == s * actions;
+    }
+    const bool table =
+        regular && array.dimensions == 2 && array.shape[0] == model->states && array.shape[1] == actions;
+    const bool list = array.dimensions == 1 && (array.count == model->states || array.count == model->rows);
+    if (!table && !list && array.count != 1) {
+        status = shape_fail(at, &array, regular);
+        goto cleanup;
+    }
+    at->count = array.count;
+    at->by_row = array.count == model->rows && array.count != model->states;
+    at->numbers = array.values;
+    array.values = NULL;
+cleanup:
+    nadir_release(at->context, array.values);
+    return status;
+}
+
+nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model, const char *path,
+                                double **numbers, int64_t *count)
+{
+    nadir_status status = NADIR_OK;
+    reader at = {.context = context, .model = model, .path = path};
+    bool npy;
+    NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
+    NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
+    NADIR_CHECK(check(&at));
+    *numbers = at.numbers;
+    *count = at.count;
+    at.numbers = NULL;
+cleanup:
+    nadir_release(context, at.numbers);
+    nadir_release(context, at.lines);
+    return status;
+}
+
+void nadir_numbers_free(nadir_context *context, double *numbers)
+{
+    nadir_release(context, numbers);
+}

@@ -1,0 +1,104 @@
+/* explicit.c: the rows of a kernel of any kind, entry by entry; see explicit.h. */
+#include "kernel/explicit.h"
+
+#include "kernel/parts.h"
+
+nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *kernel,
+                                 nadir_explicit *explicit_rows)
+{
+    nadir_status status = NADIR_OK;
+    nadir_explicit made = {.kernel = kernel};
+    NADIR_NEW(context, made.columns, kernel->model->states);
+    NADIR_NEW(context, made.values, kernel->model->states);
+    if (kernel->k != NULL) {
+        NADIR_NEW(context, made.k_states, kernel->model->states);
+        for (int64_t t = 0; t < kernel->model->states; t++) {
+            made.k_states[made.k_count] = (int32_t)t;
+            made.k_count += kernel->k[t] != 0;
+        }
+    }
+    NADIR_CHECK(nadir_gather_make(context, kernel->model->states, &made.gather));
+    if (kernel->sums != NULL) {
+        nadir_tilt_look(kernel);
+    }
+    *explicit_rows = made;
+    made = (nadir_explicit){0};
+cleanup:
+    nadir_explicit_clear(context, &made);
+    return status;
+}
+
+void nadir_explicit_clear(nadir_context *context, nadir_explicit *explicit_rows)
+{
+    nadir_gather_clear(context, &explicit_rows->gather);
+    nadir_release(context, explicit_rows->columns);
+    nadir_release(context, explicit_rows->values);
+    nadir_release(context, explicit_rows->k_states);
+    *explicit_rows = (nadir_explicit){0};
+}
+
+/* Whether all entries of a row are stored as they are. */
+static bool is_stored(const nadir_kernel *kernel, int64_t row)
+{
+    const nadir_tilt *tilt = &kernel->tilt;
+    return (kernel->b == NULL || kernel->b[row] == 0) &&
+           (kernel->sums == NULL || (tilt->length[row] == 0 && tilt->extra[row] < 0));
+}
+
+int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row)
+{
+    const nadir_kernel *kernel = explicit_rows->kernel;
+    const int64_t states = kernel->model->states;
+    int64_t count = nadir_kernel_row(kernel, row).count;
+    if (!is_stored(kernel, row)) {
+        count += explicit_rows->k_count;
+        count += kernel->sums != NULL ? (int64_t)kernel->tilt.length[row] + 1 : 0;
+    }
+    return count < states ? count : states;
+}
+
+/* A row with all its entries. */
+static void gather_row(const nadir_explicit *explicit_rows, int64_t row, nadir_gather *gather)
+{
+    const nadir_kernel *kernel = explicit_rows->kernel;
+    const nadir_row part = nadir_kernel_row(kernel, row);
+    for (int64_t i = 0; i < part.count; i++) {
+        nadir_gather_add(gather, nadir_row_column(&part, i), part.values[i]);
+    }
+    if (kernel->sums != NULL) {
+        const nadir_tilt *tilt = &kernel->tilt;
+        const nadir_line line = nadir_tilt_line(kernel, row);
+        for (int64_t i = 0; i < line.length; i++) {
+            const int32_t t = tilt->order[i];
+            if (!gather->present[t]) {
+                nadir_gather_add(gather, t, nadir_line_at(&line, tilt->x[t]));
+            }
+        }
+        if (tilt->extra[row] >= 0) {
+            nadir_gather_add(gather, tilt->extra[row], tilt->amount[row]);
+        }
+    }
+    for (int64_t i = 0; i < explicit_rows->k_count; i++) {
+        const int32_t t = explicit_rows->k_states[i];
+        nadir_gather_add(gather, t, -(kernel->b[row] * kernel->k[t]));
+    }
+}
+
+nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row)
+{
+    int32_t *columns = explicit_rows->columns;
+    double *values = explicit_rows->values;
+    nadir_row from = nadir_kernel_row(explicit_rows->kernel, row);
+    if (!is_stored(explicit_rows->kernel, row)) {
+        gather_row(explicit_rows, row, &explicit_rows->gather);
+        const int64_t all = nadir_gather_take(&explicit_rows->gather, columns, values);
+        from = (nadir_row){.count = all, .columns = columns, .values = values};
+    }
+    int64_t count = 0;
+    for (int64_t i = 0; i < from.count; i++) {
+        columns[count] = (int32_t)nadir_row_column(&from, i);
+        values[count] = from.values[i];
+        count += values[count] != 0;
+    }
+    return (nadir_row){.count = count, .columns = columns, .values = values};
+}

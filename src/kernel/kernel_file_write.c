@@ -1,0 +1,203 @@
+/*
+ * kernel_file_write.c: a kernel as a NumPy archive; see kernel_file.h.
+ *
+ * Rows are made twice more after they were counted, once for their values and once for their columns, so that
+ * a kernel whose rows are full where the model's are sparse takes no memory but for one row.
+ */
+#include "kernel/kernel_file.h"
+
+#include "io/numpy/npz.h"
+#include "kernel/explicit.h"
+#include "kernel/parts.h"
+
+#include <math.h>
+
+/* The values, or the columns, of all rows. The archive takes one stream after the other, so that both may use
+ * the same row. */
+typedef struct row_stream {
+    nadir_explicit *rows;
+    bool columns;
+    int64_t next;
+} row_stream;
+
+typedef struct writer {
+    nadir_context *context;
+    const nadir_kernel *kernel;
+    const nadir_model *model;
+    const nadir_kernel_parameters *parameters;
+    nadir_npz_output output;
+    nadir_explicit rows;
+    row_stream values, columns;
+    nadir_npz_stream data, indices;
+    /* Kept until the archive is closed: */
+    int64_t *starts; /* [rows + 1] */
+    int32_t *row_state;
+    int64_t shape[2];
+    int64_t optimistic;
+} writer;
+
+static void restart(void *user)
+{
+    row_stream *stream = user;
+    stream->next = 0;
+}
+
+/* The next row that is not empty. */
+static size_t next_row(void *user, const void **bytes)
+{
+    row_stream *stream = user;
+    nadir_row row = {0};
+    while (row.count == 0 && stream->next < stream->rows->kernel->model->rows) {
+        row = nadir_explicit_row(stream->rows, stream->next++);
+    }
+    *bytes = stream->columns ? (const void *)row.columns : (const void *)row.values;
+    return (size_t)row.count * (stream->columns ? sizeof *row.columns : sizeof *row.values);
+}
+
+static nadir_status count_entries(writer *to)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t rows = to->model->rows;
+    to->starts[0] = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        to->starts[row + 1] = to->starts[row] + nadir_explicit_row(&to->rows, row).count;
+        if (row % 256 == 0) {
+            NADIR_CHECK(nadir_progress(to->context, "counting entries", (double)row / (double)rows));
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Which state and which action each row has, where that does not go without saying. */
+static nadir_status add_row_labels(writer *to)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = to->model;
+    bool regular = true;
+    for (int64_t s = 0; s <= model->states; s++) {
+        regular = regular && model->state_rows[s] == s * model->state_rows[1];
+    }
+    if (!regular) {
+        NADIR_NEW(to->context, to->row_state, model->rows);
+        for (int64_t s = 0; s < model->states; s++) {
+            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+                to->row_state[row] = (int32_t)s;
+            }
+        }
+        NADIR_CHECK(nadir_npz_add(&to->output, NADIR_NPZ_ROW_STATE, "i4", 1, &model->rows, to->row_state,
+                                  sizeof *to->row_state));
+    }
+    if (model->row_actions != NULL) {
+        NADIR_CHECK(nadir_npz_add(&to->output, NADIR_NPZ_ROW_ACTION, "i4", 1, &model->rows,
+                                  model->row_actions, sizeof *model->row_actions));
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status add_rows(writer *to)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = to->model;
+    const int64_t starts = model->rows + 1;
+    NADIR_CHECK(nadir_explicit_make(to->context, to->kernel, &to->rows));
+    NADIR_NEW(to->context, to->starts, starts);
+    NADIR_CHECK(count_entries(to));
+    const int64_t entries = to->starts[model->rows];
+    to->shape[0] = model->rows;
+    to->shape[1] = model->states;
+    to->values = (row_stream){.rows = &to->rows, .columns = false};
+    to->columns = (row_stream){.rows = &to->rows, .columns = true};
+    to->data = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &to->values};
+    to->indices = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &to->columns};
+    NADIR_CHECK(
+        nadir_npz_add_stream(&to->output, NADIR_NPZ_P_DATA, "f8", entries, sizeof(double), &to->data));
+    NADIR_CHECK(
+        nadir_npz_add_stream(&to->output, NADIR_NPZ_P_INDICES, "i4", entries, sizeof(int32_t), &to->indices));
+    NADIR_CHECK(
+        nadir_npz_add(&to->output, NADIR_NPZ_P_INDPTR, "i8", 1, &starts, to->starts, sizeof(int64_t)));
+    NADIR_CHECK(nadir_npz_add(&to->output, NADIR_NPZ_P_SHAPE, "i8", 1, &(const int64_t){2}, to->shape,
+                              sizeof(int64_t)));
+    NADIR_CHECK(add_row_labels(to));
+cleanup:
+    return status;
+}
+
+static nadir_status add_rank_one(writer *to)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_kernel *kernel = to->kernel;
+    NADIR_CHECK(
+        nadir_npz_add(&to->output, NADIR_NPZ_B, "f8", 1, &to->model->rows, kernel->b, sizeof(double)));
+    NADIR_CHECK(
+        nadir_npz_add(&to->output, NADIR_NPZ_K, "f8", 1, &to->model->states, kernel->k, sizeof(double)));
+cleanup:
+    return status;
+}
+
+static nadir_status add_ball(writer *to)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_kernel_parameters *ball = to->parameters;
+    nadir_npz_output *output = &to->output;
+    if (ball->radius != NULL) {
+        const bool one = ball->radius_count == 1;
+        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_RADIUS, "f8", one ? 0 : 1, &ball->radius_count,
+                                  ball->radius, sizeof(double)));
+    }
+    if (!isnan(ball->norm)) {
+        NADIR_CHECK(nadir_npz_add_number(output, NADIR_NPZ_NORM, &ball->norm));
+    }
+    if (ball->set != NADIR_SET_UNSAID) {
+        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_SET, nadir_set_name(ball->set)));
+    }
+    if (ball->domain != NADIR_DOMAIN_UNSAID) {
+        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_DOMAIN, nadir_domain_name(ball->domain)));
+    }
+    if (ball->scales != NULL) {
+        NADIR_CHECK(
+            nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1, &to->model->rows, ball->scales, sizeof(double)));
+    }
+    to->optimistic = ball->optimistic;
+    NADIR_CHECK(
+        nadir_npz_add(output, NADIR_NPZ_OPTIMISTIC, "i8", 0, NULL, &to->optimistic, sizeof to->optimistic));
+cleanup:
+    return status;
+}
+
+static nadir_status add_origin(writer *to)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_kernel_parameters *origin = to->parameters;
+    if (!isnan(origin->gamma)) {
+        NADIR_CHECK(nadir_npz_add_number(&to->output, NADIR_NPZ_GAMMA, &origin->gamma));
+    }
+    if (origin->model_sha256[0] != '\0') {
+        NADIR_CHECK(nadir_npz_add_word(&to->output, NADIR_NPZ_MODEL_SHA256, origin->model_sha256));
+    }
+    if (origin->policy_sha256[0] != '\0') {
+        NADIR_CHECK(nadir_npz_add_word(&to->output, NADIR_NPZ_POLICY_SHA256, origin->policy_sha256));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel *kernel,
+                                     const nadir_kernel_parameters *parameters, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    writer to = {.context = context, .kernel = kernel, .model = kernel->model, .parameters = parameters};
+    const bool rank_one = kernel->b != NULL && kernel->place == NULL;
+    NADIR_CHECK(nadir_npz_output_open(context, path, false, &to.output));
+    NADIR_CHECK(rank_one ? add_rank_one(&to) : add_rows(&to));
+    NADIR_CHECK(add_ball(&to));
+    NADIR_CHECK(add_origin(&to));
+    NADIR_CHECK(nadir_npz_output_commit(&to.output));
+cleanup:
+    nadir_npz_output_close(&to.output);
+    nadir_explicit_clear(context, &to.rows);
+    nadir_release(context, to.starts);
+    nadir_release(context, to.row_state);
+    return status;
+}

@@ -1,0 +1,20 @@
+/*
+ * spectral_norm.h: an upper bound on the 2-norm of a dense matrix that rounding cannot touch.
+ */
+#ifndef NADIR_LINALG_SPECTRAL_NORM_H
+#define NADIR_LINALG_SPECTRAL_NORM_H
+
+#include "base/context.h"
+
+/* *bound >= |N|_2 of a square N: [n * n] column after column, whose squares neither overflow nor vanish;
+ * about n^2 roundings above it. from: the norm to begin with, 0: what Lanczos iterations say; where it is
+ * more than some percent too small nothing is proven, and the bound is the Frobenius norm. Two thirds of n^3
+ * multiplications and room for n^2 numbers. */
+nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double from,
+                                       double *bound);
+
+/* At least |B|_2 for every B with |B| <= N entry by entry, from a few products with N >= 0: [n * n] column
+ * after column. work: [3 * n]. */
+double nadir_spectral_norm_quotient(const nadir_context *context, int64_t n, const double *N, double *work);
+
+#endif

@@ -1,0 +1,21 @@
+/* solver.h: the inside of a solver, for those who go on from the nominal solution. */
+#ifndef NADIR_NOMINAL_SOLVER_H
+#define NADIR_NOMINAL_SOLVER_H
+
+#include "nominal/value.h"
+
+struct nadir_solver {
+    nadir_memory *memory;
+    nadir_model *model;
+    nadir_kernel *kernel;
+    nadir_policy *policy;
+    nadir_occupancy *occupancy;
+    double factor_seconds;
+    nadir_value value; /* v NULL: not solved yet */
+    nadir_nominal nominal;
+};
+
+/* Makes solver->value, unless it is there; no check of its bounds against the rows. */
+nadir_status nadir_solver_solve(nadir_context *context, nadir_solver *solver);
+
+#endif

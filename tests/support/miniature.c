@@ -1,0 +1,155 @@
+/* miniature.c: models of a few states; see miniature.h. */
+#include "support/support.h"
+
+#include "support/miniature.h"
+
+#include "support/families.h"
+#include "support/generated.h"
+#include "support/reference.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DENSE, SPARSE, HUB, ABSORBING, CHAIN, SHAPES };
+static const char *const shape_names[SHAPES] = {"dense", "sparse", "hub", "absorbing", "chain"};
+
+enum { UNIFORM, RANDOM, POINT, NEARLY_POINT, STARTS };
+static const char *const start_names[STARTS] = {"uniform", "random", "point", "nearly a point"};
+
+static const double discounts[] = {0, 0.5, 0.9, 0.9, 0.95, 0.99};
+enum { DISCOUNTS = sizeof discounts / sizeof *discounts };
+
+static int draw(nadir_random *random, int count)
+{
+    return (int)nadir_random_below(random, (uint64_t)count);
+}
+
+static double positive(nadir_random *random)
+{
+    return 0.02 + nadir_random_exponential(random);
+}
+
+static void normalise(int64_t count, double *weights)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += weights[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        weights[i] /= sum;
+    }
+}
+
+/* One row [n] of state s. */
+static void draw_row(nadir_random *random, int shape, int64_t n, int64_t s, double *row)
+{
+    const bool last = s == n - 1;
+    for (int64_t t = 0; t < n; t++) {
+        const double chance = shape == DENSE ? 1 : shape == HUB ? 0.2 : 0.5;
+        row[t] = nadir_random_uniform(random) < chance ? positive(random) : 0;
+        if (shape == CHAIN) {
+            row[t] = t == (last ? s : s + 1) ? 0.7 : 0;
+        } else if (shape == ABSORBING && last) {
+            row[t] = t == s;
+        }
+    }
+    if (shape == CHAIN) {
+        row[s > 0 ? s - 1 : 0] += 0.3;
+    } else if (shape == HUB) {
+        row[0] += positive(random);
+    } else if (!(shape == ABSORBING && last)) {
+        row[nadir_random_below(random, (uint64_t)n)] += positive(random);
+    }
+    normalise(n, row);
+}
+
+static void draw_initial(nadir_random *random, int start, int64_t n, double *initial)
+{
+    const int64_t point = draw(random, (int)n);
+    for (int64_t s = 0; s < n; s++) {
+        initial[s] = start == UNIFORM        ? 1
+                     : start == RANDOM       ? positive(random)
+                     : start == NEARLY_POINT ? 1e-9
+                                             : 0;
+    }
+    if (start == POINT || start == NEARLY_POINT) {
+        initial[point] = 1;
+    }
+    normalise(n, initial);
+}
+
+test_miniature test_miniature_make(nadir_context *context, nadir_random *random, int64_t states_most)
+{
+    const int64_t n = 2 + draw(random, (int)states_most - 1);
+    const int shape = draw(random, SHAPES);
+    const int start = draw(random, STARTS);
+    const int choice = draw(random, TEST_CHOICES);
+    const bool scaled = draw(random, 2) == 0;
+    int64_t *state_rows = test_new(n + 1, sizeof *state_rows);
+    for (int64_t s = 0; s < n; s++) {
+        state_rows[s + 1] = state_rows[s] + 1 + draw(random, 3);
+    }
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = n;
+    data.rows = state_rows[n];
+    data.discount = discounts[draw(random, DISCOUNTS)];
+    data.state_rows = state_rows;
+    double *dense = test_new(data.rows * n, sizeof *dense);
+    double *rewards = test_new(data.rows, sizeof *rewards);
+    double *scales = test_new(data.rows, sizeof *scales);
+    double *initial = test_new(n, sizeof *initial);
+    draw_initial(random, start, n, initial);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
+            draw_row(random, shape, n, s, dense + row * n);
+            rewards[row] = nadir_random_normal(random);
+            scales[row] = draw(random, 4) == 0 ? 0 : positive(random);
+        }
+    }
+    data.dense = dense;
+    data.rewards = rewards;
+    data.initial = initial;
+    data.scales = scaled ? scales : NULL;
+    test_miniature made = {0};
+    assert_ok(context, nadir_model_create(context, &data, &made.model));
+    made.policy = test_policy(context, made.model, (test_choice)choice, random);
+    snprintf(made.name, sizeof made.name, "%s, %d states, %d rows, start %s, policy %s, discount %g%s",
+             shape_names[shape], (int)n, (int)data.rows, start_names[start], test_choice_names[choice],
+             data.discount, scaled ? ", scaled" : "");
+    free(state_rows);
+    free(dense);
+    free(rewards);
+    free(scales);
+    free(initial);
+    return made;
+}
+
+void test_miniature_clear(test_miniature *tiny)
+{
+    nadir_policy_free(tiny->policy);
+    nadir_model_free(tiny->model);
+    *tiny = (test_miniature){0};
+}
+
+nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *model, double factor,
+                                 double offset)
+{
+    nadir_model_data data = test_view(model);
+    double *dense = test_dense_kernel(model);
+    double *rewards = test_new(data.rows, sizeof *rewards);
+    for (int64_t row = 0; row < data.rows; row++) {
+        rewards[row] = factor * data.rewards[row] + offset;
+    }
+    data.dense = dense;
+    data.row_starts = NULL;
+    data.columns = NULL;
+    data.probabilities = NULL;
+    data.transition_rewards = NULL;
+    data.rewards = rewards;
+    nadir_model *made = NULL;
+    assert_ok(context, nadir_model_create(context, &data, &made));
+    free(dense);
+    free(rewards);
+    return made;
+}

@@ -1,0 +1,30 @@
+/*
+ * miniature.h: models of a few states, of every shape that has fooled somebody, with a policy: for attacks by
+ * brute force. Include support/support.h first.
+ */
+#ifndef NADIR_TESTS_MINIATURE_H
+#define NADIR_TESTS_MINIATURE_H
+
+#include "base/random.h"
+#include "nadir.h"
+
+typedef struct test_miniature {
+    nadir_model *model;
+    nadir_policy *policy;
+    char name[96]; /* for notes: what was drawn */
+} test_miniature;
+
+/*
+ * 2 to `states_most` states with 1 to 3 actions. Drawn at random: the shape (dense, sparse, hub, absorbing,
+ * chain), the initial distribution (uniform, random, a point, nearly a point), the discount (0, 0.5, 0.9,
+ * 0.95, 0.99), scales (none, or random ones with zeros), the policy (random, with zeros, deterministic).
+ * Rewards are normal.
+ */
+test_miniature test_miniature_make(nadir_context *context, nadir_random *random, int64_t states_most);
+void test_miniature_clear(test_miniature *tiny);
+
+/* The same with rewards `factor` R + `offset`. */
+nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *model, double factor,
+                                 double offset);
+
+#endif

@@ -1,0 +1,280 @@
+/* Robust evaluation where the answer is known without a computation, and every case of it is defined. */
+#include "support/support.h"
+
+#include "support/generated.h"
+#include "support/miniature.h"
+#include "support/oracle.h"
+#include "support/reference.h"
+#include "support/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SEED 14142
+
+static const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
+static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
+static const double norms[] = {1, 1.5, 2, 3, INFINITY};
+enum { BALLS = 45 };
+
+static nadir_ball ball_number(int i, const double *radius)
+{
+    return test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9 % 5], radius, NULL);
+}
+
+/* The adversary can do nothing: return and bounds are the nominal ones; idle: with the nominal kernel alone.
+ */
+static void expect_nominal(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                           const nadir_ball *ball, bool idle)
+{
+    nadir_solver *solver = test_solver(context, model, policy);
+    nadir_nominal nominal = {.size = sizeof nominal};
+    assert_ok(context, nadir_solver_nominal(context, solver, &nominal));
+    const double slack = 1e-12 * (1 + fabs(nominal.nominal_return)) / (1 - test_view(model).discount);
+    for (int optimistic = 0; optimistic < 2; optimistic++) {
+        nadir_robust_settings settings;
+        nadir_robust_settings_default(&settings);
+        settings.optimistic = optimistic == 1;
+        nadir_worst *worst = NULL;
+        const nadir_robust result = test_robust(context, solver, ball, &settings, &worst);
+        assert_that(fabs(result.robust_return - nominal.nominal_return) <= slack, "%.17g instead of %.17g",
+                    result.robust_return, nominal.nominal_return);
+        const bool proven = result.certified || ball->set != NADIR_SET_NONRECT ||
+                            ball->domain == NADIR_DOMAIN_FREE || isinf(ball->norm);
+        assert_that(!proven || result.upper_bound - result.lower_bound <= 100 * slack,
+                    "bounds %.17g and %.17g", result.lower_bound, result.upper_bound);
+        assert_that(result.certified || !idle, "not certified");
+        test_oracle oracle = test_oracle_make(model, policy, ball);
+        double *kernel = test_worst_kernel(context, model, worst);
+        assert_that(test_oracle_excess(&oracle, kernel) <= 1e-10, "a kernel outside of the set");
+        free(kernel);
+        test_oracle_clear(&oracle);
+        nadir_worst_free(worst);
+    }
+    nadir_solver_free(solver);
+}
+
+static void test_radius_zero(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    const double radius = 0;
+    for (int i = 0; i < BALLS; i++) {
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        nadir_ball ball = ball_number(i, &radius);
+        test_note("seed %d, case %d, %s, %s", SEED, i, tiny.name, test_ball_name(&ball));
+        expect_nominal(context, tiny.model, tiny.policy, &ball, true);
+        test_miniature_clear(&tiny);
+    }
+    nadir_context_free(context);
+}
+
+/* Every scale 0: no radius moves anything, and nothing can break down. */
+static void test_all_pinned(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED + 1);
+    const double radius = 1e6;
+    const double zeros[64] = {0};
+    for (int i = 0; i < BALLS; i++) {
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        nadir_ball ball = ball_number(i, &radius);
+        ball.scales = zeros;
+        test_note("seed %d, case %d, %s, %s", SEED + 1, i, tiny.name, test_ball_name(&ball));
+        expect_nominal(context, tiny.model, tiny.policy, &ball, true);
+        test_miniature_clear(&tiny);
+    }
+    nadir_context_free(context);
+}
+
+/* The same reward everywhere: all kernels are worth the same. */
+static void test_constant_rewards(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED + 2);
+    static const double rewards[] = {0, 1, -2.5, 1e9, 1e-9};
+    const double radius = 1e-4;
+    for (int i = 0; i < BALLS; i++) {
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        nadir_model *constant = test_model_rewarded(context, tiny.model, 0, rewards[i % 5]);
+        nadir_ball ball = ball_number(i, &radius);
+        test_note("seed %d, case %d, %s, %s", SEED + 2, i, tiny.name, test_ball_name(&ball));
+        expect_nominal(context, constant, tiny.policy, &ball, false);
+        nadir_model_free(constant);
+        test_miniature_clear(&tiny);
+    }
+    nadir_context_free(context);
+}
+
+/* A model with a single action in each state, of the rows that a policy gives [states]. */
+static nadir_model *chosen_rows(nadir_context *context, const nadir_model *model, const int64_t *rows)
+{
+    nadir_model_data data = test_view(model);
+    const int64_t n = data.states;
+    double *kernel = test_dense_kernel(model);
+    double *dense = test_new(n * n + n, sizeof *dense);
+    double *rewards = dense + n * n;
+    int64_t *state_rows = test_new(n + 1, sizeof *state_rows);
+    for (int64_t s = 0; s < n; s++) {
+        state_rows[s + 1] = s + 1;
+        rewards[s] = data.rewards[rows[s]];
+        for (int64_t t = 0; t < n; t++) {
+            dense[s * n + t] = kernel[rows[s] * n + t];
+        }
+    }
+    nadir_model_data chosen;
+    nadir_model_data_default(&chosen);
+    chosen.states = n;
+    chosen.rows = n;
+    chosen.discount = data.discount;
+    chosen.state_rows = state_rows;
+    chosen.dense = dense;
+    chosen.rewards = rewards;
+    chosen.initial = data.initial;
+    nadir_model *made = NULL;
+    assert_ok(context, nadir_model_create(context, &chosen, &made));
+    free(kernel);
+    free(dense);
+    free(state_rows);
+    return made;
+}
+
+/* A deterministic policy never sees the other rows: as if they were not there. With one action in each state
+ * the sets s and sa are the same. */
+static void test_deterministic(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED + 3);
+    const double radius = 1e-3;
+    const double ones[64] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (int i = 0; i < BALLS; i++) {
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        const nadir_model_data view = test_view(tiny.model);
+        int64_t rows[8] = {0};
+        int64_t actions[8] = {0};
+        for (int64_t s = 0; s < view.states; s++) {
+            const int64_t count = view.state_rows[s + 1] - view.state_rows[s];
+            actions[s] = (int64_t)nadir_random_below(&random, (uint64_t)count);
+            rows[s] = view.state_rows[s] + actions[s];
+        }
+        nadir_policy *policy = NULL;
+        nadir_policy *only = NULL;
+        nadir_model *chosen = chosen_rows(context, tiny.model, rows);
+        assert_ok(context, nadir_policy_create_deterministic(context, tiny.model, actions, &policy));
+        assert_ok(context, nadir_policy_create_uniform(context, chosen, &only));
+        nadir_ball ball = ball_number(i, &radius);
+        ball.scales = ones;
+        test_note("seed %d, case %d, %s, %s", SEED + 3, i, tiny.name, test_ball_name(&ball));
+        const double found = test_robust_return(context, tiny.model, policy, &ball);
+        const double expected = test_robust_return(context, chosen, only, &ball);
+        assert_close(found, expected, 1e-9);
+        if (ball.set == NADIR_SET_S) {
+            ball.set = NADIR_SET_SA;
+            assert_close(test_robust_return(context, chosen, only, &ball), expected, 1e-11);
+        }
+        nadir_policy_free(policy);
+        nadir_policy_free(only);
+        nadir_model_free(chosen);
+        test_miniature_clear(&tiny);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* One state; and no future: the kernel does not matter, however large the ball. */
+static void test_kernel_unseen(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const int64_t state_rows[] = {0, 2, 3};
+    const double dense[] = {0.25, 0.75, 1, 0, 0.5, 0.5};
+    const double alone[] = {1, 1};
+    const double rewards[] = {1, -3, 2};
+    const double radius = 5;
+    for (int i = 0; i < 2 * BALLS; i++) {
+        const bool single = i >= BALLS;
+        nadir_model_data data;
+        nadir_model_data_default(&data);
+        data.states = single ? 1 : 2;
+        data.rows = single ? 2 : 3;
+        data.discount = single ? 0.9 : 0;
+        data.state_rows = state_rows;
+        data.dense = single ? alone : dense;
+        data.rewards = rewards;
+        nadir_model *model = NULL;
+        nadir_policy *policy = NULL;
+        assert_ok(context, nadir_model_create(context, &data, &model));
+        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_ball ball = ball_number(i, &radius);
+        test_note("%s, %s", single ? "one state" : "discount 0", test_ball_name(&ball));
+        expect_nominal(context, model, policy, &ball, single);
+        nadir_policy_free(policy);
+        nadir_model_free(model);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/*
+ * State 2 is never reached from state 0, where all begins. On the domain support nobody can go there, so that
+ * neither its reward nor its rows matter; on the others the adversary may open the way, and takes the return
+ * below what it was with a reward there that is worth avoiding.
+ */
+static void test_never_visited(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const int64_t state_rows[] = {0, 1, 2, 3};
+    const double dense[] = {0.5, 0.5, 0, 0.25, 0.75, 0, 0.5, 0, 0.5};
+    const double initial[] = {1, 0, 0};
+    const double radius = 0.01;
+    for (int i = 0; i < BALLS; i++) {
+        nadir_ball ball = ball_number(i, &radius);
+        double found[2];
+        for (int j = 0; j < 2; j++) {
+            const double rewards[] = {1, 2, j == 0 ? 1.5 : -50};
+            nadir_model_data data;
+            nadir_model_data_default(&data);
+            data.states = 3;
+            data.rows = 3;
+            data.discount = 0.9;
+            data.state_rows = state_rows;
+            data.dense = dense;
+            data.rewards = rewards;
+            data.initial = initial;
+            nadir_model *model = NULL;
+            nadir_policy *policy = NULL;
+            assert_ok(context, nadir_model_create(context, &data, &model));
+            assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+            test_note("%s, reward %g", test_ball_name(&ball), rewards[2]);
+            found[j] = test_robust_return(context, model, policy, &ball);
+            nadir_policy_free(policy);
+            nadir_model_free(model);
+        }
+        if (ball.domain == NADIR_DOMAIN_SUPPORT) {
+            assert_close(found[1], found[0], 1e-11);
+        } else {
+            assert_that(found[1] < found[0] - 0.1, "%g and %g", found[0], found[1]);
+        }
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_radius_zero),      cmocka_unit_test(test_all_pinned),
+        cmocka_unit_test(test_constant_rewards), cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_kernel_unseen),    cmocka_unit_test(test_never_visited),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
