@@ -93,6 +93,9 @@ static nadir_status prove_lagrangian(nadir_context *context, const nadir_problem
 {
     nadir_status status = NADIR_OK;
     nadir_lagrangian found = {0};
+    if (!isfinite(attack->tau) || !(pow(beta, problem->uncertainty->p) > 0)) {
+        return NADIR_OK; /* p so large that beta^p is beyond the numbers */
+    }
     if (!(attack->tau > 0)) {
         NADIR_CHECK(nadir_lagrangian_solve(context, problem, beta, proof->d_bar, 0, &found));
         NADIR_CHECK(offer_lagrangian(context, problem, beta, &found, proof));
