@@ -1,0 +1,69 @@
+/* valid.c: worst valid kernels with their proofs, for unit tests; see valid.h. */
+#include "support/support.h"
+
+#include "adversary/valid/descent.h"
+#include "support/reference.h"
+#include "support/valid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+nadir_policy *test_optimal_policy(nadir_context *context, nadir_model *model)
+{
+    nadir_policy *policy = NULL;
+    nadir_optimum_result result = {.size = sizeof result};
+    assert_ok(context, nadir_optimum(context, model, NULL, &policy, &result));
+    return policy;
+}
+
+nadir_model *test_plain_model(nadir_context *context, int64_t states, double discount, const double *P,
+                              const double *rewards, const double *mu)
+{
+    nadir_model *model = NULL;
+    nadir_model_data data;
+    int64_t *state_rows = test_new(states + 1, sizeof *state_rows);
+    double *initial = test_new(states, sizeof *initial);
+    for (int64_t s = 0; s < states; s++) {
+        state_rows[s + 1] = s + 1;
+        initial[s] = mu != NULL ? mu[s] : s == 0 ? 1 : 0;
+    }
+    nadir_model_data_default(&data);
+    data.states = states;
+    data.rows = states;
+    data.discount = discount;
+    data.state_rows = state_rows;
+    data.dense = P;
+    data.rewards = rewards;
+    data.initial = initial;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    free(state_rows);
+    free(initial);
+    return model;
+}
+
+nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, double beta)
+{
+    nadir_attack attack = {0};
+    assert_ok(context, nadir_descent_run(context, problem, beta, NULL, 1e-13, 500, &attack));
+    const double penalty = problem->J - attack.J;
+    assert_ok(context, nadir_descent_polish(context, problem, beta, 1e-10 * penalty, &attack));
+    return attack;
+}
+
+nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                             const nadir_attack *attack, nadir_certify effort)
+{
+    nadir_valid_proof proof;
+    const double penalty = fmax(problem->J - attack->J, 0);
+    assert_ok(context,
+              nadir_valid_prove(context, problem, beta, attack, effort, attack->J - 1e-6 * penalty, &proof));
+    assert_that(!isnan(proof.lower), "the lower bound is not a number");
+    assert_non_null(proof.bound);
+    assert_true((proof.proof != NADIR_PROOF_NONE) == (proof.lower > -INFINITY));
+    assert_true(isnan(proof.kappa) || proof.kappa >= 0);
+    for (int64_t s = 0; s < problem->states; s++) {
+        assert_true(proof.d_bar[s] >= 0 && isfinite(proof.d_bar[s]));
+    }
+    return proof;
+}

@@ -1,0 +1,25 @@
+/*
+ * valid.h: worst kernels of the non-rectangular ball on the domains simplex and support with their proofs,
+ * for unit tests. Include support/support.h first.
+ */
+#ifndef NADIR_TESTS_VALID_H
+#define NADIR_TESTS_VALID_H
+
+#include "adversary/valid/proof.h"
+#include "support/problem.h"
+
+/* The best deterministic policy. To be freed. */
+nadir_policy *test_optimal_policy(nadir_context *context, nadir_model *model);
+
+/* One action a state: P [states * states], rewards and mu [states]; mu NULL: all at state 0. To be freed. */
+nadir_model *test_plain_model(nadir_context *context, int64_t states, double discount, const double *P,
+                              const double *rewards, const double *mu);
+
+/* What the descent finds from the nominal kernel, stationary to first order. To be cleared. */
+nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, double beta);
+
+/* The proof, wanted to a millionth of the penalty; checks that its numbers make sense. To be cleared. */
+nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                             const nadir_attack *attack, nadir_certify effort);
+
+#endif
