@@ -168,7 +168,8 @@ double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weigh
     const double far = 2 / alpha;
     double best = far * fmax(0, c - price * (p == 1 ? 1 : 0));
     if (p > 1 && price > 0) {
-        const double t = pow(c / (p * price), 1 / (p - 1));
+        /* not below the true one where the quotient underflows */
+        const double t = pow(fmax(c / price / p, DBL_MIN), 1 / (p - 1));
         best = fmin(best, c * t * (1 - 1 / p));
     }
     return up(up(weight * fixed_within(bound, 2)) + up(best * (1 + 64 * UNIT)));

@@ -151,11 +151,13 @@ void nadir_row_group_run(const nadir_row_group *group, nadir_row_work work, void
 
 static double step_of_price(const nadir_rows *rows, double reach, double price)
 {
-    if (rows->p == 1) {
-        return reach / price;
+    const double p = rows->p;
+    const double ratio = reach / price / p; /* p = 1: as it is */
+    if (p <= 2 || (ratio >= DBL_MIN && ratio <= DBL_MAX)) {
+        return p <= 2 ? ratio : nadir_power(ratio, 1 / (p - 1));
     }
-    return rows->p <= 2 ? reach / (rows->p * price)
-                        : nadir_power(reach / (rows->p * price), 1 / (rows->p - 1));
+    /* prices of large powers are beyond all numbers, their roots are not */
+    return nadir_power(reach / p, 1 / (p - 1)) / nadir_power(price, 1 / (p - 1));
 }
 
 void nadir_row_answer_settle(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)

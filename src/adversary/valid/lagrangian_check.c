@@ -46,8 +46,10 @@ nadir_status nadir_lagrangian_check(nadir_context *context, const nadir_problem 
     NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
     /* a power and two products, which may underflow */
     const double power = pow(beta, problem->uncertainty->p) * (1 + 4 * DBL_EPSILON);
-    const double charge = tau > 0 && beta > 0 ? tau * (power + 4 * DBL_TRUE_MIN) * (1 + 4 * DBL_EPSILON) : 0;
-    bound -= DBL_MIN;
+    double charge = 0;
+    if (tau > 0 && beta > 0) {
+        charge = tau * (power + 4 * DBL_TRUE_MIN) * (1 + 4 * DBL_EPSILON) + DBL_MIN;
+    }
     bound = bound - charge - DBL_EPSILON * (fabs(bound) + charge);
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:

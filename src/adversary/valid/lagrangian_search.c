@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* The search ends when the bound cannot rise by more than this share of the penalty. */
-#define SHARE 1e-5
+#define SHARE 1e-4
 
 /* The line value + slope (t - tau), above the bound at every t. */
 typedef struct tangent {
@@ -113,7 +113,7 @@ static nadir_status guess(nadir_context *context, nadir_lagrangian_search *searc
     NADIR_CHECK(nadir_order_make(context, problem->states, problem->v, &priced->order));
     NADIR_CHECK(
         nadir_rows_share_all(context, &priced->rows, weights, search->beta, priced->answers, &budget));
-    *tau = budget.tau;
+    *tau = fmin(budget.tau, DBL_MAX); /* beta^p underflows for large p */
 cleanup:
     return status;
 }

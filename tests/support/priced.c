@@ -1,0 +1,207 @@
+/* priced.c: the Lagrangian of a non-rectangular ball from its definition; see priced.h. */
+#include "support/support.h"
+
+#include "support/priced.h"
+
+#include "support/miniature.h"
+#include "support/reference.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double radii[] = {0, 1e-6, 0.01, 0.1, 0.3, 1, 3};
+enum { RADII = sizeof radii / sizeof *radii };
+
+/* States that some kernel of the set visits: those that mu or an allowed successor leads to. */
+static void bound_visits(test_priced *priced)
+{
+    const nadir_problem *problem = test_priced_view(priced);
+    const int64_t n = problem->states;
+    double *nominal = test_dense_kernel(problem->model);
+    const double most = 1 / (1 - problem->gamma) * (1 + 1e-12);
+    for (int64_t s = 0; s < n; s++) {
+        priced->d_bar[s] = problem->mu[s] > 0 ? most : 0;
+    }
+    for (int64_t round = 0; round < n; round++) {
+        for (int64_t s = 0; s < n; s++) {
+            const int64_t end = problem->model->state_rows[s + 1];
+            for (int64_t row = problem->model->state_rows[s]; row < end; row++) {
+                const bool taken = priced->d_bar[s] > 0 && problem->policy->probabilities[row] > 0;
+                const bool free = priced->ball.domain == NADIR_DOMAIN_SIMPLEX &&
+                                  nadir_uncertainty_scale(problem->uncertainty, row) > 0;
+                for (int64_t t = 0; t < n && taken; t++) {
+                    priced->d_bar[t] = free || nominal[row * n + t] > 0 ? most : priced->d_bar[t];
+                }
+            }
+        }
+    }
+    free(nominal);
+}
+
+test_priced test_priced_make(nadir_context *context, nadir_random *random, double p, int64_t states_most)
+{
+    test_priced priced = {.context = context};
+    const test_miniature tiny = test_miniature_make(context, random, states_most);
+    const bool simplex = nadir_random_below(random, 2) == 0;
+    const double sign = nadir_random_below(random, 2) == 0 ? 1 : -1;
+    priced.radius = radii[nadir_random_below(random, RADII)] * (0.5 + nadir_random_uniform(random));
+    priced.ball = test_ball(NADIR_SET_NONRECT, simplex ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, p,
+                            &priced.radius, NULL);
+    snprintf(priced.name, sizeof priced.name, "%s, %s, p %g, radius %g, sign %g", tiny.name,
+             simplex ? "simplex" : "support", p, priced.radius, sign);
+    priced.made = test_problem_make(context, tiny.model, tiny.policy, &priced.ball, NULL, sign);
+    priced.d_bar = test_new(tiny.model->states, sizeof *priced.d_bar);
+    bound_visits(&priced);
+    return priced;
+}
+
+void test_priced_clear(test_priced *priced)
+{
+    test_problem_clear(&priced->made);
+    free(priced->d_bar);
+}
+
+const nadir_problem *test_priced_view(test_priced *priced)
+{
+    priced->ball.radius = &priced->radius;
+    return test_problem_view(&priced->made);
+}
+
+/* (|P_sa - Phat_sa|_p / alpha_sa)^p. */
+static long double distance_power(const nadir_problem *problem, int64_t row, const double *nominal,
+                                  const double *kernel)
+{
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    long double sum = 0;
+    for (int64_t t = 0; t < problem->states; t++) {
+        const long double change = (long double)kernel[t] - nominal[t];
+        assert_that(scale > 0 || change == 0, "row %d is pinned and moved", (int)row);
+        sum += scale > 0 ? powl(fabsl(change) / scale, problem->uncertainty->p) : 0;
+    }
+    return sum;
+}
+
+long double test_priced_return(test_priced *priced, double tau, const double *kernel, double *d)
+{
+    const nadir_problem *problem = test_priced_view(priced);
+    const int64_t n = problem->states;
+    const double *pi = problem->policy->probabilities;
+    double *nominal = test_dense_kernel(problem->model);
+    long double *average = test_dense_average(problem->model, kernel, pi);
+    test_system system = test_system_make(n, average, problem->gamma);
+    long double *visits = test_new(n, sizeof *visits);
+    long double sum = 0;
+    test_system_solve(&system, true, problem->mu, visits);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
+            const long double power = distance_power(problem, row, nominal + row * n, kernel + row * n);
+            sum += visits[s] * pi[row] * problem->rewards[row];
+            sum += priced->d_bar[s] > 0 ? visits[s] * tau / priced->d_bar[s] * power : 0;
+        }
+        if (d != NULL) {
+            d[s] = (double)visits[s];
+        }
+    }
+    test_system_clear(&system);
+    free(nominal);
+    free(average);
+    free(visits);
+    return sum;
+}
+
+/* A term of the separable objective w v X + price |X - phat|^p. */
+typedef struct term {
+    long double slope, price, phat, p;
+} term;
+
+static long double cost_of(const term *at, long double X)
+{
+    return at->slope * X + (at->price > 0 ? at->price * powl(fabsl(X - at->phat), at->p) : 0);
+}
+
+/* Moves mass between two entries until their sum is least, by golden section; returns what that gains. */
+static long double exchange(const term *a, const term *b, long double *x, long double *y)
+{
+    const long double golden = 0.61803398874989484820L;
+    const long double mass = *x + *y;
+    const long double before = cost_of(a, *x) + cost_of(b, *y);
+    long double low = 0;
+    long double high = mass;
+    for (int i = 0; i < 60; i++) {
+        const long double left = high - golden * (high - low);
+        const long double right = low + golden * (high - low);
+        if (cost_of(a, left) + cost_of(b, mass - left) <= cost_of(a, right) + cost_of(b, mass - right)) {
+            high = right;
+        } else {
+            low = left;
+        }
+    }
+    const long double tries[] = {low, 0, mass, a->phat, mass - b->phat};
+    for (int i = 0; i < 5; i++) {
+        if (tries[i] >= 0 && tries[i] <= mass &&
+            cost_of(a, tries[i]) + cost_of(b, mass - tries[i]) < cost_of(a, *x) + cost_of(b, *y)) {
+            *x = tries[i];
+            *y = mass - tries[i];
+        }
+    }
+    return before - (cost_of(a, *x) + cost_of(b, *y));
+}
+
+/* min over X of weight X . v + price (|X - phat|_p / alpha)^p: the sum is separable, so that a point which no
+ * exchange between two entries improves is a minimum. */
+static long double minimise(const nadir_problem *problem, int64_t row, double weight, double price,
+                            const double *phat, const double *v)
+{
+    enum { MOST = 8 };
+    const double alpha = nadir_uncertainty_scale(problem->uncertainty, row);
+    const bool simplex = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+    const double p = problem->uncertainty->p;
+    term terms[MOST];
+    long double X[MOST];
+    long double sum = 0;
+    assert_true(problem->states <= MOST);
+    for (int64_t t = 0; t < problem->states; t++) {
+        terms[t] = (term){(long double)weight * v[t], price / powl(alpha, p), phat[t], p};
+        X[t] = phat[t];
+    }
+    long double gain = INFINITY;
+    while (gain > 1e-15L * weight && alpha > 0 && weight > 0) {
+        gain = 0;
+        for (int64_t s = 0; s < problem->states; s++) {
+            for (int64_t t = 0; t < s; t++) {
+                if (simplex || (phat[s] > 0 && phat[t] > 0)) {
+                    gain = fmaxl(gain, exchange(&terms[s], &terms[t], &X[s], &X[t]));
+                }
+            }
+        }
+    }
+    for (int64_t t = 0; t < problem->states; t++) {
+        sum += alpha > 0 ? cost_of(&terms[t], X[t]) : terms[t].slope * X[t];
+    }
+    return sum;
+}
+
+double test_priced_bellman(test_priced *priced, double tau, const double *v, int64_t s)
+{
+    const nadir_problem *problem = test_priced_view(priced);
+    const int64_t n = problem->states;
+    const double *pi = problem->policy->probabilities;
+    const bool entered = priced->d_bar[s] > 0;
+    double *nominal = test_dense_kernel(problem->model);
+    long double sum = 0;
+    for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
+        const double weight = problem->gamma * pi[row];
+        const double *phat = nominal + row * n;
+        sum += (long double)pi[row] * problem->rewards[row];
+        if (entered) {
+            sum += minimise(problem, row, weight, tau / priced->d_bar[s], phat, v);
+        }
+        for (int64_t t = 0; t < n && !entered; t++) {
+            sum += (long double)weight * phat[t] * v[t];
+        }
+    }
+    free(nominal);
+    return (double)sum;
+}

@@ -1,0 +1,370 @@
+/* The check of the Lagrangian bound: below everything that can be found, for any v and tau, and tight. */
+#include "support/support.h"
+
+#include "adversary/valid/descent.h"
+#include "adversary/valid/lagrangian.h"
+#include "linalg/vector.h"
+#include "support/generated.h"
+#include "support/miniature.h"
+#include "support/priced.h"
+#include "support/reference.h"
+#include "support/tiny.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { SEED = 1618 };
+
+static const double norms[] = {1, 1.5, 2, 3, 1.05, 8, 1000};
+enum { NORMS = sizeof norms / sizeof *norms };
+
+static double check(test_priced *priced, double tau, const double *v)
+{
+    double lower = NAN;
+    assert_ok(priced->context, nadir_lagrangian_check(priced->context, test_priced_view(priced),
+                                                      priced->radius, priced->d_bar, tau, v, &lower));
+    return lower;
+}
+
+/* Of the numbers that bounds and returns are made of. */
+static double size_of(const nadir_problem *problem, const nadir_lagrangian *found)
+{
+    return fmax(nadir_vector_largest(problem->states, found->v),
+                nadir_vector_largest(problem->states, problem->v));
+}
+
+/* The check of a solution: below the priced return of its own kernel, which is the smallest there is, to the
+ * last digit; and as tight as rounding allows. */
+static void check_tight(test_priced *priced, const nadir_lagrangian *found, double tolerance)
+{
+    const nadir_problem *problem = test_priced_view(priced);
+    const double lower = check(priced, found->tau, found->v);
+    double *kernel = test_kernel_entries(priced->context, found->kernel);
+    const long double room = powl(priced->radius, problem->uncertainty->p);
+    const long double least =
+        test_priced_return(priced, found->tau, kernel, NULL) - (found->tau > 0 ? found->tau * room : 0);
+    assert_that(lower <= least, "lower bound %.17g, attained %.17Lg", lower, least);
+    const double size = size_of(problem, found) + (found->tau > 0 ? found->tau * (double)room : 0);
+    /* a tau next to the least or largest number has few digits */
+    const bool known = found->tau == 0 || (found->tau > 1e-280 && found->tau < 1e280);
+    assert_that(!known || lower >= found->value - tolerance * size, "lower bound %.17g of %.17g, tau %g",
+                lower, found->value, found->tau);
+    free(kernel);
+}
+
+/* Kernels of the set: at random, and from a search where `search` says so. None is below the bound. */
+static void attack(test_priced *priced, nadir_random *random, double lower, int tries, bool search)
+{
+    const nadir_problem *problem = test_priced_view(priced);
+    test_oracle oracle = test_oracle_make(problem->model, problem->policy, &priced->ball);
+    double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
+    for (int64_t row = 0; row < problem->rows; row++) {
+        oracle.rewards[row] *= problem->sign;
+    }
+    for (int i = 0; i < tries; i++) {
+        test_oracle_random(&oracle, random, kernel);
+        const double J = test_oracle_return(&oracle, kernel, NULL);
+        assert_that(J >= lower, "a return of %.17g below %.17g", J, lower);
+    }
+    if (search) {
+        const double J = test_oracle_worst(&oracle, random, 3, kernel);
+        assert_that(J >= lower, "a return of %.17g below %.17g", J, lower);
+    }
+    free(kernel);
+    test_oracle_clear(&oracle);
+}
+
+/* Tiny models: the best bound, and bounds from v and tau that nobody would choose. */
+static void fight(test_priced *priced, nadir_random *random, bool search)
+{
+    nadir_context *context = priced->context;
+    const nadir_problem *problem = test_priced_view(priced);
+    const int64_t n = problem->states;
+    nadir_lagrangian found = {0};
+    assert_ok(context,
+              nadir_lagrangian_maximise(context, problem, priced->radius, priced->d_bar, 0, 12, &found));
+    check_tight(priced, &found, 1e-9);
+    attack(priced, random, check(priced, found.tau, found.v), 6, search);
+    const double tau = found.tau < 1e100 ? found.tau * nadir_random_exponential(random) : 1;
+    assert_ok(context, nadir_lagrangian_solve(context, problem, priced->radius, priced->d_bar, tau, &found));
+    check_tight(priced, &found, 1e-9);
+    /* any other v gives less, but for rounding */
+    double *v = test_new(n, sizeof *v);
+    const double size = size_of(problem, &found);
+    const double change = size * pow(10, -6 * nadir_random_uniform(random));
+    for (int64_t s = 0; s < n; s++) {
+        v[s] = found.v[s] + change * nadir_random_normal(random);
+    }
+    const double lower = check(priced, tau, v);
+    assert_that(lower <= found.value + 1e-10 * size, "%.17g from another v, at most %.17g", lower,
+                found.value);
+    attack(priced, random, lower, 2, false);
+    nadir_lagrangian_clear(context, &found);
+    free(v);
+}
+
+static void test_attacks(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (int round = 0; round < 4200; round++) {
+        test_priced priced = test_priced_make(context, &random, norms[round % NORMS], 4);
+        test_note("seed %d, round %d, %s", SEED, round, priced.name);
+        fight(&priced, &random, round % 40 == 0);
+        test_priced_clear(&priced);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* p = 2, support: d(t) + gamma beta sqrt(max of sum y_s d_bar_s k_st^2, 0 <= y <= d_bar, sum y = 1 / (1 -
+ * gamma)), again and again from 1 / (1 - gamma), with k_st^2 = sum over a of pi^2 |De_t centred on the
+ * successors|^2. */
+static void bound_visits(const nadir_problem *problem, double beta, double *d_bar)
+{
+    enum { SWEEPS = 20 };
+    const int64_t n = problem->states;
+    const double most = 1 / (1 - problem->gamma);
+    double *nominal = test_dense_kernel(problem->model);
+    long double *average = test_dense_average(problem->model, nominal, problem->policy->probabilities);
+    test_system system = test_system_make(n, average, problem->gamma);
+    double *unit = test_new(n, sizeof *unit);
+    long double *column = test_new(n, sizeof *column);
+    double *square = test_new(n * n, sizeof *square);
+    for (int64_t t = 0; t < n; t++) {
+        unit[t] = 1;
+        test_system_solve(&system, false, unit, column);
+        unit[t] = 0;
+        for (int64_t row = 0; row < problem->rows; row++) {
+            const double pi = problem->policy->probabilities[row];
+            long double count = 0;
+            long double mean = 0;
+            long double sum = 0;
+            for (int64_t i = 0; i < n; i++) {
+                count += nominal[row * n + i] > 0;
+                mean += nominal[row * n + i] > 0 ? column[i] : 0;
+            }
+            for (int64_t i = 0; i < n; i++) {
+                sum += nominal[row * n + i] > 0 ? powl(column[i] - mean / count, 2) : 0;
+            }
+            square[t * n + nadir_model_row_state(problem->model, row)] += (double)(pi * pi * sum);
+        }
+        d_bar[t] = most;
+    }
+    for (int i = 0; i < SWEEPS * n; i++) {
+        const int64_t t = i % n;
+        double left = most;
+        double total = 0;
+        double last = INFINITY;
+        while (left > 0) { /* the next largest */
+            double next = -1;
+            for (int64_t s = 0; s < n; s++) {
+                const double worth = d_bar[s] * square[t * n + s];
+                next = worth < last && worth > next ? worth : next;
+            }
+            for (int64_t s = 0; s < n && next >= 0; s++) {
+                if (d_bar[s] * square[t * n + s] == next) {
+                    total += fmin(left, d_bar[s]) * next;
+                    left -= fmin(left, d_bar[s]);
+                }
+            }
+            left = next > 0 ? left : 0;
+            last = next;
+        }
+        const double step = problem->gamma * beta * sqrt(total);
+        d_bar[t] = fmin(d_bar[t], (problem->d[t] + step) * (1 + 1e-12));
+    }
+    test_system_clear(&system);
+    free(nominal);
+    free(average);
+    free(unit);
+    free(column);
+    free(square);
+}
+
+/* A swimmer against the current: bounds on visits make the bracket a third of the penalty. */
+static void test_riverswim(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const double beta = 0.3;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &beta, NULL);
+    const nadir_generate_settings settings = test_generate_settings();
+    nadir_model *model = test_generate(context, "riverswim", &settings);
+    nadir_policy *policy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
+    const nadir_problem *problem = test_problem_view(&made);
+    double *d_bar = test_new(problem->states, sizeof *d_bar);
+    nadir_attack attack = {0};
+    nadir_lagrangian found = {0};
+    double lower;
+    bound_visits(problem, beta, d_bar);
+    assert_ok(context, nadir_descent_run(context, problem, beta, NULL, 1e-12, 200, &attack));
+    assert_ok(context, nadir_lagrangian_maximise(context, problem, beta, d_bar, attack.tau, 20, &found));
+    assert_ok(context, nadir_lagrangian_check(context, problem, beta, d_bar, found.tau, found.v, &lower));
+    const double share = (attack.J - lower) / (problem->J - attack.J);
+    assert_that(share > 0 && share < 0.32, "the bracket is %g of the penalty", share);
+    nadir_attack_clear(context, &attack);
+    nadir_lagrangian_clear(context, &found);
+    free(d_bar);
+    test_problem_clear(&made);
+    nadir_context_free(context);
+}
+
+/* A problem of a model of our own; takes the model. d_bar as for nothing known. */
+static test_priced dress(nadir_context *context, nadir_model *model, nadir_domain domain, double p,
+                         double radius)
+{
+    test_priced priced = {.context = context, .radius = radius};
+    nadir_policy *policy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    priced.ball = test_ball(NADIR_SET_NONRECT, domain, p, &radius, NULL);
+    priced.made = test_problem_make(context, model, policy, &priced.ball, NULL, 1);
+    priced.d_bar = test_new(model->states, sizeof *priced.d_bar);
+    for (int64_t s = 0; s < model->states; s++) {
+        priced.d_bar[s] = 1 / (1 - model->discount);
+    }
+    return priced;
+}
+
+/* The best bound, checked; then without the model. */
+static double best_bound(test_priced *priced, double tolerance)
+{
+    nadir_lagrangian found = {0};
+    assert_ok(priced->context, nadir_lagrangian_maximise(priced->context, test_priced_view(priced),
+                                                         priced->radius, priced->d_bar, 0, 20, &found));
+    check_tight(priced, &found, tolerance);
+    const double lower = check(priced, found.tau, found.v);
+    nadir_lagrangian_clear(priced->context, &found);
+    test_priced_clear(priced);
+    return lower;
+}
+
+/* Rewards of any size, and far from zero; discounts next to one; norms next to one and to infinity. */
+static void test_extremes(void **state)
+{
+    (void)state;
+    static const double factors[] = {1, 1e9, 1e-9, 1e150, 1e-150};
+    static const double all_norms[] = {1, 2, 1.5, 4, 1.001, 200};
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < 300; i++) {
+        const double p = all_norms[i % 6];
+        const nadir_domain domain = i / 6 % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const double discount = i / 12 % 3 == 0 ? 0.9999 : i / 12 % 3 == 1 ? 0 : 0.9;
+        nadir_model *plain = test_tiny_model(context, &random, 4, discount, 0.6);
+        test_note("case %d: p %g, domain %d, discount %g", i, p, (int)domain, discount);
+        for (int j = 0; j < 5; j++) {
+            nadir_model *model = test_model_rewarded(context, plain, factors[j], 0);
+            test_priced priced = dress(context, model, domain, p, 0.2);
+            best_bound(&priced, 1e-9);
+        }
+        nadir_model *model = test_model_rewarded(context, plain, 1, 1e9);
+        test_priced priced = dress(context, model, domain, p, 0.2);
+        best_bound(&priced, 1e-9);
+        nadir_model_free(plain);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* Nothing to choose: one state, constant values, no radius, all rows pinned, no state that is entered. */
+static void test_degenerate(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < 28; i++) {
+        const double p = norms[i % NORMS];
+        const nadir_domain domain = i / NORMS % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        test_note("case %d: p %g, domain %d", i, p, (int)domain);
+        nadir_model *single = test_tiny_model(context, &random, 1, 0.9, 1);
+        test_priced one = dress(context, single, domain, p, 0.5);
+        double J = test_priced_view(&one)->J;
+        assert_close(best_bound(&one, 1e-13), J, 1e-13);
+
+        nadir_model *tiny = test_tiny_model(context, &random, 4, 0.9, 0.6);
+        test_priced constant = dress(context, test_model_rewarded(context, tiny, 0, 3), domain, p, 0.5);
+        assert_close(best_bound(&constant, 1e-13), 30, 1e-13);
+        test_priced nothing = dress(context, test_model_rewarded(context, tiny, 0, 0), domain, p, 0.5);
+        assert_true(fabs(best_bound(&nothing, 1e-13)) <= 1e-300);
+
+        test_priced none = dress(context, test_model_rewarded(context, tiny, 1, 0), domain, p, 0);
+        J = test_priced_view(&none)->J;
+        assert_close(best_bound(&none, 1e-12), J, 1e-12);
+
+        test_priced lonely = dress(context, tiny, domain, p, 0.5);
+        J = test_priced_view(&lonely)->J;
+        for (int64_t s = 0; s < tiny->states; s++) {
+            lonely.d_bar[s] = 0;
+        }
+        assert_close(best_bound(&lonely, 1e-12), J, 1e-12);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* Rows that are all pinned. */
+static void test_pinned(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    nadir_model *model = test_tiny_model(context, &random, 4, 0.9, 0.6);
+    nadir_policy *policy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    double *scales = test_new(model->rows, sizeof *scales);
+    test_priced priced = {.context = context, .radius = 0.5};
+    priced.ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &priced.radius, scales);
+    priced.made = test_problem_make(context, model, policy, &priced.ball, NULL, 1);
+    priced.d_bar = test_new(model->states, sizeof *priced.d_bar);
+    for (int64_t s = 0; s < model->states; s++) {
+        priced.d_bar[s] = 10;
+    }
+    const double J = test_priced_view(&priced)->J;
+    assert_close(best_bound(&priced, 1e-12), J, 1e-12);
+    free(scales);
+    nadir_context_free(context);
+}
+
+/* What is no price, no bound on visits, or no value. */
+static void test_wrong(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    test_priced priced =
+        dress(context, test_tiny_model(context, &random, 3, 0.9, 1), NADIR_DOMAIN_SIMPLEX, 2, 0.1);
+    const nadir_problem *problem = test_priced_view(&priced);
+    const double wild[] = {1, INFINITY, 0};
+    double lower;
+    assert_fails(context, nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, -1, problem->v, &lower),
+                 NADIR_ERROR_ARGUMENT, "tau is -1");
+    assert_fails(context,
+                 nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, NAN, problem->v, &lower),
+                 NADIR_ERROR_ARGUMENT, "tau is");
+    assert_fails(context, nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, 1, wild, &lower),
+                 NADIR_ERROR_ARGUMENT, "");
+    priced.d_bar[1] = NAN;
+    assert_fails(context, nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, 1, problem->v, &lower),
+                 NADIR_ERROR_ARGUMENT, "in state 1");
+    test_priced_clear(&priced);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attacks),    cmocka_unit_test(test_riverswim), cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_degenerate), cmocka_unit_test(test_pinned),    cmocka_unit_test(test_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
