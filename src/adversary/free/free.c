@@ -7,6 +7,7 @@
  *                               U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)), n the number of entries
  *     rectangular               scalar equation; exact where all occupancies stay positive
  */
+#include "adversary/free/free.h"
 #include "adversary/free/best_response.h"
 #include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
@@ -402,30 +403,29 @@ static nadir_status check_method(nadir_context *context, const nadir_problem *pr
         method, strcmp(method, "best-response") == 0 ? "a norm between 1 and inf" : "norm 2");
 }
 
-static nadir_status evaluate(free_run *run)
-{
-    const nadir_uncertainty *set = run->problem->uncertainty;
-    for (int64_t i = 0; i < run->count; i++) {
-        run->radii[i] = run->factors[i] * set->radius;
-    }
-    if (set->set != NADIR_SET_NONRECT) {
-        return evaluate_rectangular(run);
-    }
-    return set->p == 1   ? evaluate_strike(run)
-           : set->p == 2 ? evaluate_spectral(run)
-                         : evaluate_best_response(run);
-}
-
-nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
-                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
-                                 nadir_verdict *verdicts)
+nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_verdict *verdicts, double *limit)
 {
     nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = problem->uncertainty;
     free_run run = {context, problem, settings, count, factors, NULL, verdicts, INFINITY};
     NADIR_CHECK(check_method(context, problem, settings->method));
     NADIR_NEW(context, run.radii, count);
-    NADIR_CHECK(evaluate(&run));
+    for (int64_t i = 0; i < count; i++) {
+        run.radii[i] = factors[i] * set->radius;
+    }
+    if (set->set != NADIR_SET_NONRECT) {
+        status = evaluate_rectangular(&run);
+    } else if (set->p == 1) {
+        status = evaluate_strike(&run);
+    } else if (set->p == 2) {
+        status = evaluate_spectral(&run);
+    } else {
+        status = evaluate_best_response(&run);
+    }
 cleanup:
     nadir_release(context, run.radii);
+    *limit = run.limit;
     return status;
 }
