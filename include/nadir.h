@@ -588,8 +588,10 @@ NADIR_API nadir_status nadir_solver_robust(nadir_context *context, nadir_solver 
                                            nadir_robust *result, nadir_worst **worst);
 
 /* The same for `count` radii at once: the radius, or all radii, of the ball times factors[i]; results:
- * [count], each with its size set. Much cheaper than one after the other where linear systems can be solved
- * together. */
+ * [count], each with its size set. Much cheaper than one after the other: linear systems are solved together,
+ * or searches start from the answers of neighbours. On the free domain a radius at or past breakdown has the
+ * stop_reason "breakdown", a return of NaN, and in breakdown_radius where that is, or a radius where it has
+ * happened; NADIR_ERROR_ILL_POSED when there is no other. */
 NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver,
                                                 const nadir_ball *ball, const nadir_robust_settings *settings,
                                                 int64_t count, const double *factors, nadir_robust *results);

@@ -1,6 +1,7 @@
 /* enclosure.c: products with D and bounds on their errors; see enclosure.h. */
 #include "adversary/enclosure.h"
 
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -53,23 +54,68 @@ double nadir_enclosure_error(const nadir_enclosure *known, double residual)
     return known->gap > 0 ? residual / known->gap * (1 + 4 * UNIT) : residual == 0 ? 0 : INFINITY;
 }
 
+static nadir_status solve(nadir_context *context, const nadir_problem *problem, bool transposed,
+                          int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
+{
+    return transposed ? nadir_occupancy_solve_transposed(context, problem->occupancy, count, b, x, accuracy)
+                      : nadir_occupancy_solve(context, problem->occupancy, count, b, x, accuracy);
+}
+
+/* From the residual of the solve, and enclosed->b_error. */
+static void assess(const nadir_enclosure *known, bool transposed, int64_t n, const double *x, double residual,
+                   nadir_enclosed *enclosed)
+{
+    enclosed->largest = transposed ? nadir_up_norm_1(n, x) : nadir_vector_largest(n, x);
+    enclosed->residual =
+        (residual + known->averaging * known->size * enclosed->largest + enclosed->b_error) * (1 + 8 * UNIT);
+    enclosed->error = nadir_enclosure_error(known, enclosed->residual);
+}
+
 nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *problem,
                                    const nadir_enclosure *known, bool transposed, const double *b,
                                    double b_error, double *x, nadir_enclosed *enclosed)
 {
+    nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
-    const int64_t n = problem->states;
-    const nadir_status status =
-        transposed ? nadir_occupancy_solve_transposed(context, problem->occupancy, 1, b, x, &accuracy)
-                   : nadir_occupancy_solve(context, problem->occupancy, 1, b, x, &accuracy);
-    if (status != NADIR_OK) {
-        return status;
+    NADIR_CHECK(solve(context, problem, transposed, 1, b, x, &accuracy));
+    enclosed->b_error = b_error;
+    assess(known, transposed, problem->states, x, accuracy.residual, enclosed);
+cleanup:
+    return status;
+}
+
+static void multiply(int64_t count, double factor, double *x)
+{
+    for (int64_t i = 0; i < count; i++) {
+        x[i] *= factor;
     }
-    enclosed->largest = transposed ? nadir_up_norm_1(n, x) : nadir_vector_largest(n, x);
-    enclosed->residual =
-        (accuracy.residual + known->averaging * known->size * enclosed->largest + b_error) * (1 + 8 * UNIT);
-    enclosed->error = nadir_enclosure_error(known, enclosed->residual);
-    return NADIR_OK;
+}
+
+/* A solve tells the residual of its worst column. Columns brought to size one, by a power of two, have
+ * residuals that are alike; theirs is that over the power. */
+nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_enclosure *known, bool transposed, int64_t count,
+                                        double *b, double *x, nadir_enclosed *enclosed)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    nadir_accuracy accuracy;
+    double *scales = NULL;
+    NADIR_NEW(context, scales, count);
+    for (int64_t j = 0; j < count; j++) {
+        const double largest = nadir_vector_largest(n, b + j * n);
+        scales[j] = count > 1 && largest > 0 ? nadir_scale_for(largest) : 1;
+        multiply(scales[j] == 1 ? 0 : n, scales[j], b + j * n);
+    }
+    NADIR_CHECK(solve(context, problem, transposed, count, b, x, &accuracy));
+    for (int64_t j = 0; j < count; j++) {
+        const double back = 1 / scales[j];
+        multiply(back == 1 ? 0 : n, back, x + j * n);
+        assess(known, transposed, n, x + j * n, accuracy.residual * back, &enclosed[j]);
+    }
+cleanup:
+    nadir_release(context, scales);
+    return status;
 }
 
 nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,

@@ -21,6 +21,7 @@ nadir_enclosure nadir_enclosure_make(const nadir_problem *problem);
 
 /* How well one product is known. */
 typedef struct nadir_enclosed {
+    double b_error;  /* of the right-hand side: given */
     double residual; /* everything included */
     double error;    /* of the product; infinity where nothing is known */
     double largest;  /* norm of the product, its error not included */
@@ -31,6 +32,12 @@ typedef struct nadir_enclosed {
 nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *problem,
                                    const nadir_enclosure *known, bool transposed, const double *b,
                                    double b_error, double *x, nadir_enclosed *enclosed);
+
+/* The same for `count` right-hand sides at once, b and x: [states * count]; each is known to the b_error that
+ * its `enclosed`, [count], comes with. b is overwritten. */
+nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_enclosure *known, bool transposed, int64_t count,
+                                        double *b, double *x, nadir_enclosed *enclosed);
 
 /* residual / gap, rounded up. */
 double nadir_enclosure_error(const nadir_enclosure *known, double residual);

@@ -179,6 +179,32 @@ static const char *proof_name(nadir_proof proof)
     return names[proof];
 }
 
+/* Of a radius at or past breakdown: the return is unbounded. */
+static nadir_robust make_refusal(const question *asked, double factor, const nadir_verdict *verdict)
+{
+    const nadir_uncertainty *set = &asked->uncertainty;
+    return (nadir_robust){
+        .size = sizeof(nadir_robust),
+        .nominal_return = asked->problem.sign * asked->problem.J,
+        .robust_return = NAN,
+        .penalty = NAN,
+        .lower_bound = -INFINITY,
+        .upper_bound = INFINITY,
+        .certificate = proof_name(NADIR_PROOF_NONE),
+        .bound = "none",
+        .kappa = NAN,
+        .stationarity_gap = NAN,
+        .set = set->asked,
+        .domain = set->domain,
+        .norm = set->p,
+        .radius = factor * set->radius,
+        .method = "none",
+        .stop_reason = "breakdown",
+        .breakdown_radius = verdict->breakdown,
+        .kernel_minimum = NAN,
+    };
+}
+
 /* The result as the user sees it: signs turned back. */
 static nadir_robust make_result(const nadir_solver *solver, const question *asked, double factor,
                                 const nadir_robust_settings *settings, const nadir_verdict *verdict)
@@ -236,9 +262,11 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
                                                 asked->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
-        nadir_robust made = make_result(solver, asked, factors[i], settings, &verdicts[i]);
+        nadir_robust made = verdicts[i].refused
+                                ? make_refusal(asked, factors[i], &verdicts[i])
+                                : make_result(solver, asked, factors[i], settings, &verdicts[i]);
         made.valid_radius = valid_radius;
-        converged = converged && verdicts[i].attack.converged;
+        converged = converged && (verdicts[i].attack.converged || verdicts[i].refused);
         if (!nadir_result_copy(&results[i], &made, sizeof made)) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
         }

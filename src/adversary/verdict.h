@@ -11,6 +11,8 @@ typedef enum nadir_proof { NADIR_PROOF_NONE, NADIR_PROOF_NUMERICAL, NADIR_PROOF_
 
 /* A struct of zeros holds nothing. Signs as in the problem. */
 typedef struct nadir_verdict {
+    bool refused; /* free domain, at or past breakdown: nothing below is set but `breakdown`, which is where
+                     that happens, or a radius where it has happened */
     nadir_attack attack;
     double lower;                /* no kernel of the set has a smaller return; -infinity: nothing is known */
     double upper;                /* the return of the kernel found is not above */
@@ -30,7 +32,8 @@ typedef struct nadir_verdict {
 void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict);
 
 /* What a family of sets does for all `count` radii, those of the set times factors[i]. verdicts: [count] of
- * zeros. Used settings: method (NULL: auto), certify, tolerance, width, iterations_limit. */
+ * zeros. NADIR_ERROR_ILL_POSED: all of them are past breakdown. Used settings: method (NULL: auto), certify,
+ * tolerance, width, iterations_limit. */
 typedef nadir_status nadir_family(nadir_context *context, const nadir_problem *problem,
                                   const nadir_robust_settings *settings, int64_t count, const double *factors,
                                   nadir_verdict *verdicts);

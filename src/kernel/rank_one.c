@@ -40,11 +40,11 @@ static const placed *at_place(const search *at, double b, int64_t i)
     return &at->order[b >= 0 ? i : at->model->states - 1 - i];
 }
 
-/* How many places have -b k below `limit`. */
+/* How many places have -b k below `limit`; the first one tells of most rows that there is none. */
 static int64_t count_below(const search *at, double b, double limit)
 {
     int64_t low = 0;
-    int64_t high = at->model->states;
+    int64_t high = -(b * at_place(at, b, 0)->k) < limit ? at->model->states : 0;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (-(b * at_place(at, b, middle)->k) < limit) {
@@ -90,9 +90,12 @@ static bool is_stored(const nadir_row *row, int32_t state)
 /* The smallest entry of a row, or `best` where none is smaller. */
 static double row_minimum(const search *at, int64_t row, double best)
 {
-    const nadir_row part = nadir_model_row(at->model, row);
     const double b = at->b[row];
     const int64_t below = count_below(at, b, best);
+    if (below == 0) {
+        return best;
+    }
+    const nadir_row part = nadir_model_row(at->model, row);
     if (part.columns == NULL) {
         if (below > at->model->states / FEW) {
             return along_dense(part.values, b, at->model->states, at->k, best);
@@ -103,7 +106,7 @@ static double row_minimum(const search *at, int64_t row, double best)
         }
         return best;
     }
-    for (int64_t i = 0; i < part.count && below > 0; i++) {
+    for (int64_t i = 0; i < part.count; i++) {
         best = fmin(best, part.values[i] - b * at->k[part.columns[i]]);
     }
     for (int64_t i = 0; i < below; i++) {

@@ -20,6 +20,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
 
@@ -32,52 +33,77 @@
 /* A kernel with more entries is not written out to be factored. */
 #define ENTRIES_LIMIT ((int64_t)1 << 24)
 
-typedef struct measured {
+/* Numbers of a block of kernels that are kept at a time; more kernels come in several blocks. */
+#define NUMBERS_LIMIT 4000000
+
+/* What all kernels share. */
+typedef struct shared {
     const nadir_problem *problem;
     nadir_enclosure known;
+    double mu_size; /* |mu|_1 */
+    double R_size;  /* largest reward */
+    double *v;      /* [states] nominal, less its mean: as k sums to zero only differences count */
+    double *zeros;  /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
+    double *work;   /* [rows] */
+} shared;
+
+typedef struct measured {
+    const shared *of;
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
-    double mu_size;         /* |mu|_1 */
     const double *b;        /* [rows] */
     double *b_pi;           /* [states] */
     double b_size;          /* at least max_s of sum_a pi |b| */
     double *v_b;            /* [states] D b^pi */
     nadir_enclosed v_b_off; /* how well it is known */
-    double denominator;     /* 1 + gamma k . v_b */
-    double denominator_low; /* at most that */
+    double denominator_low; /* at most 1 + gamma k . v_b */
     double *v;              /* [states] under the kernel */
+    double *product;        /* [states] Phat^pi v */
     double amplification;   /* |mu . D_P r| <= this times |r| */
-    double *work;           /* [rows] */
-    double *zeros;          /* b and k of the nominal kernel */
 } measured;
 
-static void clear(nadir_context *context, measured *at)
+static void clear(nadir_context *context, shared *of)
 {
-    nadir_release(context, at->b_pi);
-    nadir_release(context, at->v_b);
-    nadir_release(context, at->v);
-    nadir_release(context, at->work);
-    nadir_release(context, at->zeros);
+    nadir_release(context, of->v);
+    nadir_release(context, of->zeros);
+    nadir_release(context, of->work);
 }
 
-static nadir_status begin(nadir_context *context, const nadir_problem *problem, const nadir_kernel *kernel,
-                          measured *at)
+static nadir_status begin(nadir_context *context, const nadir_problem *problem, shared *of)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    *at = (measured){.problem = problem, .known = nadir_enclosure_make(problem)};
+    *of = (shared){.problem = problem, .known = nadir_enclosure_make(problem)};
+    NADIR_NEW(context, of->v, n);
+    NADIR_NEW(context, of->work, problem->rows);
+    of->mu_size = nadir_up_norm_1(n, problem->mu);
+    of->R_size = nadir_vector_largest(problem->rows, problem->rewards);
+    const double mean = nadir_vector_sum(n, problem->v) / (double)n;
+    for (int64_t s = 0; s < n; s++) {
+        of->v[s] = problem->v[s] - mean;
+    }
+cleanup:
+    return status;
+}
+
+/* b and k of the kernel, and b^pi. */
+static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_kernel *kernel, measured *at)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = of->problem;
+    const int64_t n = problem->states;
     if (!nadir_kernel_rank_one(kernel, &at->b, &at->k)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the kernel is not of the form Phat - b k^T");
     }
     if (at->b == NULL) { /* nominal */
-        NADIR_NEW_ZERO(context, at->zeros, problem->rows + n);
-        at->b = at->zeros;
-        at->k = at->zeros + problem->rows;
+        if (of->zeros == NULL) {
+            NADIR_NEW_ZERO(context, of->zeros, problem->rows + n);
+        }
+        at->b = of->zeros;
+        at->k = of->zeros + problem->rows;
     }
-    NADIR_NEW(context, at->b_pi, n);
-    NADIR_NEW(context, at->v_b, n);
-    NADIR_NEW(context, at->v, n);
-    NADIR_NEW(context, at->work, problem->rows);
+    at->of = of;
+    at->b_size = 0;
     for (int64_t s = 0; s < n; s++) {
         double size = 0;
         at->b_pi[s] = 0;
@@ -87,9 +113,9 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
         }
         at->b_size = size > at->b_size ? size : at->b_size;
     }
-    at->b_size *= 1 + at->known.averaging;
+    at->b_size *= 1 + of->known.averaging;
     at->k_size = nadir_up_norm_1(n, at->k);
-    at->mu_size = nadir_up_norm_1(n, problem->mu);
+    at->v_b_off.b_error = of->known.averaging * at->b_size;
 cleanup:
     return status;
 }
@@ -98,8 +124,8 @@ cleanup:
 static void judge_group(const measured *at, int64_t first, int64_t end, double radius, double of_k,
                         nadir_rank_one_check *check)
 {
-    const nadir_uncertainty *set = at->problem->uncertainty;
-    const double of_b = nadir_norm_short(end - first, at->work + first, set->p);
+    const nadir_uncertainty *set = at->of->problem->uncertainty;
+    const double of_b = nadir_norm_short(end - first, at->of->work + first, set->p);
     const double norm = of_b * of_k * (1 + (double)(end - first) * UNIT + 2 * NORM_ROUNDING + 4 * UNIT);
     const double beyond = norm - radius;
     check->norm = norm > check->norm ? norm : check->norm;
@@ -109,10 +135,12 @@ static void judge_group(const measured *at, int64_t first, int64_t end, double r
 }
 
 /* Norm, row sums and smallest entry. */
-static nadir_status measure(nadir_context *context, measured *at, double factor, nadir_rank_one_check *check)
+static nadir_status measure(nadir_context *context, const measured *at, double factor,
+                            nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
+    const nadir_problem *problem = at->of->problem;
+    double *scaled = at->of->work;
     const nadir_uncertainty *set = problem->uncertainty;
     const double n = (double)problem->states;
     double of_k;
@@ -120,7 +148,7 @@ static nadir_status measure(nadir_context *context, measured *at, double factor,
     check->excess = 0;
     NADIR_CHECK(nadir_norm_p(context, problem->states, at->k, set->p, &of_k));
     for (int64_t row = 0; row < problem->rows; row++) { /* a pinned row that was moved: infinite */
-        at->work[row] = at->b[row] != 0 ? at->b[row] / nadir_uncertainty_scale(set, row) : 0;
+        scaled[row] = at->b[row] != 0 ? at->b[row] / nadir_uncertainty_scale(set, row) : 0;
     }
     if (set->set == NADIR_SET_NONRECT) {
         judge_group(at, 0, problem->rows, factor * set->radius, of_k, check);
@@ -141,87 +169,74 @@ cleanup:
     return status;
 }
 
-/* v_b, the denominator, v by Sherman-Morrison and how a residual of it grows. */
-static nadir_status solve(nadir_context *context, measured *at)
+/* The denominator, v by Sherman-Morrison and how a residual of it grows, from v_b. */
+static void update_value(measured *at)
 {
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
+    const shared *of = at->of;
+    const nadir_problem *problem = of->problem;
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
     double off;
     double ignored;
-    NADIR_CHECK(nadir_enclosure_solve(context, problem, &at->known, false, at->b_pi,
-                                      at->known.averaging * at->b_size, at->v_b, &at->v_b_off));
     const double feedback = nadir_vector_dot(n, at->k, at->v_b, &off);
-    at->denominator = 1 + gamma * feedback;
-    at->denominator_low = at->denominator - gamma * (off + at->k_size * at->v_b_off.error) * (1 + 4 * UNIT) -
+    const double denominator = 1 + gamma * feedback;
+    at->denominator_low = denominator - gamma * (off + at->k_size * at->v_b_off.error) * (1 + 4 * UNIT) -
                           4 * UNIT * (1 + gamma * fabs(feedback));
-    /* of v only differences count, as k sums to zero */
-    const double mean = nadir_vector_sum(n, problem->v) / (double)n;
+    const double loss = nadir_vector_dot(n, at->k, of->v, &ignored);
     for (int64_t s = 0; s < n; s++) {
-        at->work[s] = problem->v[s] - mean;
-    }
-    const double loss = nadir_vector_dot(n, at->k, at->work, &ignored);
-    for (int64_t s = 0; s < n; s++) {
-        at->v[s] = problem->v[s] - gamma * at->v_b[s] * (loss / at->denominator);
+        at->v[s] = problem->v[s] - gamma * at->v_b[s] * (loss / denominator);
     }
     const double strength =
-        fabs(nadir_vector_dot(n, problem->mu, at->v_b, &off)) + off + at->mu_size * at->v_b_off.error;
+        fabs(nadir_vector_dot(n, problem->mu, at->v_b, &off)) + off + of->mu_size * at->v_b_off.error;
     at->amplification = INFINITY;
-    if (at->denominator_low > 0 && at->known.gap > 0) {
-        const double grown = at->mu_size + gamma * strength * at->k_size / at->denominator_low;
-        at->amplification = grown / at->known.gap * (1 + 16 * UNIT);
+    if (at->denominator_low > 0 && of->known.gap > 0) {
+        const double grown = of->mu_size + gamma * strength * at->k_size / at->denominator_low;
+        at->amplification = grown / of->known.gap * (1 + 16 * UNIT);
     }
-cleanup:
-    return status;
 }
 
 /* At least |R^pi - (I - gamma (Phat^pi - b^pi k^T)) v|: as computed, and what rounding may hide of it. */
-static double residual_of(nadir_context *context, measured *at)
+static double residual_of(const measured *at)
 {
-    const nadir_problem *problem = at->problem;
+    const nadir_problem *problem = at->of->problem;
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
     const double terms = (double)nadir_matrix_row_length(&average->matrix);
-    double *product = at->work;
     double off;
     double largest = 0;
-    nadir_average_multiply(context, average, 1, at->v, product);
     const double shift = nadir_vector_dot(n, at->k, at->v, &off);
     for (int64_t s = 0; s < n; s++) {
-        const double r = (problem->R[s] - at->v[s]) + gamma * (product[s] - at->b_pi[s] * shift);
+        const double r = (problem->R[s] - at->v[s]) + gamma * (at->product[s] - at->b_pi[s] * shift);
         largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
     }
     const double v_size = nadir_vector_largest(n, at->v);
-    const double R_size = nadir_vector_largest(problem->rows, problem->rewards);
-    const double averaging = at->known.averaging;
+    const double R_size = at->of->R_size;
+    const nadir_enclosure *known = &at->of->known;
     const double rank_one = at->b_size * fabs(shift);
-    return (largest + averaging * (R_size + at->known.size * v_size + gamma * rank_one) +
-            gamma * at->b_size * off + (terms + 4) * UNIT * at->known.size * v_size +
-            4 * UNIT * (R_size + v_size + at->known.size * v_size + gamma * rank_one)) *
+    return (largest + known->averaging * (R_size + known->size * v_size + gamma * rank_one) +
+            gamma * at->b_size * off + (terms + 4) * UNIT * known->size * v_size +
+            4 * UNIT * (R_size + v_size + known->size * v_size + gamma * rank_one)) *
            (1 + 8 * UNIT);
 }
 
-static nadir_status enclose(nadir_context *context, measured *at, nadir_rank_one_check *check)
+static void enclose(const measured *at, nadir_rank_one_check *check)
 {
-    nadir_status status = NADIR_OK;
     double off;
-    NADIR_CHECK(solve(context, at));
-    const double residual = residual_of(context, at);
-    const double J = nadir_vector_dot(at->problem->states, at->problem->mu, at->v, &off);
+    const nadir_problem *problem = at->of->problem;
+    const double residual = residual_of(at);
+    const double J = nadir_vector_dot(problem->states, problem->mu, at->v, &off);
     const double width = (at->amplification * residual + off) * (1 + 4 * UNIT) + 2 * UNIT * fabs(J);
     check->lower = isfinite(width) && isfinite(J) ? J - width : -INFINITY;
     check->upper = isfinite(width) && isfinite(J) ? J + width : INFINITY;
-cleanup:
-    return status;
 }
 
 /* The kernel written out, row after row, where actions are taken at all. */
 static nadir_status write_out(nadir_context *context, const measured *at, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = at->problem->model;
+    const nadir_problem *problem = at->of->problem;
+    const nadir_model *model = problem->model;
     const int64_t n = model->states;
     int64_t *rows = NULL;
     int64_t *starts = NULL;
@@ -234,7 +249,7 @@ static nadir_status write_out(nadir_context *context, const measured *at, nadir_
     NADIR_NEW(context, values, model->rows * n);
     starts[0] = 0;
     for (int64_t row = 0; row < model->rows; row++) {
-        if (at->problem->policy->probabilities[row] > 0) {
+        if (problem->policy->probabilities[row] > 0) {
             const nadir_row nominal = nadir_model_row(model, row);
             double *to = values + count * n;
             for (int64_t t = 0; t < n; t++) {
@@ -249,7 +264,7 @@ static nadir_status write_out(nadir_context *context, const measured *at, nadir_
         }
     }
     const nadir_changed_rows changed = {count, rows, starts, columns, values};
-    NADIR_CHECK(nadir_kernel_create_changed(context, at->problem->model, &changed, kernel));
+    NADIR_CHECK(nadir_kernel_create_changed(context, problem->model, &changed, kernel));
 cleanup:
     nadir_release(context, rows);
     nadir_release(context, starts);
@@ -259,10 +274,10 @@ cleanup:
 }
 
 /* The return once more, from factors of the perturbed system. */
-static nadir_status compare(nadir_context *context, measured *at, const nadir_rank_one_check *check)
+static nadir_status compare(nadir_context *context, const measured *at, const nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
+    const nadir_problem *problem = at->of->problem;
     const int64_t n = problem->states;
     nadir_kernel *kernel = NULL;
     nadir_occupancy *occupancy = NULL;
@@ -278,9 +293,9 @@ static nadir_status compare(nadir_context *context, measured *at, const nadir_ra
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, at->v, &accuracy));
     const double v_size = nadir_vector_largest(n, at->v);
     /* entries as they were written, averages and rewards are off by some roundings */
-    const double rounding = (at->known.averaging + 4 * UNIT) *
-                            (nadir_vector_largest(problem->rows, problem->rewards) +
-                             (at->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
+    const double rounding =
+        (at->of->known.averaging + 4 * UNIT) *
+        (at->of->R_size + (at->of->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
     const double J = nadir_vector_dot(n, problem->mu, at->v, &off);
     const double width =
         (at->amplification * (accuracy.residual + rounding) + off) * (1 + 8 * UNIT) + 2 * UNIT * fabs(J);
@@ -296,24 +311,105 @@ cleanup:
     return status;
 }
 
+/* The norm of every kernel, as far as it can be told without its return. */
+static nadir_status measure_all(nadir_context *context, shared *of, int64_t count, const double *factors,
+                                const nadir_kernel *const *kernels, measured *all,
+                                nadir_rank_one_check *checks)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = 0; i < count; i++) {
+        NADIR_CHECK(read_kernel(context, of, kernels[i], &all[i]));
+        NADIR_CHECK(measure(context, &all[i], factors[i], &checks[i]));
+        if (checks[i].excess > EXCESS_LIMIT) {
+            status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                                "the kernel lies outside its ball by a share of %g", checks[i].excess);
+            goto cleanup;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* v_b of all, then v of all, then the product of all. room: [4 * states * count], of which the first part is
+ * b^pi. */
+static nadir_status enclose_all(nadir_context *context, const shared *of, int64_t count, measured *all,
+                                nadir_enclosed *enclosed, double *room, nadir_rank_one_check *checks)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = of->problem;
+    const int64_t numbers = problem->states * count;
+    double *sides = room + 2 * numbers; /* where v will be */
+    for (int64_t i = 0; i < count; i++) {
+        enclosed[i] = all[i].v_b_off;
+    }
+    memcpy(sides, room, (size_t)numbers * sizeof *sides);
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides, room + numbers,
+                                           enclosed));
+    for (int64_t i = 0; i < count; i++) {
+        all[i].v_b_off = enclosed[i];
+        update_value(&all[i]);
+    }
+    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), count, room + 2 * numbers,
+                           room + 3 * numbers);
+    for (int64_t i = 0; i < count; i++) {
+        enclose(&all[i], &checks[i]);
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status check_block(nadir_context *context, shared *of, int64_t count, const double *factors,
+                                const nadir_kernel *const *kernels, bool refactor,
+                                nadir_rank_one_check *checks)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->problem->states;
+    measured *all = NULL;
+    nadir_enclosed *enclosed = NULL;
+    double *room = NULL;
+    NADIR_NEW_ZERO(context, all, count);
+    NADIR_NEW(context, enclosed, count);
+    NADIR_NEW(context, room, 4 * n * count);
+    for (int64_t i = 0; i < count; i++) {
+        all[i].b_pi = room + i * n;
+        all[i].v_b = room + (count + i) * n;
+        all[i].v = room + (2 * count + i) * n;
+        all[i].product = room + (3 * count + i) * n;
+    }
+    NADIR_CHECK(measure_all(context, of, count, factors, kernels, all, checks));
+    NADIR_CHECK(enclose_all(context, of, count, all, enclosed, room, checks));
+    for (int64_t i = 0; i < count && refactor; i++) {
+        NADIR_CHECK(compare(context, &all[i], &checks[i]));
+    }
+cleanup:
+    nadir_release(context, all);
+    nadir_release(context, enclosed);
+    nadir_release(context, room);
+    return status;
+}
+
+nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                          const double *factors, const nadir_kernel *const *kernels,
+                                          bool refactor, nadir_rank_one_check *checks)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t most = NUMBERS_LIMIT / (4 * problem->states);
+    const int64_t block = most > 1 ? most : 1;
+    shared of;
+    NADIR_CHECK(begin(context, problem, &of));
+    for (int64_t first = 0; first < count; first += block) {
+        NADIR_CHECK(nadir_progress(context, "checking kernels", (double)first / (double)count));
+        NADIR_CHECK(check_block(context, &of, count - first < block ? count - first : block, factors + first,
+                                kernels + first, refactor, checks + first));
+    }
+cleanup:
+    clear(context, &of);
+    return status;
+}
+
 nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_problem *problem, double factor,
                                          const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check)
 {
-    nadir_status status = NADIR_OK;
-    measured at;
-    NADIR_CHECK(begin(context, problem, kernel, &at));
-    NADIR_CHECK(measure(context, &at, factor, check));
-    if (check->excess > EXCESS_LIMIT) {
-        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
-                            "the kernel lies outside its ball by a share of %g", check->excess);
-        goto cleanup;
-    }
-    NADIR_CHECK(enclose(context, &at, check));
-    if (refactor) {
-        NADIR_CHECK(compare(context, &at, check));
-    }
-cleanup:
-    clear(context, &at);
-    return status;
+    return nadir_rank_one_check_kernels(context, problem, 1, &factor, &kernel, refactor, check);
 }

@@ -25,6 +25,12 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
                                          const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check);
 
+/* The same for `count` kernels, each against the set times its own factor; their systems are solved together.
+ */
+nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                          const double *factors, const nadir_kernel *const *kernels,
+                                          bool refactor, nadir_rank_one_check *checks);
+
 /*
  * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):
  * theta and the residual rho of (c / |c|, k) at lambda, isolation of theta by breakdown_low, which is proven
@@ -36,7 +42,18 @@ nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *p
                                   const double *c, const double *k, double breakdown_low,
                                   double *lambda_high);
 
-/* The same without isolation from above: Cholesky tests of theta^2 (1 + eps) I - E^T E (D formed). */
+/* What is asked of each of many. */
+typedef struct nadir_spectral_question {
+    double beta;
+    const double *c, *k; /* [states] each */
+} nadir_spectral_question;
+
+/* The same for `count` pairs, their systems solved together. lambda_high: [count]. */
+nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       double *lambda_high);
+
+/* One pair without isolation from above: Cholesky tests of theta^2 (1 + eps) I - E^T E (D formed). */
 nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_problem *problem, double beta,
                                         const double *c, const double *k, double breakdown_low,
                                         double *lambda_high);

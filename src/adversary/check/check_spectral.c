@@ -24,26 +24,32 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
 
 /* |x|^2 of a vector that was divided by its norm is 1 up to this. */
 #define UNIT_OFF (256 * UNIT)
 
-void nadir_spectral_pair_clear(nadir_context *context, nadir_spectral_pair *pair)
+/* Numbers that a block of pairs may hold at a time. */
+#define NUMBERS_LIMIT 4000000
+
+void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made)
 {
-    nadir_release(context, pair->v);
+    nadir_release(context, made->pairs);
+    nadir_release(context, made->enclosed);
+    nadir_release(context, made->v);
 }
 
-/* to <- from - mean; returns 2-norm, *largest: of `from`. Off by the rounding of the mean (three of the
+/* to <- from - mean, which may be the same; returns the 2-norm. *rounding: that of the mean (three of the
  * largest entry) and of the differences (two). */
 static double centre(int64_t n, const double *from, double *to, double *rounding)
 {
     const double mean = nadir_vector_sum(n, from) / (double)n;
+    *rounding = 8 * UNIT * sqrt((double)n) * nadir_vector_largest(n, from);
     for (int64_t s = 0; s < n; s++) {
         to[s] = from[s] - mean;
     }
-    *rounding = 8 * UNIT * sqrt((double)n) * nadir_vector_largest(n, from);
     return nadir_up_norm_2(n, to);
 }
 
@@ -74,8 +80,8 @@ static nadir_status make_unit(nadir_context *context, int64_t n, double *x, bool
     return status;
 }
 
-/* The nominal quantities: v, W and d. */
-static void note_nominal(nadir_spectral_pair *pair)
+/* The nominal quantities: v, W and d. v, work: [states]. */
+static void note_nominal(nadir_spectral_pair *pair, double *v, double *work)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
@@ -83,13 +89,15 @@ static void note_nominal(nadir_spectral_pair *pair)
     double rounding;
     pair->W_smallest = INFINITY;
     for (int64_t s = 0; s < n; s++) {
-        pair->work[s] = W[s] * problem->d[s];
+        work[s] = W[s] * problem->d[s];
         pair->W_smallest = fmin(pair->W_smallest, W[s]);
     }
     pair->W_largest = nadir_vector_largest(n, W);
     pair->W_off = pair->known.averaging + 8 * UNIT;
-    pair->Wd_size = nadir_up_norm_2(n, pair->work) * (1 + UNIT);
-    pair->v_size = centre(n, problem->v, pair->v, &rounding);
+    pair->Wd_size = nadir_up_norm_2(n, work) * (1 + UNIT);
+    pair->d_size = nadir_up_norm_1(n, problem->d);
+    pair->v_size = centre(n, problem->v, v, &rounding);
+    pair->v = v;
     /* v_error is a residual over this gap */
     const double gap = 1 - problem->gamma * nadir_occupancy_average(problem->occupancy)->norm;
     const double residual = gap > 0 ? problem->v_error * gap * (1 + 4 * UNIT) : INFINITY;
@@ -97,38 +105,48 @@ static void note_nominal(nadir_spectral_pair *pair)
                                   nadir_spectral_pair_spread(pair, residual));
 }
 
-/* x, y, g and what is made of them. */
-static nadir_status note_pair(nadir_context *context, const double *c, const double *k,
-                              nadir_spectral_pair *pair)
+/* x and y, and W x into `weighted`, which is known to enclosed.b_error; zero where there is nothing to do. */
+static nadir_status note_vectors(nadir_context *context, const nadir_spectral_question *asked,
+                                 nadir_spectral_pair *pair, double *weighted)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = pair->problem;
-    const int64_t n = problem->states;
-    const double *W = problem->uncertainty->W;
-    double *weighted = pair->work;
-    double *product = pair->work + n;
-    nadir_enclosed enclosed;
+    const int64_t n = pair->problem->states;
+    const double *W = pair->problem->uncertainty->W;
     double rounding;
-    pair->usable = true;
-    for (int64_t s = 0; s < n; s++) {
-        pair->x[s] = c[s];
+    pair->usable = pair->rest > 0;
+    if (pair->usable) {
+        memcpy(pair->x, asked->c, (size_t)n * sizeof *pair->x);
+        NADIR_CHECK(make_unit(context, n, pair->x, &pair->usable));
+        (void)centre(n, asked->k, pair->y, &rounding);
+        NADIR_CHECK(make_unit(context, n, pair->y, &pair->usable));
     }
-    NADIR_CHECK(make_unit(context, n, pair->x, &pair->usable));
-    (void)centre(n, k, pair->y, &rounding);
-    NADIR_CHECK(make_unit(context, n, pair->y, &pair->usable));
     if (!pair->usable) {
-        goto cleanup;
+        memset(pair->x, 0, (size_t)n * sizeof *pair->x);
+        memset(pair->y, 0, (size_t)n * sizeof *pair->y);
     }
     for (int64_t s = 0; s < n; s++) {
         weighted[s] = W[s] * pair->x[s];
     }
-    const double largest = nadir_vector_largest(n, weighted);
-    NADIR_CHECK(nadir_enclosure_solve(context, problem, &pair->known, false, weighted, UNIT * largest,
-                                      product, &enclosed));
-    pair->g_size = centre(n, product, pair->g, &rounding);
-    pair->g_off = rounding + nadir_spectral_pair_spread(pair, enclosed.residual);
+    pair->enclosed.b_error = UNIT * nadir_vector_largest(n, weighted);
+cleanup:
+    return status;
+}
+
+/* g, what is made of it, and lambda, from D W x, which is in g. */
+static void note_products(nadir_spectral_pair *pair, double *weighted)
+{
+    const nadir_problem *problem = pair->problem;
+    const int64_t n = problem->states;
+    const double *W = problem->uncertainty->W;
+    double rounding;
+    pair->g_size = centre(n, pair->g, pair->g, &rounding);
+    pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->enclosed.residual);
+    for (int64_t s = 0; s < n; s++) {
+        weighted[s] = W[s] * pair->x[s];
+    }
     pair->strength = nadir_vector_dot(n, problem->d, weighted, &rounding);
-    pair->strength_off = rounding + (problem->d_error + 2 * UNIT * nadir_up_norm_1(n, problem->d)) * largest;
+    pair->strength_off =
+        rounding + (problem->d_error + 2 * UNIT * pair->d_size) * nadir_vector_largest(n, weighted);
     pair->loss = nadir_vector_dot(n, pair->v, pair->y, &rounding);
     pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
     const double feedback = nadir_vector_dot(n, pair->g, pair->y, &rounding);
@@ -136,30 +154,69 @@ static nadir_status note_pair(nadir_context *context, const double *c, const dou
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;
     pair->usable = denominator > 0 && isfinite(lambda);
     pair->lambda = pair->usable && lambda > 0 ? lambda : 0;
+}
+
+static bool any_usable(const nadir_spectral_pairs *made)
+{
+    for (int64_t j = 0; j < made->count; j++) {
+        if (made->pairs[j].usable) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static nadir_status make_room(nadir_context *context, int64_t n, int64_t count, nadir_spectral_pairs *made)
+{
+    nadir_status status = NADIR_OK;
+    made->count = count;
+    NADIR_NEW(context, made->pairs, count);
+    NADIR_NEW(context, made->enclosed, count);
+    NADIR_NEW(context, made->v, n * (5 * count + 2));
+    made->x = made->v + n;
+    made->y = made->x + n * count;
+    made->g = made->y + n * count;
+    made->h = made->g + n * count;
+    made->work = made->h + n * count;
 cleanup:
     return status;
 }
 
-nadir_status nadir_spectral_pair_make(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const double *c, const double *k, double breakdown_low,
-                                      nadir_spectral_pair *pair)
+nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       nadir_spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    *pair = (nadir_spectral_pair){.problem = problem,
+    nadir_spectral_pair common = {.problem = problem,
                                   .known = nadir_enclosure_make(problem),
-                                  .beta = beta,
                                   .breakdown_low = breakdown_low,
-                                  .rest = 1 - beta / breakdown_low - 4 * UNIT,
                                   .unit_off = UNIT_OFF};
-    NADIR_NEW(context, pair->v, 6 * n);
-    pair->x = pair->v + n;
-    pair->y = pair->x + n;
-    pair->g = pair->y + n;
-    pair->work = pair->g + n;
-    note_nominal(pair);
-    if (pair->rest > 0) {
-        NADIR_CHECK(note_pair(context, c, k, pair));
+    *made = (nadir_spectral_pairs){0};
+    NADIR_CHECK(make_room(context, n, count, made));
+    note_nominal(&common, made->v, made->work);
+    for (int64_t j = 0; j < count; j++) {
+        nadir_spectral_pair *pair = &made->pairs[j];
+        *pair = common;
+        pair->beta = asked[j].beta;
+        pair->rest = 1 - pair->beta / breakdown_low - 4 * UNIT;
+        pair->x = made->x + j * n;
+        pair->y = made->y + j * n;
+        pair->g = made->g + j * n;
+        pair->h = made->h + j * n;
+        NADIR_CHECK(note_vectors(context, &asked[j], pair, made->work + j * n));
+        made->enclosed[j] = pair->enclosed;
+    }
+    if (!any_usable(made)) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work, made->g,
+                                           made->enclosed));
+    for (int64_t j = 0; j < count; j++) {
+        made->pairs[j].enclosed = made->enclosed[j];
+        if (made->pairs[j].usable) {
+            note_products(&made->pairs[j], made->work);
+        }
     }
 cleanup:
     return status;
@@ -193,33 +250,45 @@ static double residual_norm(int64_t n, const double *a, double theta, const doub
     return nadir_up_norm_2(n, e) + off + 4 * UNIT * size;
 }
 
-/* E^T y into `to`; *off: in the 2-norm. y sums to zero up to `sum`: D^T Phi y is D^T y up to that over gap.
- */
-static nadir_status apply_transposed(nadir_context *context, const nadir_spectral_pair *pair, double *to,
-                                     double *off)
+/* h = D^T y of all pairs. */
+static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
+    const nadir_problem *problem = made->pairs->problem;
+    memcpy(made->work, made->y, (size_t)(problem->states * made->count) * sizeof *made->work);
+    for (int64_t j = 0; j < made->count; j++) {
+        made->enclosed[j].b_error = 0;
+    }
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &made->pairs->known, true, made->count,
+                                           made->work, made->h, made->enclosed));
+    for (int64_t j = 0; j < made->count; j++) {
+        made->pairs[j].enclosed = made->enclosed[j];
+    }
+cleanup:
+    return status;
+}
+
+/* E^T y into `to`, from h; *off: in the 2-norm. y sums to zero up to `sum`: D^T Phi y is D^T y up to that
+ * over gap. */
+static void apply_transposed(const nadir_spectral_pair *pair, double *to, double *off)
+{
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
-    nadir_enclosed enclosed;
-    NADIR_CHECK(nadir_enclosure_solve(context, problem, &pair->known, true, pair->y, 0, to, &enclosed));
     /* |y|_1 <= sqrt(n) |y|_2 for the rounding of a compensated sum */
     const double length = (double)n;
     const double sum = fabs(nadir_vector_sum(n, pair->y)) * (1 + 2 * UNIT) +
                        2 * length * UNIT * length * UNIT * sqrt(length);
-    const double h_off = enclosed.error + nadir_enclosure_error(&pair->known, sum);
+    const double h_off = pair->enclosed.error + nadir_enclosure_error(&pair->known, sum);
     for (int64_t s = 0; s < n; s++) {
-        to[s] = gamma * problem->uncertainty->W[s] * (problem->d[s] * pair->loss - pair->lambda * to[s]);
+        to[s] = gamma * problem->uncertainty->W[s] * (problem->d[s] * pair->loss - pair->lambda * pair->h[s]);
     }
     const double loss = fabs(pair->loss);
     *off = gamma *
            (pair->W_largest * (problem->d_error * (loss + pair->loss_off) + pair->lambda * h_off) +
             pair->Wd_size * pair->loss_off +
-            8 * UNIT * (pair->Wd_size * loss + pair->lambda * pair->W_largest * enclosed.largest)) *
+            8 * UNIT * (pair->Wd_size * loss + pair->lambda * pair->W_largest * pair->enclosed.largest)) *
            (1 + 8 * UNIT);
-cleanup:
-    return status;
 }
 
 /* E x into `to`, likewise. */
@@ -236,27 +305,56 @@ static void apply(const nadir_spectral_pair *pair, double *to, double *off)
            (1 + 8 * UNIT);
 }
 
-/* At least sigma_max(E_lambda); infinity when theta is not isolated. */
-static nadir_status isolate(nadir_context *context, const nadir_spectral_pair *pair, double *sigma)
+/* At least sigma_max(E_lambda); infinity when theta is not isolated. work: [2 * states]. */
+static double isolate(const nadir_spectral_pair *pair, double *work)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = pair->problem->states;
-    double *product = pair->work;
-    double *difference = pair->work + n;
+    double *product = work;
+    double *difference = work + n;
     double off;
     double rounding;
-    *sigma = INFINITY;
     apply(pair, product, &off);
     const double theta = nadir_vector_dot(n, pair->y, product, &rounding);
     const double theta_off = (rounding + off) * (1 + UNIT_OFF) + UNIT_OFF * fabs(theta);
     const double left = residual_norm(n, product, theta, pair->y, off, difference);
-    NADIR_CHECK(apply_transposed(context, pair, product, &off));
+    apply_transposed(pair, product, &off);
     const double right = residual_norm(n, product, theta, pair->x, off, difference);
     const double rho = hypot(left, right) * sqrt(0.5) * (1 + UNIT_OFF);
     const double second = pair->lambda / pair->breakdown_low * (1 + pair->W_off) * (1 + 4 * UNIT);
     const double distance = (theta - theta_off - second) - 4 * UNIT * (fabs(theta) + second);
-    if (distance > 0) {
-        *sigma = (theta + theta_off + rho * (rho / distance)) * (1 + 8 * UNIT);
+    return distance > 0 ? (theta + theta_off + rho * (rho / distance)) * (1 + 8 * UNIT) : INFINITY;
+}
+
+static nadir_status check_block(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                const nadir_spectral_question *asked, double breakdown_low,
+                                double *lambda_high)
+{
+    nadir_status status = NADIR_OK;
+    nadir_spectral_pairs made;
+    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, count, asked, breakdown_low, &made));
+    if (any_usable(&made)) {
+        NADIR_CHECK(solve_transposed(context, &made));
+    }
+    for (int64_t j = 0; j < count; j++) {
+        const nadir_spectral_pair *pair = &made.pairs[j];
+        lambda_high[j] = nadir_spectral_pair_bound(pair, pair->usable ? isolate(pair, made.work) : INFINITY);
+    }
+cleanup:
+    nadir_spectral_pairs_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       double *lambda_high)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t most = NUMBERS_LIMIT / (5 * problem->states);
+    const int64_t block = most > 1 ? most : 1;
+    for (int64_t first = 0; first < count; first += block) {
+        NADIR_CHECK(nadir_progress(context, "bounds on the penalty", (double)first / (double)count));
+        NADIR_CHECK(check_block(context, problem, count - first < block ? count - first : block,
+                                asked + first, breakdown_low, lambda_high + first));
     }
 cleanup:
     return status;
@@ -265,15 +363,6 @@ cleanup:
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low, double *lambda_high)
 {
-    nadir_status status = NADIR_OK;
-    nadir_spectral_pair pair;
-    double sigma = INFINITY;
-    NADIR_CHECK(nadir_spectral_pair_make(context, problem, beta, c, k, breakdown_low, &pair));
-    if (pair.usable) {
-        NADIR_CHECK(isolate(context, &pair, &sigma));
-    }
-    *lambda_high = nadir_spectral_pair_bound(&pair, sigma);
-cleanup:
-    nadir_spectral_pair_clear(context, &pair);
-    return status;
+    const nadir_spectral_question asked = {beta, c, k};
+    return nadir_spectral_check_many(context, problem, 1, &asked, breakdown_low, lambda_high);
 }

@@ -13,9 +13,10 @@ typedef struct nadir_spectral_pair {
     double beta, breakdown_low;
     double rest; /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
     double W_smallest, W_largest;
-    double W_off;   /* relative error of W */
-    double Wd_size; /* |W d|_2 with d as computed */
-    double *v;      /* [states] Phi v */
+    double W_off;    /* relative error of W */
+    double Wd_size;  /* |W d|_2 with d as computed */
+    double d_size;   /* |d|_1 */
+    const double *v; /* [states] Phi v, one for all pairs */
     double v_size, v_off;
     bool usable; /* c and k are not zero, and lambda is a number; otherwise the rest is not there */
     double *x;   /* [states] c / |c|, unit up to `unit_off` */
@@ -26,13 +27,24 @@ typedef struct nadir_spectral_pair {
     double strength, strength_off; /* d . W x */
     double loss, loss_off;         /* y . Phi v */
     double lambda;                 /* the penalty of the pair, rounded: any number would do */
-    double *work;                  /* [2 * states] */
+    double *h;                     /* [states] D^T y, once it was asked for */
+    nadir_enclosed enclosed;       /* of g before it was centred; later of h */
 } nadir_spectral_pair;
 
-nadir_status nadir_spectral_pair_make(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const double *c, const double *k, double breakdown_low,
-                                      nadir_spectral_pair *pair);
-void nadir_spectral_pair_clear(nadir_context *context, nadir_spectral_pair *pair);
+/* Several pairs whose systems are solved together. A struct of zeros holds nothing. */
+typedef struct nadir_spectral_pairs {
+    int64_t count;
+    nadir_spectral_pair *pairs; /* [count] */
+    nadir_enclosed *enclosed;   /* [count] */
+    double *v;                  /* [states] */
+    double *x, *y, *g, *h;      /* [states * count] of one pair after another */
+    double *work;               /* [states * (count + 1)] */
+} nadir_spectral_pairs;
+
+nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       nadir_spectral_pairs *made);
+void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made);
 
 /* At least |Phi D r|_2 for every r with |r|_max <= residual. */
 double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual);

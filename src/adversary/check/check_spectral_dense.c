@@ -70,14 +70,15 @@ nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_prob
                                         double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    nadir_spectral_pair pair;
+    const nadir_spectral_question asked = {beta, c, k};
+    nadir_spectral_pairs made;
     double sigma = INFINITY;
-    NADIR_CHECK(nadir_spectral_pair_make(context, problem, beta, c, k, breakdown_low, &pair));
-    if (pair.usable) {
-        NADIR_CHECK(prove(context, &pair, &sigma));
+    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, 1, &asked, breakdown_low, &made));
+    if (made.pairs->usable) {
+        NADIR_CHECK(prove(context, made.pairs, &sigma));
     }
-    *lambda_high = nadir_spectral_pair_bound(&pair, sigma);
+    *lambda_high = nadir_spectral_pair_bound(made.pairs, sigma);
 cleanup:
-    nadir_spectral_pair_clear(context, &pair);
+    nadir_spectral_pairs_clear(context, &made);
     return status;
 }

@@ -7,9 +7,9 @@
  *                               U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)), n the number of entries
  *     rectangular               scalar equation; exact where all occupancies stay positive
  */
-#include "adversary/check/check_rank_one.h"
+#include "adversary/free/free.h"
 #include "adversary/free/best_response.h"
-#include "adversary/free/breakdown.h"
+#include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
 #include "adversary/free/spectral.h"
 #include "adversary/free/strike.h"
@@ -20,20 +20,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Up to so many states D is formed without being asked: its columns cost about as much as the factors. */
-#define COLUMNS_STATES 400
-
-/* A radius this close to an estimate of breakdown counts as past it. */
-#define BREAKDOWN_CLOSE (1 - 1e-9)
-
 /* One evaluation: what all its steps share. */
 typedef struct free_run {
     nadir_context *context;
     const nadir_problem *problem;
     const nadir_robust_settings *settings;
     int64_t count;
-    double *radii; /* [count] */
+    const double *factors; /* [count] */
+    double *radii;         /* [count] */
     nadir_verdict *verdicts;
+    double limit; /* where breakdown is, once a radius was refused; infinity: not known */
 } free_run;
 
 static double largest_of(int64_t count, const double *numbers)
@@ -45,54 +41,6 @@ static double largest_of(int64_t count, const double *numbers)
     return largest;
 }
 
-static bool may_form_columns(const free_run *run)
-{
-    return run->settings->certify == NADIR_CERTIFY_STRICT || run->problem->states <= COLUMNS_STATES;
-}
-
-/* What is known of the breakdown radius at p = 2, and how. */
-typedef struct breakdown {
-    double low; /* proven */
-    nadir_breakdown_proof proof;
-    double estimate; /* by Lanczos; NaN: not made */
-} breakdown;
-
-static nadir_status raise_breakdown(free_run *run, const nadir_problem *problem, nadir_breakdown_proof proof,
-                                    double beta, breakdown *known)
-{
-    double low = 0;
-    const nadir_status status = nadir_breakdown_low(run->context, problem, proof, beta, &low);
-    known->low = fmax(known->low, low);
-    known->proof = proof;
-    return status;
-}
-
-/* The exact one, once. */
-static nadir_status estimate_breakdown(free_run *run, const nadir_problem *problem, breakdown *known)
-{
-    nadir_status status = NADIR_OK;
-    bool converged = false;
-    if (!isnan(known->estimate)) {
-        return NADIR_OK;
-    }
-    NADIR_CHECK(nadir_breakdown_exact(run->context, problem, &known->estimate, &converged));
-    if (!converged) {
-        known->estimate = NAN;
-    }
-cleanup:
-    return status;
-}
-
-/* For the problem's own norm: exactly where that was asked, proven otherwise. */
-static void set_breakdown(const free_run *run, const nadir_problem *problem, const breakdown *known,
-                          nadir_verdict *verdict)
-{
-    static const char *const names[] = {"products", "columns", "cholesky"};
-    const bool exact = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known->estimate);
-    verdict->breakdown = nadir_breakdown_for_norm(problem, exact ? known->estimate : known->low);
-    verdict->breakdown_proof = exact ? "lanczos" : names[known->proof];
-}
-
 static nadir_status refuse(nadir_context *context, double radius, double limit)
 {
     return nadir_fail(
@@ -102,86 +50,52 @@ static nadir_status refuse(nadir_context *context, double radius, double limit)
         radius, limit);
 }
 
-/* Whether the ball of radius `beta` at p = 2 stays below breakdown: proven cheaply if possible. *inside:
- * false when it does not, as far as can be told. */
-static nadir_status settle_breakdown(free_run *run, const nadir_problem *problem, double beta,
-                                     breakdown *known, bool *inside)
+/* For the problem's own norm: exactly where that was asked, proven otherwise. */
+static void set_breakdown(const free_run *run, const nadir_problem *problem,
+                          const nadir_known_breakdown *known, nadir_verdict *verdict)
 {
-    nadir_status status = NADIR_OK;
-    *known = (breakdown){.estimate = NAN};
-    NADIR_CHECK(raise_breakdown(run, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
-    if (beta >= known->low && may_form_columns(run)) {
-        NADIR_CHECK(raise_breakdown(run, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
-    }
-    if (run->settings->certify == NADIR_CERTIFY_STRICT || beta >= known->low) {
-        NADIR_CHECK(estimate_breakdown(run, problem, known));
-    }
-    *inside = beta < known->low || (!isnan(known->estimate) && beta < BREAKDOWN_CLOSE * known->estimate);
-cleanup:
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------ p = 2 */
-
-/* lambda_high of one pair, by isolation with what is proven of breakdown; then with dearer proofs; then with
- * the estimate. */
-static nadir_status bound_penalty(free_run *run, const nadir_problem *problem, double beta, const double *c,
-                                  const double *k, double wanted, breakdown *known, double *lambda_high,
-                                  nadir_proof *proof)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = run->context;
-    const nadir_breakdown_proof last =
-        may_form_columns(run) ? NADIR_BREAKDOWN_CHOLESKY : NADIR_BREAKDOWN_PRODUCTS;
-    double high = INFINITY;
-    *lambda_high = INFINITY;
-    *proof = NADIR_PROOF_RIGOROUS;
-    for (;;) {
-        if (beta < known->low) {
-            NADIR_CHECK(nadir_spectral_check(context, problem, beta, c, k, known->low, &high));
-            *lambda_high = fmin(*lambda_high, high);
-        }
-        if (*lambda_high <= wanted || known->proof >= last) {
-            break;
-        }
-        NADIR_CHECK(raise_breakdown(run, problem, known->proof + 1, beta, known));
-    }
-    if (*lambda_high > wanted && beta < known->low && may_form_columns(run)) {
-        NADIR_CHECK(nadir_spectral_check_dense(context, problem, beta, c, k, known->low, &high));
-        *lambda_high = fmin(*lambda_high, high);
-    }
-    if (*lambda_high > wanted) {
-        NADIR_CHECK(estimate_breakdown(run, problem, known));
-        if (beta < BREAKDOWN_CLOSE * known->estimate) {
-            NADIR_CHECK(
-                nadir_spectral_check(context, problem, beta, c, k, BREAKDOWN_CLOSE * known->estimate, &high));
-            if (high < *lambda_high) {
-                *lambda_high = high;
-                *proof = NADIR_PROOF_NUMERICAL;
-            }
-        }
-    }
-cleanup:
-    return status;
+    static const char *const names[] = {"products", "columns", "cholesky"};
+    const bool exact = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known->estimate);
+    verdict->breakdown = nadir_breakdown_for_norm(problem, exact ? known->estimate : known->low);
+    verdict->breakdown_proof = exact ? "lanczos" : names[known->proof];
 }
 
 /* ------------------------------------------------------------------------------------------ all p */
 
-/* The kernel found, recomputed by other code: it lies in the set, and this is its return. */
-static nadir_status check_kernel(free_run *run, double factor, nadir_verdict *verdict)
+static void hand_over(nadir_attack *attack, nadir_verdict *verdict)
+{
+    verdict->attack = *attack;
+    *attack = (nadir_attack){0};
+}
+
+/* The kernels found become the verdicts', recomputed by other code: they lie in the set, and these are their
+ * returns. */
+static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
 {
     nadir_status status = NADIR_OK;
-    nadir_rank_one_check check;
+    nadir_rank_one_check *checks = NULL;
+    const nadir_kernel **kernels = NULL;
     const bool refactor = run->settings->certify == NADIR_CERTIFY_STRICT;
-    NADIR_CHECK(nadir_rank_one_check_kernel(run->context, run->problem, factor, verdict->attack.kernel,
-                                            refactor, &check));
-    verdict->upper = check.upper;
-    verdict->minimum = check.minimum;
-    verdict->lower = -INFINITY;
-    verdict->proof = NADIR_PROOF_NONE;
-    verdict->bound = "none";
-    verdict->kappa = NAN;
+    NADIR_NEW(run->context, checks, run->count);
+    NADIR_NEW(run->context, kernels, run->count);
+    for (int64_t i = 0; i < run->count; i++) {
+        hand_over(&attacks[i], &run->verdicts[i]);
+        kernels[i] = run->verdicts[i].attack.kernel;
+    }
+    NADIR_CHECK(nadir_rank_one_check_kernels(run->context, run->problem, run->count, run->factors, kernels,
+                                             refactor, checks));
+    for (int64_t i = 0; i < run->count; i++) {
+        nadir_verdict *verdict = &run->verdicts[i];
+        verdict->upper = checks[i].upper;
+        verdict->minimum = checks[i].minimum;
+        verdict->lower = -INFINITY;
+        verdict->proof = NADIR_PROOF_NONE;
+        verdict->bound = "none";
+        verdict->kappa = NAN;
+    }
 cleanup:
+    nadir_release(run->context, checks);
+    nadir_release(run->context, kernels);
     return status;
 }
 
@@ -196,18 +110,6 @@ static void set_lower(const nadir_problem *problem, double lambda_high, nadir_pr
     verdict->lower = problem->J - problem->J_error - lambda_high - rounding;
     verdict->proof = proof;
     verdict->bound = bound;
-}
-
-/* The largest penalty that bounds may leave open for the result to be certified, less a little. */
-static double wanted_penalty(const free_run *run, const nadir_attack *attack)
-{
-    return attack->lambda * (1 + 0.5 * run->settings->width);
-}
-
-static void hand_over(nadir_attack *attack, nadir_verdict *verdict)
-{
-    verdict->attack = *attack;
-    *attack = (nadir_attack){0};
 }
 
 static void clear_attacks(const free_run *run, nadir_attack *attacks)
@@ -246,40 +148,54 @@ static nadir_status search_spectral(free_run *run, const nadir_problem *problem,
                                 settings->iterations_limit, count, radii, attacks);
 }
 
-static nadir_status evaluate_spectral(free_run *run, const double *factors)
+/* Lower bounds of all verdicts from the pairs of their attacks; a bound that leaves half of the width is good
+ * enough. */
+static nadir_status bound_spectral(free_run *run, nadir_known_breakdown *known)
+{
+    nadir_status status = NADIR_OK;
+    nadir_penalty_bound *bounds = NULL;
+    NADIR_NEW(run->context, bounds, run->count);
+    for (int64_t i = 0; i < run->count; i++) {
+        const nadir_attack *attack = &run->verdicts[i].attack;
+        bounds[i] = (nadir_penalty_bound){.asked = {run->radii[i], attack->c, attack->k},
+                                          .wanted = attack->lambda * (1 + 0.5 * run->settings->width)};
+    }
+    NADIR_CHECK(
+        nadir_penalty_bounds(run->context, run->problem, run->settings->certify, run->count, bounds, known));
+    for (int64_t i = 0; i < run->count; i++) {
+        set_lower(run->problem, bounds[i].lambda_high, bounds[i].proof, "spectral", &run->verdicts[i]);
+    }
+cleanup:
+    nadir_release(run->context, bounds);
+    return status;
+}
+
+static nadir_status evaluate_spectral(free_run *run)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
     nadir_attack *attacks = NULL;
-    breakdown known;
+    nadir_known_breakdown known;
     bool inside;
     const double largest = largest_of(run->count, run->radii);
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
-    NADIR_CHECK(settle_breakdown(run, problem, largest, &known, &inside));
+    NADIR_CHECK(
+        nadir_breakdown_settle(run->context, problem, run->settings->certify, largest, &known, &inside));
     if (!inside) {
-        status = refuse(run->context, largest, isnan(known.estimate) ? known.low : known.estimate);
+        run->limit = isnan(known.estimate) ? known.low : known.estimate;
+        status = refuse(run->context, largest, run->limit);
         goto cleanup;
     }
     const double settled = nadir_clock_seconds();
     NADIR_CHECK(search_spectral(run, problem, run->count, run->radii, attacks));
     const double found = nadir_clock_seconds();
-    for (int64_t i = 0; i < run->count; i++) {
-        nadir_verdict *verdict = &run->verdicts[i];
-        hand_over(&attacks[i], verdict);
-        NADIR_CHECK(check_kernel(run, factors[i], verdict));
-        if (run->settings->certify != NADIR_CERTIFY_OFF) {
-            double lambda_high;
-            nadir_proof proof;
-            NADIR_CHECK(bound_penalty(run, problem, run->radii[i], verdict->attack.c, verdict->attack.k,
-                                      wanted_penalty(run, &verdict->attack), &known, &lambda_high, &proof));
-            set_lower(problem, lambda_high, proof, "spectral", verdict);
-        }
+    NADIR_CHECK(check_kernels(run, attacks));
+    if (run->settings->certify != NADIR_CERTIFY_OFF) {
+        NADIR_CHECK(bound_spectral(run, &known));
     }
     for (int64_t i = 0; i < run->count; i++) {
-        run->verdicts[i].breakdown = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known.estimate)
-                                         ? known.estimate
-                                         : known.low;
+        set_breakdown(run, problem, &known, &run->verdicts[i]);
     }
     share_time(run, found - settled, nadir_clock_seconds() - found + settled - begun);
 cleanup:
@@ -289,7 +205,7 @@ cleanup:
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 1 */
 
-static nadir_status evaluate_strike(free_run *run, const double *factors)
+static nadir_status evaluate_strike(free_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_attack *attacks = NULL;
@@ -301,13 +217,12 @@ static nadir_status evaluate_strike(free_run *run, const double *factors)
     NADIR_CHECK(
         nadir_strike_solve(run->context, run->problem, strict, run->count, run->radii, attacks, facts));
     const double found = nadir_clock_seconds();
+    NADIR_CHECK(check_kernels(run, attacks));
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         double lambda_high = facts[i].lambda_high;
-        hand_over(&attacks[i], verdict);
         verdict->breakdown = facts[i].breakdown_low;
         verdict->breakdown_proof = "enumeration";
-        NADIR_CHECK(check_kernel(run, factors[i], verdict));
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             NADIR_CHECK(nadir_strike_check(run->context, run->problem, run->radii[i], verdict->attack.lambda,
                                            &lambda_high));
@@ -343,36 +258,65 @@ static nadir_status enclose(nadir_context *context, const nadir_problem *problem
     return status;
 }
 
-/* Lower bounds for the radii through the enclosing ball, where it stays below breakdown. */
-static nadir_status bound_by_enclosing(free_run *run, const nadir_problem *enclosing, double wider,
-                                       breakdown *known)
+/* Lower bounds for the radii through the enclosing ball, where it stays below breakdown: room for `open` of
+ * them. */
+static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, int64_t open,
+                               const int64_t *which, const double *radii, nadir_attack *attacks,
+                               nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
-    nadir_attack attack = {0};
-    const int64_t states = enclosing->states;
-    for (int64_t i = 0; i < run->count; i++) {
-        nadir_verdict *verdict = &run->verdicts[i];
-        const double beta = run->radii[i] * wider * (1 + 4 * DBL_EPSILON);
-        double lambda_high;
-        nadir_proof proof;
-        if (beta >= fmax(known->low, isnan(known->estimate) ? 0 : BREAKDOWN_CLOSE * known->estimate)) {
-            continue;
-        }
-        NADIR_CHECK(search_spectral(run, enclosing, 1, &beta, &attack));
-        NADIR_CHECK(bound_penalty(run, enclosing, beta, attack.c, attack.k,
-                                  attack.lambda * (1 + run->settings->width), known, &lambda_high, &proof));
-        set_lower(run->problem, lambda_high, proof, "enclosing-ball", verdict);
-        NADIR_NEW(run->context, verdict->enclosing, 2 * states);
-        memcpy(verdict->enclosing, attack.c, (size_t)states * sizeof *attack.c);
-        memcpy(verdict->enclosing + states, attack.k, (size_t)states * sizeof *attack.k);
-        nadir_attack_clear(run->context, &attack);
+    const size_t bytes = (size_t)enclosing->states * sizeof(double);
+    nadir_penalty_bound *bounds = NULL;
+    NADIR_NEW(run->context, bounds, open);
+    NADIR_CHECK(search_spectral(run, enclosing, open, radii, attacks));
+    for (int64_t j = 0; j < open; j++) {
+        bounds[j] = (nadir_penalty_bound){.asked = {radii[j], attacks[j].c, attacks[j].k},
+                                          .wanted = attacks[j].lambda * (1 + run->settings->width)};
+    }
+    NADIR_CHECK(nadir_penalty_bounds(run->context, enclosing, run->settings->certify, open, bounds, known));
+    for (int64_t j = 0; j < open; j++) {
+        nadir_verdict *verdict = &run->verdicts[which[j]];
+        set_lower(run->problem, bounds[j].lambda_high, bounds[j].proof, "enclosing-ball", verdict);
+        NADIR_NEW(run->context, verdict->enclosing, 2 * enclosing->states);
+        memcpy(verdict->enclosing, attacks[j].c, bytes);
+        memcpy(verdict->enclosing + enclosing->states, attacks[j].k, bytes);
     }
 cleanup:
-    nadir_attack_clear(run->context, &attack);
+    nadir_release(run->context, bounds);
     return status;
 }
 
-static nadir_status evaluate_best_response(free_run *run, const double *factors)
+static nadir_status bound_by_enclosing(free_run *run, const nadir_problem *enclosing, double wider,
+                                       nadir_known_breakdown *known)
+{
+    nadir_status status = NADIR_OK;
+    nadir_attack *attacks = NULL;
+    double *radii = NULL;
+    int64_t *which = NULL;
+    int64_t open = 0;
+    const double limit =
+        fmax(known->low, isnan(known->estimate) ? 0 : NADIR_BREAKDOWN_CLOSE * known->estimate);
+    NADIR_NEW_ZERO(run->context, attacks, run->count);
+    NADIR_NEW(run->context, radii, run->count);
+    NADIR_NEW(run->context, which, run->count);
+    for (int64_t i = 0; i < run->count; i++) {
+        const double beta = run->radii[i] * wider * (1 + 4 * DBL_EPSILON);
+        if (beta < limit) {
+            radii[open] = beta;
+            which[open++] = i;
+        }
+    }
+    if (open > 0) {
+        NADIR_CHECK(bound_open(run, enclosing, open, which, radii, attacks, known));
+    }
+cleanup:
+    clear_attacks(run, attacks);
+    nadir_release(run->context, radii);
+    nadir_release(run->context, which);
+    return status;
+}
+
+static nadir_status evaluate_best_response(free_run *run)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
@@ -381,20 +325,19 @@ static nadir_status evaluate_best_response(free_run *run, const double *factors)
     nadir_attack *attacks = NULL;
     nadir_uncertainty two = {0};
     nadir_problem enclosing;
-    breakdown known;
+    nadir_known_breakdown known;
     bool inside;
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
     NADIR_CHECK(enclose(run->context, problem, &two, &enclosing));
-    NADIR_CHECK(
-        settle_breakdown(run, &enclosing, wider * largest_of(run->count, run->radii), &known, &inside));
+    NADIR_CHECK(nadir_breakdown_settle(run->context, &enclosing, run->settings->certify,
+                                       wider * largest_of(run->count, run->radii), &known, &inside));
     const double settled = nadir_clock_seconds();
     NADIR_CHECK(nadir_best_response_solve(run->context, problem, run->settings->tolerance,
                                           run->settings->iterations_limit, run->count, run->radii, attacks));
     const double found = nadir_clock_seconds();
+    NADIR_CHECK(check_kernels(run, attacks));
     for (int64_t i = 0; i < run->count; i++) {
-        hand_over(&attacks[i], &run->verdicts[i]);
-        NADIR_CHECK(check_kernel(run, factors[i], &run->verdicts[i]));
         set_breakdown(run, problem, &known, &run->verdicts[i]);
     }
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
@@ -409,24 +352,23 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------ rectangular */
 
-static nadir_status evaluate_rectangular(free_run *run, const double *factors)
+static nadir_status evaluate_rectangular(free_run *run)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
     nadir_attack *attacks = NULL;
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
-    NADIR_CHECK(nadir_rectangular_free_solve(run->context, problem, run->count, factors, attacks));
+    NADIR_CHECK(nadir_rectangular_free_solve(run->context, problem, run->count, run->factors, attacks));
     const double found = nadir_clock_seconds();
+    NADIR_CHECK(check_kernels(run, attacks));
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         bool exact;
         double lower;
         double breakdown_factor;
-        hand_over(&attacks[i], verdict);
-        NADIR_CHECK(check_kernel(run, factors[i], verdict));
-        NADIR_CHECK(nadir_rectangular_free_check(run->context, problem, factors[i], verdict->attack.v, &exact,
-                                                 &lower, &breakdown_factor));
+        NADIR_CHECK(nadir_rectangular_free_check(run->context, problem, run->factors[i], verdict->attack.v,
+                                                 &exact, &lower, &breakdown_factor));
         verdict->breakdown = breakdown_factor * problem->uncertainty->radius;
         verdict->breakdown_proof = "contraction";
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
@@ -461,28 +403,29 @@ static nadir_status check_method(nadir_context *context, const nadir_problem *pr
         method, strcmp(method, "best-response") == 0 ? "a norm between 1 and inf" : "norm 2");
 }
 
-nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
-                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
-                                 nadir_verdict *verdicts)
+nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_verdict *verdicts, double *limit)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
-    free_run run = {context, problem, settings, count, NULL, verdicts};
+    free_run run = {context, problem, settings, count, factors, NULL, verdicts, INFINITY};
     NADIR_CHECK(check_method(context, problem, settings->method));
     NADIR_NEW(context, run.radii, count);
     for (int64_t i = 0; i < count; i++) {
         run.radii[i] = factors[i] * set->radius;
     }
     if (set->set != NADIR_SET_NONRECT) {
-        status = evaluate_rectangular(&run, factors);
+        status = evaluate_rectangular(&run);
     } else if (set->p == 1) {
-        status = evaluate_strike(&run, factors);
+        status = evaluate_strike(&run);
     } else if (set->p == 2) {
-        status = evaluate_spectral(&run, factors);
+        status = evaluate_spectral(&run);
     } else {
-        status = evaluate_best_response(&run, factors);
+        status = evaluate_best_response(&run);
     }
 cleanup:
     nadir_release(context, run.radii);
+    *limit = run.limit;
     return status;
 }

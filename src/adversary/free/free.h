@@ -1,0 +1,13 @@
+/* free.h: robust evaluation on the free domain, where a ball can be too large. */
+#ifndef NADIR_ADVERSARY_FREE_H
+#define NADIR_ADVERSARY_FREE_H
+
+#include "adversary/verdict.h"
+
+/* As a nadir_family; NADIR_ERROR_ILL_POSED when any radius is at or past breakdown. *limit: where breakdown
+ * is, if that was found out; else infinity. */
+nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_verdict *verdicts, double *limit);
+
+#endif
