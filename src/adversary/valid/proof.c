@@ -2,7 +2,7 @@
  * proof.c: the proof that a kernel is the worst one of the non-rectangular ball; see proof.h.
  *
  * Occupancies of all kernels of the ball are bounded around the nominal one (visits.h), where the columns of
- * D can be had: up to COLUMNS states, or more when asked for. From there
+ * D can be had: up to NADIR_PROOF_STATES states, or more when asked for. From there
  *
  *     p = 2, tau > 0     second order (second_order.h), which proves the value attained where it succeeds
  *     every p            the Lagrangian bound (lagrangian.h); at tau = 0 it proves kernels inside the ball
@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 500, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
+enum { EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
 
 void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
 {
@@ -61,6 +61,9 @@ static nadir_status prove_lagrangian(nadir_context *context, const nadir_problem
 {
     nadir_status status = NADIR_OK;
     nadir_lagrangian found = {0};
+    if (!isfinite(attack->tau) || !(pow(beta, problem->uncertainty->p) > 0)) {
+        return NADIR_OK; /* p so large that beta^p is beyond the numbers */
+    }
     if (!(attack->tau > 0)) {
         NADIR_CHECK(nadir_lagrangian_solve(context, problem, beta, proof->d_bar, 0, &found));
         NADIR_CHECK(offer_lagrangian(context, problem, beta, &found, proof));
@@ -82,7 +85,7 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    const bool columns = effort == NADIR_CERTIFY_STRICT || n <= COLUMNS;
+    const bool columns = effort == NADIR_CERTIFY_STRICT || n <= NADIR_PROOF_STATES;
     nadir_live live = {0};
     nadir_visits visits = {0};
     *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
@@ -93,7 +96,7 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
         NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), &visits));
     }
     memcpy(proof->d_bar, visits.high, (size_t)n * sizeof *proof->d_bar);
-    if (columns && problem->uncertainty->p == 2 && attack->tau > 0) {
+    if (columns && problem->uncertainty->p == 2 && attack->tau > 0 && isfinite(attack->tau)) {
         const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
         NADIR_CHECK(
             nadir_second_order_prove(context, problem, &live, &visits, beta, attack, rounds, wanted, proof));
