@@ -67,27 +67,6 @@ static test_miniature make_trap(nadir_context *context, nadir_random *random)
     return made;
 }
 
-static nadir_kernel *kernel_of(nadir_context *context, nadir_model *model, const double *entries)
-{
-    const int64_t n = model->states;
-    int64_t *rows = test_new(2 * model->rows + 1, sizeof *rows);
-    int64_t *starts = rows + model->rows;
-    int32_t *columns = test_new(model->rows * n, sizeof *columns);
-    for (int64_t row = 0; row < model->rows; row++) {
-        rows[row] = row;
-        starts[row + 1] = (row + 1) * n;
-        for (int64_t t = 0; t < n; t++) {
-            columns[row * n + t] = (int32_t)t;
-        }
-    }
-    nadir_kernel *kernel = NULL;
-    const nadir_changed_rows changed = {model->rows, rows, starts, columns, entries};
-    assert_ok(context, nadir_kernel_create_changed(context, model, &changed, &kernel));
-    free(rows);
-    free(columns);
-    return kernel;
-}
-
 static void keep(fight *made, const nadir_attack *attack)
 {
     double *entries = test_kernel_entries(made->context, attack->kernel);
@@ -108,7 +87,7 @@ static void attack_set(fight *made)
     keep(made, &attack);
     for (int i = 1; i < STARTS; i++) {
         test_oracle_random(&made->oracle, made->random, entries);
-        nadir_kernel *start = kernel_of(context, problem->model, entries);
+        nadir_kernel *start = test_entries_kernel(context, problem->model, entries);
         attack = (nadir_attack){0};
         assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-12, 100, &attack));
         assert_ok(context, nadir_descent_polish(context, problem, beta, 1e-12 * made->scale, &attack));

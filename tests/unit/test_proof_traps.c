@@ -91,33 +91,19 @@ static void test_inactive_ball(void **state)
 static double find_kappa(nadir_context *context, const nadir_problem *problem, double beta,
                          const nadir_attack *attack, const bool *unvisited, bool naive)
 {
-    nadir_live live;
-    nadir_visits visits;
-    nadir_centre star;
-    nadir_sensitivity sensitivity;
-    nadir_standing standing;
+    test_stage stage;
     nadir_pull pull = {0};
     double kappa;
-    assert_ok(context, nadir_live_make(context, problem, &live));
-    assert_ok(context, nadir_visits_make(context, problem, &visits));
-    assert_ok(context, nadir_visits_bound(context, problem, &live, beta, &visits));
-    assert_ok(context, nadir_centre_make(context, problem, &live, attack->kernel, unvisited, &star));
-    assert_ok(context, nadir_centre_columns(context, &star));
-    assert_ok(context, nadir_sensitivity_make(context, &live, star.X, &sensitivity));
-    assert_ok(context, nadir_standing_make(context, &star, &sensitivity, &visits, beta, attack->tau,
-                                           unvisited, &standing));
-    assert_close(standing.J, attack->J, 1e-12);
+    test_stage_make(context, problem, beta, attack, unvisited, &stage);
+    assert_close(stage.standing.J, attack->J, 1e-12);
     if (naive) {
-        memset(standing.reply, 0, (size_t)problem->states * sizeof *standing.reply);
+        memset(stage.standing.reply, 0, (size_t)problem->states * sizeof *stage.standing.reply);
     }
-    assert_ok(context, nadir_standing_pull(context, &standing, NULL, &pull));
-    assert_ok(context, nadir_curvature_prove(context, &standing, &visits, &pull, NULL, false, &kappa));
+    assert_ok(context, nadir_standing_pull(context, &stage.standing, NULL, &pull));
+    assert_ok(context,
+              nadir_curvature_prove(context, &stage.standing, &stage.visits, &pull, NULL, false, &kappa));
     nadir_pull_clear(context, &pull);
-    nadir_standing_clear(context, &standing);
-    nadir_sensitivity_clear(context, &sensitivity);
-    nadir_centre_clear(context, &star);
-    nadir_visits_clear(context, &visits);
-    nadir_live_clear(context, &live);
+    test_stage_clear(context, &stage);
     return kappa;
 }
 
