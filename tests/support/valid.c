@@ -67,3 +67,47 @@ nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *proble
     }
     return proof;
 }
+
+void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
+                     const nadir_attack *attack, const bool *unvisited, test_stage *stage)
+{
+    assert_ok(context, nadir_live_make(context, problem, &stage->live));
+    assert_ok(context, nadir_visits_make(context, problem, &stage->visits));
+    assert_ok(context, nadir_visits_bound(context, problem, &stage->live, beta, &stage->visits));
+    assert_ok(context,
+              nadir_centre_make(context, problem, &stage->live, attack->kernel, unvisited, &stage->star));
+    assert_ok(context, nadir_centre_columns(context, &stage->star));
+    assert_ok(context, nadir_sensitivity_make(context, &stage->live, stage->star.X, &stage->sensitivity));
+    assert_ok(context, nadir_standing_make(context, &stage->star, &stage->sensitivity, &stage->visits, beta,
+                                           attack->tau, unvisited, &stage->standing));
+}
+
+void test_stage_clear(nadir_context *context, test_stage *stage)
+{
+    nadir_standing_clear(context, &stage->standing);
+    nadir_sensitivity_clear(context, &stage->sensitivity);
+    nadir_centre_clear(context, &stage->star);
+    nadir_visits_clear(context, &stage->visits);
+    nadir_live_clear(context, &stage->live);
+}
+
+nadir_kernel *test_entries_kernel(nadir_context *context, nadir_model *model, const double *entries)
+{
+    const int64_t n = model->states;
+    int64_t *rows = test_new(2 * model->rows + 1, sizeof *rows);
+    int64_t *starts = rows + model->rows;
+    int32_t *columns = test_new(model->rows * n, sizeof *columns);
+    for (int64_t row = 0; row < model->rows; row++) {
+        rows[row] = row;
+        starts[row + 1] = (row + 1) * n;
+        for (int64_t t = 0; t < n; t++) {
+            columns[row * n + t] = (int32_t)t;
+        }
+    }
+    nadir_kernel *kernel = NULL;
+    const nadir_changed_rows changed = {model->rows, rows, starts, columns, entries};
+    assert_ok(context, nadir_kernel_create_changed(context, model, &changed, &kernel));
+    free(rows);
+    free(columns);
+    return kernel;
+}

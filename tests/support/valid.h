@@ -6,6 +6,7 @@
 #define NADIR_TESTS_VALID_H
 
 #include "adversary/valid/proof.h"
+#include "adversary/valid/standing.h"
 #include "support/problem.h"
 
 /* The best deterministic policy. To be freed. */
@@ -21,5 +22,22 @@ nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, 
 /* The proof, wanted to a millionth of the penalty; checks that its numbers make sense. To be cleared. */
 nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *problem, double beta,
                              const nadir_attack *attack, nadir_certify effort);
+
+/* All that a proof at second order is made of, with the visits of all kernels of the set. */
+typedef struct test_stage {
+    nadir_live live;
+    nadir_visits visits;
+    nadir_centre star;
+    nadir_sensitivity sensitivity;
+    nadir_standing standing;
+} test_stage;
+
+/* unvisited: [states] of the attack. The struct must stay where it is. */
+void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
+                     const nadir_attack *attack, const bool *unvisited, test_stage *stage);
+void test_stage_clear(nadir_context *context, test_stage *stage);
+
+/* A kernel of these entries, [rows * states]. To be freed. */
+nadir_kernel *test_entries_kernel(nadir_context *context, nadir_model *model, const double *entries);
 
 #endif

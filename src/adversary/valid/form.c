@@ -196,22 +196,25 @@ static void make_cross(const nadir_context *context, const parts *of)
 }
 
 /* About the 2-norm of a symmetric matrix, by power steps. x: [2 * n]. */
-static double estimate_norm(int64_t n, const double *G, double *x)
+static double estimate_norm(const nadir_context *context, int64_t n, const double *G, double *x)
 {
     double norm = 0;
+    const int before = nadir_blas_threads(nadir_threads_for(context, n * n));
     for (int64_t i = 0; i < n; i++) {
         x[i] = 1 + 0.5 * sin((double)i);
     }
     for (int step = 0; step < POWER_STEPS; step++) {
         const double length = cblas_dnrm2((blasint)n, x, 1);
         if (!(length > 0)) {
-            return 0;
+            norm = 0;
+            break;
         }
         cblas_dscal((blasint)n, 1 / length, x, 1);
         cblas_dsymv(CblasColMajor, CblasLower, (blasint)n, 1, G, (blasint)n, x, 1, 0, x + n, 1);
         norm = cblas_dnrm2((blasint)n, x + n, 1);
         memcpy(x, x + n, (size_t)n * sizeof *x);
     }
+    nadir_blas_restore(before);
     return norm;
 }
 
@@ -284,8 +287,9 @@ static void use_cross(const nadir_context *context, const parts *of, const nadir
         }
     }
     form->middle_off = of->roundings * of->size_F * of->size_q;
-    form->spread_norm = sqrt(estimate_norm(n, form->spread, of->room));
-    form->unvisited_norm = form->unvisited != NULL ? sqrt(estimate_norm(n, form->unvisited, of->room)) : 0;
+    form->spread_norm = sqrt(estimate_norm(context, n, form->spread, of->room));
+    form->unvisited_norm =
+        form->unvisited != NULL ? sqrt(estimate_norm(context, n, form->unvisited, of->room)) : 0;
 }
 
 /* Whether rows of unvisited states matter. */

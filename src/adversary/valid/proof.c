@@ -96,7 +96,7 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
         NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), &visits));
     }
     memcpy(proof->d_bar, visits.high, (size_t)n * sizeof *proof->d_bar);
-    if (columns && problem->uncertainty->p == 2 && attack->tau > 0) {
+    if (columns && problem->uncertainty->p == 2 && attack->tau > 0 && isfinite(attack->tau)) {
         const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
         NADIR_CHECK(
             nadir_second_order_prove(context, problem, &live, &visits, beta, attack, rounds, wanted, proof));

@@ -133,7 +133,7 @@ static double spread_square(const nadir_order *order, int64_t count, const int32
             const double far = order->x[positive[j]] - level;
             first += far > 0 ? far : 0;
             above += far > 0 ? far * far : 0;
-            more += far > 0;
+            more += far >= 0; /* those at the level move with it */
         }
         below = nadir_order_below(order, level);
         const double move = (below.first - first) / (double)(below.count + more);
