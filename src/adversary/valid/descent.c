@@ -34,7 +34,7 @@ typedef struct point {
     double J;
 } point;
 
-typedef struct search {
+struct nadir_descent {
     const nadir_problem *problem;
     double beta;
     nadir_valid_operator operator;
@@ -47,14 +47,20 @@ typedef struct search {
     double *weights; /* [rows] gamma d pi */
     double *product; /* [rows] P_r . v, [rows] Phat_r . v */
     double gap;
-} search;
+};
+
+typedef nadir_descent search;
 
 static nadir_status new_point(nadir_context *context, int64_t states, point *made)
 {
     nadir_status status = NADIR_OK;
+    double *d = NULL;
+    NADIR_NEW(context, d, states);
     NADIR_NEW(context, made->v, states);
-    NADIR_NEW(context, made->d, states);
+    made->d = d;
+    d = NULL;
 cleanup:
+    nadir_release(context, d);
     return status;
 }
 
@@ -101,27 +107,31 @@ static void finish(nadir_context *context, search *find)
     nadir_release(context, find->product);
 }
 
-/* v, d and J of a point's kernel. */
-static nadir_status evaluate(nadir_context *context, search *find, point *at)
+/* v, d and J of a point's kernel; near: another point that may be close to it, NULL: none is. */
+static nadir_status evaluate(nadir_context *context, search *find, const point *near, point *at)
 {
     nadir_status status = NADIR_OK;
     double error;
     NADIR_CHECK(nadir_valid_operator_set(context, &find->operator, at->kernel));
-    NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
+    if (near != NULL) {
+        memcpy(at->v, near->v, (size_t)find->problem->states * sizeof *at->v);
+        memcpy(at->d, near->d, (size_t)find->problem->states * sizeof *at->d);
+        NADIR_CHECK(nadir_valid_operator_improve(context, &find->operator, at->v, at->d));
+    } else {
+        NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
+    }
     at->J = nadir_vector_dot(find->problem->states, find->problem->mu, at->v, &error);
 cleanup:
     return status;
 }
 
-/* The linear step from here: answers, budget and gap. Values are taken from their smallest on, so that
- * nothing of the gap is lost to their common part. */
-static nadir_status look_down(nadir_context *context, search *find)
+/* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
+ * the gap is lost to their common part. */
+static nadir_status answer(nadir_context *context, search *find)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
     const nadir_model *model = problem->model;
-    double *own = find->product;
-    double *nominal = find->product + problem->rows;
     for (int64_t s = 0; s < problem->states; s++) {
         const double d = find->here.d[s] > 0 ? find->here.d[s] : 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -131,6 +141,18 @@ static nadir_status look_down(nadir_context *context, search *find)
     NADIR_CHECK(nadir_order_make(context, problem->states, find->here.v, &find->order));
     NADIR_CHECK(
         nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
+cleanup:
+    return status;
+}
+
+/* That, and the gap. */
+static nadir_status look_down(nadir_context *context, search *find)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = find->problem;
+    double *own = find->product;
+    double *nominal = find->product + problem->rows;
+    NADIR_CHECK(answer(context, find));
     nadir_kernel_multiply(context, find->here.kernel, find->order.x, own);
     nadir_kernel_multiply(context, problem->kernel, find->order.x, nominal);
     double gap = 0;
@@ -158,7 +180,7 @@ static nadir_status step(nadir_context *context, search *find, bool *moved)
     nadir_kernel *full = NULL;
     double t = 1;
     NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &there->kernel));
-    NADIR_CHECK(evaluate(context, find, there));
+    NADIR_CHECK(evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap;
     if (!*moved) {
         full = there->kernel;
@@ -170,7 +192,7 @@ static nadir_status step(nadir_context *context, search *find, bool *moved)
         there->kernel = NULL;
         NADIR_CHECK(
             nadir_kernel_mix(context, find->problem->model, find->here.kernel, full, t, &there->kernel));
-        NADIR_CHECK(evaluate(context, find, there));
+        NADIR_CHECK(evaluate(context, find, &find->here, there));
         *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
     }
     if (*moved) {
@@ -206,40 +228,97 @@ static void hand_over(search *find, nadir_attack *attack)
     find->here.d = NULL;
 }
 
+/* Downhill from here, whose kernel, v, d and J are known. */
+static nadir_status descend(nadir_context *context, search *find, double tolerance, int64_t iterations_limit,
+                            nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const char *reason = NULL;
+    bool moved = true;
+    NADIR_CHECK(look_down(context, find));
+    while ((reason = reason_to_stop(find, tolerance)) == NULL && moved &&
+           attack->iterations < iterations_limit) {
+        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
+        NADIR_CHECK(step(context, find, &moved));
+        attack->iterations++;
+        if (moved) {
+            NADIR_CHECK(look_down(context, find));
+        }
+    }
+    attack->converged = reason != NULL || !moved;
+    attack->stop_reason = reason != NULL ? reason : moved ? "iterations" : "stable";
+    attack->method = "conditional-gradient";
+    hand_over(find, attack);
+cleanup:
+    return status;
+}
+
 nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *problem, double beta,
                                const nadir_kernel *start, double tolerance, int64_t iterations_limit,
                                nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     search find = {0};
-    const char *reason = NULL;
-    bool moved = true;
     NADIR_CHECK(begin(context, problem, beta, &find));
     if (start != NULL) {
         NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &find.here.kernel));
-        NADIR_CHECK(evaluate(context, &find, &find.here));
+        NADIR_CHECK(evaluate(context, &find, NULL, &find.here));
     } else {
         NADIR_CHECK(nadir_kernel_create(context, problem->model, &find.here.kernel));
         memcpy(find.here.v, problem->v, (size_t)problem->states * sizeof *find.here.v);
         memcpy(find.here.d, problem->d, (size_t)problem->states * sizeof *find.here.d);
         find.here.J = problem->J;
     }
-    NADIR_CHECK(look_down(context, &find));
-    while ((reason = reason_to_stop(&find, tolerance)) == NULL && moved &&
-           attack->iterations < iterations_limit) {
-        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
-        NADIR_CHECK(step(context, &find, &moved));
-        attack->iterations++;
-        if (moved) {
-            NADIR_CHECK(look_down(context, &find));
-        }
-    }
-    attack->converged = reason != NULL || !moved;
-    attack->stop_reason = reason != NULL ? reason : moved ? "iterations" : "stable";
-    attack->method = "conditional-gradient";
-    hand_over(&find, attack);
+    NADIR_CHECK(descend(context, &find, tolerance, iterations_limit, attack));
 cleanup:
     finish(context, &find);
+    if (status != NADIR_OK) {
+        nadir_attack_clear(context, attack);
+    }
+    return status;
+}
+
+nadir_status nadir_descent_create(nadir_context *context, const nadir_problem *problem,
+                                  nadir_descent **descent)
+{
+    nadir_status status = NADIR_OK;
+    nadir_descent *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    NADIR_CHECK(begin(context, problem, 0, made));
+    *descent = made;
+    made = NULL;
+cleanup:
+    nadir_descent_free(context, made);
+    return status;
+}
+
+void nadir_descent_free(nadir_context *context, nadir_descent *descent)
+{
+    if (descent != NULL) {
+        finish(context, descent);
+        nadir_release(context, descent);
+    }
+}
+
+nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
+                                  const double *v, const double *d, double tolerance,
+                                  int64_t iterations_limit, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = descent->problem->states;
+    descent->beta = beta;
+    if (descent->here.v == NULL) { /* handed over */
+        NADIR_CHECK(new_point(context, states, &descent->here));
+    }
+    memcpy(descent->here.v, v, (size_t)states * sizeof *v);
+    memcpy(descent->here.d, d, (size_t)states * sizeof *d);
+    NADIR_CHECK(answer(context, descent));
+    NADIR_CHECK(nadir_rows_kernel(context, &descent->rows, descent->answers, &descent->there.kernel));
+    NADIR_CHECK(evaluate(context, descent, &descent->here, &descent->there));
+    swap_points(&descent->here, &descent->there);
+    attack->iterations = 1;
+    NADIR_CHECK(descend(context, descent, tolerance, iterations_limit, attack));
+cleanup:
     if (status != NADIR_OK) {
         nadir_attack_clear(context, attack);
     }
@@ -313,7 +392,7 @@ static nadir_status resume(nadir_context *context, search *find, const nadir_att
     const nadir_problem *problem = find->problem;
     NADIR_CHECK(
         nadir_kernel_mix(context, problem->model, attack->kernel, attack->kernel, 0, &find->here.kernel));
-    NADIR_CHECK(evaluate(context, find, &find->here));
+    NADIR_CHECK(evaluate(context, find, NULL, &find->here));
     NADIR_CHECK(look_down(context, find));
 cleanup:
     return status;
@@ -325,7 +404,7 @@ static nadir_status full_step(nadir_context *context, search *find, double *tau)
     nadir_status status = NADIR_OK;
     *tau = find->budget.tau;
     NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &find->there.kernel));
-    NADIR_CHECK(evaluate(context, find, &find->there));
+    NADIR_CHECK(evaluate(context, find, &find->here, &find->there));
     swap_points(&find->here, &find->there);
     NADIR_CHECK(look_down(context, find));
 cleanup:
