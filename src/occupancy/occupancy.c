@@ -393,3 +393,22 @@ cleanup:
     nadir_occupancy_free(context, made);
     return status;
 }
+
+nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupancy *occupancy,
+                                           const nadir_kernel *kernel, const nadir_policy *policy, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    bool same;
+    *done = occupancy->base != NULL && occupancy->preconditioned != NULL && occupancy->ready;
+    if (!*done) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(check_ready(context, occupancy));
+    occupancy->ready = false;
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
+    NADIR_CHECK(probe(context, occupancy));
+    occupancy->ready = true;
+cleanup:
+    return status;
+}

@@ -46,6 +46,13 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
                                      const nadir_kernel *kernel, const nadir_policy *policy,
                                      nadir_occupancy **occupancy);
 
+/* Turns an operator that nadir_occupancy_perturb has made into that of another kernel, which is cheaper than
+ * making one. *done: false where it cannot; the operator is as good as before then. On failure it has no
+ * products. */
+nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupancy *occupancy,
+                                           const nadir_kernel *kernel, const nadir_policy *policy,
+                                           bool *done);
+
 void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy);
 
 /* X = D B and X = D^T B for `count` right-hand sides of [states]; x may be b; x is not read. accuracy may be

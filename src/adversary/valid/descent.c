@@ -9,12 +9,9 @@
  * stationarity gap: zero exactly where no direction leads downhill. Steps are full ones, P <- X, unless the
  * return does not fall by a small share of the promise; then P goes to the lowest point of the way to X.
  */
-#include "adversary/valid/descent.h"
+#include "adversary/valid/descent_parts.h"
 
-#include "adversary/rows/rows.h"
 #include "adversary/valid/kernel_mix.h"
-#include "adversary/valid/operator.h"
-#include "kernel/explicit.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -29,49 +26,29 @@
 #define FLAT 1e-4
 enum { SECANTS = 20 };
 
-/* A kernel with what the search needs to know of it. */
-typedef struct point {
-    nadir_kernel *kernel;
-    double *v; /* [states] */
-    double *d; /* [states] */
-    double J;
-} point;
-
-typedef struct search {
-    const nadir_problem *problem;
-    double beta;
-    nadir_valid_operator operator;
-    point here;
-    point there;       /* the next one; its kernel is filled anew for every step */
-    nadir_order order; /* of here.v */
-    nadir_rows rows;
-    nadir_row_answer *answers; /* [rows] the linear step from here */
-    nadir_row_budget budget;
-    double *weights; /* [rows] gamma d pi */
-    double *product; /* [rows] P_r . v, [rows] Phat_r . v */
-    double gap;
-    nadir_kernel *before; /* where the last step came from, if it went part of the way; NULL otherwise */
-    double share;         /* of it in here */
-} search;
-
-static nadir_status new_point(nadir_context *context, int64_t states, point *made)
+nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made)
 {
     nadir_status status = NADIR_OK;
+    double *d = NULL;
+    NADIR_NEW(context, d, states);
     NADIR_NEW(context, made->v, states);
-    NADIR_NEW(context, made->d, states);
+    made->d = d;
+    d = NULL;
 cleanup:
+    nadir_release(context, d);
     return status;
 }
 
-static void clear_point(nadir_context *context, point *made)
+void nadir_descent_point_clear(nadir_context *context, nadir_descent_point *made)
 {
     nadir_kernel_free(made->kernel);
     nadir_release(context, made->v);
     nadir_release(context, made->d);
-    *made = (point){0};
+    *made = (nadir_descent_point){0};
 }
 
-static nadir_status begin(nadir_context *context, const nadir_problem *problem, double beta, search *find)
+nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *problem, double beta,
+                                 nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
@@ -86,8 +63,8 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
         .p = set->p,
         .q = set->q,
     };
-    NADIR_CHECK(new_point(context, problem->states, &find->here));
-    NADIR_CHECK(new_point(context, problem->states, &find->there));
+    NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->here));
+    NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
     NADIR_NEW_ZERO(context, find->answers, problem->rows);
     NADIR_NEW(context, find->weights, problem->rows);
     NADIR_NEW(context, find->product, 2 * problem->rows);
@@ -95,11 +72,11 @@ cleanup:
     return status;
 }
 
-static void finish(nadir_context *context, search *find)
+void nadir_descent_finish(nadir_context *context, nadir_descent *find)
 {
     nadir_valid_operator_clear(context, &find->operator);
-    clear_point(context, &find->here);
-    clear_point(context, &find->there);
+    nadir_descent_point_clear(context, &find->here);
+    nadir_descent_point_clear(context, &find->there);
     nadir_order_clear(context, &find->order);
     nadir_kernel_free(find->before);
     nadir_release(context, find->answers);
@@ -107,27 +84,31 @@ static void finish(nadir_context *context, search *find)
     nadir_release(context, find->product);
 }
 
-/* v, d and J of a point's kernel. */
-static nadir_status evaluate(nadir_context *context, search *find, point *at)
+nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
+                                    const nadir_descent_point *near, nadir_descent_point *at)
 {
     nadir_status status = NADIR_OK;
     double error;
     NADIR_CHECK(nadir_valid_operator_set(context, &find->operator, at->kernel));
-    NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
+    if (near != NULL) {
+        memcpy(at->v, near->v, (size_t)find->problem->states * sizeof *at->v);
+        memcpy(at->d, near->d, (size_t)find->problem->states * sizeof *at->d);
+        NADIR_CHECK(nadir_valid_operator_improve(context, &find->operator, at->v, at->d));
+    } else {
+        NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
+    }
     at->J = nadir_vector_dot(find->problem->states, find->problem->mu, at->v, &error);
 cleanup:
     return status;
 }
 
-/* The linear step from here: answers, budget and gap. Values are taken from their smallest on, so that
- * nothing of the gap is lost to their common part. */
-static nadir_status look_down(nadir_context *context, search *find)
+/* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
+ * the gap is lost to their common part. */
+static nadir_status answer(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
     const nadir_model *model = problem->model;
-    double *own = find->product;
-    double *nominal = find->product + problem->rows;
     for (int64_t s = 0; s < problem->states; s++) {
         const double d = find->here.d[s] > 0 ? find->here.d[s] : 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -137,6 +118,18 @@ static nadir_status look_down(nadir_context *context, search *find)
     NADIR_CHECK(nadir_order_make(context, problem->states, find->here.v, &find->order));
     NADIR_CHECK(
         nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
+cleanup:
+    return status;
+}
+
+/* That, and the gap. */
+nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = find->problem;
+    double *own = find->product;
+    double *nominal = find->product + problem->rows;
+    NADIR_CHECK(answer(context, find));
     nadir_kernel_multiply(context, find->here.kernel, find->order.x, own);
     nadir_kernel_multiply(context, problem->kernel, find->order.x, nominal);
     double gap = 0;
@@ -149,15 +142,16 @@ cleanup:
     return status;
 }
 
-static void swap_points(point *a, point *b)
+void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b)
 {
-    const point kept = *a;
+    const nadir_descent_point kept = *a;
     *a = *b;
     *b = kept;
 }
 
 /* d/dt of the return at a point of the way from here to `full`. */
-static double slope(nadir_context *context, search *find, const point *at, const nadir_kernel *full)
+static double slope(nadir_context *context, nadir_descent *find, const nadir_descent_point *at,
+                    const nadir_kernel *full)
 {
     const nadir_problem *problem = find->problem;
     const nadir_model *model = problem->model;
@@ -175,7 +169,7 @@ static double slope(nadir_context *context, search *find, const point *at, const
 }
 
 /* There <- here + t (full - here). */
-static nadir_status go_part_of_the_way(nadir_context *context, search *find, const nadir_kernel *full,
+static nadir_status go_part_of_the_way(nadir_context *context, nadir_descent *find, const nadir_kernel *full,
                                        double t)
 {
     nadir_status status = NADIR_OK;
@@ -183,7 +177,7 @@ static nadir_status go_part_of_the_way(nadir_context *context, search *find, con
     find->there.kernel = NULL;
     NADIR_CHECK(
         nadir_kernel_mix(context, find->problem->model, find->here.kernel, full, t, &find->there.kernel));
-    NADIR_CHECK(evaluate(context, find, &find->there));
+    NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
 cleanup:
     return status;
 }
@@ -192,8 +186,8 @@ cleanup:
  * The lowest point of the way to `full`, where `there` is now: a zero of the slope, by secants that keep it
  * between two points of different sign (Illinois). fall: how steep the way begins.
  */
-static nadir_status find_lowest(nadir_context *context, search *find, const nadir_kernel *full, double fall,
-                                double *t)
+static nadir_status find_lowest(nadir_context *context, nadir_descent *find, const nadir_kernel *full,
+                                double fall, double *t)
 {
     nadir_status status = NADIR_OK;
     double low = 0;
@@ -228,7 +222,7 @@ cleanup:
  * Steps between the same few kernels make it to and fro for ever; A's share in here, (1 - t)(1 - t'), can be
  * taken out altogether without leaving the set (parallel tangents). t: of the last step; `there` is B.
  */
-static nadir_status go_on(nadir_context *context, search *find, double t)
+static nadir_status go_on(nadir_context *context, nadir_descent *find, double t)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *far = NULL;
@@ -249,7 +243,7 @@ static nadir_status go_on(nadir_context *context, search *find, double t)
         NADIR_CHECK(go_part_of_the_way(context, find, far, 1));
         NADIR_CHECK(find_lowest(context, find, far, fall, &ignored));
         if (find->there.J < find->here.J) {
-            swap_points(&find->here, &find->there);
+            nadir_descent_point_swap(&find->here, &find->there);
         }
     }
 cleanup:
@@ -258,14 +252,14 @@ cleanup:
 }
 
 /* P <- X, or part of the way. *moved: false when no step helps. */
-static nadir_status step(nadir_context *context, search *find, bool *moved)
+static nadir_status step(nadir_context *context, nadir_descent *find, bool *moved)
 {
     nadir_status status = NADIR_OK;
-    point *there = &find->there;
+    nadir_descent_point *there = &find->there;
     nadir_kernel *full = NULL;
     double t = 1;
     NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &there->kernel));
-    NADIR_CHECK(evaluate(context, find, there));
+    NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap;
     if (!*moved) {
         full = there->kernel;
@@ -279,7 +273,7 @@ static nadir_status step(nadir_context *context, search *find, bool *moved)
         *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
     }
     if (*moved) {
-        swap_points(&find->here, &find->there);
+        nadir_descent_point_swap(&find->here, &find->there);
     }
     if (*moved && t < 1) {
         NADIR_CHECK(go_on(context, find, t));
@@ -293,7 +287,7 @@ cleanup:
 }
 
 /* Whether nothing is left to gain, and why. */
-static const char *reason_to_stop(const search *find, double tolerance)
+static const char *reason_to_stop(const nadir_descent *find, double tolerance)
 {
     const nadir_problem *problem = find->problem;
     const double penalty = problem->J - find->here.J;
@@ -304,7 +298,7 @@ static const char *reason_to_stop(const search *find, double tolerance)
     return find->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
 }
 
-static void hand_over(search *find, nadir_attack *attack)
+static void hand_over(nadir_descent *find, nadir_attack *attack)
 {
     attack->kernel = find->here.kernel;
     attack->v = find->here.v;
@@ -317,168 +311,101 @@ static void hand_over(search *find, nadir_attack *attack)
     find->here.d = NULL;
 }
 
+/* Downhill from here, whose kernel, v, d and J are known. */
+static nadir_status descend(nadir_context *context, nadir_descent *find, double tolerance,
+                            int64_t iterations_limit, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const char *reason = NULL;
+    bool moved = true;
+    NADIR_CHECK(nadir_descent_look_down(context, find));
+    while ((reason = reason_to_stop(find, tolerance)) == NULL && moved &&
+           attack->iterations < iterations_limit) {
+        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
+        NADIR_CHECK(step(context, find, &moved));
+        attack->iterations++;
+        if (moved) {
+            NADIR_CHECK(nadir_descent_look_down(context, find));
+        }
+    }
+    attack->converged = reason != NULL || !moved;
+    attack->stop_reason = reason != NULL ? reason : moved ? "iterations" : "stable";
+    attack->method = "conditional-gradient";
+    hand_over(find, attack);
+cleanup:
+    return status;
+}
+
 nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *problem, double beta,
                                const nadir_kernel *start, double tolerance, int64_t iterations_limit,
                                nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    search find = {0};
-    const char *reason = NULL;
-    bool moved = true;
-    NADIR_CHECK(begin(context, problem, beta, &find));
+    nadir_descent find = {0};
+    NADIR_CHECK(nadir_descent_begin(context, problem, beta, &find));
     if (start != NULL) {
         NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &find.here.kernel));
-        NADIR_CHECK(evaluate(context, &find, &find.here));
+        NADIR_CHECK(nadir_descent_evaluate(context, &find, NULL, &find.here));
     } else {
         NADIR_CHECK(nadir_kernel_create(context, problem->model, &find.here.kernel));
         memcpy(find.here.v, problem->v, (size_t)problem->states * sizeof *find.here.v);
         memcpy(find.here.d, problem->d, (size_t)problem->states * sizeof *find.here.d);
         find.here.J = problem->J;
     }
-    NADIR_CHECK(look_down(context, &find));
-    while ((reason = reason_to_stop(&find, tolerance)) == NULL && moved &&
-           attack->iterations < iterations_limit) {
-        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
-        NADIR_CHECK(step(context, &find, &moved));
-        attack->iterations++;
-        if (moved) {
-            NADIR_CHECK(look_down(context, &find));
-        }
-    }
-    attack->converged = reason != NULL || !moved;
-    attack->stop_reason = reason != NULL ? reason : moved ? "iterations" : "stable";
-    attack->method = "conditional-gradient";
-    hand_over(&find, attack);
+    NADIR_CHECK(descend(context, &find, tolerance, iterations_limit, attack));
 cleanup:
-    finish(context, &find);
+    nadir_descent_finish(context, &find);
     if (status != NADIR_OK) {
         nadir_attack_clear(context, attack);
     }
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
- * [states] of zeros, left so. */
-static double row_slack(const search *find, nadir_explicit *kernel, int64_t row, double tau, double *p)
-{
-    const nadir_problem *problem = find->problem;
-    const nadir_row own = nadir_explicit_row(kernel, row);
-    const nadir_row nominal = nadir_model_row(problem->model, row);
-    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
-    const double pull = 2 * tau / (scale * scale);
-    const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
-    const double *x = find->order.x;
-    const double weight = find->weights[row] * find->order.range;
-    double smallest = INFINITY;
-    double mean = 0;
-    for (int64_t i = 0; i < own.count; i++) {
-        p[own.columns[i]] += own.values[i];
-    }
-    for (int64_t i = 0; i < nominal.count; i++) { /* p becomes Delta */
-        p[nadir_row_column(&nominal, i)] -= nominal.values[i];
-    }
-    for (int64_t i = 0; i < own.count; i++) {
-        mean += own.values[i] * (weight * x[own.columns[i]] + pull * p[own.columns[i]]);
-    }
-    for (int64_t t = 0; t < problem->states && all; t++) {
-        smallest = fmin(smallest, weight * x[t] + pull * p[t]);
-    }
-    for (int64_t i = 0; i < nominal.count; i++) {
-        const int64_t t = nadir_row_column(&nominal, i);
-        if (nominal.values[i] > 0) {
-            smallest = fmin(smallest, weight * x[t] + pull * p[t]);
-        }
-        p[t] = 0;
-    }
-    for (int64_t i = 0; i < own.count; i++) {
-        p[own.columns[i]] = 0;
-    }
-    return mean - smallest;
-}
-
-/* The sum of e_s here, with the multiplier tau; the weights are those of here. */
-static nadir_status total_slack(nadir_context *context, search *find, double tau, double *total)
+nadir_status nadir_descent_create(nadir_context *context, const nadir_problem *problem,
+                                  nadir_descent **descent)
 {
     nadir_status status = NADIR_OK;
-    nadir_explicit kernel = {0};
-    double *p = NULL;
-    *total = 0;
-    NADIR_NEW_ZERO(context, p, find->problem->states);
-    NADIR_CHECK(nadir_explicit_make(context, find->here.kernel, &kernel));
-    for (int64_t row = 0; row < find->problem->rows; row++) {
-        const bool held = nadir_uncertainty_scale(find->problem->uncertainty, row) == 0;
-        *total += held || find->weights[row] == 0 ? 0 : row_slack(find, &kernel, row, tau, p);
-    }
+    nadir_descent *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    NADIR_CHECK(nadir_descent_begin(context, problem, 0, made));
+    *descent = made;
+    made = NULL;
 cleanup:
-    nadir_explicit_clear(context, &kernel);
-    nadir_release(context, p);
+    nadir_descent_free(context, made);
     return status;
 }
 
-/* The point of an attack, and the first linear step from it. */
-static nadir_status resume(nadir_context *context, search *find, const nadir_attack *attack)
+void nadir_descent_free(nadir_context *context, nadir_descent *descent)
 {
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = find->problem;
-    NADIR_CHECK(
-        nadir_kernel_mix(context, problem->model, attack->kernel, attack->kernel, 0, &find->here.kernel));
-    NADIR_CHECK(evaluate(context, find, &find->here));
-    NADIR_CHECK(look_down(context, find));
-cleanup:
-    return status;
+    if (descent != NULL) {
+        nadir_descent_finish(context, descent);
+        nadir_release(context, descent);
+    }
 }
 
-/* A full step, whatever it does to the return. *tau: of the kernel that it makes. */
-static nadir_status full_step(nadir_context *context, search *find, double *tau)
+nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
+                                  const double *v, const double *d, double tolerance,
+                                  int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    *tau = find->budget.tau;
-    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &find->there.kernel));
-    NADIR_CHECK(evaluate(context, find, &find->there));
-    swap_points(&find->here, &find->there);
-    NADIR_CHECK(look_down(context, find));
-cleanup:
-    return status;
-}
-
-nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double wanted, nadir_attack *attack)
-{
-    nadir_status status = NADIR_OK;
-    search find = {0};
-    point best = {0};
-    double least = INFINITY;
-    double tau = attack->tau;
-    if (problem->uncertainty->p != 2) {
-        return NADIR_OK;
+    const int64_t states = descent->problem->states;
+    descent->beta = beta;
+    nadir_kernel_free(descent->before);
+    descent->before = NULL;
+    if (descent->here.v == NULL) { /* handed over */
+        NADIR_CHECK(nadir_descent_point_make(context, states, &descent->here));
     }
-    NADIR_CHECK(begin(context, problem, beta, &find));
-    NADIR_CHECK(new_point(context, problem->states, &best));
-    NADIR_CHECK(resume(context, &find, attack));
-    for (int worse = 0; worse < 3 && least > wanted;) {
-        double slack;
-        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
-        NADIR_CHECK(full_step(context, &find, &tau));
-        NADIR_CHECK(total_slack(context, &find, tau, &slack));
-        worse = slack < least ? 0 : worse + 1;
-        if (slack < least) {
-            least = slack;
-            attack->tau = tau;
-            attack->gap = find.gap;
-            swap_points(&find.here, &best); /* the next step needs the answers only */
-        }
-        attack->iterations++;
-    }
-    nadir_kernel_free(attack->kernel);
-    attack->kernel = best.kernel;
-    best.kernel = NULL;
-    memcpy(attack->v, best.v, (size_t)problem->states * sizeof *attack->v);
-    memcpy(attack->d, best.d, (size_t)problem->states * sizeof *attack->d);
-    attack->J = best.J;
+    memcpy(descent->here.v, v, (size_t)states * sizeof *v);
+    memcpy(descent->here.d, d, (size_t)states * sizeof *d);
+    NADIR_CHECK(answer(context, descent));
+    NADIR_CHECK(nadir_rows_kernel(context, &descent->rows, descent->answers, &descent->there.kernel));
+    NADIR_CHECK(nadir_descent_evaluate(context, descent, &descent->here, &descent->there));
+    nadir_descent_point_swap(&descent->here, &descent->there);
+    attack->iterations = 1;
+    NADIR_CHECK(descend(context, descent, tolerance, iterations_limit, attack));
 cleanup:
-    clear_point(context, &best);
-    finish(context, &find);
+    if (status != NADIR_OK) {
+        nadir_attack_clear(context, attack);
+    }
     return status;
 }

@@ -15,6 +15,18 @@ nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *prob
                                const nadir_kernel *start, double tolerance, int64_t iterations_limit,
                                nadir_attack *attack);
 
+/* Descents one after another, each of which profits from what the last one has left behind. */
+typedef struct nadir_descent nadir_descent;
+nadir_status nadir_descent_create(nadir_context *context, const nadir_problem *problem,
+                                  nadir_descent **descent);
+void nadir_descent_free(nadir_context *context, nadir_descent *descent);
+
+/* As nadir_descent_run, from the answer of the rows to v and d, [states] each: about what value and occupancy
+ * will be. */
+nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
+                                  const double *v, const double *d, double tolerance,
+                                  int64_t iterations_limit, nadir_attack *attack);
+
 /*
  * Full steps from an attack until it is stationary to first order, as proofs want it: the sum over states of
  *

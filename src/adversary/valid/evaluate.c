@@ -5,18 +5,28 @@
  * The free domain comes first where it can help: its worst kernel is found and proven at the cost of a few
  * solves. If it is a kernel of the domain it is the answer here too, since the set here is a part of that
  * one; if not, its return is still a lower bound.
+ *
+ * Many radii are taken in rising order, each search from the answers before (path.h). What a path leads to
+ * need not stay the worst: now and then a search from nothing is compared with it, and where that finds a
+ * worse kernel, the smaller radii are searched again from there, down to where it makes no difference.
  */
 #include "adversary/check/membership.h"
+#include "adversary/valid/path.h"
 #include "adversary/valid/proof.h"
 #include "adversary/valid/search.h"
 #include "adversary/verdict.h"
 #include "base/clock.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A proof gets this many attempts: each failure may show a better start for the search. */
 #define ATTEMPTS 3
+
+/* A path is followed for so many radii before it is compared with a search from nothing. */
+#define TRUST 20
 
 typedef struct valid_run {
     nadir_context *context;
@@ -35,49 +45,56 @@ static bool free_may_help(const nadir_problem *problem)
     return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
 }
 
-/* *done: the verdict is complete. *lower: a bound in any case, with its proof. */
-static nadir_status try_free(valid_run *run, bool *done, double *lower, nadir_proof *proof)
+/* Verdicts on the free domain; past breakdown there is nothing to learn from it, and they stay refused. */
+static nadir_status ask_free(nadir_context *context, const nadir_problem *own,
+                             const nadir_robust_settings *own_settings, int64_t count, const double *factors,
+                             nadir_verdict *verdicts)
 {
-    nadir_status status = NADIR_OK;
-    nadir_uncertainty set = *run->problem->uncertainty;
-    nadir_problem problem = *run->problem;
-    nadir_robust_settings settings = *run->settings;
-    nadir_verdict verdict = {0};
-    nadir_membership membership;
-    *done = false;
-    *lower = -INFINITY;
-    *proof = NADIR_PROOF_NONE;
+    nadir_uncertainty set = *own->uncertainty;
+    nadir_problem problem = *own;
+    nadir_robust_settings settings = *own_settings;
+    nadir_status status = NADIR_ERROR_ILL_POSED;
     set.domain = NADIR_DOMAIN_FREE;
     problem.uncertainty = &set;
     settings.certify = NADIR_CERTIFY_AUTO;
-    status = nadir_free_evaluate(run->context, &problem, &settings, 1, &run->factor, &verdict);
+    if (free_may_help(own)) {
+        status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
+    }
     if (status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED) {
-        status = NADIR_OK; /* past breakdown there is nothing to learn from it */
+        for (int64_t i = 0; i < count; i++) {
+            verdicts[i].refused = true;
+        }
+        status = NADIR_OK;
+    }
+    return status;
+}
+
+/* *done: what the free domain says is the answer here too, and has become the verdict. */
+static nadir_status take_free(valid_run *run, nadir_verdict *verdict, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    nadir_membership membership;
+    *done = false;
+    run->verdict->robust_time += verdict->robust_time;
+    run->verdict->certify_time += verdict->certify_time;
+    if (verdict->refused || verdict->minimum < 0 ||
+        !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
         goto cleanup;
     }
-    NADIR_CHECK(status);
-    *lower = verdict.lower;
-    *proof = verdict.proof;
-    run->verdict->robust_time += verdict.robust_time;
-    run->verdict->certify_time += verdict.certify_time;
-    if (verdict.minimum < 0 || !nadir_verdict_is_close(&problem, &settings, &verdict)) {
-        goto cleanup;
-    }
-    NADIR_CHECK(nadir_membership_measure(run->context, verdict.attack.kernel, run->problem->uncertainty,
+    NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
                                          run->factor, &membership));
     *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
     if (*done) {
         const double robust = run->verdict->robust_time;
         const double certify = run->verdict->certify_time;
-        *run->verdict = verdict;
-        verdict = (nadir_verdict){0};
+        *run->verdict = *verdict;
+        *verdict = (nadir_verdict){0};
         run->verdict->robust_time = robust;
         run->verdict->certify_time = certify;
         run->verdict->breakdown = NAN;
         run->verdict->breakdown_proof = NULL;
     }
 cleanup:
-    nadir_verdict_clear(run->context, &verdict);
     return status;
 }
 
@@ -155,34 +172,161 @@ cleanup:
     return status;
 }
 
-static nadir_status evaluate_one(valid_run *run)
+/* Bounds around the kernel that a search has found. free: the verdict of the free domain. */
+static nadir_status judge(valid_run *run, const nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
     nadir_verdict *verdict = run->verdict;
-    const nadir_robust_settings *settings = run->settings;
-    double lower = -INFINITY;
-    nadir_proof proof = NADIR_PROOF_NONE;
-    bool done = false;
-    if (free_may_help(run->problem)) {
-        NADIR_CHECK(try_free(run, &done, &lower, &proof));
-    }
-    if (done) {
-        goto cleanup;
-    }
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_valid_search(run->context, run->problem, run->beta, settings->tolerance,
-                                   settings->iterations_limit, &verdict->attack));
-    const double found = nadir_clock_seconds();
-    verdict->robust_time += found - begun;
     verdict->breakdown = NAN;
     verdict->kappa = NAN;
     NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
-    if (settings->certify != NADIR_CERTIFY_OFF) {
+    if (run->settings->certify != NADIR_CERTIFY_OFF) {
         NADIR_CHECK(certify(run));
     }
-    take_bound(verdict, lower, proof, "free-domain");
-    verdict->certify_time += nadir_clock_seconds() - found;
+    if (!free->refused) {
+        take_bound(verdict, free->lower, free->proof, "free-domain");
+    }
+    verdict->certify_time += nadir_clock_seconds() - begun;
 cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------- many radii */
+
+/* A radius with its place. */
+typedef struct placed {
+    double factor;
+    int64_t place;
+} placed;
+
+static int by_factor(const void *left, const void *right)
+{
+    const placed *a = left;
+    const placed *b = right;
+    return a->factor != b->factor ? (a->factor > b->factor) - (a->factor < b->factor)
+                                  : (a->place > b->place) - (a->place < b->place);
+}
+
+/* All radii, in rising order. */
+typedef struct valid_runs {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    int64_t count;
+    placed *order;        /* [count] */
+    valid_run *runs;      /* [count] */
+    nadir_verdict *frees; /* [count] of the free domain */
+    nadir_valid_path path;
+    int64_t followed; /* radii since the last search from nothing */
+} valid_runs;
+
+/* Whether an attack is worse for the policy than another one by more than the tolerance. */
+static bool is_worse(const valid_run *run, const nadir_attack *attack, const nadir_attack *than)
+{
+    const double rounding = 64 * DBL_EPSILON * (fabs(attack->J) + fabs(run->problem->J));
+    return attack->J < than->J - run->settings->tolerance * fabs(run->problem->J - than->J) - rounding;
+}
+
+static void exchange(nadir_attack *one, nadir_attack *other)
+{
+    const nadir_attack kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+static nadir_status search_anew(valid_run *run, nadir_attack *attack)
+{
+    return nadir_valid_search(run->context, run->problem, run->beta, run->settings->tolerance,
+                              run->settings->iterations_limit, attack);
+}
+
+/* Smaller radii again, from the kernel of runs[from] shrunk into their balls, as long as that finds worse. */
+static nadir_status repair(valid_runs *all, int64_t from)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *start = NULL;
+    nadir_attack attack = {0};
+    for (int64_t j = from - 1; j >= 0; j--) {
+        valid_run *run = &all->runs[j];
+        const nadir_lagrangian worse = {.kernel = all->runs[j + 1].verdict->attack.kernel,
+                                        .distance = all->runs[j + 1].beta};
+        const double begun = nadir_clock_seconds();
+        NADIR_CHECK(nadir_lagrangian_start(all->context, all->problem, run->beta, &worse, &start));
+        NADIR_CHECK(nadir_descent_run(all->context, all->problem, run->beta, start, all->settings->tolerance,
+                                      all->settings->iterations_limit, &attack));
+        run->verdict->robust_time += nadir_clock_seconds() - begun;
+        if (!is_worse(run, &attack, &run->verdict->attack)) {
+            break;
+        }
+        exchange(&attack, &run->verdict->attack);
+        nadir_release(all->context, run->verdict->d_bar);
+        run->verdict->d_bar = NULL;
+        NADIR_CHECK(judge(run, &all->frees[j]));
+        nadir_attack_clear(all->context, &attack);
+        nadir_kernel_free(start);
+        start = NULL;
+    }
+cleanup:
+    nadir_attack_clear(all->context, &attack);
+    nadir_kernel_free(start);
+    return status;
+}
+
+/* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
+static nadir_status search(valid_runs *all, int64_t j, bool *lost)
+{
+    nadir_status status = NADIR_OK;
+    valid_run *run = &all->runs[j];
+    nadir_attack *attack = &run->verdict->attack;
+    nadir_attack other = {0};
+    const double begun = nadir_clock_seconds();
+    *lost = false;
+    if (all->path.count == 0) {
+        NADIR_CHECK(search_anew(run, attack));
+        NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
+    } else {
+        NADIR_CHECK(nadir_valid_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
+                                            run->settings->iterations_limit, attack));
+        all->followed++;
+        if (all->followed == TRUST || j == all->count - 1) {
+            NADIR_CHECK(search_anew(run, &other));
+            *lost = is_worse(run, &other, attack);
+            all->followed = 0;
+        }
+    }
+    if (*lost) {
+        exchange(&other, attack);
+        nadir_valid_path_clear(all->context, &all->path);
+    }
+    NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, attack->v, attack->d));
+    run->verdict->robust_time += nadir_clock_seconds() - begun;
+cleanup:
+    nadir_attack_clear(all->context, &other);
+    return status;
+}
+
+static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict *verdicts)
+{
+    nadir_status status = NADIR_OK;
+    double *rising = NULL;
+    NADIR_NEW(all->context, all->order, all->count);
+    NADIR_NEW(all->context, all->runs, all->count);
+    NADIR_NEW_ZERO(all->context, all->frees, all->count);
+    NADIR_NEW(all->context, rising, all->count);
+    for (int64_t i = 0; i < all->count; i++) {
+        all->order[i] = (placed){factors[i], i};
+    }
+    qsort(all->order, (size_t)all->count, sizeof *all->order, by_factor);
+    for (int64_t j = 0; j < all->count; j++) {
+        rising[j] = all->order[j].factor;
+        all->runs[j] = (valid_run){all->context,  all->problem,
+                                   all->settings, rising[j] * all->problem->uncertainty->radius,
+                                   rising[j],     &verdicts[all->order[j].place]};
+    }
+    NADIR_CHECK(ask_free(all->context, all->problem, all->settings, all->count, rising, all->frees));
+cleanup:
+    nadir_release(all->context, rising);
     return status;
 }
 
@@ -191,16 +335,39 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
                                   nadir_verdict *verdicts)
 {
     nadir_status status = NADIR_OK;
+    valid_runs all = {.context = context,
+                      .problem = problem,
+                      .settings = settings,
+                      .count = count,
+                      .path = {.problem = problem}};
     if (settings->method != NULL && strcmp(settings->method, "auto") != 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "method %s is for the free domain; leave the method to auto here",
                           settings->method);
     }
-    for (int64_t i = 0; i < count; i++) {
-        valid_run run = {context,    problem,     settings, factors[i] * problem->uncertainty->radius,
-                         factors[i], &verdicts[i]};
-        NADIR_CHECK(evaluate_one(&run));
+    NADIR_CHECK(begin(&all, factors, verdicts));
+    for (int64_t j = 0; j < count; j++) {
+        bool done;
+        bool lost;
+        NADIR_CHECK(nadir_progress(context, "worst kernels", (double)j / (double)count));
+        if (j > 0) { /* nobody asks for the kernels of many radii, and they are large */
+            nadir_kernel_free(all.runs[j - 1].verdict->attack.kernel);
+            all.runs[j - 1].verdict->attack.kernel = NULL;
+        }
+        NADIR_CHECK(take_free(&all.runs[j], &all.frees[j], &done));
+        if (!done) {
+            NADIR_CHECK(search(&all, j, &lost));
+            NADIR_CHECK(judge(&all.runs[j], &all.frees[j]));
+            NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
+        }
     }
 cleanup:
+    for (int64_t j = 0; all.frees != NULL && j < count; j++) {
+        nadir_verdict_clear(context, &all.frees[j]);
+    }
+    nadir_valid_path_clear(context, &all.path);
+    nadir_release(context, all.order);
+    nadir_release(context, all.runs);
+    nadir_release(context, all.frees);
     return status;
 }

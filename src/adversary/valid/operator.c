@@ -1,10 +1,18 @@
 /* operator.c: value and occupancy under one kernel after another; see operator.h. */
 #include "adversary/valid/operator.h"
 
+#include "linalg/vector.h"
+
+#include <math.h>
 #include <string.h>
 
 /* Relative error asked of iterative solves: proofs make their own, and searches correct themselves. */
 #define TOLERANCE 1e-11
+
+/* The same of a product that is corrected. */
+#define CORRECTED 1e-12
+/* A residual that is not smaller than this share of the right-hand side is no correction. */
+#define WORTH 0.3
 
 void nadir_valid_operator_clear(nadir_context *context, nadir_valid_operator *operator)
 {
@@ -19,9 +27,17 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
     const nadir_problem *problem = operator->problem;
     const char *backend = nadir_occupancy_backend(problem->occupancy);
     if (strcmp(backend, "krylov") != 0) {
-        nadir_valid_operator_clear(context, operator);
-        return nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
-                                       &operator->occupancy);
+        bool done = false;
+        if (operator->occupancy != NULL) {
+            NADIR_CHECK(
+                nadir_occupancy_perturb_again(context, operator->occupancy, kernel, problem->policy, &done));
+        }
+        if (!done) {
+            nadir_valid_operator_clear(context, operator);
+            NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
+                                                &operator->occupancy));
+        }
+        return NADIR_OK;
     }
     if (operator->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend,
@@ -43,5 +59,61 @@ nadir_status nadir_valid_operator_value(nadir_context *context, nadir_valid_oper
         NADIR_CHECK(nadir_occupancy_solve_transposed(context, operator->occupancy, 1, problem->mu, d, NULL));
     }
 cleanup:
+    return status;
+}
+
+/* The norm in which errors are measured. */
+static double norm_of(bool transposed, int64_t states, const double *x)
+{
+    return transposed ? nadir_vector_norm_1(states, x) : nadir_vector_largest(states, x);
+}
+
+/* x <- x + D (b - (I - gamma P^pi) x), or transposed; the correction, at most |r| / (1 - gamma), need not be
+ * known better than x. */
+static nadir_status correct(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                            int64_t states, const double *b, double *x, double *work)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *average = nadir_occupancy_average(occupancy);
+    const double gamma = nadir_occupancy_gamma(occupancy);
+    double *r = work;
+    double *e = work + states;
+    if (transposed) {
+        NADIR_CHECK(nadir_average_multiply_transposed(context, average, 1, x, r));
+    } else {
+        nadir_average_multiply(context, average, 1, x, r);
+    }
+    for (int64_t s = 0; s < states; s++) {
+        r[s] = (b[s] - x[s]) + gamma * r[s];
+    }
+    const double size = norm_of(transposed, states, x);
+    const double left = norm_of(transposed, states, r);
+    if (!(left < WORTH * norm_of(transposed, states, b))) {
+        status = transposed ? nadir_occupancy_solve_transposed(context, occupancy, 1, b, x, NULL)
+                            : nadir_occupancy_solve(context, occupancy, 1, b, x, NULL);
+        goto cleanup;
+    }
+    const double share = CORRECTED * size * (1 - gamma) / left;
+    if (left > 0 && share < 1) {
+        NADIR_CHECK(nadir_occupancy_solve_roughly(context, occupancy, transposed, 1, r, share, e));
+        for (int64_t s = 0; s < states; s++) {
+            x[s] += e[s];
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_valid_operator_improve(nadir_context *context, nadir_valid_operator *operator, double * v,
+                                          double *d)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = operator->problem;
+    double *work = NULL;
+    NADIR_NEW(context, work, 2 * problem->states);
+    NADIR_CHECK(correct(context, operator->occupancy, false, problem->states, problem->R, v, work));
+    NADIR_CHECK(correct(context, operator->occupancy, true, problem->states, problem->mu, d, work));
+cleanup:
+    nadir_release(context, work);
     return status;
 }

@@ -24,4 +24,9 @@ void nadir_valid_operator_clear(nadir_context *context, nadir_valid_operator *op
 nadir_status nadir_valid_operator_value(nadir_context *context, nadir_valid_operator *operator, double * v,
                                         double *d);
 
+/* The same where v and d, [states] each, hold about what they will be: the less is to be corrected, the
+ * cheaper. */
+nadir_status nadir_valid_operator_improve(nadir_context *context, nadir_valid_operator *operator, double * v,
+                                          double *d);
+
 #endif

@@ -1,0 +1,50 @@
+/* descent_parts.h: what a descent is made of. For this folder alone. */
+#ifndef NADIR_ADVERSARY_DESCENT_PARTS_H
+#define NADIR_ADVERSARY_DESCENT_PARTS_H
+
+#include "adversary/rows/rows.h"
+#include "adversary/valid/descent.h"
+#include "adversary/valid/operator.h"
+
+/* A kernel with what the search needs to know of it. */
+typedef struct nadir_descent_point {
+    nadir_kernel *kernel;
+    double *v; /* [states] */
+    double *d; /* [states] */
+    double J;
+} nadir_descent_point;
+
+struct nadir_descent {
+    const nadir_problem *problem;
+    double beta;
+    nadir_valid_operator operator;
+    nadir_descent_point here;
+    nadir_descent_point there; /* the next one; its kernel is filled anew for every step */
+    nadir_order order;         /* of here.v */
+    nadir_rows rows;
+    nadir_row_answer *answers; /* [rows] the linear step from here */
+    nadir_row_budget budget;
+    double *weights; /* [rows] gamma d pi */
+    double *product; /* [rows] P_r . v, [rows] Phat_r . v */
+    double gap;
+    nadir_kernel *before; /* where the last step came from, if it went part of the way; NULL otherwise */
+    double share;         /* of it in here */
+};
+
+/* rows.order points into the struct: it must stay where it is. A struct of zeros holds nothing. */
+nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *problem, double beta,
+                                 nadir_descent *descent);
+void nadir_descent_finish(nadir_context *context, nadir_descent *descent);
+
+nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made);
+void nadir_descent_point_clear(nadir_context *context, nadir_descent_point *made);
+void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b);
+
+/* v, d and J of a point's kernel; near: another point that may be close to it, NULL: none is. */
+nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *descent,
+                                    const nadir_descent_point *near, nadir_descent_point *at);
+
+/* The linear step from here: answers, budget and gap. */
+nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *descent);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * descent_polish.c: full steps from where a descent has ended, until proofs are content; see descent.h.
+ *
+ * A descent ends when no step promises more; a proof asks, row by row, how much is left to gain. Near the end
+ * full steps contract, whatever each of them does to the return.
+ */
+#include "adversary/valid/descent_parts.h"
+
+#include "adversary/valid/kernel_mix.h"
+#include "kernel/explicit.h"
+
+#include <math.h>
+#include <string.h>
+
+/* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
+ * [states] of zeros, left so. */
+static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64_t row, double tau, double *p)
+{
+    const nadir_problem *problem = find->problem;
+    const nadir_row own = nadir_explicit_row(kernel, row);
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double pull = 2 * tau / (scale * scale);
+    const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+    const double *x = find->order.x;
+    const double weight = find->weights[row] * find->order.range;
+    double smallest = INFINITY;
+    double mean = 0;
+    for (int64_t i = 0; i < own.count; i++) {
+        p[own.columns[i]] += own.values[i];
+    }
+    for (int64_t i = 0; i < nominal.count; i++) { /* p becomes Delta */
+        p[nadir_row_column(&nominal, i)] -= nominal.values[i];
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        mean += own.values[i] * (weight * x[own.columns[i]] + pull * p[own.columns[i]]);
+    }
+    for (int64_t t = 0; t < problem->states && all; t++) {
+        smallest = fmin(smallest, weight * x[t] + pull * p[t]);
+    }
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const int64_t t = nadir_row_column(&nominal, i);
+        if (nominal.values[i] > 0) {
+            smallest = fmin(smallest, weight * x[t] + pull * p[t]);
+        }
+        p[t] = 0;
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        p[own.columns[i]] = 0;
+    }
+    return mean - smallest;
+}
+
+/* The sum of e_s here, with the multiplier tau; the weights are those of here. */
+static nadir_status total_slack(nadir_context *context, nadir_descent *find, double tau, double *total)
+{
+    nadir_status status = NADIR_OK;
+    nadir_explicit kernel = {0};
+    double *p = NULL;
+    *total = 0;
+    NADIR_NEW_ZERO(context, p, find->problem->states);
+    NADIR_CHECK(nadir_explicit_make(context, find->here.kernel, &kernel));
+    for (int64_t row = 0; row < find->problem->rows; row++) {
+        const bool held = nadir_uncertainty_scale(find->problem->uncertainty, row) == 0;
+        *total += held || find->weights[row] == 0 ? 0 : row_slack(find, &kernel, row, tau, p);
+    }
+cleanup:
+    nadir_explicit_clear(context, &kernel);
+    nadir_release(context, p);
+    return status;
+}
+
+/* The point of an attack, and the first linear step from it. */
+static nadir_status resume(nadir_context *context, nadir_descent *find, const nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = find->problem;
+    NADIR_CHECK(
+        nadir_kernel_mix(context, problem->model, attack->kernel, attack->kernel, 0, &find->here.kernel));
+    NADIR_CHECK(nadir_descent_evaluate(context, find, NULL, &find->here));
+    NADIR_CHECK(nadir_descent_look_down(context, find));
+cleanup:
+    return status;
+}
+
+/* A full step, whatever it does to the return. *tau: of the kernel that it makes. */
+static nadir_status full_step(nadir_context *context, nadir_descent *find, double *tau)
+{
+    nadir_status status = NADIR_OK;
+    *tau = find->budget.tau;
+    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &find->there.kernel));
+    NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
+    nadir_descent_point_swap(&find->here, &find->there);
+    NADIR_CHECK(nadir_descent_look_down(context, find));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                  double wanted, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_descent find = {0};
+    nadir_descent_point best = {0};
+    double least = INFINITY;
+    double tau = attack->tau;
+    if (problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_descent_begin(context, problem, beta, &find));
+    NADIR_CHECK(nadir_descent_point_make(context, problem->states, &best));
+    NADIR_CHECK(resume(context, &find, attack));
+    for (int worse = 0; worse < 3 && least > wanted;) {
+        double slack;
+        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
+        NADIR_CHECK(full_step(context, &find, &tau));
+        NADIR_CHECK(total_slack(context, &find, tau, &slack));
+        worse = slack < least ? 0 : worse + 1;
+        if (slack < least) {
+            least = slack;
+            attack->tau = tau;
+            attack->gap = find.gap;
+            nadir_descent_point_swap(&find.here, &best); /* the next step needs the answers only */
+        }
+        attack->iterations++;
+    }
+    nadir_kernel_free(attack->kernel);
+    attack->kernel = best.kernel;
+    best.kernel = NULL;
+    memcpy(attack->v, best.v, (size_t)problem->states * sizeof *attack->v);
+    memcpy(attack->d, best.d, (size_t)problem->states * sizeof *attack->d);
+    attack->J = best.J;
+cleanup:
+    nadir_descent_point_clear(context, &best);
+    nadir_descent_finish(context, &find);
+    return status;
+}

@@ -1,0 +1,35 @@
+/*
+ * path.h: worst kernels of growing balls, each found from those before.
+ *
+ * Value and occupancy under the worst kernel are smooth functions of the radius, but where a row meets the
+ * border of its domain. So they are known, to third order in the step, from the last three radii; the answer
+ * of the rows to them is a kernel whose return lacks the square of that.
+ */
+#ifndef NADIR_ADVERSARY_PATH_H
+#define NADIR_ADVERSARY_PATH_H
+
+#include "adversary/valid/descent.h"
+
+enum { NADIR_PATH_POINTS = 3 };
+
+/* A struct of zeros with the problem set is empty. */
+typedef struct nadir_valid_path {
+    const nadir_problem *problem;
+    int count;
+    double beta[NADIR_PATH_POINTS]; /* rising */
+    double *v[NADIR_PATH_POINTS];   /* [states] each */
+    double *d[NADIR_PATH_POINTS];
+    nadir_descent *descent; /* along the path; NULL: none yet */
+} nadir_valid_path;
+
+void nadir_valid_path_clear(nadir_context *context, nadir_valid_path *path);
+
+/* One more point; the oldest one is forgotten. A radius that is not above the last is not taken in. */
+nadir_status nadir_valid_path_add(nadir_context *context, nadir_valid_path *path, double beta,
+                                  const double *v, const double *d);
+
+/* A descent from what the path says of the radius beta; there is a point at least. attack: of zeros. */
+nadir_status nadir_valid_path_follow(nadir_context *context, nadir_valid_path *path, double beta,
+                                     double tolerance, int64_t iterations_limit, nadir_attack *attack);
+
+#endif
