@@ -596,6 +596,12 @@ NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_so
 
 NADIR_API void nadir_worst_free(nadir_worst *worst);
 
+/* The files that the model and the policy were read from, and the one that the kernel was written to: the
+ * digests of their bytes go into what is written from then on, and nadir_verify compares them. NULL: unsaid;
+ * what was said before stays. */
+NADIR_API nadir_status nadir_worst_set_files(nadir_context *context, nadir_worst *worst, const char *model,
+                                             const char *policy, const char *kernel);
+
 /* The kernel to a file: .npz with b (per row) and k for kernels Phat - b k^T, the rows otherwise; any other
  * ending: the whole model with this kernel (NADIR_ERROR_UNSUPPORTED if it has negative entries). */
 NADIR_API nadir_status nadir_worst_write(nadir_context *context, const nadir_worst *worst, const char *path);

@@ -15,6 +15,9 @@ struct nadir_worst {
     nadir_uncertainty uncertainty;
     nadir_robust result;
     bool optimistic;
+    char model_file_sha256[65]; /* "": unsaid */
+    char policy_file_sha256[65];
+    char kernel_sha256[65]; /* of the kernel file */
 };
 
 void nadir_worst_free(nadir_worst *worst)
@@ -65,6 +68,23 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_worst_set_files(nadir_context *context, nadir_worst *worst, const char *model,
+                                   const char *policy, const char *kernel)
+{
+    nadir_status status = NADIR_OK;
+    if (model != NULL) {
+        NADIR_CHECK(nadir_file_digest(context, model, worst->model_file_sha256));
+    }
+    if (policy != NULL) {
+        NADIR_CHECK(nadir_file_digest(context, policy, worst->policy_file_sha256));
+    }
+    if (kernel != NULL) {
+        NADIR_CHECK(nadir_file_digest(context, kernel, worst->kernel_sha256));
+    }
+cleanup:
+    return status;
+}
+
 static int64_t radius_count(const nadir_worst *worst)
 {
     const nadir_uncertainty *set = &worst->uncertainty;
@@ -95,6 +115,8 @@ static nadir_status write_archive(nadir_context *context, const nadir_worst *wor
     };
     NADIR_CHECK(nadir_model_digest(context, worst->model, parameters.model_sha256));
     NADIR_CHECK(nadir_policy_digest(context, worst->policy, parameters.policy_sha256));
+    memcpy(parameters.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(parameters.policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
     NADIR_CHECK(nadir_kernel_file_write(context, worst->verdict.attack.kernel, &parameters, path));
 cleanup:
     return status;
@@ -126,6 +148,9 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
     nadir_witness_default(&witness);
     NADIR_CHECK(nadir_model_digest(context, worst->model, witness.model_sha256));
     NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness.policy_sha256));
+    memcpy(witness.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(witness.policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
+    memcpy(witness.kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
     witness.set = worst->uncertainty.asked;
     witness.domain = worst->uncertainty.domain;
     witness.norm = worst->uncertainty.p;
