@@ -9,7 +9,7 @@
  */
 #include "adversary/check/check_rank_one.h"
 #include "adversary/free/best_response.h"
-#include "adversary/free/breakdown.h"
+#include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
 #include "adversary/free/spectral.h"
 #include "adversary/free/strike.h"
@@ -19,12 +19,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-/* Up to so many states D is formed without being asked: its columns cost about as much as the factors. */
-#define COLUMNS_STATES 400
-
-/* A radius this close to an estimate of breakdown counts as past it. */
-#define BREAKDOWN_CLOSE (1 - 1e-9)
 
 /* One evaluation: what all its steps share. */
 typedef struct free_run {
@@ -47,45 +41,12 @@ static double largest_of(int64_t count, const double *numbers)
 
 static bool may_form_columns(const free_run *run)
 {
-    return run->settings->certify == NADIR_CERTIFY_STRICT || run->problem->states <= COLUMNS_STATES;
-}
-
-/* What is known of the breakdown radius at p = 2, and how. */
-typedef struct breakdown {
-    double low; /* proven */
-    nadir_breakdown_proof proof;
-    double estimate; /* by Lanczos; NaN: not made */
-} breakdown;
-
-static nadir_status raise_breakdown(free_run *run, const nadir_problem *problem, nadir_breakdown_proof proof,
-                                    double beta, breakdown *known)
-{
-    double low = 0;
-    const nadir_status status = nadir_breakdown_low(run->context, problem, proof, beta, &low);
-    known->low = fmax(known->low, low);
-    known->proof = proof;
-    return status;
-}
-
-/* The exact one, once. */
-static nadir_status estimate_breakdown(free_run *run, const nadir_problem *problem, breakdown *known)
-{
-    nadir_status status = NADIR_OK;
-    bool converged = false;
-    if (!isnan(known->estimate)) {
-        return NADIR_OK;
-    }
-    NADIR_CHECK(nadir_breakdown_exact(run->context, problem, &known->estimate, &converged));
-    if (!converged) {
-        known->estimate = NAN;
-    }
-cleanup:
-    return status;
+    return run->settings->certify == NADIR_CERTIFY_STRICT || run->problem->states <= NADIR_COLUMNS_STATES;
 }
 
 /* For the problem's own norm: exactly where that was asked, proven otherwise. */
-static void set_breakdown(const free_run *run, const nadir_problem *problem, const breakdown *known,
-                          nadir_verdict *verdict)
+static void set_breakdown(const free_run *run, const nadir_problem *problem,
+                          const nadir_breakdown_known *known, nadir_verdict *verdict)
 {
     static const char *const names[] = {"products", "columns", "cholesky"};
     const bool exact = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known->estimate);
@@ -105,62 +66,19 @@ static nadir_status refuse(nadir_context *context, double radius, double limit)
 /* Whether the ball of radius `beta` at p = 2 stays below breakdown: proven cheaply if possible. *inside:
  * false when it does not, as far as can be told. */
 static nadir_status settle_breakdown(free_run *run, const nadir_problem *problem, double beta,
-                                     breakdown *known, bool *inside)
+                                     nadir_breakdown_known *known, bool *inside)
 {
     nadir_status status = NADIR_OK;
-    *known = (breakdown){.estimate = NAN};
-    NADIR_CHECK(raise_breakdown(run, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
+    *known = (nadir_breakdown_known){.estimate = NAN};
+    NADIR_CHECK(nadir_breakdown_raise(run->context, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
     if (beta >= known->low && may_form_columns(run)) {
-        NADIR_CHECK(raise_breakdown(run, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
+        NADIR_CHECK(nadir_breakdown_raise(run->context, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
     }
     if (run->settings->certify == NADIR_CERTIFY_STRICT || beta >= known->low) {
-        NADIR_CHECK(estimate_breakdown(run, problem, known));
+        NADIR_CHECK(nadir_breakdown_estimate(run->context, problem, known));
     }
-    *inside = beta < known->low || (!isnan(known->estimate) && beta < BREAKDOWN_CLOSE * known->estimate);
-cleanup:
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------ p = 2 */
-
-/* lambda_high of one pair, by isolation with what is proven of breakdown; then with dearer proofs; then with
- * the estimate. */
-static nadir_status bound_penalty(free_run *run, const nadir_problem *problem, double beta, const double *c,
-                                  const double *k, double wanted, breakdown *known, double *lambda_high,
-                                  nadir_proof *proof)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = run->context;
-    const nadir_breakdown_proof last =
-        may_form_columns(run) ? NADIR_BREAKDOWN_CHOLESKY : NADIR_BREAKDOWN_PRODUCTS;
-    double high = INFINITY;
-    *lambda_high = INFINITY;
-    *proof = NADIR_PROOF_RIGOROUS;
-    for (;;) {
-        if (beta < known->low) {
-            NADIR_CHECK(nadir_spectral_check(context, problem, beta, c, k, known->low, &high));
-            *lambda_high = fmin(*lambda_high, high);
-        }
-        if (*lambda_high <= wanted || known->proof >= last) {
-            break;
-        }
-        NADIR_CHECK(raise_breakdown(run, problem, known->proof + 1, beta, known));
-    }
-    if (*lambda_high > wanted && beta < known->low && may_form_columns(run)) {
-        NADIR_CHECK(nadir_spectral_check_dense(context, problem, beta, c, k, known->low, &high));
-        *lambda_high = fmin(*lambda_high, high);
-    }
-    if (*lambda_high > wanted) {
-        NADIR_CHECK(estimate_breakdown(run, problem, known));
-        if (beta < BREAKDOWN_CLOSE * known->estimate) {
-            NADIR_CHECK(
-                nadir_spectral_check(context, problem, beta, c, k, BREAKDOWN_CLOSE * known->estimate, &high));
-            if (high < *lambda_high) {
-                *lambda_high = high;
-                *proof = NADIR_PROOF_NUMERICAL;
-            }
-        }
-    }
+    *inside =
+        beta < known->low || (!isnan(known->estimate) && beta < NADIR_BREAKDOWN_CLOSE * known->estimate);
 cleanup:
     return status;
 }
@@ -189,13 +107,11 @@ cleanup:
 static void set_lower(const nadir_problem *problem, double lambda_high, nadir_proof proof, const char *bound,
                       nadir_verdict *verdict)
 {
-    if (isinf(lambda_high)) {
-        return;
+    if (!isinf(lambda_high)) {
+        verdict->lower = nadir_penalty_lower(problem, lambda_high);
+        verdict->proof = proof;
+        verdict->bound = bound;
     }
-    const double rounding = 2 * DBL_EPSILON * (fabs(problem->J) + fabs(lambda_high));
-    verdict->lower = problem->J - problem->J_error - lambda_high - rounding;
-    verdict->proof = proof;
-    verdict->bound = bound;
 }
 
 /* The largest penalty that bounds may leave open for the result to be certified, less a little. */
@@ -251,7 +167,7 @@ static nadir_status evaluate_spectral(free_run *run, const double *factors)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
     nadir_attack *attacks = NULL;
-    breakdown known;
+    nadir_breakdown_known known;
     bool inside;
     const double largest = largest_of(run->count, run->radii);
     const double begun = nadir_clock_seconds();
@@ -271,15 +187,14 @@ static nadir_status evaluate_spectral(free_run *run, const double *factors)
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             double lambda_high;
             nadir_proof proof;
-            NADIR_CHECK(bound_penalty(run, problem, run->radii[i], verdict->attack.c, verdict->attack.k,
-                                      wanted_penalty(run, &verdict->attack), &known, &lambda_high, &proof));
+            NADIR_CHECK(nadir_penalty_bound(
+                run->context, problem, run->radii[i], verdict->attack.c, verdict->attack.k,
+                may_form_columns(run), wanted_penalty(run, &verdict->attack), &known, &lambda_high, &proof));
             set_lower(problem, lambda_high, proof, "spectral", verdict);
         }
     }
     for (int64_t i = 0; i < run->count; i++) {
-        run->verdicts[i].breakdown = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known.estimate)
-                                         ? known.estimate
-                                         : known.low;
+        set_breakdown(run, problem, &known, &run->verdicts[i]);
     }
     share_time(run, found - settled, nadir_clock_seconds() - found + settled - begun);
 cleanup:
@@ -323,44 +238,25 @@ cleanup:
 
 /* --------------------------------------------------------------------- non-rectangular, other p */
 
-/* The same problem with the L_2 ball instead. */
-static nadir_status enclose(nadir_context *context, const nadir_problem *problem, nadir_uncertainty *two,
-                            nadir_problem *enclosing)
-{
-    const nadir_uncertainty *own = problem->uncertainty;
-    const nadir_ball ball = {
-        .size = sizeof ball,
-        .set = NADIR_SET_NONRECT,
-        .domain = own->domain,
-        .norm = 2,
-        .radius = &own->radius,
-        .radius_count = 1,
-        .scales = own->scales,
-    };
-    const nadir_status status = nadir_uncertainty_make(context, problem->model, problem->policy, &ball, two);
-    *enclosing = *problem;
-    enclosing->uncertainty = two;
-    return status;
-}
-
 /* Lower bounds for the radii through the enclosing ball, where it stays below breakdown. */
 static nadir_status bound_by_enclosing(free_run *run, const nadir_problem *enclosing, double wider,
-                                       breakdown *known)
+                                       nadir_breakdown_known *known)
 {
     nadir_status status = NADIR_OK;
     nadir_attack attack = {0};
     const int64_t states = enclosing->states;
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
-        const double beta = run->radii[i] * wider * (1 + 4 * DBL_EPSILON);
+        const double beta = run->radii[i] * wider;
         double lambda_high;
         nadir_proof proof;
-        if (beta >= fmax(known->low, isnan(known->estimate) ? 0 : BREAKDOWN_CLOSE * known->estimate)) {
+        if (beta >= fmax(known->low, isnan(known->estimate) ? 0 : NADIR_BREAKDOWN_CLOSE * known->estimate)) {
             continue;
         }
         NADIR_CHECK(search_spectral(run, enclosing, 1, &beta, &attack));
-        NADIR_CHECK(bound_penalty(run, enclosing, beta, attack.c, attack.k,
-                                  attack.lambda * (1 + run->settings->width), known, &lambda_high, &proof));
+        NADIR_CHECK(nadir_penalty_bound(run->context, enclosing, beta, attack.c, attack.k,
+                                        may_form_columns(run), attack.lambda * (1 + run->settings->width),
+                                        known, &lambda_high, &proof));
         set_lower(run->problem, lambda_high, proof, "enclosing-ball", verdict);
         NADIR_NEW(run->context, verdict->enclosing, 2 * states);
         memcpy(verdict->enclosing, attack.c, (size_t)states * sizeof *attack.c);
@@ -376,16 +272,15 @@ static nadir_status evaluate_best_response(free_run *run, const double *factors)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
-    const double p = problem->uncertainty->p;
-    const double wider = p > 2 ? pow((double)problem->uncertainty->entries, 0.5 - 1 / p) : 1;
     nadir_attack *attacks = NULL;
     nadir_uncertainty two = {0};
     nadir_problem enclosing;
-    breakdown known;
+    nadir_breakdown_known known;
+    double wider;
     bool inside;
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
-    NADIR_CHECK(enclose(run->context, problem, &two, &enclosing));
+    NADIR_CHECK(nadir_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
     NADIR_CHECK(
         settle_breakdown(run, &enclosing, wider * largest_of(run->count, run->radii), &known, &inside));
     const double settled = nadir_clock_seconds();
