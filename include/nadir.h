@@ -615,6 +615,61 @@ NADIR_API void nadir_worst_multiply(nadir_context *context, const nadir_worst *w
 NADIR_API nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst,
                                          nadir_model **model);
 
+/* ---------------------------------------------------------------------------------------------------------
+ * Verification: what the files of a robust evaluation promise, checked again without searching
+ */
+typedef struct nadir_verify_settings {
+    size_t size;
+    const char *kernel;  /* the kernel file, .npz; needed */
+    const char *witness; /* NULL: the kernel alone */
+    const char
+        *model_file; /* the files that model and policy were read from, whose bytes are compared with */
+    const char *policy_file; /* those of the evaluation; NULL: their numbers alone */
+    const char *backend;     /* NULL: auto */
+} nadir_verify_settings;
+
+NADIR_API void nadir_verify_settings_fill(nadir_verify_settings *settings, size_t size);
+static inline void nadir_verify_settings_default(nadir_verify_settings *settings)
+{
+    nadir_verify_settings_fill(settings, sizeof *settings);
+}
+
+/* What was found; numbers are those made anew, not those of the files. NaN, NULL: not looked at. */
+typedef struct nadir_verify_result {
+    size_t size;
+    bool verified; /* all checks hold */
+    int64_t checks_count;
+    nadir_set set;
+    nadir_domain domain;
+    double norm;
+    double radius; /* the largest, where there are many */
+    bool optimistic;
+    double nominal_return;
+    double return_low, return_high; /* of the kernel */
+    double bound_proven;            /* on the worst case over the ball (best case: on the best) */
+    const char *certificate;        /* of that: as in nadir_robust */
+} nadir_verify_result;
+
+/* One thing that should hold. */
+typedef struct nadir_verify_check {
+    const char *name; /* "kernel_file", "model", "distance", "lower_bound", ... */
+    bool holds;
+    const char *detail; /* a sentence with what was found */
+} nadir_verify_check;
+
+typedef struct nadir_verification nadir_verification;
+
+/* NADIR_ERROR_VERIFICATION: something does not hold; result and *verification are there as with NADIR_OK.
+ * Other failures (a file that cannot be read, say) leave *verification alone. result->size must be set; model
+ * and policy are those at hand. */
+NADIR_API nadir_status nadir_verify(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                                    const nadir_verify_settings *settings, nadir_verify_result *result,
+                                    nadir_verification **verification);
+/* The checks in the order they were made, index = 0, 1, ...; NULL past the last. */
+NADIR_API const nadir_verify_check *nadir_verification_check(const nadir_verification *verification,
+                                                             int64_t index);
+NADIR_API void nadir_verification_free(nadir_verification *verification);
+
 /* Numbers from a file, one for each state or row of a model, for radii and scales: CSV with the columns
  * idstate,value or idstate,idaction,value, or .npy of that many numbers. *count: 1, states or rows. The
  * array is the caller's to free with nadir_numbers_free. */

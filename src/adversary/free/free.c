@@ -244,7 +244,6 @@ static nadir_status bound_by_enclosing(free_run *run, const nadir_problem *enclo
 {
     nadir_status status = NADIR_OK;
     nadir_attack attack = {0};
-    const int64_t states = enclosing->states;
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         const double beta = run->radii[i] * wider;
@@ -258,9 +257,7 @@ static nadir_status bound_by_enclosing(free_run *run, const nadir_problem *enclo
                                         may_form_columns(run), attack.lambda * (1 + run->settings->width),
                                         known, &lambda_high, &proof));
         set_lower(run->problem, lambda_high, proof, "enclosing-ball", verdict);
-        NADIR_NEW(run->context, verdict->enclosing, 2 * states);
-        memcpy(verdict->enclosing, attack.c, (size_t)states * sizeof *attack.c);
-        memcpy(verdict->enclosing + states, attack.k, (size_t)states * sizeof *attack.k);
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, enclosing->states, attack.c, attack.k, verdict));
         nadir_attack_clear(run->context, &attack);
     }
 cleanup:

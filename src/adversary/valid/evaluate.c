@@ -60,12 +60,11 @@ static nadir_status try_free(valid_run *run, bool *done, double *lower, nadir_pr
     *proof = verdict.proof;
     run->verdict->robust_time += verdict.robust_time;
     run->verdict->certify_time += verdict.certify_time;
-    if (verdict.minimum < 0 || !nadir_verdict_is_close(&problem, &settings, &verdict)) {
-        goto cleanup;
+    if (verdict.minimum >= 0 && nadir_verdict_is_close(&problem, &settings, &verdict)) {
+        NADIR_CHECK(nadir_membership_measure(run->context, verdict.attack.kernel, run->problem->uncertainty,
+                                             run->factor, &membership));
+        *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
     }
-    NADIR_CHECK(nadir_membership_measure(run->context, verdict.attack.kernel, run->problem->uncertainty,
-                                         run->factor, &membership));
-    *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
     if (*done) {
         const double robust = run->verdict->robust_time;
         const double certify = run->verdict->certify_time;
@@ -75,6 +74,9 @@ static nadir_status try_free(valid_run *run, bool *done, double *lower, nadir_pr
         run->verdict->certify_time = certify;
         run->verdict->breakdown = NAN;
         run->verdict->breakdown_proof = NULL;
+    } else if (problem.uncertainty->p == 2) { /* what the bound is made of */
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, problem.states, verdict.attack.c, verdict.attack.k,
+                                            run->verdict));
     }
 cleanup:
     nadir_verdict_clear(run->context, &verdict);
