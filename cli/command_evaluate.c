@@ -23,6 +23,7 @@ typedef struct evaluate_report {
     const char *model_path;
     const char *policy_name;
     const char *kernel_path;
+    const char *kernel_model_path;
     const char *witness_path;
     nadir_model_data view;
     nadir_robust robust;
@@ -31,15 +32,6 @@ typedef struct evaluate_report {
     double load_seconds;
     double total_seconds;
 } evaluate_report;
-
-static void print_norm(cli_json *json, double norm)
-{
-    if (isinf(norm)) {
-        cli_json_text(json, "norm", "inf");
-    } else {
-        cli_json_double(json, "norm", norm);
-    }
-}
 
 static void print_robust(cli_json *json, const nadir_robust *robust)
 {
@@ -55,7 +47,7 @@ static void print_robust(cli_json *json, const nadir_robust *robust)
     cli_json_double(json, "kappa", robust->kappa);
     cli_json_double(json, "stationarity_gap", robust->stationarity_gap);
     cli_json_text(json, "set", nadir_set_name(robust->set));
-    print_norm(json, robust->norm);
+    cli_json_norm(json, "norm", robust->norm);
     cli_json_double(json, "radius", robust->radius);
     cli_json_text(json, "domain", nadir_domain_name(robust->domain));
     cli_json_text(json, "method", robust->method);
@@ -132,14 +124,47 @@ static void print_text(const evaluate_report *report, bool optimistic)
            robust->seconds_robust, robust->seconds_certify);
 }
 
-static nadir_status write_files(cli_run *run, const evaluate_report *report, const nadir_worst *worst)
+static nadir_status write_kernel_model(cli_run *run, const char *path, const nadir_worst *worst)
 {
-    nadir_status status = NADIR_OK;
-    if (report->kernel_path != NULL) {
-        status = nadir_worst_write(run->context, worst, report->kernel_path);
+    nadir_model *model = NULL;
+    nadir_status status = nadir_worst_model(run->context, worst, &model);
+    if (status == NADIR_OK) {
+        status = nadir_model_write(run->context, model, path, NULL);
+    }
+    nadir_model_free(model);
+    return status;
+}
+
+static nadir_status write_files(cli_run *run, const evaluate_report *report, nadir_worst *worst)
+{
+    nadir_context *context = run->context;
+    nadir_status status =
+        nadir_worst_set_files(context, worst, report->model_path, cli_policy_file(report->policy_name), NULL);
+    if (status == NADIR_OK && report->kernel_path != NULL) {
+        status = nadir_worst_write(context, worst, report->kernel_path);
+    }
+    if (status == NADIR_OK) { /* the witness names the kernel that it is about */
+        status = nadir_worst_set_files(context, worst, NULL, NULL, report->kernel_path);
     }
     if (status == NADIR_OK && report->witness_path != NULL) {
-        status = nadir_worst_write_witness(run->context, worst, report->witness_path);
+        status = nadir_worst_write_witness(context, worst, report->witness_path);
+    }
+    if (status == NADIR_OK && report->kernel_model_path != NULL) {
+        status = write_kernel_model(run, report->kernel_model_path, worst);
+    }
+    return status;
+}
+
+/* Endings that name no format are told before the work is done. */
+static nadir_status check_paths(cli_run *run, const evaluate_report *report)
+{
+    const char *format;
+    nadir_status status = NADIR_OK;
+    if (report->kernel_path != NULL) {
+        status = nadir_write_format(run->context, report->kernel_path, &format);
+    }
+    if (status == NADIR_OK && report->kernel_model_path != NULL) {
+        status = nadir_write_format(run->context, report->kernel_model_path, &format);
     }
     return status;
 }
@@ -163,9 +188,9 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
         status = nadir_solver_create(context, model, policy, settings, &solver);
     }
     if (status == NADIR_OK) {
-        status =
-            nadir_solver_robust(context, solver, ball, robust, &report->robust,
-                                report->kernel_path != NULL || report->witness_path != NULL ? &worst : NULL);
+        const bool keep =
+            report->kernel_path != NULL || report->kernel_model_path != NULL || report->witness_path != NULL;
+        status = nadir_solver_robust(context, solver, ball, robust, &report->robust, keep ? &worst : NULL);
     }
     if (status == NADIR_OK || report->robust.stop_reason != NULL) {
         const nadir_status written = worst != NULL ? write_files(run, report, worst) : NADIR_OK;
@@ -184,7 +209,10 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
     const double begun = cli_clock();
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = nadir_model_read(run->context, report->model_path, reading, &model);
+    nadir_status status = check_paths(run, report);
+    if (status == NADIR_OK) {
+        status = nadir_model_read(run->context, report->model_path, reading, &model);
+    }
     report->load_seconds = cli_clock() - begun;
     if (status == NADIR_OK) {
         nadir_model_view(model, &report->view);
@@ -236,7 +264,11 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
          "of the robust return, relative to the penalty (default 1e-9)"},
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
-         "write the kernel found: .npz, or as a model in any other format"},
+         "write the kernel found: .npz, for nadir verify; other endings: as\n"
+         "--kernel-model"},
+        {"--kernel-model", CLI_TEXT, "FILE", NULL, &report.kernel_model_path,
+         "write the whole model with the kernel found instead of its own, in the\n"
+         "format that the ending names (nadir convert --help)"},
         {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
          "write the numbers that prove the bounds, as JSON"},
         cli_backend_option(&backend),

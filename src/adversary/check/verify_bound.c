@@ -114,8 +114,7 @@ static nadir_status prove_enumeration(bound *of)
     if (set->set != NADIR_SET_NONRECT || set->p != 1) {
         return lack(of, "it is one of the non-rectangular ball of norm 1");
     }
-    NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
-                                   fmax(0, fmin(of->run->witness.lambda, claimed_penalty(of))),
+    NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius, fmax(0, claimed_penalty(of)),
                                    &lambda_high));
     of->lower = nadir_penalty_lower(of->problem, lambda_high);
     of->proof = NADIR_PROOF_RIGOROUS;
