@@ -615,6 +615,29 @@ NADIR_API void nadir_worst_multiply(nadir_context *context, const nadir_worst *w
 NADIR_API nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst,
                                          nadir_model **model);
 
+/*
+ * Who does the damage. With d the nominal occupancy and v_P the value under the kernel P found,
+ *
+ *     nominal return - return of P = sum over rows of gamma d(s) pi(a|s) (Phat_sa - P_sa) . v_P
+ *
+ * exactly: every row carries its term of the penalty.
+ */
+typedef struct nadir_damage {
+    size_t size;
+    int64_t state, row, action;
+    double penalty;      /* the row's term; those of all rows add up to the penalty */
+    double share;        /* of the sum: they add up to 1 (0 where nothing changes) */
+    double mass;         /* probability moved: half the L_1 change of the row */
+    int64_t from, to;    /* the successors that lose and gain most */
+    double lost, gained; /* how much */
+} nadir_damage;
+
+/* damages: [count], each with its size set; the first *found of them are filled, largest share first: there
+ * are no more when fewer rows changed. *changed: how many did. *penalty: the sum over all rows. */
+NADIR_API nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *worst, int64_t count,
+                                           nadir_damage *damages, int64_t *found, int64_t *changed,
+                                           double *penalty);
+
 /* ---------------------------------------------------------------------------------------------------------
  * Verification: what the files of a robust evaluation promise, checked again without searching
  */

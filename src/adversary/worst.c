@@ -7,19 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-struct nadir_worst {
-    nadir_memory *memory;
-    nadir_model *model;
-    nadir_policy *policy;
-    nadir_verdict verdict; /* kernel and vectors */
-    nadir_uncertainty uncertainty;
-    nadir_robust result;
-    bool optimistic;
-    char model_file_sha256[65]; /* "": unsaid */
-    char policy_file_sha256[65];
-    char kernel_sha256[65]; /* of the kernel file */
-};
-
 void nadir_worst_free(nadir_worst *worst)
 {
     if (worst == NULL) {
@@ -30,6 +17,7 @@ void nadir_worst_free(nadir_worst *worst)
     nadir_context context = {.memory = memory};
     nadir_verdict_clear(&context, &worst->verdict);
     nadir_uncertainty_clear(&context, &worst->uncertainty);
+    nadir_release(&context, worst->d);
     nadir_policy_free(worst->policy);
     nadir_model_free(worst->model);
     nadir_memory_release(memory, worst);
@@ -57,6 +45,8 @@ nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *probl
     made->model = nadir_model_retain(problem->model);
     NADIR_CHECK(nadir_policy_create(context, problem->model, problem->policy->probabilities, &made->policy));
     NADIR_CHECK(nadir_uncertainty_make(context, problem->model, problem->policy, &ball, &made->uncertainty));
+    NADIR_NEW(context, made->d, problem->states);
+    memcpy(made->d, problem->d, (size_t)problem->states * sizeof *made->d);
     made->result = *result;
     made->optimistic = problem->sign < 0;
     made->verdict = *verdict;
