@@ -27,7 +27,7 @@ static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
         mix->columns[mix->entries] = from ? a->columns[i] : b->columns[j];
         const double before = from ? a->values[i] : 0;
         mix->values[mix->entries] = before + mix->t * ((to ? b->values[j] : 0) - before);
-        mix->entries += mix->values[mix->entries] != 0;
+        mix->entries += mix->values[mix->entries] > 0;
         i += from;
         j += to;
     }
