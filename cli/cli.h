@@ -43,6 +43,7 @@ extern const cli_command cli_command_convert;
 extern const cli_command cli_command_generate;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
+extern const cli_command cli_command_verify;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6 };
@@ -52,6 +53,8 @@ cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_
 cli_option cli_policy_option(const char **policy);
 nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy, const char *backend,
                             nadir_policy **made);
+/* The file that it names; NULL: it names none. */
+const char *cli_policy_file(const char *policy);
 /* --backend, and the name of the one chosen, as the library wants it. */
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);

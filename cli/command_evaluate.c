@@ -1,5 +1,6 @@
 /* command_evaluate.c: nadir evaluate: what a policy is worth when the kernel may be any of a ball. */
-#include "cli.h"
+#include "explain.h"
+#include "gnuplot.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +24,9 @@ typedef struct evaluate_report {
     const char *model_path;
     const char *policy_name;
     const char *kernel_path;
+    const char *kernel_model_path;
     const char *witness_path;
+    cli_explain explain;
     nadir_model_data view;
     nadir_robust robust;
     char model_digest[65];
@@ -31,15 +34,6 @@ typedef struct evaluate_report {
     double load_seconds;
     double total_seconds;
 } evaluate_report;
-
-static void print_norm(cli_json *json, double norm)
-{
-    if (isinf(norm)) {
-        cli_json_text(json, "norm", "inf");
-    } else {
-        cli_json_double(json, "norm", norm);
-    }
-}
 
 static void print_robust(cli_json *json, const nadir_robust *robust)
 {
@@ -55,7 +49,7 @@ static void print_robust(cli_json *json, const nadir_robust *robust)
     cli_json_double(json, "kappa", robust->kappa);
     cli_json_double(json, "stationarity_gap", robust->stationarity_gap);
     cli_json_text(json, "set", nadir_set_name(robust->set));
-    print_norm(json, robust->norm);
+    cli_json_norm(json, "norm", robust->norm);
     cli_json_double(json, "radius", robust->radius);
     cli_json_text(json, "domain", nadir_domain_name(robust->domain));
     cli_json_text(json, "method", robust->method);
@@ -68,7 +62,8 @@ static void print_robust(cli_json *json, const nadir_robust *robust)
     cli_json_bool(json, "kernel_valid", robust->kernel_valid);
 }
 
-static void print_json(const cli_run *run, const evaluate_report *report, bool optimistic)
+static void print_json(const cli_run *run, const nadir_model *model, const evaluate_report *report,
+                       bool optimistic)
 {
     const nadir_robust *robust = &report->robust;
     cli_json json;
@@ -94,6 +89,9 @@ static void print_json(const cli_run *run, const evaluate_report *report, bool o
     cli_json_double(&json, "certify", robust->seconds_certify);
     cli_json_double(&json, "total", report->total_seconds);
     cli_json_object_end(&json);
+    if (report->explain.wanted && report->explain.damages != NULL) {
+        cli_explain_json(&json, model, &report->explain);
+    }
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -132,14 +130,66 @@ static void print_text(const evaluate_report *report, bool optimistic)
            robust->seconds_robust, robust->seconds_certify);
 }
 
-static nadir_status write_files(cli_run *run, const evaluate_report *report, const nadir_worst *worst)
+static nadir_status write_kernel_model(cli_run *run, const char *path, const nadir_worst *worst)
 {
+    nadir_model *model = NULL;
+    nadir_status status = nadir_worst_model(run->context, worst, &model);
+    if (status == NADIR_OK) {
+        status = nadir_model_write(run->context, model, path, NULL);
+    }
+    nadir_model_free(model);
+    return status;
+}
+
+static nadir_status write_files(cli_run *run, const evaluate_report *report, nadir_worst *worst)
+{
+    nadir_context *context = run->context;
     nadir_status status = NADIR_OK;
-    if (report->kernel_path != NULL) {
-        status = nadir_worst_write(run->context, worst, report->kernel_path);
+    if (report->kernel_path != NULL || report->witness_path != NULL) {
+        status = nadir_worst_set_files(context, worst, report->model_path,
+                                       cli_policy_file(report->policy_name), NULL);
+    }
+    if (status == NADIR_OK && report->kernel_path != NULL) {
+        status = nadir_worst_write(context, worst, report->kernel_path);
+    }
+    if (status == NADIR_OK) { /* the witness names the kernel that it is about */
+        status = nadir_worst_set_files(context, worst, NULL, NULL, report->kernel_path);
     }
     if (status == NADIR_OK && report->witness_path != NULL) {
-        status = nadir_worst_write_witness(run->context, worst, report->witness_path);
+        status = nadir_worst_write_witness(context, worst, report->witness_path);
+    }
+    if (status == NADIR_OK && report->kernel_model_path != NULL) {
+        status = write_kernel_model(run, report->kernel_model_path, worst);
+    }
+    return status;
+}
+
+/* Endings that name no format are told before the work is done. */
+static nadir_status check_paths(cli_run *run, const evaluate_report *report)
+{
+    const char *format;
+    nadir_status status = NADIR_OK;
+    if (report->kernel_path != NULL) {
+        status = nadir_write_format(run->context, report->kernel_path, &format);
+    }
+    if (status == NADIR_OK && report->kernel_model_path != NULL) {
+        status = nadir_write_format(run->context, report->kernel_model_path, &format);
+    }
+    if (status == NADIR_OK && report->explain.plot_path != NULL) {
+        status = cli_gnuplot_check(run, report->explain.plot_path);
+    }
+    return status;
+}
+
+static nadir_status explain(cli_run *run, const nadir_model *model, const nadir_worst *worst,
+                            cli_explain *made)
+{
+    nadir_status status = NADIR_OK;
+    if (made->wanted || made->plot_path != NULL) {
+        status = cli_explain_get(run, model, worst, made);
+    }
+    if (status == NADIR_OK && made->plot_path != NULL) {
+        status = cli_explain_draw(run, model, made);
     }
     return status;
 }
@@ -163,12 +213,13 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
         status = nadir_solver_create(context, model, policy, settings, &solver);
     }
     if (status == NADIR_OK) {
-        status =
-            nadir_solver_robust(context, solver, ball, robust, &report->robust,
-                                report->kernel_path != NULL || report->witness_path != NULL ? &worst : NULL);
+        status = nadir_solver_robust(context, solver, ball, robust, &report->robust, &worst);
     }
     if (status == NADIR_OK || report->robust.stop_reason != NULL) {
-        const nadir_status written = worst != NULL ? write_files(run, report, worst) : NADIR_OK;
+        nadir_status written = worst != NULL ? write_files(run, report, worst) : NADIR_OK;
+        if (worst != NULL && written == NADIR_OK) {
+            written = explain(run, model, worst, &report->explain);
+        }
         status = status != NADIR_OK ? status : written;
     }
     nadir_worst_free(worst);
@@ -184,7 +235,10 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
     const double begun = cli_clock();
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = nadir_model_read(run->context, report->model_path, reading, &model);
+    nadir_status status = check_paths(run, report);
+    if (status == NADIR_OK) {
+        status = nadir_model_read(run->context, report->model_path, reading, &model);
+    }
     report->load_seconds = cli_clock() - begun;
     if (status == NADIR_OK) {
         nadir_model_view(model, &report->view);
@@ -197,12 +251,16 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
         report->total_seconds = cli_clock() - begun;
         cli_progress_clear(run);
         if (run->json) {
-            print_json(run, report, robust->optimistic);
+            print_json(run, model, report, robust->optimistic);
             run->answered = true;
         } else {
             print_text(report, robust->optimistic);
+            if (report->explain.wanted && report->explain.damages != NULL) {
+                cli_explain_text(model, &report->explain);
+            }
         }
     }
+    cli_explain_clear(&report->explain);
     cli_ball_clear(run, asked);
     nadir_model_free(model);
     return status;
@@ -222,7 +280,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     int method = 0;
     int certify = NADIR_CERTIFY_AUTO;
     cli_ball ball;
-    evaluate_report report = {.robust.size = sizeof report.robust};
+    evaluate_report report = {.robust.size = sizeof report.robust, .explain.limit = -1};
     nadir_model_data_default(&report.view);
     const cli_option own[] = {
         cli_policy_option(&report.policy_name),
@@ -236,9 +294,21 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
          "of the robust return, relative to the penalty (default 1e-9)"},
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
-         "write the kernel found: .npz, or as a model in any other format"},
+         "write the kernel found: .npz, for nadir verify; other endings: as\n"
+         "--kernel-model"},
+        {"--kernel-model", CLI_TEXT, "FILE", NULL, &report.kernel_model_path,
+         "write the whole model with the kernel found instead of its own, in the\n"
+         "format that the ending names (nadir convert --help)"},
         {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
          "write the numbers that prove the bounds, as JSON"},
+        {"--explain", CLI_FLAG, NULL, NULL, &report.explain.wanted,
+         "who does the damage: the rows that carry the most of the penalty, how much\n"
+         "probability moves in them, from where to where"},
+        {"--explain-rows", CLI_INTEGER, "N", NULL, &report.explain.limit,
+         "how many of them (default: 10; with --json: all)"},
+        {"--explain-plot", CLI_TEXT, "FILE", NULL, &report.explain.plot_path,
+         "draw them, .svg or .png: bars, or a map where the states are cells of a\n"
+         "grid (names r3c4)"},
         cli_backend_option(&backend),
         {0},
     };

@@ -133,6 +133,15 @@ void cli_json_double(cli_json *json, const char *key, double value)
     fputs(isfinite(value) ? text : "null", json->out);
 }
 
+void cli_json_norm(cli_json *json, const char *key, double value)
+{
+    if (isinf(value)) {
+        cli_json_text(json, key, "inf");
+    } else {
+        cli_json_double(json, key, value);
+    }
+}
+
 void cli_json_bool(cli_json *json, const char *key, bool value)
 {
     lead(json, key);

@@ -30,6 +30,8 @@ void cli_json_array(cli_json *json, const char *key);
 void cli_json_array_end(cli_json *json);
 void cli_json_integer(cli_json *json, const char *key, int64_t value);
 void cli_json_double(cli_json *json, const char *key, double value);
+/* A number that may be infinite: then it is "inf". */
+void cli_json_norm(cli_json *json, const char *key, double value);
 void cli_json_bool(cli_json *json, const char *key, bool value);
 /* NULL gives null. */
 void cli_json_text(cli_json *json, const char *key, const char *value);

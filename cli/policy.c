@@ -32,6 +32,11 @@ const char *cli_backend_name(int backend)
     return backends[backend];
 }
 
+const char *cli_policy_file(const char *policy)
+{
+    return strcmp(policy, "uniform") == 0 || strcmp(policy, "optimal") == 0 ? NULL : policy;
+}
+
 nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy, const char *backend,
                             nadir_policy **made)
 {

@@ -598,6 +598,12 @@ NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_so
 
 NADIR_API void nadir_worst_free(nadir_worst *worst);
 
+/* The files that the model and the policy were read from, and the one that the kernel was written to: the
+ * digests of their bytes go into what is written from then on, and nadir_verify compares them. NULL: unsaid;
+ * what was said before stays. */
+NADIR_API nadir_status nadir_worst_set_files(nadir_context *context, nadir_worst *worst, const char *model,
+                                             const char *policy, const char *kernel);
+
 /* The kernel to a file: .npz with b (per row) and k for kernels Phat - b k^T, the rows otherwise; any other
  * ending: the whole model with this kernel (NADIR_ERROR_UNSUPPORTED if it has negative entries). */
 NADIR_API nadir_status nadir_worst_write(nadir_context *context, const nadir_worst *worst, const char *path);
@@ -610,6 +616,84 @@ NADIR_API void nadir_worst_multiply(nadir_context *context, const nadir_worst *w
 /* The model with this kernel instead of the nominal one. NADIR_ERROR_UNSUPPORTED with negative entries. */
 NADIR_API nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst,
                                          nadir_model **model);
+
+/*
+ * Who does the damage. With d the nominal occupancy and v_P the value under the kernel P found,
+ *
+ *     nominal return - return of P = sum over rows of gamma d(s) pi(a|s) (Phat_sa - P_sa) . v_P
+ *
+ * exactly: every row carries its term of the penalty.
+ */
+typedef struct nadir_damage {
+    size_t size;
+    int64_t state, row, action;
+    double penalty;      /* the row's term; those of all rows add up to the penalty */
+    double share;        /* of the sum: they add up to 1 (0 where nothing changes) */
+    double mass;         /* probability moved: half the L_1 change of the row */
+    int64_t from, to;    /* the successors that lose and gain most */
+    double lost, gained; /* how much */
+} nadir_damage;
+
+/* damages: [count], each with its size set; the first *found of them are filled, largest share first: there
+ * are no more when fewer rows changed. *changed: how many did. *penalty: the sum over all rows. */
+NADIR_API nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *worst, int64_t count,
+                                           nadir_damage *damages, int64_t *found, int64_t *changed,
+                                           double *penalty);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Verification: what the files of a robust evaluation promise, checked again without searching
+ */
+typedef struct nadir_verify_settings {
+    size_t size;
+    const char *kernel;  /* the kernel file, .npz; needed */
+    const char *witness; /* NULL: the kernel alone */
+    const char
+        *model_file; /* the files that model and policy were read from, whose bytes are compared with */
+    const char *policy_file; /* those of the evaluation; NULL: their numbers alone */
+    const char *backend;     /* NULL: auto */
+} nadir_verify_settings;
+
+NADIR_API void nadir_verify_settings_fill(nadir_verify_settings *settings, size_t size);
+static inline void nadir_verify_settings_default(nadir_verify_settings *settings)
+{
+    nadir_verify_settings_fill(settings, sizeof *settings);
+}
+
+/* What was found; numbers are those made anew, not those of the files. NaN, NULL: not looked at. */
+typedef struct nadir_verify_result {
+    size_t size;
+    bool verified; /* all checks hold */
+    int64_t checks_count;
+    nadir_set set;
+    nadir_domain domain;
+    double norm;
+    double radius; /* the largest, where there are many */
+    bool optimistic;
+    double nominal_return;
+    double return_low, return_high; /* of the kernel */
+    double bound_proven;            /* on the worst case over the ball (best case: on the best) */
+    const char *certificate;        /* of that: as in nadir_robust */
+} nadir_verify_result;
+
+/* One thing that should hold. */
+typedef struct nadir_verify_check {
+    const char *name; /* "kernel_file", "model", "distance", "lower_bound", ... */
+    bool holds;
+    const char *detail; /* a sentence with what was found */
+} nadir_verify_check;
+
+typedef struct nadir_verification nadir_verification;
+
+/* NADIR_ERROR_VERIFICATION: something does not hold; result and *verification are there as with NADIR_OK.
+ * Other failures (a file that cannot be read, say) leave *verification alone. result->size must be set; model
+ * and policy are those at hand. */
+NADIR_API nadir_status nadir_verify(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                                    const nadir_verify_settings *settings, nadir_verify_result *result,
+                                    nadir_verification **verification);
+/* The checks in the order they were made, index = 0, 1, ...; NULL past the last. */
+NADIR_API const nadir_verify_check *nadir_verification_check(const nadir_verification *verification,
+                                                             int64_t index);
+NADIR_API void nadir_verification_free(nadir_verification *verification);
 
 /* Numbers from a file, one for each state or row of a model, for radii and scales: CSV with the columns
  * idstate,value or idstate,idaction,value, or .npy of that many numbers. *count: 1, states or rows. The

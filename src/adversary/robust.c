@@ -1,11 +1,11 @@
 /* robust.c: the public robust evaluation: settles the question, asks the family of sets that answers it, and
  * turns verdicts into results. */
+#include "adversary/question.h"
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
 #include "base/clock.h"
 #include "linalg/vector.h"
 #include "nominal/check.h"
-#include "nominal/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,70 +52,6 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
     return NADIR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------- problem */
-
-/* A problem with the arrays that are its own. */
-typedef struct question {
-    nadir_uncertainty uncertainty;
-    nadir_problem problem;
-    double *owned; /* R, and for the best case rewards and v negated */
-} question;
-
-static void clear_question(nadir_context *context, question *asked)
-{
-    nadir_uncertainty_clear(context, &asked->uncertainty);
-    nadir_release(context, asked->owned);
-    asked->owned = NULL;
-}
-
-static double *negated(int64_t count, const double *from, double *into)
-{
-    for (int64_t i = 0; i < count; i++) {
-        into[i] = -from[i];
-    }
-    return into;
-}
-
-static nadir_status pose(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                         bool optimistic, question *asked)
-{
-    nadir_status status = NADIR_OK;
-    nadir_model *model = solver->model;
-    const int64_t states = model->states;
-    NADIR_CHECK(nadir_uncertainty_make(context, model, solver->policy, ball, &asked->uncertainty));
-    NADIR_CHECK(nadir_solver_solve(context, solver));
-    NADIR_NEW(context, asked->owned, states + (optimistic ? states + model->rows : 0));
-    nadir_average_rewards(model, solver->policy, asked->owned);
-    const double sign = optimistic ? -1 : 1;
-    asked->problem = (nadir_problem){
-        .model = model,
-        .kernel = solver->kernel,
-        .policy = solver->policy,
-        .occupancy = solver->occupancy,
-        .uncertainty = &asked->uncertainty,
-        .states = states,
-        .rows = model->rows,
-        .gamma = model->discount,
-        .sign = sign,
-        .rewards = model->rewards,
-        .R = asked->owned,
-        .mu = model->initial,
-        .v = solver->value.v,
-        .d = solver->value.d,
-        .J = sign * solver->value.J,
-        .v_error = solver->value.v_error,
-        .d_error = solver->value.d_error,
-        .J_error = solver->value.J_error,
-    };
-    if (optimistic) {
-        negated(states, asked->owned, asked->owned);
-        asked->problem.v = negated(states, solver->value.v, asked->owned + states);
-        asked->problem.rewards = negated(model->rows, model->rewards, asked->owned + 2 * states);
-    }
-cleanup:
-    return status;
-}
-
 /* ---------------------------------------------------------------------------------------- nominal */
 
 /* Sets that hold the nominal kernel alone: radius 0, nothing that can move, one state. */
@@ -129,9 +65,8 @@ static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem
     (void)factors;
     const double begun = nadir_clock_seconds();
     NADIR_NEW(context, v, problem->states);
-    memcpy(v, problem->v, (size_t)problem->states * sizeof *v);
-    if (problem->sign < 0) {
-        negated(problem->states, v, v);
+    for (int64_t s = 0; s < problem->states; s++) {
+        v[s] = problem->sign * problem->v[s];
     }
     NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
     for (int64_t i = 0; i < count; i++) {
@@ -206,7 +141,7 @@ static nadir_robust make_refusal(const question *asked, double factor, const nad
 }
 
 /* The result as the user sees it: signs turned back. */
-static nadir_robust make_result(const nadir_solver *solver, const question *asked, double factor,
+static nadir_robust make_result(const nadir_solver *solver, const nadir_question *asked, double factor,
                                 const nadir_robust_settings *settings, const nadir_verdict *verdict)
 {
     const nadir_problem *problem = &asked->problem;
@@ -252,9 +187,10 @@ static nadir_robust make_result(const nadir_solver *solver, const question *aske
     };
 }
 
-static nadir_status give_results(nadir_context *context, const nadir_solver *solver, const question *asked,
-                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
-                                 const nadir_verdict *verdicts, nadir_robust *results)
+static nadir_status give_results(nadir_context *context, const nadir_solver *solver,
+                                 const nadir_question *asked, const nadir_robust_settings *settings,
+                                 int64_t count, const double *factors, const nadir_verdict *verdicts,
+                                 nadir_robust *results)
 {
     nadir_status status = NADIR_OK;
     double valid_radius;
@@ -299,11 +235,11 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
 {
     nadir_status status = NADIR_OK;
     nadir_verdict *verdicts = NULL;
-    question asked = {0};
+    nadir_question asked = {0};
     nadir_robust_settings use;
     NADIR_CHECK(settle_settings(context, settings, &use));
     NADIR_CHECK(check_factors(context, count, factors));
-    NADIR_CHECK(pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
     NADIR_NEW_ZERO(context, verdicts, count);
     NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, count, factors, verdicts));
     NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, verdicts, results));
@@ -312,7 +248,7 @@ cleanup:
         nadir_verdict_clear(context, &verdicts[i]);
     }
     nadir_release(context, verdicts);
-    clear_question(context, &asked);
+    nadir_question_clear(context, &asked);
     return status;
 }
 
@@ -322,11 +258,11 @@ nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, c
 {
     nadir_status status = NADIR_OK;
     nadir_verdict verdict = {0};
-    question asked = {0};
+    nadir_question asked = {0};
     nadir_robust_settings use;
     const double factor = 1;
     NADIR_CHECK(settle_settings(context, settings, &use));
-    NADIR_CHECK(pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
     NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, 1, &factor, &verdict));
     status = give_results(context, solver, &asked, &use, 1, &factor, &verdict, result);
     if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
@@ -335,6 +271,6 @@ nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, c
     }
 cleanup:
     nadir_verdict_clear(context, &verdict);
-    clear_question(context, &asked);
+    nadir_question_clear(context, &asked);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict)
 {
@@ -12,6 +13,17 @@ void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict)
     nadir_release(context, verdict->enclosing);
     nadir_release(context, verdict->d_bar);
     *verdict = (nadir_verdict){0};
+}
+
+nadir_status nadir_verdict_keep_pair(nadir_context *context, int64_t states, const double *c, const double *k,
+                                     nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_NEW(context, verdict->enclosing, 2 * states);
+    memcpy(verdict->enclosing, c, (size_t)states * sizeof *c);
+    memcpy(verdict->enclosing + states, k, (size_t)states * sizeof *k);
+cleanup:
+    return status;
 }
 
 nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,

@@ -22,7 +22,7 @@ typedef struct nadir_verdict {
     const char *breakdown_proof; /* how it was made; NULL: not of the free domain */
     double kappa;                /* NaN: none */
     double scale;                /* what the width of the bounds is measured by; 0: the penalty */
-    double *enclosing;  /* [2 states] owned: c and k of the enclosing L_2 ball's worst kernel; NULL: none */
+    double *enclosing;  /* [2 states] owned: c and k of the worst kernel of a larger L_2 ball; NULL: none */
     double *d_bar;      /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
     double minimum;     /* smallest entry of the kernel */
     double robust_time; /* seconds */
@@ -30,6 +30,10 @@ typedef struct nadir_verdict {
 } nadir_verdict;
 
 void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict);
+
+/* Copies c and k: [states] each, into `enclosing`. */
+nadir_status nadir_verdict_keep_pair(nadir_context *context, int64_t states, const double *c, const double *k,
+                                     nadir_verdict *verdict);
 
 /* What a family of sets does for all `count` radii, those of the set times factors[i]. verdicts: [count] of
  * zeros. NADIR_ERROR_ILL_POSED: all of them are past breakdown. Used settings: method (NULL: auto), certify,

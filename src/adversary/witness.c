@@ -15,6 +15,9 @@ const nadir_member nadir_witness_members[] = {
     {"version", NADIR_MEMBER_VERSION, true, 0},
     {MEMBER(model_sha256, DIGEST, true)},
     {MEMBER(policy_sha256, DIGEST, true)},
+    {MEMBER(model_file_sha256, DIGEST, false)},
+    {MEMBER(policy_file_sha256, DIGEST, false)},
+    {MEMBER(kernel_sha256, DIGEST, false)},
     {MEMBER(set, SET, true)},
     {MEMBER(domain, DOMAIN, true)},
     {MEMBER(norm, NORM, true)},
@@ -39,9 +42,12 @@ const nadir_member nadir_witness_members[] = {
     {MEMBER(k2, VECTOR, false)},
     {MEMBER(v, VECTOR, false)},
     {MEMBER(d_bar, VECTOR, false)},
+    {MEMBER(sha256, DIGEST, false)},
     {NULL, NADIR_MEMBER_VERSION, false, 0},
 };
 _Static_assert(sizeof nadir_witness_members / sizeof *nadir_witness_members <= 64, "a bit for each");
+
+const nadir_seal_form nadir_witness_seal = {.before = ",\n  \"sha256\": \"", .after = "\"\n}\n"};
 
 void nadir_witness_default(nadir_witness *witness)
 {

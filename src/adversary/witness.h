@@ -5,6 +5,7 @@
 #ifndef NADIR_ADVERSARY_WITNESS_H
 #define NADIR_ADVERSARY_WITNESS_H
 
+#include "base/seal.h"
 #include "model/model.h"
 
 #define NADIR_WITNESS_NAME_LENGTH 64 /* bytes of a name, its end included */
@@ -13,6 +14,9 @@
 typedef struct nadir_witness {
     char model_sha256[65]; /* of the model and the policy that it is about */
     char policy_sha256[65];
+    char model_file_sha256[65]; /* of the bytes of the files that they were read from; "": unsaid */
+    char policy_file_sha256[65];
+    char kernel_sha256[65]; /* of the bytes of the kernel file; "": unsaid */
     /* The ball. */
     nadir_set set;
     nadir_domain domain;
@@ -36,6 +40,7 @@ typedef struct nadir_witness {
     const double *v;     /* [states] value under the kernel */
     const double *d_bar; /* [states] no kernel of the set visits a state more than this */
     /* Of nadir_witness_read. */
+    char sha256[65]; /* the seal of the file (base/seal.h), as it stands there */
     double *owned;
     char *owned_names;
 } nadir_witness;
@@ -43,6 +48,9 @@ typedef struct nadir_witness {
 /* Nothing known. */
 void nadir_witness_default(nadir_witness *witness);
 void nadir_witness_clear(nadir_context *context, nadir_witness *witness);
+
+/* How the file ends: the digest of all its other bytes. */
+extern const nadir_seal_form nadir_witness_seal;
 
 /* NADIR_ERROR_ARGUMENT when a vector is not finite or the ball or a digest is not one. */
 nadir_status nadir_witness_write(nadir_context *context, const nadir_model *model,

@@ -8,7 +8,7 @@
 
 typedef enum nadir_member_kind {
     NADIR_MEMBER_VERSION,
-    NADIR_MEMBER_DIGEST, /* char[65] */
+    NADIR_MEMBER_DIGEST, /* char[65]; may be "", null in files, where it is not needed */
     NADIR_MEMBER_SET,
     NADIR_MEMBER_DOMAIN,
     NADIR_MEMBER_NORM,   /* double, 1 or more; "inf" */

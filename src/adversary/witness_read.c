@@ -56,9 +56,12 @@ cleanup:
     return status;
 }
 
-static nadir_status read_digest(reader *at, char digest[65])
+static nadir_status read_digest(reader *at, bool needed, char digest[65])
 {
     nadir_status status = NADIR_OK;
+    if (!needed && nadir_json_peek(&at->json) == NADIR_JSON_NULL) {
+        return nadir_json_null(&at->json);
+    }
     NADIR_CHECK(nadir_json_string(&at->json, 65, digest));
     if (!nadir_witness_is_digest(digest)) {
         status = nadir_json_fail(&at->json, "found \"%s\"; expected 64 hexadecimal digits", digest);
@@ -149,7 +152,7 @@ static nadir_status read_value(reader *at, const nadir_member *which)
     case NADIR_MEMBER_VERSION:
         return read_version(at);
     case NADIR_MEMBER_DIGEST:
-        return read_digest(at, place);
+        return read_digest(at, which->needed, place);
     case NADIR_MEMBER_SET:
         NADIR_CHECK(read_word(at, set_name, &found));
         at->witness.set = (nadir_set)found;

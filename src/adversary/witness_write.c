@@ -7,6 +7,7 @@
 #include "base/file.h"
 
 #include <math.h>
+#include <string.h>
 
 static const void *value_of(const nadir_witness *witness, const nadir_member *which)
 {
@@ -38,7 +39,8 @@ static nadir_status check_member(nadir_context *context, const nadir_model *mode
                               (long long)bad, which->name, (*numbers)[bad]);
         }
     }
-    if ((which->kind == NADIR_MEMBER_DIGEST && !nadir_witness_is_digest(value)) ||
+    const bool unsaid = !which->needed && *(const char *)value == '\0';
+    if ((which->kind == NADIR_MEMBER_DIGEST && !unsaid && !nadir_witness_is_digest(value)) ||
         (which->kind == NADIR_MEMBER_NAME && *name != NULL && !is_plain(*name))) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "witness: %s is \"%.80s\"", which->name,
                           which->kind == NADIR_MEMBER_NAME ? *name : (const char *)value);
@@ -100,7 +102,7 @@ static void write_value(nadir_output *output, const nadir_model *model, const na
         nadir_output_integer(output, NADIR_WITNESS_VERSION);
         break;
     case NADIR_MEMBER_DIGEST:
-        write_text(output, value);
+        write_text(output, *(const char *)value != '\0' ? value : NULL);
         break;
     case NADIR_MEMBER_SET:
         write_text(output, nadir_set_name(witness->set));
@@ -142,6 +144,8 @@ nadir_status nadir_witness_write(nadir_context *context, const nadir_model *mode
 {
     nadir_status status = NADIR_OK;
     nadir_output output = NADIR_OUTPUT_CLOSED;
+    nadir_witness blank = *witness;
+    memcpy(blank.sha256, NADIR_SEAL_BLANK, sizeof blank.sha256);
     NADIR_CHECK(check(context, model, witness));
     NADIR_CHECK(nadir_output_open(context, path, &output));
     for (const nadir_member *which = nadir_witness_members; which->name != NULL; which++) {
@@ -151,9 +155,13 @@ nadir_status nadir_witness_write(nadir_context *context, const nadir_model *mode
         nadir_output_text(&output, which == nadir_witness_members ? "{\n  \"" : ",\n  \"");
         nadir_output_text(&output, which->name);
         nadir_output_text(&output, "\": ");
-        write_value(&output, model, witness, which);
+        write_value(&output, model, &blank, which);
     }
     nadir_output_text(&output, "\n}\n");
+    nadir_output_flush(&output);
+    if (!output.failed) { /* if it did, the commit says why */
+        NADIR_CHECK(nadir_seal_close(context, output.temporary, &nadir_witness_seal));
+    }
     NADIR_CHECK(nadir_output_commit(context, &output));
 cleanup:
     nadir_output_close(context, &output);

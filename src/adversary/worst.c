@@ -7,16 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-struct nadir_worst {
-    nadir_memory *memory;
-    nadir_model *model;
-    nadir_policy *policy;
-    nadir_verdict verdict; /* kernel and vectors */
-    nadir_uncertainty uncertainty;
-    nadir_robust result;
-    bool optimistic;
-};
-
 void nadir_worst_free(nadir_worst *worst)
 {
     if (worst == NULL) {
@@ -27,6 +17,7 @@ void nadir_worst_free(nadir_worst *worst)
     nadir_context context = {.memory = memory};
     nadir_verdict_clear(&context, &worst->verdict);
     nadir_uncertainty_clear(&context, &worst->uncertainty);
+    nadir_release(&context, worst->d);
     nadir_policy_free(worst->policy);
     nadir_model_free(worst->model);
     nadir_memory_release(memory, worst);
@@ -54,6 +45,8 @@ nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *probl
     made->model = nadir_model_retain(problem->model);
     NADIR_CHECK(nadir_policy_create(context, problem->model, problem->policy->probabilities, &made->policy));
     NADIR_CHECK(nadir_uncertainty_make(context, problem->model, problem->policy, &ball, &made->uncertainty));
+    NADIR_NEW(context, made->d, problem->states);
+    memcpy(made->d, problem->d, (size_t)problem->states * sizeof *made->d);
     made->result = *result;
     made->optimistic = problem->sign < 0;
     made->verdict = *verdict;
@@ -62,6 +55,23 @@ nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *probl
     made = NULL;
 cleanup:
     nadir_worst_free(made);
+    return status;
+}
+
+nadir_status nadir_worst_set_files(nadir_context *context, nadir_worst *worst, const char *model,
+                                   const char *policy, const char *kernel)
+{
+    nadir_status status = NADIR_OK;
+    if (model != NULL) {
+        NADIR_CHECK(nadir_file_digest(context, model, worst->model_file_sha256));
+    }
+    if (policy != NULL) {
+        NADIR_CHECK(nadir_file_digest(context, policy, worst->policy_file_sha256));
+    }
+    if (kernel != NULL) {
+        NADIR_CHECK(nadir_file_digest(context, kernel, worst->kernel_sha256));
+    }
+cleanup:
     return status;
 }
 
@@ -95,6 +105,8 @@ static nadir_status write_archive(nadir_context *context, const nadir_worst *wor
     };
     NADIR_CHECK(nadir_model_digest(context, worst->model, parameters.model_sha256));
     NADIR_CHECK(nadir_policy_digest(context, worst->policy, parameters.policy_sha256));
+    memcpy(parameters.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(parameters.policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
     NADIR_CHECK(nadir_kernel_file_write(context, worst->verdict.attack.kernel, &parameters, path));
 cleanup:
     return status;
@@ -126,6 +138,9 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
     nadir_witness_default(&witness);
     NADIR_CHECK(nadir_model_digest(context, worst->model, witness.model_sha256));
     NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness.policy_sha256));
+    memcpy(witness.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(witness.policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
+    memcpy(witness.kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
     witness.set = worst->uncertainty.asked;
     witness.domain = worst->uncertainty.domain;
     witness.norm = worst->uncertainty.p;

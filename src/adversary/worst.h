@@ -4,6 +4,20 @@
 
 #include "adversary/verdict.h"
 
+struct nadir_worst {
+    nadir_memory *memory;
+    nadir_model *model;
+    nadir_policy *policy;
+    nadir_verdict verdict; /* kernel and vectors */
+    nadir_uncertainty uncertainty;
+    double *d; /* [states] occupancy under the nominal kernel */
+    nadir_robust result;
+    bool optimistic;
+    char model_file_sha256[65]; /* "": unsaid */
+    char policy_file_sha256[65];
+    char kernel_sha256[65]; /* of the kernel file */
+};
+
 /* Takes the kernel and the vectors out of the verdict. result: what was reported. */
 nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *problem,
                               const nadir_robust *result, nadir_verdict *verdict, nadir_worst **worst);

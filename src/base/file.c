@@ -162,7 +162,7 @@ static void write_through(nadir_output *output, const char *data, size_t size)
     }
 }
 
-static void flush(nadir_output *output)
+void nadir_output_flush(nadir_output *output)
 {
     write_through(output, output->buffer, output->used);
     output->used = 0;
@@ -172,7 +172,7 @@ void nadir_output_write(nadir_output *output, const void *data, size_t size)
 {
     output->written += (int64_t)size;
     if (size > BUFFER_BYTES - output->used) {
-        flush(output);
+        nadir_output_flush(output);
     }
     if (size > BUFFER_BYTES) {
         write_through(output, data, size);
@@ -258,7 +258,7 @@ static int sync_temporary(const char *temporary)
 
 nadir_status nadir_output_commit(nadir_context *context, nadir_output *output)
 {
-    flush(output);
+    nadir_output_flush(output);
     int error = output->failed ? output->error : sync_temporary(output->temporary);
     if (error == 0 && rename(output->temporary, output->path) != 0) {
         error = errno;

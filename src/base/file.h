@@ -63,6 +63,9 @@ void nadir_output_integer(nadir_output *output, int64_t value);
 /* Shortest decimal that reads back to the same bits. */
 void nadir_output_double(nadir_output *output, double value);
 
+/* What was written so far is in the temporary file, for those who look at it by its name. */
+void nadir_output_flush(nadir_output *output);
+
 /* Everything to the disk, then the final name; on any failure there is no file and NADIR_ERROR_IO. */
 nadir_status nadir_output_commit(nadir_context *context, nadir_output *output);
 /* Removes the temporary file unless it was committed; frees the rest. Always call it. */

@@ -3,11 +3,16 @@
  *
  *     b (rows), k (S)                  a kernel Phat - b k^T, or
  *     P_data, P_indices, P_indptr      all its rows, in CSR form as models have it, with P_shape (rows, S)
- * and, where actions are ragged, row_state and row_action radius, norm, set, domain,       the ball; norm may
- * be infinite scales, optimistic               scales (rows) where they are not all one; 0 or 1 gamma the
- * discount model_sha256, policy_sha256      64 digits each: for which model and policy it was found
+ *                                      and, where actions are ragged, row_state and row_action
+ *     radius, norm, set, domain        the ball; norm may be infinite
+ *     scales, optimistic               scales (rows) where they are not all one; 0 or 1
+ *     gamma                            the discount
+ *     model_sha256, policy_sha256      64 digits each: for which model and policy it was found
+ *     model_file_sha256,
+ *     policy_file_sha256               and of the files that these were read from
  *
- * Only the kernel is needed; what else is not there is unsaid.
+ * Only the kernel is needed; what else is not there is unsaid. What is written ends with a seal
+ * (base/seal.h): the digest of all other bytes, as the comment of the archive.
  */
 #ifndef NADIR_KERNEL_KERNEL_FILE_H
 #define NADIR_KERNEL_KERNEL_FILE_H
@@ -26,6 +31,8 @@ typedef struct nadir_kernel_parameters {
     bool optimistic;       /* the best case, not the worst */
     char model_sha256[65]; /* "": unsaid */
     char policy_sha256[65];
+    char model_file_sha256[65]; /* of the bytes of the files that they were read from; "": unsaid */
+    char policy_file_sha256[65];
     double *owned; /* radius and scales, of nadir_kernel_file_read */
 } nadir_kernel_parameters;
 

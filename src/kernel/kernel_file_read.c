@@ -334,6 +334,8 @@ static nadir_status read_parameters(reader *at, nadir_kernel_parameters *paramet
     parameters->optimistic = optimistic == 1;
     NADIR_CHECK(read_digest(at, NADIR_NPZ_MODEL_SHA256, parameters->model_sha256));
     NADIR_CHECK(read_digest(at, NADIR_NPZ_POLICY_SHA256, parameters->policy_sha256));
+    NADIR_CHECK(read_digest(at, NADIR_NPZ_MODEL_FILE_SHA256, parameters->model_file_sha256));
+    NADIR_CHECK(read_digest(at, NADIR_NPZ_POLICY_FILE_SHA256, parameters->policy_file_sha256));
     NADIR_CHECK(read_numbers(at, parameters));
 cleanup:
     return status;

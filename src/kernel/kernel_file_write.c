@@ -166,6 +166,11 @@ cleanup:
     return status;
 }
 
+static nadir_status add_digest(writer *to, nadir_npz_which which, const char *digest)
+{
+    return digest[0] != '\0' ? nadir_npz_add_word(&to->output, which, digest) : NADIR_OK;
+}
+
 static nadir_status add_origin(writer *to)
 {
     nadir_status status = NADIR_OK;
@@ -173,12 +178,10 @@ static nadir_status add_origin(writer *to)
     if (!isnan(origin->gamma)) {
         NADIR_CHECK(nadir_npz_add_number(&to->output, NADIR_NPZ_GAMMA, &origin->gamma));
     }
-    if (origin->model_sha256[0] != '\0') {
-        NADIR_CHECK(nadir_npz_add_word(&to->output, NADIR_NPZ_MODEL_SHA256, origin->model_sha256));
-    }
-    if (origin->policy_sha256[0] != '\0') {
-        NADIR_CHECK(nadir_npz_add_word(&to->output, NADIR_NPZ_POLICY_SHA256, origin->policy_sha256));
-    }
+    NADIR_CHECK(add_digest(to, NADIR_NPZ_MODEL_SHA256, origin->model_sha256));
+    NADIR_CHECK(add_digest(to, NADIR_NPZ_POLICY_SHA256, origin->policy_sha256));
+    NADIR_CHECK(add_digest(to, NADIR_NPZ_MODEL_FILE_SHA256, origin->model_file_sha256));
+    NADIR_CHECK(add_digest(to, NADIR_NPZ_POLICY_FILE_SHA256, origin->policy_file_sha256));
 cleanup:
     return status;
 }
@@ -193,6 +196,7 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
     NADIR_CHECK(rank_one ? add_rank_one(&to) : add_rows(&to));
     NADIR_CHECK(add_ball(&to));
     NADIR_CHECK(add_origin(&to));
+    NADIR_CHECK(nadir_npz_output_seal(&to.output));
     NADIR_CHECK(nadir_npz_output_commit(&to.output));
 cleanup:
     nadir_npz_output_close(&to.output);

@@ -103,13 +103,11 @@ cleanup:
 static void set_lower(const nadir_problem *problem, double lambda_high, nadir_proof proof, const char *bound,
                       nadir_verdict *verdict)
 {
-    if (isinf(lambda_high)) {
-        return;
+    if (!isinf(lambda_high)) {
+        verdict->lower = nadir_penalty_lower(problem, lambda_high);
+        verdict->proof = proof;
+        verdict->bound = bound;
     }
-    const double rounding = 2 * DBL_EPSILON * (fabs(problem->J) + fabs(lambda_high));
-    verdict->lower = problem->J - problem->J_error - lambda_high - rounding;
-    verdict->proof = proof;
-    verdict->bound = bound;
 }
 
 static void clear_attacks(const free_run *run, nadir_attack *attacks)
@@ -238,26 +236,6 @@ cleanup:
 
 /* --------------------------------------------------------------------- non-rectangular, other p */
 
-/* The same problem with the L_2 ball instead. */
-static nadir_status enclose(nadir_context *context, const nadir_problem *problem, nadir_uncertainty *two,
-                            nadir_problem *enclosing)
-{
-    const nadir_uncertainty *own = problem->uncertainty;
-    const nadir_ball ball = {
-        .size = sizeof ball,
-        .set = NADIR_SET_NONRECT,
-        .domain = own->domain,
-        .norm = 2,
-        .radius = &own->radius,
-        .radius_count = 1,
-        .scales = own->scales,
-    };
-    const nadir_status status = nadir_uncertainty_make(context, problem->model, problem->policy, &ball, two);
-    *enclosing = *problem;
-    enclosing->uncertainty = two;
-    return status;
-}
-
 /* Lower bounds for the radii through the enclosing ball, where it stays below breakdown: room for `open` of
  * them. */
 static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, int64_t open,
@@ -265,7 +243,6 @@ static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, in
                                nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
-    const size_t bytes = (size_t)enclosing->states * sizeof(double);
     nadir_penalty_bound *bounds = NULL;
     NADIR_NEW(run->context, bounds, open);
     NADIR_CHECK(search_spectral(run, enclosing, open, radii, attacks));
@@ -277,9 +254,8 @@ static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, in
     for (int64_t j = 0; j < open; j++) {
         nadir_verdict *verdict = &run->verdicts[which[j]];
         set_lower(run->problem, bounds[j].lambda_high, bounds[j].proof, "enclosing-ball", verdict);
-        NADIR_NEW(run->context, verdict->enclosing, 2 * enclosing->states);
-        memcpy(verdict->enclosing, attacks[j].c, bytes);
-        memcpy(verdict->enclosing + enclosing->states, attacks[j].k, bytes);
+        NADIR_CHECK(
+            nadir_verdict_keep_pair(run->context, enclosing->states, attacks[j].c, attacks[j].k, verdict));
     }
 cleanup:
     nadir_release(run->context, bounds);
@@ -300,7 +276,7 @@ static nadir_status bound_by_enclosing(free_run *run, const nadir_problem *enclo
     NADIR_NEW(run->context, radii, run->count);
     NADIR_NEW(run->context, which, run->count);
     for (int64_t i = 0; i < run->count; i++) {
-        const double beta = run->radii[i] * wider * (1 + 4 * DBL_EPSILON);
+        const double beta = run->radii[i] * wider;
         if (beta < limit) {
             radii[open] = beta;
             which[open++] = i;
@@ -320,8 +296,7 @@ static nadir_status evaluate_best_response(free_run *run)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
-    const double p = problem->uncertainty->p;
-    const double wider = p > 2 ? pow((double)problem->uncertainty->entries, 0.5 - 1 / p) : 1;
+    double wider;
     nadir_attack *attacks = NULL;
     nadir_uncertainty two = {0};
     nadir_problem enclosing;
@@ -329,7 +304,7 @@ static nadir_status evaluate_best_response(free_run *run)
     bool inside;
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
-    NADIR_CHECK(enclose(run->context, problem, &two, &enclosing));
+    NADIR_CHECK(nadir_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
     NADIR_CHECK(nadir_breakdown_settle(run->context, &enclosing, run->settings->certify,
                                        wider * largest_of(run->count, run->radii), &known, &inside));
     const double settled = nadir_clock_seconds();

@@ -1,6 +1,7 @@
 /* penalty.c: bounds on the penalty of every kernel of an L_2 ball on the free domain; see penalty.h. */
 #include "adversary/free/penalty.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Up to so many states D is formed without being asked: its columns cost about as much as the factors. */
@@ -164,5 +165,32 @@ cleanup:
     nadir_release(context, at.asked);
     nadir_release(context, at.high);
     nadir_release(context, at.which);
+    return status;
+}
+
+double nadir_penalty_lower(const nadir_problem *problem, double lambda_high)
+{
+    const double rounding = 2 * DBL_EPSILON * (fabs(problem->J) + fabs(lambda_high));
+    return problem->J - problem->J_error - lambda_high - rounding;
+}
+
+nadir_status nadir_enclosing_ball(nadir_context *context, const nadir_problem *problem,
+                                  nadir_uncertainty *two, nadir_problem *enclosing, double *wider)
+{
+    const nadir_uncertainty *own = problem->uncertainty;
+    const nadir_ball ball = {
+        .size = sizeof ball,
+        .set = NADIR_SET_NONRECT,
+        .domain = own->domain,
+        .norm = 2,
+        .radius = &own->radius,
+        .radius_count = 1,
+        .scales = own->scales,
+    };
+    const nadir_status status = nadir_uncertainty_make(context, problem->model, problem->policy, &ball, two);
+    *enclosing = *problem;
+    enclosing->uncertainty = two;
+    const double factor = own->p > 2 ? pow((double)own->entries, 0.5 - 1 / own->p) : 1;
+    *wider = factor * (1 + 4 * DBL_EPSILON);
     return status;
 }

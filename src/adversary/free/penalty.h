@@ -38,4 +38,12 @@ typedef struct nadir_penalty_bound {
 nadir_status nadir_penalty_bounds(nadir_context *context, const nadir_problem *problem, nadir_certify certify,
                                   int64_t count, nadir_penalty_bound *bounds, nadir_known_breakdown *known);
 
+/* J - lambda_high, rounded down. */
+double nadir_penalty_lower(const nadir_problem *problem, double lambda_high);
+
+/* The same problem with an L_2 ball that holds the set: U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)). *wider is
+ * that factor, rounded up; two is to be cleared after success, and *enclosing points to it. */
+nadir_status nadir_enclosing_ball(nadir_context *context, const nadir_problem *problem,
+                                  nadir_uncertainty *two, nadir_problem *enclosing, double *wider);
+
 #endif

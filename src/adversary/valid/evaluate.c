@@ -77,13 +77,14 @@ static nadir_status take_free(valid_run *run, nadir_verdict *verdict, bool *done
     *done = false;
     run->verdict->robust_time += verdict->robust_time;
     run->verdict->certify_time += verdict->certify_time;
-    if (verdict->refused || verdict->minimum < 0 ||
-        !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+    if (verdict->refused || verdict->attack.kernel == NULL) {
         goto cleanup;
     }
-    NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
-                                         run->factor, &membership));
-    *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
+    if (verdict->minimum >= 0 && nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+        NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
+                                             run->factor, &membership));
+        *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
+    }
     if (*done) {
         const double robust = run->verdict->robust_time;
         const double certify = run->verdict->certify_time;
@@ -93,6 +94,9 @@ static nadir_status take_free(valid_run *run, nadir_verdict *verdict, bool *done
         run->verdict->certify_time = certify;
         run->verdict->breakdown = NAN;
         run->verdict->breakdown_proof = NULL;
+    } else if (run->problem->uncertainty->p == 2) { /* what the bound is made of */
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, verdict->attack.c,
+                                            verdict->attack.k, run->verdict));
     }
 cleanup:
     return status;

@@ -7,6 +7,7 @@
 #ifndef NADIR_IO_NUMPY_NPZ_H
 #define NADIR_IO_NUMPY_NPZ_H
 
+#include "base/seal.h"
 #include "io/format.h"
 #include "io/numpy/npy.h"
 
@@ -41,11 +42,13 @@
 
 /* What a kernel of a ball has besides. */
 #define NADIR_NPZ_KERNEL_LIST(X)                                                                             \
-    X(B, "b")                         /* (rows) of a kernel Phat - b k^T */                                  \
-    X(K, "k")                         /* (S) */                                                              \
-    X(OPTIMISTIC, "optimistic")       /* 0 or 1 */                                                           \
-    X(MODEL_SHA256, "model_sha256")   /* 64 hexadecimal digits */                                            \
-    X(POLICY_SHA256, "policy_sha256") /* the same */
+    X(B, "b")                                 /* (rows) of a kernel Phat - b k^T */                          \
+    X(K, "k")                                 /* (S) */                                                      \
+    X(OPTIMISTIC, "optimistic")               /* 0 or 1 */                                                   \
+    X(MODEL_SHA256, "model_sha256")           /* 64 hexadecimal digits */                                    \
+    X(POLICY_SHA256, "policy_sha256")         /* the same */                                                 \
+    X(MODEL_FILE_SHA256, "model_file_sha256") /* of the bytes of the files they came from */                 \
+    X(POLICY_FILE_SHA256, "policy_file_sha256")
 
 typedef enum nadir_npz_which {
 #define NADIR_NPZ_ENUM(symbol, name) NADIR_NPZ_##symbol,
@@ -130,6 +133,7 @@ typedef struct nadir_npz_output {
     nadir_output file;
     zip_t *zip;
     bool compress;
+    bool sealed;
     nadir_status stopped; /* what the progress callback answered */
     char headers[NADIR_NPZ_ARRAYS][NADIR_NPY_HEADER_LENGTH];
     uint32_t words[NADIR_NPZ_ARRAYS][NADIR_NPZ_WORD_LENGTH];
@@ -148,6 +152,9 @@ nadir_status nadir_npz_add_word(nadir_npz_output *output, nadir_npz_which which,
 /* [count] items of a stream. */
 nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which which, const char *type,
                                   int64_t count, size_t item_bytes, nadir_npz_stream *stream);
+/* The archive will end with a comment that holds the digest of all its other bytes. */
+nadir_status nadir_npz_output_seal(nadir_npz_output *output);
+extern const nadir_seal_form nadir_npz_seal;
 /* Writes everything and gives the file its name. */
 nadir_status nadir_npz_output_commit(nadir_npz_output *output);
 void nadir_npz_output_close(nadir_npz_output *output);

@@ -28,6 +28,7 @@ nadir_status nadir_npz_output_open(nadir_context *context, const char *path, boo
     output->file = (nadir_output)NADIR_OUTPUT_CLOSED;
     output->zip = NULL;
     output->compress = compress;
+    output->sealed = false;
     output->stopped = NADIR_OK;
     NADIR_CHECK(nadir_output_open(context, path, &output->file));
     output->zip = zip_open(output->file.temporary, ZIP_CREATE | ZIP_TRUNCATE, &code);
@@ -194,13 +195,33 @@ static int is_stopped(zip_t *zip, void *user)
     return output->stopped != NADIR_OK;
 }
 
+#define SEAL "nadir sha256 "
+
+const nadir_seal_form nadir_npz_seal = {.before = SEAL, .after = ""};
+
+nadir_status nadir_npz_output_seal(nadir_npz_output *output)
+{
+    static const char comment[] = SEAL NADIR_SEAL_BLANK;
+    if (zip_set_archive_comment(output->zip, comment, sizeof comment - 1) != 0) {
+        return zip_fail(output, zip_get_error(output->zip));
+    }
+    output->sealed = true;
+    return NADIR_OK;
+}
+
 nadir_status nadir_npz_output_commit(nadir_npz_output *output)
 {
+    nadir_status status = NADIR_OK;
     (void)zip_register_progress_callback_with_state(output->zip, 0.001, show_progress, NULL, output);
     (void)zip_register_cancel_callback_with_state(output->zip, is_stopped, NULL, output);
     if (zip_close(output->zip) != 0) {
         return zip_fail(output, zip_get_error(output->zip));
     }
     output->zip = NULL;
-    return nadir_output_commit(output->context, &output->file);
+    if (output->sealed) {
+        NADIR_CHECK(nadir_seal_close(output->context, output->file.temporary, &nadir_npz_seal));
+    }
+    NADIR_CHECK(nadir_output_commit(output->context, &output->file));
+cleanup:
+    return status;
 }

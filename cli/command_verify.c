@@ -1,0 +1,166 @@
+/* command_verify.c: nadir verify: a saved worst kernel and its bounds, checked again without searching. */
+#include "cli.h"
+
+#include <math.h>
+
+static const char about[] =
+    "Checks the files that nadir evaluate wrote against the model and the policy, without searching: that "
+    "no\n"
+    "byte of them changed, that they are about this model and this policy, that the kernel lies in its "
+    "ball,\n"
+    "what its return is, and that no kernel of the ball does worse, by the proof that the witness names.\n"
+    "Without a witness: the kernel alone. Says what holds and what fails; exit status 8 if anything fails.\n"
+    "\n"
+    "--discount, --initial, --costs and the like must be given as they were to nadir evaluate.\n"
+    "\n"
+    "Examples:\n"
+    "  nadir evaluate model.npz --policy uniform --radius 0.1 --kernel worst.npz --witness worst.json\n"
+    "  nadir verify model.npz --policy uniform --kernel worst.npz --witness worst.json";
+
+typedef struct verify_report {
+    const char *model_path;
+    const char *policy_name;
+    nadir_verify_settings settings;
+    bool other_files;
+    nadir_verify_result result;
+    char model_digest[65];
+    char policy_digest[65];
+} verify_report;
+
+static void print_checks(cli_json *json, const nadir_verification *made)
+{
+    const nadir_verify_check *check;
+    cli_json_array(json, "checks");
+    for (int64_t i = 0; (check = nadir_verification_check(made, i)) != NULL; i++) {
+        cli_json_object(json, NULL);
+        cli_json_text(json, "name", check->name);
+        cli_json_bool(json, "holds", check->holds);
+        cli_json_text(json, "detail", check->detail);
+        cli_json_object_end(json);
+    }
+    cli_json_array_end(json);
+}
+
+static void print_json(const cli_run *run, const verify_report *report, const nadir_verification *made)
+{
+    const nadir_verify_result *result = &report->result;
+    cli_json json;
+    cli_json_start(&json, stdout);
+    cli_json_text(&json, "model", report->model_path);
+    cli_json_text(&json, "policy", report->policy_name);
+    cli_json_text(&json, "kernel", report->settings.kernel);
+    cli_json_text(&json, "witness", report->settings.witness);
+    cli_json_bool(&json, "verified", result->verified);
+    print_checks(&json, made);
+    cli_json_text(&json, "set", nadir_set_name(result->set));
+    cli_json_norm(&json, "norm", result->norm);
+    cli_json_double(&json, "radius", result->radius);
+    cli_json_text(&json, "domain", nadir_domain_name(result->domain));
+    cli_json_bool(&json, "optimistic", result->optimistic);
+    cli_json_double(&json, "nominal_return", result->nominal_return);
+    cli_json_double(&json, "return_low", result->return_low);
+    cli_json_double(&json, "return_high", result->return_high);
+    cli_json_double(&json, "lower_bound", result->optimistic ? result->return_low : result->bound_proven);
+    cli_json_double(&json, "upper_bound", result->optimistic ? result->bound_proven : result->return_high);
+    cli_json_text(&json, "certificate", result->certificate);
+    cli_json_text(&json, "model_sha256", report->model_digest);
+    cli_json_text(&json, "policy_sha256", report->policy_digest);
+    cli_json_warnings(run, &json);
+    cli_json_end(&json);
+}
+
+static void print_text(const verify_report *report, const nadir_verification *made)
+{
+    const nadir_verify_check *check;
+    printf("%s, policy %s, kernel %s: %s\n", report->model_path, report->policy_name, report->settings.kernel,
+           report->result.verified ? "verified" : "NOT VERIFIED");
+    for (int64_t i = 0; (check = nadir_verification_check(made, i)) != NULL; i++) {
+        printf("  %s: %s\n", check->holds ? "holds" : "fails", check->detail);
+    }
+    if (report->settings.witness == NULL) {
+        printf("  no witness was given: nothing is known of other kernels of the ball\n");
+    }
+}
+
+static nadir_status verify(cli_run *run, const nadir_read_settings *reading, verify_report *report)
+{
+    nadir_context *context = run->context;
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_verification *made = NULL;
+    if (!report->other_files) {
+        report->settings.model_file = report->model_path;
+        report->settings.policy_file = cli_policy_file(report->policy_name);
+    }
+    nadir_status status = nadir_model_read(context, report->model_path, reading, &model);
+    if (status == NADIR_OK) {
+        status = nadir_model_digest(context, model, report->model_digest);
+    }
+    if (status == NADIR_OK) {
+        status = cli_policy_get(run, model, report->policy_name, report->settings.backend, &policy);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_policy_digest(context, policy, report->policy_digest);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_verify(context, model, policy, &report->settings, &report->result, &made);
+    }
+    if (made != NULL) {
+        cli_progress_clear(run);
+        if (run->json) {
+            print_json(run, report, made);
+            run->answered = true;
+        } else {
+            print_text(report, made);
+        }
+    }
+    nadir_verification_free(made);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
+static int verify_main(cli_run *run, int argc, char **argv)
+{
+    const char *positionals[CLI_POSITIONALS];
+    nadir_read_settings reading;
+    nadir_read_settings_default(&reading);
+    verify_report report = {.result.size = sizeof report.result};
+    nadir_verify_settings_default(&report.settings);
+    int backend = 0;
+    const cli_option own[] = {
+        cli_policy_option(&report.policy_name),
+        {"--kernel", CLI_TEXT, "FILE", NULL, &report.settings.kernel,
+         "the kernel, .npz, as nadir evaluate wrote it"},
+        {"--witness", CLI_TEXT, "FILE", NULL, &report.settings.witness,
+         "the numbers that prove its bounds (default: the kernel alone)"},
+        {"--other-files", CLI_FLAG, NULL, NULL, &report.other_files,
+         "model and policy may be in other files than those of the evaluation, as\n"
+         "long as their numbers are the same"},
+        cli_backend_option(&backend),
+        {0},
+    };
+    int exit;
+    if (!cli_parse_model_command(run, &cli_command_verify, argc, argv, own, NULL, 1, positionals, about,
+                                 &reading, &exit)) {
+        return exit;
+    }
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.policy_name != NULL) ||
+        !cli_needed(run, "--kernel FILE", report.settings.kernel != NULL)) {
+        return CLI_EXIT_USAGE;
+    }
+    report.settings.backend = cli_backend_name(backend);
+    report.model_path = positionals[0];
+    nadir_status status = cli_open(run);
+    if (status == NADIR_OK) {
+        status = verify(run, &reading, &report);
+    }
+    return cli_close(run, status);
+}
+
+const cli_command cli_command_verify = {
+    .name = "verify",
+    .arguments = "MODEL",
+    .summary = "a saved worst kernel and its bounds, checked again without searching",
+    .main = verify_main,
+};

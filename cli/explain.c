@@ -1,0 +1,144 @@
+/* explain.c: who does the damage, as a table and as JSON; see explain.h. */
+#include "explain.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL = 96, SHOWN = 10 };
+
+nadir_status cli_explain_get(cli_run *run, const nadir_model *model, const nadir_worst *worst,
+                             cli_explain *explain)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    int64_t found;
+    explain->damages = calloc((size_t)view.rows, sizeof *explain->damages);
+    if (explain->damages == NULL) {
+        return cli_fail(run, NADIR_ERROR_MEMORY, "out of memory");
+    }
+    for (int64_t i = 0; i < view.rows; i++) {
+        explain->damages[i].size = sizeof *explain->damages;
+    }
+    return nadir_worst_explain(run->context, worst, view.rows, explain->damages, &found, &explain->changed,
+                               &explain->penalty);
+}
+
+void cli_explain_clear(cli_explain *explain)
+{
+    free(explain->damages);
+    explain->damages = NULL;
+}
+
+const char *cli_explain_state(const nadir_model *model, int64_t state, size_t size, char *text)
+{
+    const char *name = state < 0 ? "" : nadir_model_state_name(model, state);
+    if (name != NULL) {
+        (void)snprintf(text, size, "%s", name);
+    } else {
+        (void)snprintf(text, size, "state %" PRId64, state);
+    }
+    return text;
+}
+
+const char *cli_explain_action(const nadir_model *model, const nadir_damage *damage, size_t size, char *text)
+{
+    const char *name = nadir_model_action_name(model, damage->row);
+    if (name != NULL) {
+        (void)snprintf(text, size, "%s", name);
+    } else {
+        (void)snprintf(text, size, "action %" PRId64, damage->action);
+    }
+    return text;
+}
+
+/* What is left after the first `shown` rows. */
+static nadir_damage sum_rest(const cli_explain *explain, int64_t shown)
+{
+    nadir_damage rest = {0};
+    for (int64_t i = explain->changed - 1; i >= shown; i--) { /* the smallest first */
+        rest.penalty += explain->damages[i].penalty;
+        rest.share += explain->damages[i].share;
+        rest.mass += explain->damages[i].mass;
+    }
+    return rest;
+}
+
+static int64_t count_shown(const cli_explain *explain, int64_t standard)
+{
+    const int64_t limit = explain->limit >= 0 ? explain->limit : standard;
+    return limit < explain->changed ? limit : explain->changed;
+}
+
+static void print_line(const nadir_damage *damage, const char *place, const char *way)
+{
+    printf("  %6.1f %%  %12.6g  %10.3g  %s%s%s\n", 100 * damage->share, damage->penalty, damage->mass, place,
+           *way != '\0' ? ": " : "", way);
+}
+
+void cli_explain_text(const nadir_model *model, const cli_explain *explain)
+{
+    const int64_t shown = count_shown(explain, SHOWN);
+    if (explain->changed == 0) {
+        printf("\nNo row changes.\n");
+        return;
+    }
+    printf("\nWho does the damage (%" PRId64 " rows change):\n", explain->changed);
+    printf("     share       penalty  mass moved  state, action: from -> to\n");
+    for (int64_t i = 0; i < shown; i++) {
+        const nadir_damage *damage = &explain->damages[i];
+        char state[LABEL];
+        char action[LABEL];
+        char from[LABEL];
+        char to[LABEL];
+        char place[2 * LABEL];
+        char way[2 * LABEL + 4];
+        (void)snprintf(place, sizeof place, "%s, %s", cli_explain_state(model, damage->state, LABEL, state),
+                       cli_explain_action(model, damage, LABEL, action));
+        (void)snprintf(way, sizeof way, "%s -> %s", cli_explain_state(model, damage->from, LABEL, from),
+                       cli_explain_state(model, damage->to, LABEL, to));
+        print_line(damage, place, way);
+    }
+    if (shown < explain->changed) {
+        const nadir_damage rest = sum_rest(explain, shown);
+        char place[64];
+        (void)snprintf(place, sizeof place, "%" PRId64 " other rows", explain->changed - shown);
+        print_line(&rest, place, "");
+    }
+}
+
+static void print_row(cli_json *json, const nadir_model *model, const nadir_damage *damage)
+{
+    cli_json_object(json, NULL);
+    cli_json_integer(json, "state", damage->state);
+    cli_json_integer(json, "action", damage->action);
+    cli_json_text(json, "state_name", nadir_model_state_name(model, damage->state));
+    cli_json_text(json, "action_name", nadir_model_action_name(model, damage->row));
+    cli_json_double(json, "share", damage->share);
+    cli_json_double(json, "penalty", damage->penalty);
+    cli_json_double(json, "mass", damage->mass);
+    cli_json_integer(json, "from", damage->from);
+    cli_json_integer(json, "to", damage->to);
+    cli_json_double(json, "lost", damage->lost);
+    cli_json_double(json, "gained", damage->gained);
+    cli_json_object_end(json);
+}
+
+void cli_explain_json(cli_json *json, const nadir_model *model, const cli_explain *explain)
+{
+    const int64_t shown = count_shown(explain, explain->changed);
+    const nadir_damage rest = sum_rest(explain, shown);
+    cli_json_array(json, "explain");
+    for (int64_t i = 0; i < shown; i++) {
+        print_row(json, model, &explain->damages[i]);
+    }
+    cli_json_array_end(json);
+    cli_json_object(json, "explain_rest");
+    cli_json_integer(json, "rows", explain->changed - shown);
+    cli_json_double(json, "share", rest.share);
+    cli_json_double(json, "penalty", rest.penalty);
+    cli_json_double(json, "mass", rest.mass);
+    cli_json_object_end(json);
+}

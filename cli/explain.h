@@ -1,0 +1,32 @@
+/*
+ * explain.h: who does the damage: the answer of nadir_worst_explain as a table, as JSON and as a picture.
+ */
+#ifndef NADIR_CLI_EXPLAIN_H
+#define NADIR_CLI_EXPLAIN_H
+
+#include "cli.h"
+
+typedef struct cli_explain {
+    bool wanted;           /* --explain */
+    const char *plot_path; /* --explain-plot */
+    int64_t limit;         /* --explain-rows: of the list; -1: 10 in text, all in JSON */
+    nadir_damage *damages; /* [changed] owned, largest share first */
+    int64_t changed;       /* rows */
+    double penalty;        /* of all of them */
+} cli_explain;
+
+/* Asks for all rows. */
+nadir_status cli_explain_get(cli_run *run, const nadir_model *model, const nadir_worst *worst,
+                             cli_explain *explain);
+void cli_explain_clear(cli_explain *explain);
+
+void cli_explain_text(const nadir_model *model, const cli_explain *explain);
+void cli_explain_json(cli_json *json, const nadir_model *model, const cli_explain *explain);
+/* A bar for each row, or a map where the states are the cells of a grid. */
+nadir_status cli_explain_draw(cli_run *run, const nadir_model *model, const cli_explain *explain);
+
+/* "r0c1" or "state 1"; "right" or "action 1": at most `size` bytes, the end included. */
+const char *cli_explain_state(const nadir_model *model, int64_t state, size_t size, char *text);
+const char *cli_explain_action(const nadir_model *model, const nadir_damage *damage, size_t size, char *text);
+
+#endif

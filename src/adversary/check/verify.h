@@ -1,0 +1,68 @@
+/*
+ * verify.h: what the parts of a verification share (verify*.c): the list of checks, the files, the problem
+ * posed anew, and the kernel.
+ */
+#ifndef NADIR_ADVERSARY_VERIFY_H
+#define NADIR_ADVERSARY_VERIFY_H
+
+#include "adversary/question.h"
+#include "adversary/verdict.h"
+#include "adversary/witness.h"
+#include "kernel/kernel_file.h"
+
+enum { NADIR_VERIFY_CHECKS = 24, NADIR_VERIFY_DETAIL = 448 };
+
+struct nadir_verification {
+    nadir_memory *memory;
+    int64_t count;
+    int64_t failed;
+    nadir_verify_check checks[NADIR_VERIFY_CHECKS]; /* each detail is one of these: */
+    char details[NADIR_VERIFY_CHECKS][NADIR_VERIFY_DETAIL];
+};
+
+/* One verification under way. Claims and bounds have the signs of the problem. */
+typedef struct nadir_verify_run {
+    nadir_context *context;
+    nadir_model *model;
+    const nadir_policy *policy;
+    nadir_verify_settings settings;
+    nadir_verification *list;
+    nadir_kernel *kernel;
+    nadir_kernel_parameters ball; /* what the kernel file says */
+    bool has_witness;
+    nadir_witness witness;
+    nadir_solver *solver;
+    nadir_question asked;
+    nadir_value value;       /* under the kernel; v NULL: not solved for yet */
+    double scale;            /* of values: what rounding is measured by */
+    double low, high;        /* bounds on the return of the kernel; infinite: not known */
+    double lower;            /* proven again of every kernel; -infinity: not */
+    const char *certificate; /* of that */
+} nadir_verify_run;
+
+/* Adds a check, named in a string that lives for ever. */
+void nadir_verify_add(nadir_verify_run *run, const char *name, bool holds, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Whether a failure speaks about what was verified, not about the machine: it is then a check that fails, and
+ * its sentence the detail. */
+bool nadir_verify_is_verdict(nadir_status status);
+
+/* Value and occupancy under the kernel, once. */
+nadir_status nadir_verify_solve(nadir_verify_run *run);
+
+/* The files are as they were written, and speak of this model, this policy and one ball. */
+nadir_status nadir_verify_files(nadir_verify_run *run);
+
+/* The kernel lies in the set; its return. */
+nadir_status nadir_verify_kernel(nadir_verify_run *run);
+
+/* What the witness claims. */
+nadir_status nadir_verify_claims(nadir_verify_run *run);
+
+/* A lower bound on the return of every kernel of the set, proven from the numbers of the witness by the check
+ * of the witness's kind: at least `claimed` if that can be had. reason: where there is none, why. */
+nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double *lower, nadir_proof *proof,
+                                const char **reason);
+
+#endif

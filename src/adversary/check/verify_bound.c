@@ -1,0 +1,233 @@
+/*
+ * verify_bound.c: the bound below which no kernel of the set falls, proven again from the numbers of the
+ * witness, by the check of the name that the witness gives; see verify.h and docs/robust.md.
+ */
+#include "adversary/check/verify.h"
+
+#include "adversary/check/check_rank_one.h"
+#include "adversary/free/penalty.h"
+#include "adversary/free/rectangular_free.h"
+#include "adversary/free/strike.h"
+#include "adversary/rectangular/rectangular.h"
+#include "adversary/valid/proof.h"
+#include "nominal/check.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a proof has to go by, and what comes of it. */
+typedef struct bound {
+    nadir_verify_run *run;
+    const nadir_problem *problem;
+    double claimed;
+    double lower; /* -infinity so far */
+    nadir_proof proof;
+    const char *reason;
+} bound;
+
+static nadir_status lack(bound *of, const char *reason)
+{
+    of->reason = reason;
+    return NADIR_OK;
+}
+
+/* The penalty that the claim leaves open. */
+static double claimed_penalty(const bound *of)
+{
+    return of->problem->J - of->problem->J_error - of->claimed;
+}
+
+/* D may be formed where the evaluation did it, whatever the size. */
+static bool may_form_columns(const bound *of)
+{
+    const char *proof = of->run->witness.breakdown_proof;
+    return proof != NULL && strcmp(proof, "products") != 0;
+}
+
+static nadir_status prove_nominal(bound *of)
+{
+    nadir_status status = NADIR_OK;
+    nadir_value_check check;
+    const nadir_problem *problem = of->problem;
+    if (!problem->uncertainty->idle) {
+        return lack(of, "the ball holds more than the nominal kernel");
+    }
+    NADIR_CHECK(nadir_value_check_rows(of->run->context, problem->kernel, problem->policy, problem->gamma,
+                                       of->run->solver->value.v, &check));
+    of->lower = problem->sign > 0 ? check.lower : -check.upper;
+    of->proof = NADIR_PROOF_RIGOROUS;
+cleanup:
+    return status;
+}
+
+/* The L_2 ball of radius beta, from a pair. */
+static nadir_status prove_by_pair(bound *of, const nadir_problem *problem, double beta, const double *c,
+                                  const double *k)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = of->run->context;
+    const nadir_certify effort = may_form_columns(of) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
+    nadir_penalty_bound found = {.asked = {beta, c, k}, .wanted = claimed_penalty(of)};
+    nadir_known_breakdown known;
+    bool inside;
+    if (c == NULL || k == NULL) {
+        return lack(of, "the witness does not have the pair that it takes");
+    }
+    NADIR_CHECK(nadir_breakdown_settle(context, problem, NADIR_CERTIFY_AUTO, beta, &known, &inside));
+    NADIR_CHECK(nadir_penalty_bounds(context, problem, effort, 1, &found, &known));
+    of->proof = found.proof;
+    of->lower = nadir_penalty_lower(problem, found.lambda_high);
+    of->reason = "the ball is not shown to end before breakdown";
+cleanup:
+    return status;
+}
+
+static nadir_status prove_spectral(bound *of)
+{
+    const nadir_uncertainty *set = of->problem->uncertainty;
+    if (set->set != NADIR_SET_NONRECT || set->p != 2) {
+        return lack(of, "it is one of the non-rectangular ball of norm 2");
+    }
+    return prove_by_pair(of, of->problem, set->radius, of->run->witness.c, of->run->witness.k);
+}
+
+static nadir_status prove_enclosing(bound *of)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = of->problem->uncertainty;
+    nadir_uncertainty two = {0};
+    nadir_problem enclosing;
+    double wider;
+    if (set->set != NADIR_SET_NONRECT) {
+        return lack(of, "it is one of the non-rectangular ball");
+    }
+    NADIR_CHECK(nadir_enclosing_ball(of->run->context, of->problem, &two, &enclosing, &wider));
+    NADIR_CHECK(prove_by_pair(of, &enclosing, wider * set->radius, of->run->witness.c2, of->run->witness.k2));
+cleanup:
+    nadir_uncertainty_clear(of->run->context, &two);
+    return status;
+}
+
+static nadir_status prove_enumeration(bound *of)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = of->problem->uncertainty;
+    double lambda_high;
+    if (set->set != NADIR_SET_NONRECT || set->p != 1) {
+        return lack(of, "it is one of the non-rectangular ball of norm 1");
+    }
+    NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius, fmax(0, claimed_penalty(of)),
+                                   &lambda_high));
+    of->lower = nadir_penalty_lower(of->problem, lambda_high);
+    of->proof = NADIR_PROOF_RIGOROUS;
+    of->reason = "the ball is not shown to end before breakdown";
+cleanup:
+    return status;
+}
+
+/* Valid kernels are kernels of the free domain. */
+static nadir_status prove_free(bound *of)
+{
+    const nadir_uncertainty *set = of->problem->uncertainty;
+    if (set->p == 1) {
+        return prove_enumeration(of);
+    }
+    if (set->set != NADIR_SET_NONRECT || set->p != 2) {
+        return lack(of, "it is one of the non-rectangular ball of norm 1 or 2");
+    }
+    return prove_by_pair(of, of->problem, set->radius, of->run->witness.c2, of->run->witness.k2);
+}
+
+/* "bellman", and "contraction", which is what is left of it on the free domain. */
+static nadir_status prove_rectangular(bound *of)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = of->run->context;
+    const double *v = of->run->witness.v;
+    bool exact = true;
+    double breakdown;
+    if (of->problem->uncertainty->set == NADIR_SET_NONRECT || v == NULL) {
+        return lack(of, v == NULL ? "the witness has no v" : "it is one of rectangular balls");
+    }
+    if (of->problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
+        NADIR_CHECK(nadir_rectangular_free_check(context, of->problem, 1, v, &exact, &of->lower, &breakdown));
+    } else {
+        NADIR_CHECK(nadir_rectangular_check(context, of->problem, 1, v, &of->lower));
+    }
+    of->proof = exact ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE;
+    of->reason = "v does not show it";
+cleanup:
+    return status;
+}
+
+/* "second-order" and "lagrangian": everything is made anew from the kernel and its multiplier. */
+static nadir_status prove_valid(bound *of)
+{
+    nadir_status status = NADIR_OK;
+    nadir_verify_run *run = of->run;
+    const nadir_uncertainty *set = of->problem->uncertainty;
+    nadir_valid_proof proof = {0};
+    nadir_attack attack = {.kernel = run->kernel, .gap = NAN};
+    if (set->set != NADIR_SET_NONRECT || set->domain == NADIR_DOMAIN_FREE) {
+        return lack(of, "it is one of the non-rectangular ball, domains simplex and support");
+    }
+    if (!(run->witness.tau >= 0)) {
+        return lack(of, "the witness has no tau");
+    }
+    NADIR_CHECK(nadir_verify_solve(run));
+    attack.v = run->value.v;
+    attack.d = run->value.d;
+    attack.J = of->problem->sign * run->value.J;
+    attack.tau = run->witness.tau;
+    for (nadir_certify effort = NADIR_CERTIFY_AUTO; effort <= NADIR_CERTIFY_STRICT; effort++) {
+        nadir_valid_proof_clear(run->context, &proof);
+        NADIR_CHECK(
+            nadir_valid_prove(run->context, of->problem, set->radius, &attack, effort, of->claimed, &proof));
+        if (proof.lower > of->lower) {
+            of->lower = proof.lower;
+            of->proof = proof.proof;
+        }
+        if (of->lower >= of->claimed) {
+            break;
+        }
+    }
+    of->reason = "nothing could be shown of this kernel";
+cleanup:
+    nadir_valid_proof_clear(run->context, &proof);
+    return status;
+}
+
+nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double *lower, nadir_proof *proof,
+                                const char **reason)
+{
+    static const struct {
+        const char *name;
+        nadir_status (*prove)(bound *of);
+        bool free; /* of the free domain, whichever it is */
+    } kinds[] = {
+        {"nominal", prove_nominal, false},         {"spectral", prove_spectral, true},
+        {"enumeration", prove_enumeration, true},  {"enclosing-ball", prove_enclosing, true},
+        {"free-domain", prove_free, true},         {"bellman", prove_rectangular, false},
+        {"contraction", prove_rectangular, false}, {"lagrangian", prove_valid, false},
+        {"second-order", prove_valid, false},
+    };
+    nadir_uncertainty set = run->asked.uncertainty;
+    nadir_problem problem = run->asked.problem;
+    bound of = {.run = run,
+                .problem = &problem,
+                .claimed = claimed,
+                .lower = -INFINITY,
+                .reason = "there is no proof of this name"};
+    nadir_status status = NADIR_OK;
+    problem.uncertainty = &set;
+    for (size_t i = 0; run->witness.bound != NULL && i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(run->witness.bound, kinds[i].name) == 0) {
+            set.domain = kinds[i].free ? NADIR_DOMAIN_FREE : set.domain;
+            status = kinds[i].prove(&of);
+        }
+    }
+    *lower = of.lower;
+    *proof = isinf(of.lower) ? NADIR_PROOF_NONE : of.proof;
+    *reason = of.reason;
+    return status;
+}

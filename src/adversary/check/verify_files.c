@@ -1,0 +1,135 @@
+/*
+ * verify_files.c: whether the files of an evaluation are as they were written, and speak of this model, this
+ * policy and one ball; see verify.h.
+ *
+ * A kernel that another program wrote need not end with a seal: nothing is promised of its bytes. One of ours
+ * names its model, so that neither a damaged seal nor a damaged name makes it such a kernel.
+ */
+#include "adversary/check/verify.h"
+
+#include "io/numpy/npz.h"
+
+#include <math.h>
+#include <string.h>
+
+static void judge_seal(nadir_verify_run *run, const char *name, const char *what, const nadir_seal *seal)
+{
+    if (seal->holds) {
+        nadir_verify_add(run, name, true, "the %s file is, to the byte, as it was written", what);
+    } else {
+        nadir_verify_add(run, name, false, "the %s file %s", what,
+                         seal->found ? "was changed after it was written: its digest is not that of its bytes"
+                                     : "does not end with the digest of its bytes");
+    }
+}
+
+static nadir_status check_seals(nadir_verify_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_seal kernel;
+    nadir_seal witness;
+    const char *expected = run->witness.kernel_sha256;
+    NADIR_CHECK(nadir_seal_check(run->context, run->settings.kernel, &nadir_npz_seal, &kernel));
+    if (kernel.found || run->ball.model_sha256[0] != '\0') {
+        judge_seal(run, "kernel_file", "kernel", &kernel);
+    }
+    if (run->has_witness) {
+        NADIR_CHECK(nadir_seal_check(run->context, run->settings.witness, &nadir_witness_seal, &witness));
+        judge_seal(run, "witness_file", "witness", &witness);
+    }
+    if (run->has_witness && expected[0] != '\0') {
+        const bool same = strcmp(expected, kernel.digest) == 0;
+        nadir_verify_add(run, "kernel_of_witness", same, "the witness was written for %s kernel file",
+                         same ? "this" : "another");
+    }
+cleanup:
+    return status;
+}
+
+/* One digest against what the kernel file and the witness say, as far as they do. */
+static void compare(nadir_verify_run *run, const char *name, const char *what, const char *found,
+                    const char *of_kernel, const char *of_witness, const char *hint)
+{
+    const bool by_kernel = of_kernel[0] == '\0' || strcmp(of_kernel, found) == 0;
+    const bool by_witness = of_witness[0] == '\0' || strcmp(of_witness, found) == 0;
+    if (of_kernel[0] == '\0' && of_witness[0] == '\0') {
+        return;
+    }
+    if (by_kernel && by_witness) {
+        nadir_verify_add(run, name, true, "%s is the one of the evaluation", what);
+    } else {
+        nadir_verify_add(
+            run, name, false, "%s is another than that of the %s (sha256 %.16s..., not %.16s...)%s", what,
+            by_kernel ? "witness" : "kernel file", found, by_kernel ? of_witness : of_kernel, hint);
+    }
+}
+
+static nadir_status check_digests(nadir_verify_run *run)
+{
+    nadir_status status = NADIR_OK;
+    char digest[65];
+    const nadir_kernel_parameters *kernel = &run->ball;
+    const nadir_witness *witness = &run->witness; /* of zeros where there is none */
+    NADIR_CHECK(nadir_model_digest(run->context, run->model, digest));
+    compare(run, "model", "the model", digest, kernel->model_sha256, witness->model_sha256,
+            "; discount, initial distribution and costs must be given as they were then");
+    NADIR_CHECK(nadir_policy_digest(run->context, run->policy, digest));
+    compare(run, "policy", "the policy", digest, kernel->policy_sha256, witness->policy_sha256, "");
+    if (run->settings.model_file != NULL) {
+        NADIR_CHECK(nadir_file_digest(run->context, run->settings.model_file, digest));
+        compare(run, "model_file", "the model's file", digest, kernel->model_file_sha256,
+                witness->model_file_sha256, "");
+    }
+    if (run->settings.policy_file != NULL) {
+        NADIR_CHECK(nadir_file_digest(run->context, run->settings.policy_file, digest));
+        compare(run, "policy_file", "the policy's file", digest, kernel->policy_file_sha256,
+                witness->policy_file_sha256, "");
+    }
+cleanup:
+    return status;
+}
+
+/* Whether both say the same, as far as both say anything. */
+static const char *find_difference(const nadir_kernel_parameters *kernel, const nadir_witness *witness)
+{
+    if (kernel->set != NADIR_SET_UNSAID && kernel->set != witness->set) {
+        return "set";
+    }
+    if (kernel->domain != NADIR_DOMAIN_UNSAID && kernel->domain != witness->domain) {
+        return "domain";
+    }
+    if (!isnan(kernel->norm) && kernel->norm != witness->norm) {
+        return "norm";
+    }
+    if (kernel->radius != NULL && (kernel->radius_count != witness->radius_count ||
+                                   memcmp(kernel->radius, witness->radius,
+                                          (size_t)kernel->radius_count * sizeof *kernel->radius) != 0)) {
+        return "radius";
+    }
+    return kernel->optimistic != witness->optimistic ? "case (worst or best)" : NULL;
+}
+
+static void check_ball(nadir_verify_run *run)
+{
+    const double gamma = run->ball.gamma;
+    if (run->has_witness) {
+        const char *difference = find_difference(&run->ball, &run->witness);
+        nadir_verify_add(run, "ball", difference == NULL, "kernel file and witness are about %s%s",
+                         difference == NULL ? "the same ball" : "balls of another ",
+                         difference == NULL ? "" : difference);
+    }
+    if (!isnan(gamma) && gamma != run->model->discount) {
+        nadir_verify_add(run, "discount", false, "the discount is %.17g; in the kernel file it is %.17g",
+                         run->model->discount, gamma);
+    }
+}
+
+nadir_status nadir_verify_files(nadir_verify_run *run)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(check_seals(run));
+    NADIR_CHECK(check_digests(run));
+    check_ball(run);
+cleanup:
+    return status;
+}
