@@ -4,8 +4,12 @@
 
 #include "adversary/verdict.h"
 
-/* Takes the kernel and the vectors out of the verdict. result: what was reported. */
+/* Takes the kernel and the vectors out of the verdict. result: what was reported; NULL: the kernel is that of
+ * a difference, which has no witness. */
 nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *problem,
                               const nadir_robust *result, nadir_verdict *verdict, nadir_worst **worst);
+
+/* As long as it lives. */
+const nadir_kernel *nadir_worst_kernel(const nadir_worst *worst);
 
 #endif
