@@ -16,8 +16,16 @@ typedef struct nadir_cost_rooms {
 nadir_status nadir_cost_rooms_make(nadir_context *context, const nadir_costs *costs, nadir_cost_rooms *made);
 void nadir_cost_rooms_clear(nadir_context *context, nadir_cost_rooms *made);
 
-/* Reads a row into room->row; false: it cannot move, or does not matter. */
+/* Reads a row into room->row; false: it is pinned. */
+bool nadir_cost_row_fill(const nadir_costs *costs, int64_t row, nadir_cost_room *room);
+/* The same; false: moreover, it does not matter. */
 bool nadir_cost_row_read(const nadir_costs *costs, int64_t row, nadir_cost_room *room);
+
+/* No rows are changed. */
+void nadir_costs_begin(nadir_costs *costs);
+/* Appends room->X to the changed rows, and what it gains. */
+nadir_status nadir_costs_append(nadir_context *context, nadir_costs *costs, int64_t row,
+                                const nadir_cost_room *room);
 
 /* Rows first .. end - 1 that share a radius. */
 typedef struct nadir_cost_group {

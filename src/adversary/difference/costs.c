@@ -124,13 +124,13 @@ void nadir_cost_rooms_clear(nadir_context *context, nadir_cost_rooms *made)
     *made = (nadir_cost_rooms){0};
 }
 
-bool nadir_cost_row_read(const nadir_costs *costs, int64_t row, nadir_cost_room *room)
+bool nadir_cost_row_fill(const nadir_costs *costs, int64_t row, nadir_cost_room *room)
 {
     nadir_cost_row *at = &room->row;
     const double a = costs->a[row];
     const double b = costs->b[row];
     at->alpha = nadir_uncertainty_scale(costs->set, row);
-    if (!(at->alpha > 0) || (a == 0 && b == 0) || costs->scale == 0) {
+    if (!(at->alpha > 0)) {
         return false;
     }
     const nadir_row nominal = nadir_model_row(costs->model, row);
@@ -162,7 +162,13 @@ bool nadir_cost_row_read(const nadir_costs *costs, int64_t row, nadir_cost_room 
         at->cost[i] -= lowest;
     }
     at->largest -= lowest;
-    return at->largest > 0;
+    return true;
+}
+
+bool nadir_cost_row_read(const nadir_costs *costs, int64_t row, nadir_cost_room *room)
+{
+    const bool matters = (costs->a[row] != 0 || costs->b[row] != 0) && costs->scale > 0;
+    return matters && nadir_cost_row_fill(costs, row, room) && room->row.largest > 0;
 }
 
 nadir_cost_group nadir_cost_group_at(const nadir_costs *costs, int64_t row)
@@ -179,9 +185,16 @@ nadir_cost_group nadir_cost_group_at(const nadir_costs *costs, int64_t row)
 
 /* ------------------------------------------------------------------------------------------- step */
 
-/* Appends X, which is room->X, of a row to the changed ones, and what it gains. */
-static nadir_status append(nadir_context *context, nadir_costs *costs, int64_t row,
-                           const nadir_cost_room *room)
+void nadir_costs_begin(nadir_costs *costs)
+{
+    costs->changed = (nadir_changed_rows){.rows = costs->rows, .starts = costs->starts};
+    costs->starts[0] = 0;
+    costs->gain = 0;
+    costs->tau = 0;
+}
+
+nadir_status nadir_costs_append(nadir_context *context, nadir_costs *costs, int64_t row,
+                                const nadir_cost_room *room)
 {
     nadir_status status = NADIR_OK;
     const nadir_cost_row *at = &room->row;
@@ -198,6 +211,10 @@ static nadir_status append(nadir_context *context, nadir_costs *costs, int64_t r
     costs->gain += gain * costs->scale;
     costs->rows[costs->changed.count++] = row;
     costs->starts[costs->changed.count] = entries;
+    costs->changed.rows = costs->rows;
+    costs->changed.starts = costs->starts;
+    costs->changed.columns = costs->columns;
+    costs->changed.values = costs->values;
 cleanup:
     return status;
 }
@@ -228,7 +245,7 @@ static nadir_status write_group(nadir_context *context, nadir_costs *costs, cons
             }
             costs->norms[row] = nadir_cost_row_norm(&room->row, p, room->X, room->work);
         }
-        NADIR_CHECK(append(context, costs, row, room));
+        NADIR_CHECK(nadir_costs_append(context, costs, row, room));
     }
 cleanup:
     return status;
@@ -266,7 +283,7 @@ static nadir_status write_free(nadir_context *context, nadir_costs *costs, const
         for (int64_t i = 0; i < room->row.count; i++) {
             room->X[i] = room->row.phat[i] - room->row.alpha * costs->norms[row] * room->other[i];
         }
-        NADIR_CHECK(append(context, costs, row, room));
+        NADIR_CHECK(nadir_costs_append(context, costs, row, room));
     }
     if (costs->set->set == NADIR_SET_NONRECT && costs->set->p == 2) {
         costs->tau = norm * costs->scale / (2 * group->radius);
@@ -280,10 +297,7 @@ nadir_status nadir_costs_step(nadir_context *context, nadir_costs *costs)
     nadir_status status = NADIR_OK;
     nadir_cost_rooms rooms = {0};
     const nadir_uncertainty *set = costs->set;
-    costs->changed.count = 0;
-    costs->starts[0] = 0;
-    costs->gain = 0;
-    costs->tau = 0;
+    nadir_costs_begin(costs);
     NADIR_CHECK(nadir_cost_rooms_make(context, costs, &rooms));
     for (int64_t row = 0; row < costs->model->rows;) {
         const nadir_cost_group group = nadir_cost_group_at(costs, row);
@@ -301,10 +315,6 @@ nadir_status nadir_costs_step(nadir_context *context, nadir_costs *costs)
             costs->tau = costs->scale / (2 * shared.low);
         }
     }
-    costs->changed.rows = costs->rows;
-    costs->changed.starts = costs->starts;
-    costs->changed.columns = costs->columns;
-    costs->changed.values = costs->values;
     costs->gain = fmax(costs->gain, 0);
 cleanup:
     nadir_cost_rooms_clear(context, &rooms);

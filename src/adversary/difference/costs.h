@@ -58,6 +58,12 @@ nadir_status nadir_costs_set(nadir_context *context, nadir_costs *costs, double 
 /* The linear step. Rows of no cost become nominal. */
 nadir_status nadir_costs_step(nadir_context *context, nadir_costs *costs);
 
+/* The same with a price on the way: the X of the set that makes sum_r c_r . X_r + bend / 2 |X - from|^2
+ * smallest, where |.| is over 1 / alpha; `from` lies in the set. bend > 0, in units of the return. *length:
+ * |X - from|^2. Other than with the linear step, omega and step are not set. */
+nadir_status nadir_costs_near(nadir_context *context, nadir_costs *costs, const nadir_kernel *from,
+                              double bend, double *length);
+
 /*
  * At least the gain of every kernel of the set, in units of the return, by weak duality from omega and step,
  * whatever these are: for every row and every split c - omega = e1 + e2 with e2 >= 0 (free: e2 = 0)

@@ -153,6 +153,36 @@ cleanup:
     return status;
 }
 
+/* Where signs are free the rows of the kernel may not tell how far v is off, but norms do, or D at the
+ * kernel. */
+static nadir_status repair_check(comparison *run, int i)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = &run->problem[i];
+    nadir_value_check *check = &run->facts.check[i];
+    const bool small = problem->states <= NADIR_PROOF_STATES;
+    run->facts.inverse[i] = INFINITY;
+    if (isfinite(check->lower) && isfinite(check->upper)) {
+        return NADIR_OK;
+    }
+    if (small || run->settings.certify == NADIR_CERTIFY_STRICT) {
+        NADIR_CHECK(nadir_influence_inverse(run->context, problem, run->pair.operators[i].occupancy,
+                                            &run->facts.inverse[i]));
+    }
+    const double error = run->facts.inverse[i] * check->residual * (1 + 4 * UNIT);
+    const double J = run->found.point.J[i];
+    const double of_J =
+        fmin(error, nadir_influence_error(problem, &run->facts.influence[i], check->residual)) +
+        8 * UNIT * (double)(problem->states + 8) *
+            nadir_vector_largest(problem->states, run->found.point.v[i]);
+    check->high = error;
+    check->low = -error;
+    check->lower = J - of_J;
+    check->upper = J + of_J;
+cleanup:
+    return status;
+}
+
 /* The kernel lies in the set, and f there lies between bounds made from its rows. */
 static nadir_status check_found(comparison *run)
 {
@@ -160,22 +190,17 @@ static nadir_status check_found(comparison *run)
     nadir_context *context = run->context;
     const nadir_pair_point *point = &run->found.point;
     nadir_membership membership;
-    double errors[2];
     NADIR_CHECK(nadir_membership_check(context, point->kernel, &run->set[0], 1, &membership));
     for (int i = 0; i < 2; i++) {
         NADIR_CHECK(nadir_value_check_rows(context, point->kernel, run->problem[i].policy,
                                            run->problem[i].gamma, point->v[i], &run->facts.check[i]));
-        const nadir_value_check *check = &run->facts.check[i];
-        errors[i] = nadir_influence_error(&run->problem[i], &run->facts.influence[i], check->residual) +
-                    8 * UNIT * (double)(run->problem[i].states + 8) *
-                        nadir_vector_largest(run->problem[i].states, point->v[i]);
+        NADIR_CHECK(repair_check(run, i));
     }
     run->facts.distance = membership.distance;
     run->facts.row_sum = membership.row_sum + 4 * UNIT * (double)(run->problem[0].states + 16);
     run->minimum = membership.minimum;
-    /* where signs are free the check may know nothing, but norms do */
-    const double high = fmin(run->facts.check[0].upper, point->J[0] + errors[0]);
-    const double low = fmax(run->facts.check[1].lower, point->J[1] - errors[1]);
+    const double high = run->facts.check[0].upper;
+    const double low = run->facts.check[1].lower;
     run->upper = high - low + 4 * UNIT * (fabs(high) + fabs(low));
 cleanup:
     return status;

@@ -158,3 +158,31 @@ double nadir_influence_error(const nadir_problem *problem, const nadir_influence
     }
     return error * (1 + influence->reach * influence->widest / (1 - kappa) * (1 + 16 * UNIT / (1 - kappa)));
 }
+
+nadir_status nadir_influence_inverse(nadir_context *context, const nadir_problem *problem,
+                                     nadir_occupancy *occupancy, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    nadir_problem own = *problem;
+    const int64_t n = problem->states;
+    double *columns = NULL;
+    double residual;
+    own.occupancy = occupancy;
+    const nadir_enclosure known = nadir_enclosure_make(&own);
+    *norm = INFINITY;
+    NADIR_NEW(context, columns, n * n);
+    NADIR_CHECK(nadir_enclosure_columns(context, &own, &known, n, NULL, columns, &residual));
+    const double rest = 1 - (double)n * residual * (1 + 4 * UNIT) - 4 * UNIT;
+    double largest = 0;
+    for (int64_t s = 0; s < n; s++) {
+        double sum = 0;
+        for (int64_t t = 0; t < n; t++) {
+            sum += fabs(columns[t * n + s]);
+        }
+        largest = fmax(largest, sum);
+    }
+    *norm = rest > 0 ? largest * up(problem) / rest : INFINITY;
+cleanup:
+    nadir_release(context, columns);
+    return status;
+}

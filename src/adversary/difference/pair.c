@@ -59,28 +59,27 @@ cleanup:
     return status;
 }
 
-/* sum over rows of weight (P - Phat) . x, x being `values` of the costs. */
-static nadir_status moved_already(nadir_context *context, const nadir_pair *pair, const nadir_kernel *kernel,
-                                  double *moved)
+nadir_status nadir_pair_slope(nadir_context *context, const nadir_pair *pair, const nadir_kernel *from,
+                              const nadir_kernel *to, double *slope)
 {
     nadir_status status = NADIR_OK;
     const nadir_costs *costs = &pair->costs;
     const int64_t rows = costs->model->rows;
     double *products = NULL;
-    *moved = 0;
+    double total = 0;
     NADIR_NEW(context, products, 2 * rows);
     for (int i = 0; i < 2; i++) {
         const double *weights = i == 0 ? costs->a : costs->b;
         const double *x = i == 0 ? costs->x : costs->y;
         double sum = 0;
-        nadir_kernel_multiply(context, kernel, x, products);
-        nadir_kernel_multiply(context, pair->problem[0]->kernel, x, products + rows);
+        nadir_kernel_multiply(context, to, x, products);
+        nadir_kernel_multiply(context, from, x, products + rows);
         for (int64_t row = 0; row < rows; row++) {
             sum += weights[row] * (products[row] - products[rows + row]);
         }
-        *moved += i == 0 ? sum : -sum;
+        total += i == 0 ? sum : -sum;
     }
-    *moved *= costs->scale;
+    *slope = total * costs->scale;
 cleanup:
     nadir_release(context, products);
     return status;
@@ -96,7 +95,7 @@ nadir_status nadir_pair_look(nadir_context *context, nadir_pair *pair, const nad
                                 problem[0]->policy->probabilities, point->v[0], point->d[1],
                                 problem[1]->policy->probabilities, point->v[1]));
     NADIR_CHECK(nadir_costs_step(context, &pair->costs));
-    NADIR_CHECK(moved_already(context, pair, point->kernel, &moved));
+    NADIR_CHECK(nadir_pair_slope(context, pair, problem[0]->kernel, point->kernel, &moved));
     *gap = fmax(0, moved + pair->costs.gain);
 cleanup:
     return status;

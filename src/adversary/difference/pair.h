@@ -40,6 +40,10 @@ nadir_status nadir_pair_evaluate(nadir_context *context, nadir_pair *pair, nadir
 nadir_status nadir_pair_look(nadir_context *context, nadir_pair *pair, const nadir_pair_point *point,
                              double *gap);
 
+/* sum G . (to - from), G of the point that was looked at last. */
+nadir_status nadir_pair_slope(nadir_context *context, const nadir_pair *pair, const nadir_kernel *from,
+                              const nadir_kernel *to, double *slope);
+
 /* What a search found. */
 typedef struct nadir_pair_found {
     nadir_pair_point point; /* owned */

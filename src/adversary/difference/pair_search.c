@@ -1,10 +1,12 @@
 /*
- * pair_search.c: conditional gradient on f(P) = J^A_P - J^B_P; see pair.h.
+ * pair_search.c: downhill on f(P) = J^A_P - J^B_P; see pair.h.
  *
- * Steps go to the X of the linear step, all the way if f falls by a small share of what that promises, else
- * to the minimum of the parabola with f and its slope here and f there, and from then on halved. Unlike the
- * return of one policy, f need not be least at a vertex of a rectangular set, and steps to vertices then
- * become slow; a search that no longer gets on has "stalled".
+ * Steps to the X of the linear step, all the way, as long as f falls by a small share of what that promises:
+ * where the ball is curved that ends fast. But f need not be least at a vertex of a polytope, even on
+ * rectangular sets, and steps to vertices then hardly get on. So when the first one fails, steps of the
+ * spectral projected gradient method take over: to the X that makes the slope and bend / 2 |X - P|^2
+ * smallest, with the bend that the last step saw (Barzilai and Borwein), shortened by the minimum of a
+ * parabola until f falls. The linear step still tells how far from stationary the point is.
  */
 #include "adversary/difference/pair.h"
 #include "adversary/difference/second_order.h"
@@ -44,37 +46,99 @@ cleanup:
     return status;
 }
 
-/* here <- X, or part of the way. *moved: the part; 0 when no step helps. */
-static nadir_status step(nadir_context *context, nadir_pair *pair, double gap, nadir_pair_point *here,
-                         nadir_pair_point *there, double *moved)
+/* A search under way. */
+typedef struct descent {
+    nadir_pair *pair;
+    nadir_pair_point *here;
+    nadir_pair_point there;
+    bool careful; /* the linear step went too far once */
+    double bend;  /* of f along the last step; 0: not known */
+    double tau;   /* of the step that led here */
+} descent;
+
+/* Part of the way to `whole`, which is `length` away; slope: of f along all of it, below 0; f there: known.
+ * *moved: the part; 0: no step helps. */
+static nadir_status shorten(nadir_context *context, descent *at, const nadir_kernel *whole, double slope,
+                            double *moved)
 {
     nadir_status status = NADIR_OK;
-    nadir_kernel *whole = NULL;
+    nadir_pair_point *here = at->here;
+    nadir_pair_point *there = &at->there;
     double t = 1;
-    *moved = 0;
-    NADIR_CHECK(take_whole(context, pair, there));
-    bool good = there->f <= here->f - ARMIJO * gap;
-    if (!good) {
-        const double bend = there->f - here->f + gap; /* 0 or more, or the step would be good */
-        whole = there->kernel;
-        there->kernel = NULL;
-        t = fmin(0.5, gap / (2 * bend));
-    }
-    while (!good && t > SHORTEST) {
+    while (!(there->f <= here->f + ARMIJO * t * slope) && t > SHORTEST) {
+        const double bent = there->f - here->f - t * slope; /* above 0, or the step would do */
+        const double least = -slope * t * t / (2 * bent);
+        t = fmax(fmin(least, 0.5 * t), 0.1 * t);
         nadir_kernel_free(there->kernel);
         there->kernel = NULL;
         NADIR_CHECK(
-            nadir_kernel_mix(context, pair->problem[0]->model, here->kernel, whole, t, &there->kernel));
-        NADIR_CHECK(nadir_pair_evaluate(context, pair, there));
-        good = there->f <= here->f - ARMIJO * t * gap;
-        t = good ? t : t / 2;
+            nadir_kernel_mix(context, at->pair->problem[0]->model, here->kernel, whole, t, &there->kernel));
+        NADIR_CHECK(nadir_pair_evaluate(context, at->pair, there));
     }
-    if (good) {
-        *moved = t;
-        swap_points(here, there);
+    *moved = there->f <= here->f + ARMIJO * t * slope ? t : 0;
+cleanup:
+    return status;
+}
+
+/* The bend that a step of this length, to where the linear step promises `gap`, would make good. */
+static double first_bend(const descent *at, double gap)
+{
+    const nadir_uncertainty *set = at->pair->costs.set;
+    return gap / (set->radius * set->radius);
+}
+
+/* A step of the projected gradient. */
+static nadir_status step_near(nadir_context *context, descent *at, double gap, double *moved)
+{
+    nadir_status status = NADIR_OK;
+    nadir_pair *pair = at->pair;
+    nadir_kernel *whole = NULL;
+    double slope;
+    double after;
+    double length;
+    *moved = 0;
+    const double bend = at->bend > 0 ? at->bend : first_bend(at, gap);
+    NADIR_CHECK(nadir_costs_near(context, &pair->costs, at->here->kernel, bend, &length));
+    at->tau = pair->costs.tau;
+    NADIR_CHECK(take_whole(context, pair, &at->there));
+    NADIR_CHECK(nadir_pair_slope(context, pair, at->here->kernel, at->there.kernel, &slope));
+    if (!(slope < 0) || !(length > 0)) {
+        goto cleanup;
+    }
+    NADIR_CHECK(
+        nadir_kernel_mix(context, pair->problem[0]->model, at->there.kernel, at->there.kernel, 0, &whole));
+    NADIR_CHECK(shorten(context, at, whole, slope, moved));
+    if (*moved > 0) {
+        NADIR_CHECK(nadir_pair_look(context, pair, &at->there, &gap));
+        NADIR_CHECK(nadir_pair_slope(context, pair, at->here->kernel, whole, &after));
+        const double seen = (after - slope) / (*moved * length);
+        /* f may bend down: then a longer step, but not by much at once */
+        at->bend = fmin(fmax(seen, 0.05 * bend), 1e6 * bend);
+        swap_points(at->here, &at->there);
     }
 cleanup:
     nadir_kernel_free(whole);
+    return status;
+}
+
+/* here <- X, or some way there. *moved: 0 when no step helps. */
+static nadir_status step(nadir_context *context, descent *at, double gap, double *moved)
+{
+    nadir_status status = NADIR_OK;
+    *moved = 0;
+    if (!at->careful) {
+        at->tau = at->pair->costs.tau;
+        NADIR_CHECK(take_whole(context, at->pair, &at->there));
+        *moved = at->there.f <= at->here->f - ARMIJO * gap;
+        at->careful = *moved == 0;
+        if (*moved > 0) {
+            swap_points(at->here, &at->there);
+        }
+    }
+    if (*moved == 0) {
+        NADIR_CHECK(step_near(context, at, gap, moved));
+    }
+cleanup:
     return status;
 }
 
@@ -107,41 +171,38 @@ nadir_status nadir_pair_search(nadir_context *context, nadir_pair *pair, const n
                                double tolerance, int64_t iterations_limit, nadir_pair_found *found)
 {
     nadir_status status = NADIR_OK;
-    nadir_pair_point there = {0};
-    nadir_pair_point *here = &found->point;
+    descent at = {.pair = pair, .here = &found->point};
     const double nominal = pair->problem[0]->J - pair->problem[1]->J;
     double before = INFINITY; /* f some steps ago */
     double moved = 1;
-    NADIR_CHECK(nadir_pair_point_make(context, pair, &there));
-    NADIR_CHECK(begin(context, pair, start, here));
-    NADIR_CHECK(nadir_pair_look(context, pair, here, &found->gap));
+    NADIR_CHECK(nadir_pair_point_make(context, pair, &at.there));
+    NADIR_CHECK(begin(context, pair, start, at.here));
+    NADIR_CHECK(nadir_pair_look(context, pair, at.here, &found->gap));
     while (found->stop_reason == NULL && found->iterations < iterations_limit) {
-        const double enough = tolerance * fabs(nominal - here->f);
-        if (found->iterations % PATIENCE == 0) {
-            found->stop_reason = before - here->f <= enough ? "stalled" : NULL;
-            before = here->f;
-        }
-        if (found->gap <= fmax(enough, rounding(pair, here))) {
+        const double enough = tolerance * fabs(nominal - at.here->f);
+        if (found->gap <= fmax(enough, rounding(pair, at.here))) {
             found->stop_reason = found->gap <= enough ? "tolerance" : "stable";
+        } else if (found->iterations % PATIENCE == 0) {
+            found->stop_reason = before - at.here->f <= 1e-3 * enough ? "stalled" : NULL;
+            before = at.here->f;
         }
         if (found->stop_reason != NULL) {
             break;
         }
         NADIR_CHECK(nadir_progress(context, "worst kernel of the difference", -1));
-        const double tau = pair->costs.tau;
-        NADIR_CHECK(step(context, pair, found->gap, here, &there, &moved));
+        NADIR_CHECK(step(context, &at, found->gap, &moved));
         found->iterations++;
         if (moved == 0) {
             found->stop_reason = "stable";
             break;
         }
-        found->tau = tau;
-        NADIR_CHECK(nadir_pair_look(context, pair, here, &found->gap));
+        found->tau = at.tau;
+        NADIR_CHECK(nadir_pair_look(context, pair, at.here, &found->gap));
     }
     found->converged = found->stop_reason != NULL;
     found->stop_reason = found->converged ? found->stop_reason : "iterations";
 cleanup:
-    nadir_pair_point_clear(context, &there);
+    nadir_pair_point_clear(context, &at.there);
     return status;
 }
 

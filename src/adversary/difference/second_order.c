@@ -248,6 +248,7 @@ static nadir_status renew(nadir_context *context, nadir_pair *pair, nadir_pair_f
         const double v_error = fmax(fabs(facts->check[i].low), fabs(facts->check[i].high));
         nadir_enclosed enclosed;
         NADIR_CHECK(nadir_enclosure_solve(context, &own, &known, true, own.mu, 0, point->d[i], &enclosed));
+        const double d_error = fmin(enclosed.error, enclosed.residual * facts->inverse[i] * (1 + 4 * UNIT));
         const double largest = nadir_vector_largest(own.states, v[i]) + v_error;
         /* |delta^pi_s . x| <= 2 max |x| between distributions, and sum d_P = 1 / (1 - gamma); on the free
          * domain |delta| <= 2 beta and what influence.h has */
@@ -256,9 +257,8 @@ static nadir_status renew(nadir_context *context, nadir_pair *pair, nadir_pair_f
         const double of_v = set->domain == NADIR_DOMAIN_FREE
                                 ? 2 * influence->reach / (1 - influence->kappa) * influence->widest
                                 : 2 * own.gamma * nadir_enclosure_error(&known, 1);
-        *hidden +=
-            (own.gamma * of_d * largest * enclosed.error + of_v * (v_error + facts->row_sum * largest)) *
-            (1 + 32 * UNIT);
+        *hidden += (own.gamma * of_d * largest * d_error + of_v * (v_error + facts->row_sum * largest)) *
+                   (1 + 32 * UNIT);
     }
     NADIR_CHECK(nadir_costs_set(context, &pair->costs, pair->problem[0]->gamma, point->d[0],
                                 pair->problem[0]->policy->probabilities, v[0], point->d[1],

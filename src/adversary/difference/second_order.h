@@ -37,6 +37,7 @@ typedef struct nadir_pair_facts {
     nadir_influence influence[2];
     nadir_occupancy_range range[2]; /* high NULL: not made */
     nadir_value_check check[2];     /* of both values at P* */
+    double inverse[2];              /* at least |D_i|_inf at P* */
     double distance;                /* |Delta*| */
     double row_sum;                 /* by how much a row of P* is not 1 */
 } nadir_pair_facts;
