@@ -77,8 +77,14 @@ nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_c
         above = isfinite(high) ? distance_at(costs, group, high, rooms) : below;
         still = above > below * (1 + CLOSE) ? 0 : still + 1;
     }
-    if (above <= radius) {
-        return (nadir_cost_shared){.low = low, .high = low, .active = false};
+    if (above <= radius) { /* as far as rows can go, nearly: the multiplier is to be nearly 0 */
+        const double far = high * 1e12;
+        const bool fits = isfinite(far) && distance_at(costs, group, far, rooms) <= radius;
+        return (nadir_cost_shared){.low = fits             ? far
+                                          : isfinite(high) ? high
+                                                           : low,
+                                   .high = far,
+                                   .active = false};
     }
     if (low == 0) {
         low = high;

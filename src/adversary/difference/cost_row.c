@@ -185,7 +185,7 @@ double nadir_cost_row_answer(const nadir_cost_row *row, double p, double step, i
 {
     if (p == 1) {
         answer_threshold(row, step, X);
-        *omega = 1 / (row->alpha * step);
+        *omega = 0.5 / (row->alpha * step); /* in the middle: mass moves by twice that for a distance of 2 */
     } else if (isinf(p)) {
         *omega = answer_capped(row, step, places, X);
     } else {
@@ -200,7 +200,7 @@ static double most_priced(const nadir_cost_row *row, double p, double step, doub
 {
     const double alpha = row->alpha;
     if (p == 1) {
-        return 1 / (alpha * step);
+        return 0.5 / (alpha * step);
     }
     if (isinf(p)) {
         return phat < step ? 0 : INFINITY;

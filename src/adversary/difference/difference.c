@@ -16,6 +16,7 @@
  */
 #include "adversary/check/membership.h"
 #include "adversary/difference/second_order.h"
+#include "adversary/valid/kernel_mix.h"
 #include "adversary/valid/proof.h"
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
@@ -126,30 +127,43 @@ static nadir_status evaluate_apart(comparison *run, const nadir_ball *ball)
 
 /* ----------------------------------------------------------------------------------------- search */
 
+/* From one more kernel; keeps the better one. */
+static nadir_status search_from(comparison *run, const nadir_kernel *start)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_robust_settings *settings = &run->settings;
+    nadir_pair_found other = {0};
+    NADIR_CHECK(nadir_pair_search(run->context, &run->pair, start, settings->tolerance,
+                                  settings->iterations_limit, &other));
+    const int64_t iterations = run->found.iterations + other.iterations;
+    const double penalty = fabs(run->problem[0].J - run->problem[1].J - run->found.point.f);
+    if (run->found.point.kernel == NULL ||
+        other.point.f < run->found.point.f - settings->tolerance * penalty) {
+        const nadir_pair_found kept = run->found;
+        run->found = other;
+        other = kept;
+    }
+    run->found.iterations = iterations;
+cleanup:
+    nadir_pair_point_clear(run->context, &other.point);
+    return status;
+}
+
+/* From the nominal kernel, the worst of A, the best of B, and the one between these: what is bad for A in
+ * states that the nominal kernel does not visit, and good for B, is known there. */
 static nadir_status search(comparison *run)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = run->context;
-    const nadir_robust_settings *settings = &run->settings;
-    nadir_pair_found other = {0};
-    NADIR_CHECK(nadir_pair_search(context, &run->pair, NULL, settings->tolerance, settings->iterations_limit,
-                                  &run->found));
-    for (int i = 0; i < 2; i++) {
-        NADIR_CHECK(nadir_pair_search(context, &run->pair, nadir_worst_kernel(run->apart_kernel[i]),
-                                      settings->tolerance, settings->iterations_limit, &other));
-        const int64_t iterations = run->found.iterations + other.iterations;
-        const double penalty = fabs(run->problem[0].J - run->problem[1].J - run->found.point.f);
-        if (other.point.f < run->found.point.f - settings->tolerance * penalty) {
-            const nadir_pair_found kept = run->found;
-            run->found = other;
-            other = kept;
-        }
-        run->found.iterations = iterations;
-        nadir_pair_point_clear(context, &other.point);
-        other = (nadir_pair_found){0};
-    }
+    nadir_kernel *between = NULL;
+    const nadir_kernel *const apart[2] = {nadir_worst_kernel(run->apart_kernel[0]),
+                                          nadir_worst_kernel(run->apart_kernel[1])};
+    NADIR_CHECK(search_from(run, NULL));
+    NADIR_CHECK(search_from(run, apart[0]));
+    NADIR_CHECK(search_from(run, apart[1]));
+    NADIR_CHECK(nadir_kernel_mix(run->context, run->problem[0].model, apart[0], apart[1], 0.5, &between));
+    NADIR_CHECK(search_from(run, between));
 cleanup:
-    nadir_pair_point_clear(context, &other.point);
+    nadir_kernel_free(between);
     return status;
 }
 

@@ -97,7 +97,8 @@ static nadir_status step_near(nadir_context *context, descent *at, double gap, d
     double after;
     double length;
     *moved = 0;
-    const double bend = at->bend > 0 ? at->bend : first_bend(at, gap);
+    /* where f bends down, or not at all, this is nearly the linear step */
+    const double bend = at->bend > 0 ? fmax(at->bend, 1e-3 * first_bend(at, gap)) : first_bend(at, gap);
     NADIR_CHECK(nadir_costs_near(context, &pair->costs, at->here->kernel, bend, &length));
     at->tau = pair->costs.tau;
     NADIR_CHECK(take_whole(context, pair, &at->there));
