@@ -51,6 +51,7 @@ cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_
 
 /* --policy FILE|uniform|optimal, and the policy that it names. */
 cli_option cli_policy_option(const char **policy);
+cli_option cli_policies_option(cli_list *policies); /* given as often as there are policies */
 nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy, const char *backend,
                             nadir_policy **made);
 /* The file that it names; NULL: it names none. */
@@ -89,6 +90,8 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
 
 /* Whether an option that the command cannot do without was given; complains if not. */
 bool cli_needed(const cli_run *run, const char *option, bool given);
+/* Complains about options that do not go together; false. */
+bool cli_wrong(const cli_run *run, const char *reason);
 
 /* Makes the context, with messages and progress going to stderr. */
 nadir_status cli_open(cli_run *run);

@@ -1,6 +1,7 @@
 /* command_evaluate.c: nadir evaluate: what a policy is worth when the kernel may be any of a ball. */
 #include "explain.h"
 #include "gnuplot.h"
+#include "policies.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,22 +16,27 @@ static const char about[] =
     "rounding. It is certified when both bounds were made anew by other code than the search, and are\n"
     "closer than a millionth of the penalty.\n"
     "\n"
+    "Several policies (--policy given again) are compared in a table, each with the worst kernel for it;\n"
+    "--difference asks for the kernel that is worst for the return of the first less that of the second.\n"
+    "\n"
     "Examples:\n"
     "  nadir evaluate model.npz --policy uniform --radius 0.1\n"
+    "  nadir evaluate model.npz --policy new.csv --policy old.csv --radius 0.1 --difference\n"
     "  nadir evaluate model.npz --policy best.csv --radius 0.1 --domain support --kernel worst.npz\n"
     "  nadir evaluate model.npz --policy optimal --radius radii.csv --set sa --norm 1 --json";
 
 typedef struct evaluate_report {
     const char *model_path;
-    const char *policy_name;
     const char *kernel_path;
     const char *kernel_model_path;
     const char *witness_path;
     cli_explain explain;
     nadir_model_data view;
-    nadir_robust robust;
+    int count; /* of policies */
+    cli_evaluated evaluated[CLI_LIST_LENGTH];
+    bool compares;               /* --difference */
+    nadir_difference difference; /* stop_reason NULL: there is none */
     char model_digest[65];
-    char policy_digest[65];
     double load_seconds;
     double total_seconds;
 } evaluate_report;
@@ -65,11 +71,11 @@ static void print_robust(cli_json *json, const nadir_robust *robust)
 static void print_json(const cli_run *run, const nadir_model *model, const evaluate_report *report,
                        bool optimistic)
 {
-    const nadir_robust *robust = &report->robust;
+    const nadir_robust *robust = &report->evaluated[0].robust;
     cli_json json;
     cli_json_start(&json, stdout);
     cli_json_text(&json, "model", report->model_path);
-    cli_json_text(&json, "policy", report->policy_name);
+    cli_json_text(&json, "policy", report->evaluated[0].policy);
     print_robust(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
     cli_json_double(&json, "residual", robust->residual);
@@ -81,7 +87,13 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     cli_json_integer(&json, "nonzeros", report->view.nonzeros);
     cli_json_double(&json, "discount", report->view.discount);
     cli_json_text(&json, "model_sha256", report->model_digest);
-    cli_json_text(&json, "policy_sha256", report->policy_digest);
+    cli_json_text(&json, "policy_sha256", report->evaluated[0].digest);
+    if (report->count > 1) {
+        cli_policies_json(&json, report->count, report->evaluated);
+    }
+    if (report->difference.stop_reason != NULL) {
+        cli_difference_json(&json, &report->difference);
+    }
     cli_json_object(&json, "seconds");
     cli_json_double(&json, "load", report->load_seconds);
     cli_json_double(&json, "nominal", robust->seconds_nominal);
@@ -108,9 +120,9 @@ static const char *explain_bounds(const nadir_robust *robust)
 
 static void print_text(const evaluate_report *report, bool optimistic)
 {
-    const nadir_robust *robust = &report->robust;
+    const nadir_robust *robust = &report->evaluated[0].robust;
     char number[32];
-    printf("%s, policy %s: %s of the ball of radius %s\n", report->model_path, report->policy_name,
+    printf("%s, policy %s: %s of the ball of radius %s\n", report->model_path, report->evaluated[0].policy,
            optimistic ? "the best kernel" : "the worst kernel", cli_number(robust->radius, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
@@ -194,38 +206,112 @@ static nadir_status explain(cli_run *run, const nadir_model *model, const nadir_
     return status;
 }
 
-static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                          const nadir_ball *ball, const nadir_robust_settings *robust,
-                          evaluate_report *report)
+/* Whether there is something to show: the best so far, too. */
+static bool answered(nadir_status status, const char *stop_reason)
+{
+    return status == NADIR_OK || (status == NADIR_ERROR_NOT_CONVERGED && stop_reason != NULL);
+}
+
+/* One policy, and the files where it is the only one. *solver: for further questions. */
+static nadir_status solve_one(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
+                              const nadir_ball *ball, const nadir_robust_settings *robust,
+                              evaluate_report *report, cli_evaluated *one, nadir_solver **solver)
 {
     nadir_context *context = run->context;
+    const bool keep = report->count == 1 && (report->kernel_path != NULL || report->witness_path != NULL ||
+                                             report->kernel_model_path != NULL || report->explain.wanted ||
+                                             report->explain.plot_path != NULL);
     nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
     nadir_worst *worst = NULL;
-    nadir_status status = nadir_model_digest(context, model, report->model_digest);
+    nadir_status status = cli_policy_get(run, model, one->policy, settings->backend, &policy);
     if (status == NADIR_OK) {
-        status = cli_policy_get(run, model, report->policy_name, settings->backend, &policy);
+        status = nadir_policy_digest(context, policy, one->digest);
     }
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(context, policy, report->policy_digest);
+        status = nadir_solver_create(context, model, policy, settings, solver);
     }
     if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, settings, &solver);
+        status = nadir_solver_robust(context, *solver, ball, robust, &one->robust, keep ? &worst : NULL);
     }
-    if (status == NADIR_OK) {
-        status = nadir_solver_robust(context, solver, ball, robust, &report->robust, &worst);
-    }
-    if (status == NADIR_OK || report->robust.stop_reason != NULL) {
-        nadir_status written = worst != NULL ? write_files(run, report, worst) : NADIR_OK;
-        if (worst != NULL && written == NADIR_OK) {
+    if (worst != NULL && answered(status, one->robust.stop_reason)) {
+        nadir_status written = write_files(run, report, worst);
+        if (written == NADIR_OK) {
             written = explain(run, model, worst, &report->explain);
         }
         status = status != NADIR_OK ? status : written;
     }
+    if (report->count > 1 && status != NADIR_OK) {
+        char reason[400];
+        (void)snprintf(reason, sizeof reason, "%s", nadir_context_error(context));
+        (void)cli_fail(run, status, "policy %s: %s", one->policy, reason);
+    }
     nadir_worst_free(worst);
-    nadir_solver_free(solver);
     nadir_policy_free(policy);
     return status;
+}
+
+static nadir_status solve_difference(cli_run *run, nadir_solver *const solvers[2], const nadir_ball *ball,
+                                     const nadir_robust_settings *robust, evaluate_report *report)
+{
+    nadir_worst *worst = NULL;
+    nadir_status status =
+        nadir_solver_difference(run->context, solvers[0], solvers[1], ball, robust, &report->difference,
+                                report->kernel_path != NULL ? &worst : NULL);
+    if (worst != NULL && answered(status, report->difference.stop_reason)) {
+        const nadir_status written = write_files(run, report, worst);
+        status = status != NADIR_OK ? status : written;
+    }
+    if (status != NADIR_OK) {
+        (void)cli_fail(run, status, "%s", nadir_context_error(run->context));
+    }
+    nadir_worst_free(worst);
+    return status;
+}
+
+/* All policies, one after another; the first failure that leaves something to show is told at the end. */
+static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
+                          const nadir_ball *ball, const nadir_robust_settings *robust,
+                          evaluate_report *report)
+{
+    nadir_solver *solvers[2] = {NULL, NULL};
+    nadir_status told = NADIR_OK;
+    nadir_status status = nadir_model_digest(run->context, model, report->model_digest);
+    for (int i = 0; i < report->count && answered(status, ""); i++) {
+        cli_evaluated *one = &report->evaluated[i];
+        nadir_solver *solver = NULL;
+        status = solve_one(run, model, settings, ball, robust, report, one, &solver);
+        told = told != NADIR_OK ? told : status;
+        if (report->compares && i < 2) {
+            solvers[i] = solver;
+        } else {
+            nadir_solver_free(solver);
+        }
+    }
+    if (answered(status, "") && report->compares) {
+        status = solve_difference(run, solvers, ball, robust, report);
+    }
+    nadir_solver_free(solvers[0]);
+    nadir_solver_free(solvers[1]);
+    return status != NADIR_OK ? status : told;
+}
+
+static void print(cli_run *run, const nadir_model *model, const evaluate_report *report, bool optimistic)
+{
+    cli_progress_clear(run);
+    if (run->json) {
+        print_json(run, model, report, optimistic);
+        run->answered = true;
+    } else if (report->count == 1) {
+        print_text(report, optimistic);
+        if (report->explain.wanted && report->explain.damages != NULL) {
+            cli_explain_text(model, &report->explain);
+        }
+    } else {
+        cli_policies_text(report->count, report->evaluated, report->model_path, optimistic);
+    }
+    if (!run->json && report->difference.stop_reason != NULL) {
+        cli_difference_text(&report->difference, report->evaluated, optimistic);
+    }
 }
 
 static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
@@ -247,23 +333,36 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
     if (status == NADIR_OK) {
         status = solve(run, model, settings, &ball, robust, report);
     }
-    if (status == NADIR_OK || report->robust.stop_reason != NULL) { /* the best so far is shown, too */
+    bool all = true;
+    for (int i = 0; i < report->count; i++) {
+        all = all && report->evaluated[i].robust.stop_reason != NULL;
+    }
+    if (all && answered(status, "")) { /* the best so far is shown, too */
         report->total_seconds = cli_clock() - begun;
-        cli_progress_clear(run);
-        if (run->json) {
-            print_json(run, model, report, robust->optimistic);
-            run->answered = true;
-        } else {
-            print_text(report, robust->optimistic);
-            if (report->explain.wanted && report->explain.damages != NULL) {
-                cli_explain_text(model, &report->explain);
-            }
-        }
+        print(run, model, report, robust->optimistic);
     }
     cli_explain_clear(&report->explain);
     cli_ball_clear(run, asked);
     nadir_model_free(model);
     return status;
+}
+
+/* What goes together; complains if it does not. */
+static bool sensible(const cli_run *run, const evaluate_report *report)
+{
+    const char *wrong = NULL;
+    if (report->compares && report->count != 2) {
+        wrong = "--difference compares exactly two policies: give --policy twice";
+    } else if (report->witness_path != NULL && report->count > 1) {
+        wrong = "--witness is for one policy: evaluate them one after another";
+    } else if (report->kernel_path != NULL && report->count > 1 && !report->compares) {
+        wrong = "--kernel is for one policy, or for --difference: evaluate them one after another";
+    }
+    const bool one = report->explain.wanted || report->explain.plot_path != NULL;
+    if (wrong == NULL && report->count > 1 && (one || report->kernel_model_path != NULL)) {
+        wrong = "--explain and --kernel-model are for one policy: evaluate them one after another";
+    }
+    return wrong == NULL || cli_wrong(run, wrong);
 }
 
 static int evaluate_main(cli_run *run, int argc, char **argv)
@@ -280,10 +379,14 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     int method = 0;
     int certify = NADIR_CERTIFY_AUTO;
     cli_ball ball;
-    evaluate_report report = {.robust.size = sizeof report.robust, .explain.limit = -1};
+    cli_list policies = {0};
+    evaluate_report report = {.difference.size = sizeof report.difference, .explain.limit = -1};
     nadir_model_data_default(&report.view);
     const cli_option own[] = {
-        cli_policy_option(&report.policy_name),
+        cli_policies_option(&policies),
+        {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
+         "of two policies: the worst case, over the ball, of the return of the first\n"
+         "less that of the second under the same kernel"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
         {"--method", CLI_CHOICE, NULL, "auto|newton|bisect|best-response", &method,
          "how the worst kernel of the free, non-rectangular ball is found\n"
@@ -317,7 +420,14 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.policy_name != NULL)) {
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0)) {
+        return CLI_EXIT_USAGE;
+    }
+    for (int i = 0; i < policies.count; i++) {
+        report.evaluated[i] = (cli_evaluated){policies.values[i], "", {.size = sizeof(nadir_robust)}};
+    }
+    report.count = policies.count;
+    if (!sensible(run, &report)) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);

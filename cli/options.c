@@ -125,6 +125,15 @@ bool cli_options_number(const char *value, double *number)
     return *end == '\0' && !isnan(*number);
 }
 
+static const char *append(cli_list *list, const char *value)
+{
+    if (list->count == CLI_LIST_LENGTH) {
+        return "at most 64 of them";
+    }
+    list->values[list->count++] = value;
+    return *value != '\0' ? NULL : "something";
+}
+
 /* Stores the value; returns what was expected, or NULL when all is well. */
 static const char *store(const cli_option *option, const char *value)
 {
@@ -136,6 +145,8 @@ static const char *store(const cli_option *option, const char *value)
     case CLI_TEXT:
         *(const char **)option->target = value;
         return *value != '\0' ? NULL : "something";
+    case CLI_LIST:
+        return append(option->target, value);
     case CLI_INTEGER:
         if (!whole_number(value, &whole) || whole > INT64_MAX) {
             return "a whole number, 0 or more";
@@ -155,7 +166,7 @@ static const char *store(const cli_option *option, const char *value)
 
 static bool note_given(parse_state *parse, const cli_option *option)
 {
-    for (int i = 0; i < parse->given_count; i++) {
+    for (int i = 0; i < parse->given_count && option->kind != CLI_LIST; i++) {
         if (parse->given[i] == option) {
             return refuse(parse, "%s is given twice", option->name);
         }

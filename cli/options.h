@@ -11,11 +11,19 @@
 typedef enum cli_option_kind {
     CLI_FLAG,    /* bool *: true when given */
     CLI_TEXT,    /* const char ** */
+    CLI_LIST,    /* cli_list *: may be given again and again */
     CLI_INTEGER, /* int64_t *: a whole number, 0 or more */
     CLI_SEED,    /* uint64_t * */
     CLI_NUMBER,  /* double *: also inf */
     CLI_CHOICE   /* int *: place in `choices` */
 } cli_option_kind;
+
+/* The values of an option in the order in which they were given. */
+enum { CLI_LIST_LENGTH = 64 };
+typedef struct cli_list {
+    int count;
+    const char *values[CLI_LIST_LENGTH];
+} cli_list;
 
 typedef struct cli_option {
     const char *name; /* "--discount"; NULL ends a group */
@@ -35,8 +43,8 @@ enum { CLI_POSITIONALS = 4, CLI_REASON_LENGTH = 512 };
 
 /*
  * Parses argv[0..argc) into the targets and up to `wanted` positionals. Returns false, with the reason
- * given, on wrong usage: unknown option (the nearest known one is suggested), option given twice, missing or
- * malformed value, wrong number of positionals.
+ * given, on wrong usage: unknown option (the nearest known one is suggested), option given twice (unless it
+ * is a list) or too often, missing or malformed value, wrong number of positionals.
  */
 bool cli_options_parse(int argc, char **argv, const cli_option_group *groups, const char *positional_names,
                        int wanted, const char *positionals[CLI_POSITIONALS], char reason[CLI_REASON_LENGTH]);

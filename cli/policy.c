@@ -16,6 +16,18 @@ cli_option cli_policy_option(const char **policy)
                         "nominal kernel (a file of such a name: ./uniform)"};
 }
 
+cli_option cli_policies_option(cli_list *policies)
+{
+    return (cli_option){"--policy",
+                        CLI_LIST,
+                        "POLICY",
+                        NULL,
+                        policies,
+                        "a file (.csv or .npy), uniform, or optimal: the best one for the\n"
+                        "nominal kernel (a file of such a name: ./uniform); given again: one\n"
+                        "more policy, up to 64"};
+}
+
 cli_option cli_backend_option(int *backend)
 {
     return (cli_option){"--backend",

@@ -71,15 +71,18 @@ bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
     return good;
 }
 
+bool cli_wrong(const cli_run *run, const char *reason)
+{
+    report(run, NADIR_ERROR_ARGUMENT, reason);
+    fprintf(stderr, "Try 'nadir %s --help'.\n", run->command);
+    return false;
+}
+
 bool cli_needed(const cli_run *run, const char *option, bool given)
 {
-    if (!given) {
-        char reason[CLI_REASON_LENGTH];
-        (void)snprintf(reason, sizeof reason, "%s is needed", option);
-        report(run, NADIR_ERROR_ARGUMENT, reason);
-        fprintf(stderr, "Try 'nadir %s --help'.\n", run->command);
-    }
-    return given;
+    char reason[CLI_REASON_LENGTH];
+    (void)snprintf(reason, sizeof reason, "%s is needed", option);
+    return given || cli_wrong(run, reason);
 }
 
 static void keep_warning(cli_run *run, const char *message)

@@ -596,6 +596,39 @@ NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_so
                                                 const nadir_ball *ball, const nadir_robust_settings *settings,
                                                 int64_t count, const double *factors, nadir_robust *results);
 
+/*
+ * Two policies under the same kernel: the worst case, over the ball, of the return of A less that of B. A
+ * kernel that is bad for one need not be the one that is good for the other, so that it lies above worst(A) -
+ * best(B). lower_bound <= min over P of J^A_P - J^B_P <= upper_bound. (optimistic: the maximum instead.)
+ */
+typedef struct nadir_difference {
+    size_t size;
+    double nominal; /* J^A - J^B under the nominal kernel */
+    double worst;   /* under the kernel found, which lies in the ball */
+    double lower_bound, upper_bound;
+    bool certified;          /* the bounds are proven, and closer than `width` times |nominal - worst| */
+    const char *certificate; /* of the better bound: "rigorous", "numerical", "none" */
+    const char *bound;       /* "second-order", "first-order", "decoupled", ...: see docs/robust.md */
+    double decoupled_bound;  /* worst(A) - best(B), both certified apart; infinite: nothing is known */
+    double kappa;            /* of the second-order proof, at most 1/2 where it is complete; NaN: not made */
+    double stationarity_gap; /* what one more linear step would promise */
+    const char *method;
+    const char *stop_reason;
+    int64_t iterations; /* of all searches */
+    double kernel_minimum;
+    double seconds_search;
+    double seconds_certify; /* bounds and proofs */
+} nadir_difference;
+
+/* Both solvers are of the same model. result->size must be set; ball and settings may be NULL for the
+ * defaults (method is not used); worst, the kernel found, may be NULL; it has no witness.
+ * NADIR_ERROR_UNSUPPORTED: nothing finite can be proven, or the model is too large: rows of any length
+ * have to be written out (domain support: no limit). NADIR_ERROR_ILL_POSED and NADIR_ERROR_NOT_CONVERGED as
+ * above. */
+NADIR_API nadir_status nadir_solver_difference(nadir_context *context, nadir_solver *a, nadir_solver *b,
+                                               const nadir_ball *ball, const nadir_robust_settings *settings,
+                                               nadir_difference *result, nadir_worst **worst);
+
 NADIR_API void nadir_worst_free(nadir_worst *worst);
 
 /* The files that the model and the policy were read from, and the one that the kernel was written to: the

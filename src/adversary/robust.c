@@ -115,7 +115,7 @@ static const char *proof_name(nadir_proof proof)
 }
 
 /* Of a radius at or past breakdown: the return is unbounded. */
-static nadir_robust make_refusal(const question *asked, double factor, const nadir_verdict *verdict)
+static nadir_robust make_refusal(const nadir_question *asked, double factor, const nadir_verdict *verdict)
 {
     const nadir_uncertainty *set = &asked->uncertainty;
     return (nadir_robust){

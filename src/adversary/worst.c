@@ -47,7 +47,9 @@ nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *probl
     NADIR_CHECK(nadir_uncertainty_make(context, problem->model, problem->policy, &ball, &made->uncertainty));
     NADIR_NEW(context, made->d, problem->states);
     memcpy(made->d, problem->d, (size_t)problem->states * sizeof *made->d);
-    made->result = *result;
+    if (result != NULL) {
+        made->result = *result;
+    }
     made->optimistic = problem->sign < 0;
     made->verdict = *verdict;
     *verdict = (nadir_verdict){0};
@@ -135,6 +137,10 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
     const nadir_verdict *verdict = &worst->verdict;
     const nadir_attack *attack = &verdict->attack;
     nadir_witness witness;
+    if (worst->result.size == 0) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the kernel is that of the difference of two policies, which has no witness");
+    }
     nadir_witness_default(&witness);
     NADIR_CHECK(nadir_model_digest(context, worst->model, witness.model_sha256));
     NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness.policy_sha256));
@@ -167,6 +173,11 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
     NADIR_CHECK(nadir_witness_write(context, worst->model, &witness, path));
 cleanup:
     return status;
+}
+
+const nadir_kernel *nadir_worst_kernel(const nadir_worst *worst)
+{
+    return worst->verdict.attack.kernel;
 }
 
 void nadir_worst_multiply(nadir_context *context, const nadir_worst *worst, const double *x, double *y)

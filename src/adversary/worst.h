@@ -10,16 +10,20 @@ struct nadir_worst {
     nadir_policy *policy;
     nadir_verdict verdict; /* kernel and vectors */
     nadir_uncertainty uncertainty;
-    double *d; /* [states] occupancy under the nominal kernel */
-    nadir_robust result;
+    double *d;           /* [states] occupancy under the nominal kernel */
+    nadir_robust result; /* size 0: there is none */
     bool optimistic;
     char model_file_sha256[65]; /* "": unsaid */
     char policy_file_sha256[65];
     char kernel_sha256[65]; /* of the kernel file */
 };
 
-/* Takes the kernel and the vectors out of the verdict. result: what was reported. */
+/* Takes the kernel and the vectors out of the verdict. result: what was reported; NULL: the kernel is that of
+ * a difference, which has no witness. */
 nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *problem,
                               const nadir_robust *result, nadir_verdict *verdict, nadir_worst **worst);
+
+/* As long as it lives. */
+const nadir_kernel *nadir_worst_kernel(const nadir_worst *worst);
 
 #endif

@@ -126,23 +126,31 @@ double test_oracle_return(const test_oracle *oracle, const double *kernel, doubl
         value[s] = (double)v[s];
     }
     free(v);
-    return found;
+    return oracle->less == NULL ? found : found - test_oracle_return(oracle->less, kernel, NULL);
 }
 
-double test_oracle_gradient(const test_oracle *oracle, const double *kernel, double *gradient)
+/* gradient += sign times that of one policy; returns its return. */
+static double add_gradient(const test_oracle *oracle, const double *kernel, int sign, double *gradient)
 {
     const int64_t n = oracle->states;
     long double *v = test_new(2 * n, sizeof *v);
     const long double *d = v + n;
     const double found = solve(oracle, kernel, v, v + n) ? weigh(oracle, v) : NAN;
     for (int64_t row = 0; row < oracle->rows; row++) {
-        const long double weight = oracle->gamma * d[oracle->row_states[row]] * oracle->policy[row];
+        const long double weight = sign * oracle->gamma * d[oracle->row_states[row]] * oracle->policy[row];
         for (int64_t t = 0; t < n; t++) {
-            gradient[row * n + t] = (double)(weight * v[t]);
+            gradient[row * n + t] += (double)(weight * v[t]);
         }
     }
     free(v);
     return found;
+}
+
+double test_oracle_gradient(const test_oracle *oracle, const double *kernel, double *gradient)
+{
+    memset(gradient, 0, (size_t)(oracle->rows * oracle->states) * sizeof *gradient);
+    const double found = add_gradient(oracle, kernel, 1, gradient);
+    return oracle->less == NULL ? found : found - add_gradient(oracle->less, kernel, -1, gradient);
 }
 
 /* Whether the adversary may change this entry at all. */

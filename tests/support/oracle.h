@@ -31,6 +31,8 @@ typedef struct test_oracle {
     double *mu;          /* [states] */
     double *scales;      /* [rows] */
     double *radii;       /* [balls] */
+    /* Another policy on the same set: all returns are less its return. Not owned; NULL: none. */
+    const struct test_oracle *less;
 } test_oracle;
 
 /* The ball says set, domain, norm and radius; scales NULL: the model's, else all one. */

@@ -61,7 +61,8 @@ static void add_row(search *made, int64_t row)
         entries += may_move(oracle, row, t);
     }
     made->moves[row] = -1;
-    if (ball < 0 || oracle->policy[row] == 0 || entries < 2) {
+    const bool used = oracle->policy[row] > 0 || (oracle->less != NULL && oracle->less->policy[row] > 0);
+    if (ball < 0 || !used || entries < 2) {
         return;
     }
     made->moves[row] = made->moving++;

@@ -4,12 +4,9 @@
 #include <float.h>
 #include <math.h>
 
-/* Up to so many states D is formed without being asked: its columns cost about as much as the factors. */
-#define COLUMNS_STATES 400
-
 static bool may_form_columns(const nadir_problem *problem, nadir_certify certify)
 {
-    return certify == NADIR_CERTIFY_STRICT || problem->states <= COLUMNS_STATES;
+    return certify == NADIR_CERTIFY_STRICT || problem->states <= NADIR_COLUMNS_STATES;
 }
 
 static nadir_status raise_low(nadir_context *context, const nadir_problem *problem,

@@ -9,6 +9,9 @@
 #include "adversary/free/breakdown.h"
 #include "adversary/verdict.h"
 
+/* Up to so many states D is formed without being asked: its columns cost about as much as the factors. */
+#define NADIR_COLUMNS_STATES 400
+
 /* A radius this close to an estimate of breakdown counts as past it. */
 #define NADIR_BREAKDOWN_CLOSE (1 - 1e-9)
 
