@@ -159,7 +159,7 @@ static nadir_status write_files(cli_run *run, const evaluate_report *report, nad
     nadir_status status = NADIR_OK;
     if (report->kernel_path != NULL || report->witness_path != NULL) {
         status = nadir_worst_set_files(context, worst, report->model_path,
-                                       cli_policy_file(report->policy_name), NULL);
+                                       cli_policy_file(report->evaluated[0].policy), NULL);
     }
     if (status == NADIR_OK && report->kernel_path != NULL) {
         status = nadir_worst_write(context, worst, report->kernel_path);
