@@ -111,3 +111,33 @@ nadir_kernel *test_entries_kernel(nadir_context *context, nadir_model *model, co
     free(columns);
     return kernel;
 }
+
+test_miniature test_trap_make(nadir_context *context, nadir_random *random)
+{
+    test_miniature made = {0};
+    const int64_t states = 3 + (int64_t)nadir_random_below(random, 3);
+    const int64_t inside = 1 + (int64_t)nadir_random_below(random, 2);
+    static const double discounts[] = {0.5, 0.9, 0.95, 0.99};
+    const double discount = discounts[nadir_random_below(random, 4)];
+    double P[25] = {0};
+    double rewards[5];
+    double mu[5] = {0};
+    for (int64_t s = 0; s < states; s++) {
+        double sum = 0;
+        const int64_t reach = s < inside ? inside : states;
+        const int64_t sure = (int64_t)nadir_random_below(random, (uint64_t)reach);
+        for (int64_t t = 0; t < reach; t++) {
+            const bool there = t == sure || nadir_random_uniform(random) < 0.4;
+            P[s * states + t] = there ? nadir_random_exponential(random) : 0;
+            sum += P[s * states + t];
+        }
+        for (int64_t t = 0; t < states; t++) {
+            P[s * states + t] /= sum;
+        }
+        rewards[s] = nadir_random_normal(random);
+        mu[s] = s < inside ? 1 / (double)inside : 0;
+    }
+    made.model = test_plain_model(context, states, discount, P, rewards, mu);
+    assert_ok(context, nadir_policy_create_uniform(context, made.model, &made.policy));
+    return made;
+}

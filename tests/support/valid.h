@@ -7,6 +7,7 @@
 
 #include "adversary/valid/proof.h"
 #include "adversary/valid/standing.h"
+#include "support/miniature.h"
 #include "support/problem.h"
 
 /* The best deterministic policy. To be freed. */
@@ -39,5 +40,9 @@ void test_stage_clear(nadir_context *context, test_stage *stage);
 
 /* A kernel of these entries, [rows * states]. To be freed. */
 nadir_kernel *test_entries_kernel(nadir_context *context, nadir_model *model, const double *entries);
+
+/* 3 to 5 states of which visited ones lead to visited ones only: what others are like the adversary must find
+ * out by itself. */
+test_miniature test_trap_make(nadir_context *context, nadir_random *random);
 
 #endif

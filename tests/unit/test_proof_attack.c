@@ -36,37 +36,6 @@ typedef struct fight {
     double scale;  /* of returns */
 } fight;
 
-/* Visited states lead to visited ones only; others are what the adversary must find by itself. */
-static test_miniature make_trap(nadir_context *context, nadir_random *random)
-{
-    test_miniature made = {0};
-    const int64_t states = 3 + (int64_t)nadir_random_below(random, 3);
-    const int64_t inside = 1 + (int64_t)nadir_random_below(random, 2);
-    static const double discounts[] = {0.5, 0.9, 0.95, 0.99};
-    const double discount = discounts[nadir_random_below(random, 4)];
-    double P[25] = {0};
-    double rewards[5];
-    double mu[5] = {0};
-    for (int64_t s = 0; s < states; s++) {
-        double sum = 0;
-        const int64_t reach = s < inside ? inside : states;
-        const int64_t sure = (int64_t)nadir_random_below(random, (uint64_t)reach);
-        for (int64_t t = 0; t < reach; t++) {
-            const bool there = t == sure || nadir_random_uniform(random) < 0.4;
-            P[s * states + t] = there ? nadir_random_exponential(random) : 0;
-            sum += P[s * states + t];
-        }
-        for (int64_t t = 0; t < states; t++) {
-            P[s * states + t] /= sum;
-        }
-        rewards[s] = nadir_random_normal(random);
-        mu[s] = s < inside ? 1 / (double)inside : 0;
-    }
-    made.model = test_plain_model(context, states, discount, P, rewards, mu);
-    assert_ok(context, nadir_policy_create_uniform(context, made.model, &made.policy));
-    return made;
-}
-
 static void keep(fight *made, const nadir_attack *attack)
 {
     double *entries = test_kernel_entries(made->context, attack->kernel);
@@ -126,7 +95,7 @@ static fight fight_make(nadir_context *context, nadir_random *random, int number
     made.radius = radii[nadir_random_below(random, 7)];
     const nadir_domain domain = number % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
     const double p = norms[number / 2 % 8];
-    made.tiny = number % 3 == 0 ? make_trap(context, random) : test_miniature_make(context, random, 5);
+    made.tiny = number % 3 == 0 ? test_trap_make(context, random) : test_miniature_make(context, random, 5);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, p, &made.radius, NULL);
     test_note("seed %d, case %d, %s, %s, p %g, radius %g", SEED, number, made.tiny.name,
               nadir_domain_name(domain), p, made.radius);

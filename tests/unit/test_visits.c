@@ -94,6 +94,36 @@ static double sigma_square(int64_t n, const bool *allowed, const double *X, cons
     return (double)sum;
 }
 
+/* The table with weights against the minimum over c of a quadratic, all rows of scale and probability one. */
+static void check_weighted(nadir_context *context, nadir_random *random, const nadir_live *live,
+                           const double *g)
+{
+    double *inverse = test_new(live->entries + 1, sizeof *inverse);
+    double *both = test_new(live->states, sizeof *both);
+    for (int64_t e = 0; e < live->entries; e++) {
+        inverse[e] = 0.1 + 0.9 * nadir_random_uniform(random);
+    }
+    nadir_sensitivity_weighted(context, live, inverse, 1, g, both);
+    for (int64_t s = 0; s < live->states; s++) {
+        long double mass = 0;
+        long double sum = 0;
+        long double square = 0;
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+                const long double weight = inverse[live->starts[i] + j];
+                const long double value = g[nadir_live_column(live, i, j)];
+                mass += weight;
+                sum += weight * value;
+                square += weight * value * value;
+            }
+        }
+        const double expected = mass > 0 ? (double)(square - sum * sum / mass) : 0;
+        assert_that(fabs(both[s] - expected) <= 1e-12, "%.17g, not %.17g", both[s], expected);
+    }
+    free(inverse);
+    free(both);
+}
+
 /* Tables against the definition, for rows that allow all states or a few and are zero anywhere. */
 static void test_sensitivities(void **state)
 {
@@ -170,6 +200,7 @@ static void test_sensitivities(void **state)
                                  down[s] <= minus_exact * (1 + 1e-7) + 1e-26),
                         "%.17g > %.17g or %.17g > %.17g", up[s], plus_exact, down[s], minus_exact);
         }
+        check_weighted(context, &random, &live, g);
         nadir_sensitivity_clear(context, &sensitivity);
         nadir_live_clear(context, &live);
         test_problem_clear(&made);
@@ -238,12 +269,88 @@ static void test_bounds(void **state)
     nadir_context_free(context);
 }
 
+/* One pass keeps the kernel that it starts from, which uses up the radius exactly and is known to its last
+ * visit. */
+static void test_pass(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < 400; i++) {
+        const double radius = 0.5;
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        test_note("seed %d, case %d, %s, %s", SEED, i, tiny.name, nadir_domain_name(domain));
+        test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
+        test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        const int64_t n = problem->states;
+        double *P = test_new(problem->rows * n, sizeof *P);
+        double *up = test_new(2 * n * n, sizeof *up);
+        long double *d = test_new(n, sizeof *d);
+        double h[5];
+        nadir_live live;
+        nadir_visits visits;
+        nadir_centre centre;
+        nadir_sensitivity sensitivity;
+        double moved;
+        test_oracle_random(&oracle, &random, P);
+        long double *average = test_dense_average(problem->model, P, problem->policy->probabilities);
+        test_system system = test_system_make(n, average, problem->gamma);
+        test_system_solve(&system, true, problem->mu, d);
+        assert_ok(context, nadir_live_make(context, problem, &live));
+        assert_ok(context, nadir_visits_make(context, problem, &visits));
+        assert_ok(context, nadir_centre_make(context, problem, &live, NULL, NULL, &centre));
+        assert_ok(context, nadir_centre_columns(context, &centre));
+        assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
+        assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, up + n * n));
+        long double distance = 0;
+        for (int64_t s = 0; s < n; s++) {
+            d[s] = fmaxl(d[s], 0);
+            h[s] = (double)d[s] * (i % 3 == 0 ? 1 : 1 + 20 * nadir_random_uniform(&random)) + 1e-9;
+            visits.high[s] = fmin(visits.high[s], (double)d[s] * (1 + 1e-9) + 1e-15);
+            visits.low[s] = (double)d[s] * (1 - 1e-9);
+            for (int64_t l = live.first[s]; l < live.first[s + 1]; l++) {
+                for (int64_t j = 0; j < nadir_live_length(&live, l); j++) {
+                    const int64_t e = live.starts[l] + j;
+                    const long double far =
+                        (P[live.rows[l] * n + nadir_live_column(&live, l, j)] - live.phat[e]) / live.alpha[l];
+                    distance += d[s] / h[s] * far * far;
+                }
+            }
+        }
+        assert_ok(context, nadir_visits_narrow(context, &visits, &centre, up, up + n * n, h,
+                                               (double)sqrtl(distance) * (1 + 1e-14), &moved));
+        assert_false(visits.empty);
+        for (int64_t s = 0; s < n; s++) {
+            assert_that(visits.low[s] <= d[s] && d[s] <= visits.high[s], "%.17Lg is not in [%.17g, %.17g]",
+                        d[s], visits.low[s], visits.high[s]);
+        }
+        nadir_sensitivity_clear(context, &sensitivity);
+        nadir_centre_clear(context, &centre);
+        nadir_visits_clear(context, &visits);
+        nadir_live_clear(context, &live);
+        test_system_clear(&system);
+        free(average);
+        free(P);
+        free(up);
+        free(d);
+        test_oracle_clear(&oracle);
+        test_problem_clear(&made);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_knapsack),
         cmocka_unit_test(test_sensitivities),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
