@@ -6,12 +6,12 @@
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
  * How to read this file: status codes, context, model, policy, files, generators, nominal solution,
- * robust evaluation. Everything that can fail returns a nadir_status; outputs come last; the sentence that
- * explains a failure is kept in the context (nadir_context_error). Handles are opaque and freed by the
- * function that bears their name; freeing NULL is legal. Settings, facts and results are plain structs whose
- * first member is their size, so that they can grow: fill them with the matching ..._default function, then
- * change what you need. (It calls ..._fill with the size that your compiler saw, so that a newer library does
- * not write past the end of an older struct.)
+ * robust evaluation, verification. Everything that can fail returns a nadir_status; outputs come last; the
+ * sentence that explains a failure is kept in the context (nadir_context_error). Handles are opaque and freed
+ * by the function that bears their name; freeing NULL is legal. Settings, facts and results are plain structs
+ * whose first member is their size, so that they can grow: fill them with the matching ..._default function,
+ * then change what you need. (It calls ..._fill with the size that your compiler saw, so that a newer library
+ * does not write past the end of an older struct.)
  *
  * Threads: a context belongs to one thread at a time. Models and policies never change once made and may be
  * shared by any number of threads and contexts. The library keeps no state of its own for the process.

@@ -53,6 +53,8 @@ static void assert_parameters_equal(const nadir_kernel_parameters *a, const nadi
     assert_int_equal(a->optimistic, b->optimistic);
     assert_string_equal(a->model_sha256, b->model_sha256);
     assert_string_equal(a->policy_sha256, b->policy_sha256);
+    assert_string_equal(a->model_file_sha256, b->model_file_sha256);
+    assert_string_equal(a->policy_file_sha256, b->policy_file_sha256);
     assert_int_equal(a->radius_count, b->radius_count);
     assert_same_bits(a->radius, b->radius, a->radius_count);
     assert_same_bits(a->scales, b->scales, rows);
@@ -106,6 +108,8 @@ static void rank_one_kernels_come_back(void **state)
                                           .optimistic = true};
     memcpy(parameters.model_sha256, digest_a, sizeof digest_a);
     memcpy(parameters.policy_sha256, digest_b, sizeof digest_b);
+    memcpy(parameters.model_file_sha256, digest_b, sizeof digest_b);
+    memcpy(parameters.policy_file_sha256, digest_a, sizeof digest_a);
     assert_ok(context, nadir_kernel_create_rank_one(context, model, b, k, &kernel));
     round_trip(context, kernel, &parameters);
     parameters.radius = scales;

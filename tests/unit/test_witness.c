@@ -30,6 +30,9 @@ static nadir_witness full_witness(void)
     nadir_witness_default(&witness);
     memcpy(witness.model_sha256, digest_a, sizeof digest_a);
     memcpy(witness.policy_sha256, digest_b, sizeof digest_b);
+    memcpy(witness.model_file_sha256, digest_b, sizeof digest_b);
+    memcpy(witness.policy_file_sha256, digest_a, sizeof digest_a);
+    memcpy(witness.kernel_sha256, digest_b, sizeof digest_b);
     witness.set = NADIR_SET_NONRECT;
     witness.domain = NADIR_DOMAIN_FREE;
     witness.norm = 2;
@@ -86,6 +89,9 @@ static void assert_witnesses_equal(const nadir_witness *a, const nadir_witness *
 {
     assert_string_equal(a->model_sha256, b->model_sha256);
     assert_string_equal(a->policy_sha256, b->policy_sha256);
+    assert_string_equal(a->model_file_sha256, b->model_file_sha256);
+    assert_string_equal(a->policy_file_sha256, b->policy_file_sha256);
+    assert_string_equal(a->kernel_sha256, b->kernel_sha256);
     assert_int_equal(a->set, b->set);
     assert_int_equal(a->domain, b->domain);
     assert_true(a->norm == b->norm);

@@ -1,0 +1,80 @@
+# nadir evaluate --explain: table, JSON that adds up, pictures.
+source "$(dirname "$0")/../support/cli.sh"
+
+run generate riverswim river.npz --quiet
+run generate gridworld grid.npz --quiet
+
+run evaluate river.npz --policy uniform --radius 0.02 --domain support --explain
+expect_status 0
+expect_no_err
+expect_out "Who does the damage (6 rows change):"
+expect_out "82.4 %"
+expect_out "state 4, right: state 5 -> state 3"
+run evaluate grid.npz --policy uniform --radius 0.02 --explain --explain-rows 2
+expect_out "r3c3, right: r4c3 -> r4c4"
+expect_out " other rows"
+[[ $(grep -c '%' stdout.txt) == 3 ]] || complain "two rows and the rest"
+run evaluate river.npz --policy uniform --radius 0 --explain
+expect_out "No row changes."
+
+# The penalties of the rows add up to the penalty.
+for ball in "--domain free" "--domain simplex" "--domain support" "--set sa" "--domain support --optimistic" "--norm 1"; do
+    run evaluate grid.npz --policy uniform --radius 0.02 $ball --explain --json
+    expect_status 0
+    awk '/^  "penalty"/ { gsub(",", ""); whole = $2 }
+        /^      "penalty"/ { gsub(",", ""); sum += $2 }
+        /^      "share"/ { gsub(",", ""); shares += $2 }
+        END { d = sum / whole - 1; e = shares - 1; exit !(d < 1e-9 && d > -1e-9 && e < 1e-9 && e > -1e-9) }' stdout.txt ||
+        complain "the rows do not add up"
+done
+for key in explain state action state_name action_name share penalty mass from to lost gained explain_rest rows; do
+    expect_out "\"$key\": "
+done
+run evaluate grid.npz --policy uniform --radius 0.02 --explain --explain-rows 4 --json
+[[ $(grep -c '^      "state": ' stdout.txt) == 4 ]] || complain "4 rows"
+awk '/^      "share"/ || /^    "share"/ { gsub(",", ""); shares += $2 } END { exit !(shares > 1 - 1e-9 && shares < 1 + 1e-9) }' \
+    stdout.txt || complain "the rest is missing"
+run evaluate grid.npz --policy uniform --radius 0.02 --json
+[[ $out != *'"explain"'* ]] || complain "nobody asked"
+
+# Pictures.
+expect_failure 2 "a picture ends with .svg or .png" evaluate grid.npz --policy uniform --radius 0.02 --explain-plot out.gif
+if command -v gnuplot >/dev/null; then
+    for file in bars.png bars.svg; do
+        run evaluate river.npz --policy uniform --radius 0.02 --explain-plot $file
+        expect_status 0
+        expect_no_err
+        [[ $out != *damage* ]] || complain "the table was not asked for"
+    done
+    for file in map.png map.svg; do
+        run evaluate grid.npz --policy uniform --radius 0.02 --explain-plot $file
+        expect_status 0
+    done
+    [[ $(head -c 4 bars.png | tail -c 3) == PNG && $(head -c 4 map.png | tail -c 3) == PNG ]] || complain "no PNG"
+    grep -q "state 4, right" bars.svg || complain "the bars are not named"
+    grep -q "by cell" map.svg || complain "no map"
+    run evaluate river.npz --policy uniform --radius 0 --explain-plot nothing.svg
+    expect_status 0
+    # Names that gnuplot could take for commands.
+    cat >hostile.MDP <<'END'
+discount: 0.9
+values: reward
+states: a`touch${IFS}hurt` b'c@d
+actions: x"y z\n
+T: * uniform
+R: x"y : a`touch${IFS}hurt` : * : * 1
+END
+    run evaluate hostile.MDP --policy uniform --radius 0.1 --explain --explain-plot hostile.svg
+    [[ ! -e hurt ]] || complain "gnuplot ran a name"
+    ls | grep -q 'tmp$' && complain "a temporary file is left"
+    expect_failure 6 "nosuch/map.svg" evaluate grid.npz --policy uniform --radius 0.02 --explain-plot nosuch/map.svg
+fi
+PATH=/nowhere
+"$NADIR" evaluate grid.npz --policy uniform --radius 0.02 --explain-plot none.svg >stdout.txt 2>stderr.txt
+status=$?
+PATH=/usr/local/bin:/usr/bin:/bin
+err=$(cat stderr.txt)
+expect_status 6
+expect_err "pictures need gnuplot"
+[[ ! -e none.svg ]] || complain "there is a picture"
+finish

@@ -1,0 +1,311 @@
+/*
+ * test_explain.c: who does the damage: shares add up to the penalty, every term is what its definition says
+ * when computed naively in long double, and at small radii it is what the row alone does to the return.
+ */
+#include "support/support.h"
+
+#include "support/golden.h"
+#include "support/reference.h"
+#include "support/robust.h"
+#include "support/scarce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All rows that changed; to be freed. */
+static nadir_damage *explain(nadir_context *context, const nadir_worst *worst, int64_t rows, int64_t *changed,
+                             double *penalty)
+{
+    nadir_damage *damages = test_new(rows, sizeof *damages);
+    int64_t found;
+    for (int64_t i = 0; i < rows; i++) {
+        damages[i].size = sizeof *damages;
+    }
+    assert_ok(context, nadir_worst_explain(context, worst, rows, damages, &found, changed, penalty));
+    assert_int_equal(found, *changed);
+    return damages;
+}
+
+/* D x or D^T x of a kernel [rows * states] under the policy. */
+static void solve(const nadir_model *model, const double *policy, const double *kernel, bool transposed,
+                  const double *b, long double *x)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    long double *average = test_dense_average(model, kernel, policy);
+    test_system system = test_system_make(view.states, average, view.discount);
+    test_system_solve(&system, transposed, b, x);
+    test_system_clear(&system);
+    free(average);
+}
+
+static double *average_rewards(const nadir_model_data *view, const double *policy)
+{
+    double *R = test_new(view->states, sizeof *R);
+    for (int64_t s = 0; s < view->states; s++) {
+        for (int64_t row = view->state_rows[s]; row < view->state_rows[s + 1]; row++) {
+            R[s] += policy[row] * view->rewards[row];
+        }
+    }
+    return R;
+}
+
+/* mu . v of a kernel. */
+static double return_of(const nadir_model *model, const double *policy, const double *kernel)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    double *R = average_rewards(&view, policy);
+    long double *v = test_new(view.states, sizeof *v);
+    long double J = 0;
+    solve(model, policy, kernel, false, R, v);
+    for (int64_t s = 0; s < view.states; s++) {
+        J += view.initial[s] * v[s];
+    }
+    free(R);
+    free(v);
+    return (double)J;
+}
+
+/* gamma d(s) pi(a|s) (Phat - P) . v_P, mass, and the successors that lose and gain most, of every row. */
+static void check_terms(const nadir_model *model, const double *policy, const double *kernel,
+                        const nadir_damage *damages, int64_t changed, double scale)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    const int64_t n = view.states;
+    double *nominal = test_dense_kernel(model);
+    double *R = average_rewards(&view, policy);
+    long double *v = test_new(n, sizeof *v);
+    long double *d = test_new(n, sizeof *d);
+    solve(model, policy, kernel, false, R, v);
+    solve(model, policy, nominal, true, view.initial, d);
+    for (int64_t i = 0; i < changed; i++) {
+        const nadir_damage *damage = &damages[i];
+        const double *to = kernel + damage->row * n;
+        const double *from = nominal + damage->row * n;
+        long double term = 0;
+        double mass = 0;
+        for (int64_t t = 0; t < n; t++) {
+            term += ((long double)from[t] - to[t]) * v[t];
+            mass += fabs(from[t] - to[t]) / 2;
+            assert_true(to[t] - from[t] <= damage->gained + 1e-12);
+            assert_true(from[t] - to[t] <= damage->lost + 1e-12);
+        }
+        term *= view.discount * d[damage->state] * policy[damage->row];
+        assert_that(fabs((double)term - damage->penalty) <= 1e-9 * scale, "row %lld: %.17g, expected %.17g",
+                    (long long)damage->row, damage->penalty, (double)term);
+        assert_close(damage->mass, mass, 1e-9);
+        assert_close(to[damage->to] - from[damage->to], damage->gained, 1e-9);
+        assert_close(from[damage->from] - to[damage->from], damage->lost, 1e-9);
+        assert_in_range(damage->row, view.state_rows[damage->state], view.state_rows[damage->state + 1] - 1);
+        assert_true(i == 0 || damages[i - 1].share >= damage->share);
+    }
+    free(nominal);
+    free(R);
+    free(v);
+    free(d);
+}
+
+static void check_ball(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                       const nadir_ball *ball, bool optimistic)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.optimistic = optimistic;
+    settings.certify = NADIR_CERTIFY_OFF;
+    nadir_solver *solver = test_solver(context, model, policy);
+    nadir_worst *worst = NULL;
+    test_note("%s%s", test_ball_name(ball), optimistic ? ", best case" : "");
+    const nadir_robust result = test_robust(context, solver, ball, &settings, &worst);
+    int64_t changed;
+    double penalty;
+    nadir_damage *damages = explain(context, worst, view.rows, &changed, &penalty);
+    double sum = 0;
+    double shares = 0;
+    for (int64_t i = 0; i < changed; i++) {
+        sum += damages[i].penalty;
+        shares += damages[i].share;
+    }
+    const double scale = fabs(result.penalty);
+    assert_true(changed > 0 && scale > 0);
+    assert_that(fabs(sum - result.penalty) <= 1e-9 * scale, "terms add up to %.17g; the penalty is %.17g",
+                sum, result.penalty);
+    assert_that(fabs(penalty - result.penalty) <= 1e-9 * scale, "the sum is %.17g; the penalty is %.17g",
+                penalty, result.penalty);
+    assert_close(shares, 1, 1e-12);
+    double *kernel = test_worst_kernel(context, model, worst);
+    check_terms(model, nadir_policy_probabilities(policy), kernel, damages, changed, scale);
+    free(kernel);
+    free(damages);
+    nadir_worst_free(worst);
+    nadir_solver_free(solver);
+    test_note_clear();
+}
+
+static void shares_add_up_to_the_penalty(void **state)
+{
+    (void)state;
+    static const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
+    static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
+    static const double norms[] = {1, 1.5, 2, INFINITY};
+    nadir_context *context = test_context();
+    for (int g = 0; g < TEST_GOLDEN; g += 2) { /* dense(8,3) and sparse(30,4) */
+        nadir_model *model = test_golden_model(context, &test_goldens[g], false);
+        nadir_policy *policy = test_golden_policy(context, model);
+        const double radius = 0.05;
+        for (int i = 0; i < 3 * 3 * 4; i++) {
+            const nadir_ball ball = test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9], &radius, NULL);
+            check_ball(context, model, policy, &ball, i % 2 == 1);
+        }
+        nadir_policy_free(policy);
+        nadir_model_free(model);
+    }
+    nadir_context_free(context);
+}
+
+/* At a small radius the kernel found is a finite difference: a row's term is what the row alone takes. */
+static void terms_are_finite_differences(void **state)
+{
+    (void)state;
+    static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX};
+    nadir_context *context = test_context();
+    nadir_model *model = test_golden_model(context, &test_goldens[0], false);
+    nadir_policy *policy = test_golden_policy(context, model);
+    nadir_solver *solver = test_solver(context, model, policy);
+    const double *pi = nadir_policy_probabilities(policy);
+    const double radius = 1e-5;
+    for (int i = 0; i < 2; i++) {
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domains[i], 2, &radius, NULL);
+        nadir_worst *worst = NULL;
+        int64_t changed;
+        double penalty;
+        (void)test_robust(context, solver, &ball, NULL, &worst);
+        nadir_damage *damages = explain(context, worst, 24, &changed, &penalty);
+        double *kernel = test_worst_kernel(context, model, worst);
+        double *alone = test_dense_kernel(model);
+        const double J = return_of(model, pi, alone);
+        for (int64_t j = 0; j < changed; j++) {
+            double kept[8];
+            double *row = alone + damages[j].row * 8;
+            memcpy(kept, row, sizeof kept);
+            memcpy(row, kernel + damages[j].row * 8, sizeof kept);
+            const double difference = J - return_of(model, pi, alone);
+            memcpy(row, kept, sizeof kept);
+            assert_that(fabs(difference - damages[j].penalty) <= 1e-4 * damages[0].penalty,
+                        "row %lld alone takes %.12g; its term is %.12g", (long long)damages[j].row,
+                        difference, damages[j].penalty);
+        }
+        free(alone);
+        free(kernel);
+        free(damages);
+        nadir_worst_free(worst);
+    }
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void only_the_largest_if_few_are_asked_for(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_golden_model(context, &test_goldens[0], false);
+    nadir_policy *policy = test_golden_policy(context, model);
+    nadir_solver *solver = test_solver(context, model, policy);
+    double radius = 0.1;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    nadir_worst *worst = NULL;
+    int64_t changed;
+    int64_t found;
+    double penalty;
+    (void)test_robust(context, solver, &ball, NULL, &worst);
+    nadir_damage *all = explain(context, worst, 24, &changed, &penalty);
+    nadir_damage few[3] = {{.size = sizeof *few}, {.size = sizeof *few}, {.size = sizeof *few}};
+    assert_ok(context, nadir_worst_explain(context, worst, 3, few, &found, &changed, &penalty));
+    assert_int_equal(found, 3);
+    assert_int_equal(changed, 24);
+    assert_memory_equal(few, all, sizeof few);
+    few[1].size = 0;
+    assert_fails(context, nadir_worst_explain(context, worst, 3, few, &found, &changed, &penalty),
+                 NADIR_ERROR_ARGUMENT, "the size of damage 1 is not set");
+    free(all);
+    nadir_worst_free(worst);
+    radius = 0; /* nothing changes */
+    (void)test_robust(context, solver, &ball, NULL, &worst);
+    all = explain(context, worst, 24, &changed, &penalty);
+    assert_int_equal(changed, 0);
+    assert_true(penalty == 0);
+    free(all);
+    nadir_worst_free(worst);
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* of: the domain. */
+static nadir_status evaluate_and_explain(nadir_context *context, const void *of)
+{
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_worst *worst = NULL;
+    nadir_robust result = {.size = sizeof result};
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    const double radius = 0.01;
+    const nadir_ball ball = test_ball(NADIR_SET_SA, *(const nadir_domain *)of, 2, &radius, NULL);
+    nadir_damage damages[12];
+    int64_t found;
+    int64_t changed;
+    double penalty;
+    for (int i = 0; i < 12; i++) {
+        damages[i] = (nadir_damage){.size = sizeof *damages};
+    }
+    nadir_status status = nadir_model_generate(context, "riverswim", NULL, &model);
+    if (status == NADIR_OK) {
+        status = nadir_policy_create_uniform(context, model, &policy);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_create(context, model, policy, NULL, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_robust(context, solver, &ball, &settings, &result, &worst);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_worst_explain(context, worst, 12, damages, &found, &changed, &penalty);
+    }
+    nadir_worst_free(worst);
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    test_run_out(evaluate_and_explain, &(nadir_domain){NADIR_DOMAIN_FREE}, NULL, "free");
+    test_run_out(evaluate_and_explain, &(nadir_domain){NADIR_DOMAIN_SUPPORT}, NULL, "support");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_add_up_to_the_penalty),
+        cmocka_unit_test(terms_are_finite_differences),
+        cmocka_unit_test(only_the_largest_if_few_are_asked_for),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

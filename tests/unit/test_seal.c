@@ -1,0 +1,100 @@
+/* test_seal.c: files that hold the digest of their other bytes. */
+#include "support/numpy.h"
+
+#include "base/seal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const nadir_seal_form form = {.before = "seal ", .after = "\n."};
+
+static nadir_seal check(nadir_context *context, const char *path)
+{
+    nadir_seal seal;
+    assert_ok(context, nadir_seal_check(context, path, &form, &seal));
+    return seal;
+}
+
+/* The digest of "abc" + "seal " + "\n.", as any tool computes it. */
+static void the_digest_is_that_of_the_other_bytes(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    char expected[65];
+    char whole[65];
+    size_t count;
+    test_write_file("rest", "abcseal \n.");
+    assert_ok(context, nadir_file_digest(context, "rest", expected));
+    test_write_file("sealed", "abcseal " NADIR_SEAL_BLANK "\n.");
+    assert_false(check(context, "sealed").holds);
+    assert_ok(context, nadir_seal_close(context, "sealed", &form));
+    unsigned char *bytes = test_read_bytes("sealed", &count);
+    assert_int_equal(count, 10 + 64);
+    assert_memory_equal(bytes, "abcseal ", 8);
+    assert_memory_equal(bytes + 8, expected, 64);
+    assert_memory_equal(bytes + 72, "\n.", 2);
+    free(bytes);
+    const nadir_seal seal = check(context, "sealed");
+    assert_true(seal.found && seal.holds);
+    assert_ok(context, nadir_file_digest(context, "sealed", whole));
+    assert_string_equal(seal.digest, whole);
+    nadir_context_free(context);
+}
+
+/* Sizes around those of the buffer, and every byte. */
+static void every_byte_counts(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    static const size_t sizes[] = {0, 1, 63, 65536 - 71, 65536 - 70, 65536 - 3, 65536, 65536 + 1, 131072};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t count = sizes[i] + 71;
+        unsigned char *bytes = malloc(count);
+        assert_non_null(bytes);
+        memset(bytes, 'x', sizes[i]);
+        memcpy(bytes + sizes[i], "seal " NADIR_SEAL_BLANK "\n.", 71);
+        test_write_bytes("sealed", bytes, count);
+        free(bytes);
+        assert_ok(context, nadir_seal_close(context, "sealed", &form));
+        assert_true(check(context, "sealed").holds);
+        bytes = test_read_bytes("sealed", &count);
+        const size_t step = count > 1000 ? 997 : 1;
+        for (size_t at = 0; at < count; at += at + 80 < count || step == 1 ? step : 13) {
+            bytes[at] ^= 1;
+            test_write_bytes("changed", bytes, count);
+            bytes[at] ^= 1;
+            test_note("%zu bytes, byte %zu changed", count, at);
+            assert_that(!check(context, "changed").holds, "the seal holds");
+        }
+        test_write_bytes("changed", bytes, count - 1);
+        assert_false(check(context, "changed").found);
+        free(bytes);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+static void files_without_a_seal(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_seal seal;
+    test_write_file("plain", "nothing");
+    assert_false(check(context, "plain").found);
+    test_write_file("empty", "");
+    assert_false(check(context, "empty").found);
+    assert_fails(context, nadir_seal_close(context, "plain", &form), NADIR_ERROR_IO,
+                 "no place for its digest");
+    assert_fails(context, nadir_seal_check(context, "missing", &form, &seal), NADIR_ERROR_FILE, "missing");
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_digest_is_that_of_the_other_bytes),
+        cmocka_unit_test(every_byte_counts),
+        cmocka_unit_test(files_without_a_seal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
