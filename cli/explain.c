@@ -93,7 +93,7 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
         char action[LABEL];
         char from[LABEL];
         char to[LABEL];
-        char place[2 * LABEL];
+        char place[2 * LABEL + 4];
         char way[2 * LABEL + 4];
         (void)snprintf(place, sizeof place, "%s, %s", cli_explain_state(model, damage->state, LABEL, state),
                        cli_explain_action(model, damage, LABEL, action));

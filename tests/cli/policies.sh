@@ -1,0 +1,100 @@
+# nadir evaluate with several policies: the table, the JSON of each, the difference of two, what does not go together.
+source "$(dirname "$0")/../support/cli.sh"
+
+run generate riverswim river.npz --quiet
+run generate random dense.npz --states 6 --actions 3 --quiet
+run solve river.npz --out best.csv --quiet
+
+# Each as if it were alone.
+run evaluate river.npz --policy uniform --radius 0.01 --domain support --json
+expect_status 0
+alone=$(number robust_return)
+lower=$(number lower_bound)
+digest=$(sed -n 's/^  "policy_sha256": \(.*\),$/\1/p' stdout.txt)
+run evaluate river.npz --policy best.csv --policy=uniform --policy optimal --radius 0.01 --domain support --json
+expect_status 0
+expect_no_err
+expect_json policy '"best.csv"'
+[[ $(grep -c '^      "policy": ' stdout.txt) == 3 ]] || complain "expected three policies"
+[[ $(grep -c '^      "certified": ' stdout.txt) == 3 ]] || complain "expected three answers"
+second=$(sed -n '/^      "policy": "uniform"/,/^    }/p' stdout.txt)
+for key in policy_sha256 nominal_return robust_return penalty lower_bound upper_bound certified certificate bound; do
+    [[ $second == *"\"$key\": "* ]] || complain "no $key"
+done
+[[ $second == *"\"policy_sha256\": $digest"* ]] || complain "another digest than $digest"
+value() {
+    printf '%.12g' "$(sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}\$/\1/p" <<<"$second")"
+}
+[[ $(value robust_return) == "$alone" ]] || complain "expected $alone for uniform"
+[[ $(value lower_bound) == "$lower" ]] || complain "expected the lower bound $lower for uniform"
+! grep -q '"difference"' stdout.txt || complain "nobody asked for a difference"
+
+# One policy: nothing new.
+run evaluate river.npz --policy uniform --radius 0.01 --json
+! grep -q '"policies"' stdout.txt || complain "there is one policy only"
+
+# The table.
+run evaluate river.npz --policy best.csv --policy uniform --radius 0 --quiet
+expect_status 0
+expect_out "river.npz: 2 policies, each with the worst kernel of the ball of radius 0 for it"
+expect_out "  policy       nominal return"
+expect_out "  best.csv  10577.76779"
+expect_out "  uniform   536.0313205"
+run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --optimistic --quiet
+expect_out "best return"
+
+# The difference, certified here; worse than nominal, better than worst and best apart.
+run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference --kernel k.npz --json
+expect_status 0
+expect_no_err
+for key in nominal worst lower_bound upper_bound certified certificate bound decoupled_bound; do
+    grep -q "^    \"$key\": " stdout.txt || complain "no $key of the difference"
+done
+part=$(sed -n '/^  "difference": {/,/^  }/p' stdout.txt)
+second=$part
+[[ $part == *'"certified": true'* && $part == *'"certificate": "rigorous"'* ]] || complain "not certified: $part"
+awk -v n="$(value nominal)" -v w="$(value worst)" -v l="$(value lower_bound)" -v u="$(value upper_bound)" \
+    -v d="$(value decoupled_bound)" \
+    'BEGIN { exit !(d < l && l <= w && w <= u && u < n && u - l < 1e-6 * (n - w) && n > 10041 && n < 10042) }' ||
+    complain "not in order: $part"
+[[ -s k.npz ]] || complain "no kernel"
+# The kernel, as a model, gives that difference to the ordinary evaluation.
+run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference --kernel k.csv --quiet --json
+worst=$(value worst)
+run evaluate k.csv --discount 0.95 --policy best.csv --policy uniform --radius 0 --json
+returns=$(sed -n 's/^      "nominal_return": \(.*\),$/\1/p' stdout.txt | tr '\n' ' ')
+awk -v r="$returns" -v w="$worst" 'BEGIN { split(r, x, " "); d = x[1] - x[2] - w; exit !(d * d < 1e-12) }' ||
+    complain "expected the difference $worst: $returns"
+run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference
+expect_status 0
+expect_out "best.csv less uniform, both under the same kernel"
+expect_out "  certified        yes, by a proof that includes all rounding"
+expect_out "second-order; worst and best case apart give"
+run evaluate river.npz --policy uniform --policy uniform --radius 0.3 --difference --json
+grep -q '^    "worst": 0,' stdout.txt || complain "the difference of a policy from itself"
+
+# Refusals.
+expect_failure 2 "exactly two policies" evaluate river.npz --policy uniform --radius 0.1 --difference
+expect_failure 2 "exactly two policies" evaluate river.npz --policy uniform --policy optimal --policy best.csv \
+    --radius 0.1 --difference
+expect_failure 2 "--kernel is for one policy" evaluate river.npz --policy uniform --policy optimal --radius 0.1 \
+    --kernel k2.npz
+expect_failure 2 "--witness is for one policy" evaluate river.npz --policy uniform --policy optimal --radius 0.1 \
+    --witness w.json
+expect_failure 2 "--witness is for one policy" evaluate river.npz --policy uniform --policy optimal --radius 0.1 \
+    --difference --witness w.json
+[[ ! -e k2.npz && ! -e w.json ]] || complain "files of a refused request"
+expect_failure 4 "breakdown is at" evaluate dense.npz --policy uniform --policy optimal --radius 50 --domain free \
+    --difference
+expect_failure 4 "policy uniform:" evaluate dense.npz --policy uniform --policy optimal --radius 50 --domain free
+expect_failure 2 "nothing finite can be proven" evaluate dense.npz --policy uniform --policy optimal --radius 0.15 \
+    --set sa --domain free --difference
+expect_failure 3 "policy nosuch.csv:" evaluate river.npz --policy uniform --policy nosuch.csv --radius 0
+many=()
+for ((i = 0; i < 65; i++)); do
+    many+=(--policy uniform)
+done
+expect_failure 2 "at most 64" evaluate river.npz "${many[@]}" --radius 0
+expect_failure 2 "--radius is given twice" evaluate river.npz --policy uniform --radius 0 --radius 1
+expect_failure 2 "expected something" evaluate river.npz --policy "" --radius 0
+finish
