@@ -70,7 +70,7 @@ nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem
     NADIR_NEW(context, products, problem->rows);
     NADIR_NEW(context, gain, problem->states);
     NADIR_CHECK(nadir_worst_rows_answer(context, &worst, v));
-    nadir_worst_rows_bound(&worst, gain);
+    NADIR_CHECK(nadir_worst_rows_bound(context, &worst, gain));
     nadir_kernel_multiply(context, problem->kernel, v, products);
     nadir_kernel_measure(context, problem->kernel, &size);
     const policy_size pi = measure_policy(problem->model, problem->policy);

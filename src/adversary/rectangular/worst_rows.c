@@ -109,7 +109,9 @@ nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *w
         double *room = worst->room + worst->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            worst->gain[s] = answer_state(worst, s, room);
+            if (nadir_progress_team(context, "solving row problems", -1, &status)) {
+                worst->gain[s] = answer_state(worst, s, room);
+            }
         }
     }
 cleanup:
@@ -138,15 +140,19 @@ static double bound_state(const nadir_worst_rows *worst, int64_t state, double *
     return gain * (1 + DBL_EPSILON * (double)(end - first + 4));
 }
 
-void nadir_worst_rows_bound(const nadir_worst_rows *worst, double *gain)
+nadir_status nadir_worst_rows_bound(nadir_context *context, const nadir_worst_rows *worst, double *gain)
 {
+    nadir_status status = NADIR_OK;
     const int64_t states = worst->problem->states;
 #pragma omp parallel num_threads(worst->threads)
     {
         double *room = worst->room + worst->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            gain[s] = bound_state(worst, s, room);
+            if (nadir_progress_team(context, "bounding row problems", -1, &status)) {
+                gain[s] = bound_state(worst, s, room);
+            }
         }
     }
+    return status;
 }
