@@ -1,217 +1,238 @@
 /*
- * bench_robust.c: what robust evaluation adds to nominal evaluation.
+ * bench_robust.c: what robust evaluation and its proof add to nominal evaluation.
  *
- *     bench_robust [quick] [alone]
+ *     bench_robust [quick] [alone] [FILE...]
  *
- * quick: fewer runs; alone: everything on one thread, for machines that others keep busy.
- * Nominal: P^pi assembled and factored, v. Robust: the worst kernel of the non-rectangular L_2 ball on the
- * free domain and its return, given v and d; proofs are not part of it. Times are the best of several runs,
- * taken in turns; ratios are of one run of the program.
+ * quick: fewer runs; alone: everything on one thread, for machines that others keep busy. FILEs: models that
+ * bring their discount and rewards with them, evaluated on domain support with the uniform policy.
+ * Seconds are those that the library reports, as `nadir evaluate --json` prints them: nominal is averaging,
+ * factoring, v and d; robust the rest up to the kernel and its return; certify bounds and proofs. Each is the
+ * best of several runs from nothing; ratios are of one run of the program.
  */
-#include "adversary/free/spectral.h"
-#include "kernel/average.h"
+#include "base/random.h"
 #include "measure.h"
-#include "nominal/value.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GAMMA     0.9
-#define ACTIONS   8
-#define TOLERANCE 1e-9
-#define LIMIT     10000
-#define RADII     50
+#define ACTIONS 8
+#define RADII   50
 
-typedef struct setting {
+/* What is evaluated. */
+typedef struct question {
+    const char *name;
+    nadir_set set;
+    nadir_domain domain;
+    double norm;
+    double radius;
+    int64_t count; /* radii at once, up to `radius` */
+    int runs;
+} question;
+
+typedef struct subject {
     nadir_context *context;
     nadir_model *model;
-    nadir_kernel *kernel;
     nadir_policy *policy;
-    nadir_occupancy *occupancy;
-    nadir_value value;
-    nadir_uncertainty uncertainty;
-    nadir_problem problem;
-    double *R; /* [states] */
-    double *v; /* [states] */
-    int64_t count;
-    const double *radii; /* [count] */
-    nadir_attack attacks[RADII];
-} setting;
+    nadir_model_data view;
+} subject;
 
-static void nominal(void *user)
+static double best(double known, double seconds)
 {
-    setting *at = user;
-    nadir_occupancy_free(at->context, at->occupancy);
-    at->occupancy = NULL;
-    bench_check(at->context,
-                nadir_occupancy_create(at->context, at->kernel, at->policy, GAMMA, NULL, 0, &at->occupancy));
-    nadir_average_rewards(at->model, at->policy, at->R);
-    bench_check(at->context, nadir_occupancy_solve(at->context, at->occupancy, 1, at->R, at->v, NULL));
-    at->problem.occupancy = at->occupancy;
+    return seconds < known ? seconds : known;
 }
 
-static void robust(void *user)
+/* One evaluation from nothing; the three times become the best so far. */
+static nadir_robust evaluate_once(const subject *on, const question *asked, double seconds[3])
 {
-    setting *at = user;
-    for (int64_t i = 0; i < at->count; i++) {
-        nadir_attack_clear(at->context, &at->attacks[i]);
-    }
-    bench_check(at->context, nadir_spectral_solve(at->context, &at->problem, NADIR_SPECTRAL_NEWTON, TOLERANCE,
-                                                  LIMIT, at->count, at->radii, at->attacks));
-}
-
-static void make_problem(setting *at)
-{
-    const double radius = 1;
+    nadir_robust results[RADII];
+    double factors[RADII];
+    nadir_solver *solver = NULL;
     nadir_ball ball;
     nadir_ball_default(&ball);
-    ball.domain = NADIR_DOMAIN_FREE;
-    ball.radius = &radius;
+    ball.set = asked->set;
+    ball.domain = asked->domain;
+    ball.norm = asked->norm;
+    ball.radius = &asked->radius;
     ball.radius_count = 1;
-    bench_check(at->context,
-                nadir_uncertainty_make(at->context, at->model, at->policy, &ball, &at->uncertainty));
-    bench_check(at->context,
-                nadir_value_solve(at->context, at->kernel, at->policy, at->occupancy, &at->value));
-    at->problem = (nadir_problem){.model = at->model,
-                                  .kernel = at->kernel,
-                                  .policy = at->policy,
-                                  .occupancy = at->occupancy,
-                                  .uncertainty = &at->uncertainty,
-                                  .states = at->model->states,
-                                  .rows = at->model->rows,
-                                  .gamma = GAMMA,
-                                  .sign = 1,
-                                  .rewards = at->model->rewards,
-                                  .R = at->R,
-                                  .mu = at->model->initial,
-                                  .v = at->value.v,
-                                  .d = at->value.d,
-                                  .J = at->value.J,
-                                  .v_error = at->value.v_error,
-                                  .d_error = at->value.d_error,
-                                  .J_error = at->value.J_error};
+    double robust = 0;
+    double certify = 0;
+    bench_check(on->context, nadir_solver_create(on->context, on->model, on->policy, NULL, &solver));
+    for (int64_t i = 0; i < asked->count; i++) {
+        results[i].size = sizeof results[i];
+        factors[i] = (double)(i + 1) / (double)asked->count;
+    }
+    bench_check(on->context,
+                nadir_solver_robust_many(on->context, solver, &ball, NULL, asked->count, factors, results));
+    for (int64_t i = 0; i < asked->count; i++) {
+        robust += results[i].seconds_robust;
+        certify += results[i].seconds_certify;
+    }
+    nadir_solver_free(solver);
+    seconds[0] = best(seconds[0], results[0].seconds_nominal);
+    seconds[1] = best(seconds[1], robust);
+    seconds[2] = best(seconds[2], certify);
+    return results[asked->count - 1];
 }
 
-/* Random probabilities, uniform before they are normalised: the states differ in W. */
-static void make_policy(setting *made)
+static void measure(const subject *on, const question *asked)
 {
-    double *probabilities = bench_new(made->model->rows, sizeof *probabilities);
+    double seconds[3] = {INFINITY, INFINITY, INFINITY};
+    nadir_robust result = {0};
+    for (int i = 0; i < asked->runs; i++) {
+        result = evaluate_once(on, asked, seconds);
+    }
+    (void)printf("| %s | %s, p = %g, %s | %g%s | %.3g | %.3g | %.3g | %.2f | %.2f | %lld | %s |\n",
+                 asked->name, nadir_set_name(asked->set), asked->norm, nadir_domain_name(asked->domain),
+                 asked->radius, asked->count > 1 ? ", 50 radii up to it" : "", 1e3 * seconds[0],
+                 1e3 * seconds[1], 1e3 * seconds[2], 1 + seconds[1] / seconds[0],
+                 1 + (seconds[1] + seconds[2]) / seconds[0], (long long)result.iterations,
+                 result.certified ? result.certificate : "no");
+    (void)fflush(stdout);
+}
+
+/* Random probabilities, uniform before they are normalised. */
+static void make_policy(subject *made)
+{
+    double *probabilities = bench_new(made->view.rows, sizeof *probabilities);
     nadir_random random;
     nadir_random_seed(&random, 1);
-    for (int64_t s = 0; s < made->model->states; s++) {
-        double *first = probabilities + s * ACTIONS;
+    for (int64_t s = 0; s < made->view.states; s++) {
         double sum = 0;
-        for (int a = 0; a < ACTIONS; a++) {
-            first[a] = nadir_random_uniform(&random);
-            sum += first[a];
+        for (int64_t row = made->view.state_rows[s]; row < made->view.state_rows[s + 1]; row++) {
+            probabilities[row] = nadir_random_uniform(&random);
+            sum += probabilities[row];
         }
-        for (int a = 0; a < ACTIONS; a++) {
-            first[a] /= sum;
+        for (int64_t row = made->view.state_rows[s]; row < made->view.state_rows[s + 1]; row++) {
+            probabilities[row] /= sum;
         }
     }
     bench_check(made->context, nadir_policy_create(made->context, made->model, probabilities, &made->policy));
     free(probabilities);
 }
 
-static void make_setting(setting *made, int64_t states, int32_t threads)
+static subject generate(const char *kind, int64_t states, int64_t actions, int64_t branch, bench_mode mode)
 {
+    subject made = {.context = bench_context(mode.threads)};
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
     shape.states = states;
-    shape.actions = ACTIONS;
-    memset(made, 0, sizeof *made);
-    made->context = bench_context(threads);
-    bench_check(made->context, nadir_model_generate(made->context, "random", &shape, &made->model));
-    bench_check(made->context, nadir_kernel_create(made->context, made->model, &made->kernel));
-    make_policy(made);
-    made->R = bench_new(states, sizeof *made->R);
-    made->v = bench_new(states, sizeof *made->v);
-    nominal(made);
-    make_problem(made);
+    shape.actions = actions;
+    shape.branch = branch;
+    shape.discount = 0.9;
+    bench_check(made.context, nadir_model_generate(made.context, kind, &shape, &made.model));
+    nadir_model_data_default(&made.view);
+    nadir_model_view(made.model, &made.view);
+    make_policy(&made);
+    return made;
 }
 
-static void clear_setting(setting *made)
+static void clear(subject *made)
 {
-    for (int64_t i = 0; i < RADII; i++) {
-        nadir_attack_clear(made->context, &made->attacks[i]);
-    }
-    nadir_uncertainty_clear(made->context, &made->uncertainty);
-    nadir_value_clear(made->context, &made->value);
-    nadir_occupancy_free(made->context, made->occupancy);
     nadir_policy_free(made->policy);
-    nadir_kernel_free(made->kernel);
     nadir_model_free(made->model);
     nadir_context_free(made->context);
-    free(made->R);
-    free(made->v);
 }
 
-/* Right-hand sides that one robust evaluation solves for. */
-static int64_t count_solves(setting *at)
+static void free_domain(bench_mode mode)
 {
-    nadir_backend_statistics before;
-    nadir_backend_statistics after;
-    nadir_occupancy_statistics(at->occupancy, &before);
-    robust(at);
-    nadir_occupancy_statistics(at->occupancy, &after);
-    return after.solves - before.solves;
-}
-
-static void dense_rows(int64_t states, int32_t threads, int runs)
-{
-    double many[RADII];
-    for (int i = 0; i < RADII; i++) {
-        many[i] = 0.002 * (i + 1);
-    }
-    const double ones[2] = {0.01, 0.1};
-    setting at;
-    make_setting(&at, states, threads);
-    double one = 0;
-    for (int i = 0; i < 3; i++) {
-        double first;
-        double second;
-        at.count = i < 2 ? 1 : RADII;
-        at.radii = i < 2 ? &ones[i] : many;
-        const int64_t solves = count_solves(&at);
-        bench_best_of(runs, nominal, robust, &at, &first, &second);
-        (void)printf("| %lld | %s | %lld | %.3f | %.3f | %.3f |", (long long)states,
-                     i == 0   ? "0.01"
-                     : i == 1 ? "0.1"
-                              : "50 up to 0.1",
-                     (long long)solves, 1e3 * first, 1e3 * second, (first + second) / first);
-        if (i < 2) {
-            (void)printf(" |\n");
-            one = first + second;
-        } else {
-            (void)printf(" %.2f |\n", (first + second) / one);
+    const int64_t sizes[2] = {128, 1000};
+    for (int i = 0; i < 2; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "dense, S = %lld", (long long)sizes[i]);
+        subject on = generate("random", sizes[i], ACTIONS, 0, mode);
+        const int runs = (i == 0 ? 400 : 20) / (mode.quick ? 5 : 1);
+        const question asked[] = {
+            {name, NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, 0.01, 1, runs},
+            {name, NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, 0.1, 1, runs},
+            {name, NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, 0.1, RADII, runs / 2},
+            {name, NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, 0.1, 1, runs},
+            {name, NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1.5, 0.1, 1, runs},
+            {name, NADIR_SET_SA, NADIR_DOMAIN_FREE, 2, 0.01, 1, runs},
+            {name, NADIR_SET_S, NADIR_DOMAIN_FREE, 2, 0.01, 1, runs},
+        };
+        for (size_t j = 0; j < sizeof asked / sizeof *asked; j++) {
+            measure(&on, &asked[j]);
         }
+        clear(&on);
     }
-    clear_setting(&at);
 }
 
-static void dense(bench_mode mode)
+static void valid_domains(bench_mode mode)
 {
-    dense_rows(128, mode.threads, mode.quick ? 50 : 1000);
-    dense_rows(1000, mode.threads, mode.quick ? 3 : 20);
+    const char *const name = "dense, S = 300";
+    const int runs = mode.quick ? 3 : 10;
+    subject on = generate("random", 300, ACTIONS, 0, mode);
+    const question asked[] = {
+        {name, NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, 1, 0.01, 1, runs},
+        {name, NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, 2, 0.01, 1, runs},
+        {name, NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, 2, 0.1, 1, runs},
+        {name, NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, INFINITY, 0.001, 1, runs},
+        {name, NADIR_SET_S, NADIR_DOMAIN_SIMPLEX, 2, 0.01, 1, runs},
+        {name, NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, 0.1, 1, runs},
+        {name, NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, 0.5, 1, runs},
+    };
+    for (size_t j = 0; j < sizeof asked / sizeof *asked; j++) {
+        measure(&on, &asked[j]);
+    }
+    clear(&on);
+}
+
+static void sparse(bench_mode mode)
+{
+    const int64_t states = mode.quick ? 10000 : 100000;
+    char name[64];
+    (void)snprintf(name, sizeof name, "garnet, S = %lld", (long long)states);
+    subject on = generate("garnet", states, 5, 10, mode);
+    const question asked[] = {
+        {name, NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, 0.1, 1, 3},
+        {name, NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, 0.1, 1, 3},
+        {name, NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, 0.1, 1, 3},
+        {name, NADIR_SET_SA, NADIR_DOMAIN_SUPPORT, 2, 0.1, 1, 3},
+    };
+    for (size_t j = 0; j < sizeof asked / sizeof *asked; j++) {
+        measure(&on, &asked[j]);
+    }
+    clear(&on);
+}
+
+static void from_file(const char *path, bench_mode mode)
+{
+    subject on = {.context = bench_context(mode.threads)};
+    bench_check(on.context, nadir_model_read(on.context, path, NULL, &on.model));
+    bench_check(on.context, nadir_policy_create_uniform(on.context, on.model, &on.policy));
+    const char *slash = strrchr(path, '/');
+    const question asked = {slash != NULL ? slash + 1 : path,
+                            NADIR_SET_NONRECT,
+                            NADIR_DOMAIN_SUPPORT,
+                            2,
+                            0.03,
+                            1,
+                            mode.quick ? 5 : 50};
+    measure(&on, &asked);
+    clear(&on);
 }
 
 int main(int count, char **words)
 {
     bench_mode mode = {0};
-    for (int i = 1; i < count; i++) {
-        if (strcmp(words[i], "quick") == 0) {
-            mode.quick = true;
-        } else if (strcmp(words[i], "alone") == 0) {
-            mode.threads = 1;
-        } else {
-            (void)fprintf(stderr, "usage: bench_robust [quick] [alone]\n");
-            return 2;
-        }
+    int files = 1;
+    for (; files < count && (strcmp(words[files], "quick") == 0 || strcmp(words[files], "alone") == 0);
+         files++) {
+        mode.quick = mode.quick || strcmp(words[files], "quick") == 0;
+        mode.threads = strcmp(words[files], "alone") == 0 ? 1 : mode.threads;
     }
-    (void)printf("### Robust evaluation, dense, %d actions, L_2 ball, free domain\n\n", ACTIONS);
-    (void)printf("| states | radius | solves | nominal, ms | robust, ms | (nominal + robust) / nominal |");
-    (void)printf(" / one radius |\n|---:|---:|---:|---:|---:|---:|---:|\n");
-    bench_section(dense, mode);
+    (void)printf("### Robust evaluation\n\n");
+    (void)printf(
+        "| model | ball | radius | nominal, ms | robust, ms | certify, ms | with robust | with both | "
+        "iterations | certified |\n|---|---|---|---:|---:|---:|---:|---:|---:|---|\n");
+    (void)fflush(stdout);
+    bench_section(free_domain, mode);
+    bench_section(valid_domains, mode);
+    bench_section(sparse, mode);
+    for (int i = files; i < count; i++) {
+        from_file(words[i], mode);
+    }
     return 0;
 }

@@ -7,5 +7,6 @@ void nadir_attack_clear(nadir_context *context, nadir_attack *attack)
     nadir_release(context, attack->c);
     nadir_release(context, attack->k);
     nadir_release(context, attack->v);
+    nadir_release(context, attack->d);
     *attack = (nadir_attack){0};
 }

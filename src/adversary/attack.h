@@ -22,6 +22,7 @@ typedef struct nadir_attack {
     double lambda; /* J_nominal - J by Sherman-Morrison */
     /* Kernels of domain simplex and support. */
     double *v;  /* [states] owned: value under the kernel; NULL: not of this kind */
+    double *d;  /* [states] owned: occupancy under the kernel; NULL: not known */
     double tau; /* multiplier of the ball */
     double gap; /* stationarity gap: what a linear step would still promise */
 } nadir_attack;

@@ -39,8 +39,10 @@ static void expect_nominal(nadir_context *context, nadir_model *model, const nad
         const nadir_robust result = test_robust(context, solver, ball, &settings, &worst);
         assert_that(fabs(result.robust_return - nominal.nominal_return) <= slack, "%.17g instead of %.17g",
                     result.robust_return, nominal.nominal_return);
-        assert_that(result.upper_bound - result.lower_bound <= 100 * slack, "bounds %.17g and %.17g",
-                    result.lower_bound, result.upper_bound);
+        const bool proven = result.certified || ball->set != NADIR_SET_NONRECT ||
+                            ball->domain == NADIR_DOMAIN_FREE || isinf(ball->norm);
+        assert_that(!proven || result.upper_bound - result.lower_bound <= 100 * slack,
+                    "bounds %.17g and %.17g", result.lower_bound, result.upper_bound);
         assert_that(result.certified || !idle, "not certified");
         test_oracle oracle = test_oracle_make(model, policy, ball);
         double *kernel = test_worst_kernel(context, model, worst);
@@ -156,8 +158,8 @@ static void test_deterministic(void **state)
     for (int i = 0; i < BALLS; i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
         const nadir_model_data view = test_view(tiny.model);
-        int64_t rows[8];
-        int64_t actions[8];
+        int64_t rows[8] = {0};
+        int64_t actions[8] = {0};
         for (int64_t s = 0; s < view.states; s++) {
             const int64_t count = view.state_rows[s + 1] - view.state_rows[s];
             actions[s] = (int64_t)nadir_random_below(&random, (uint64_t)count);

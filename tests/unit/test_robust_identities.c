@@ -117,7 +117,7 @@ static void test_radius_order(void **state)
         const nadir_domain domain = domains[i / 3 % 3];
         const double radius = 0.01;
         const nadir_ball ball = test_ball(set, domain, norms[i / 9], &radius, NULL);
-        nadir_robust results[FACTORS];
+        nadir_robust *results = test_new(FACTORS, sizeof *results);
         double last = INFINITY;
         for (int j = 0; j < FACTORS; j++) {
             results[j] = (nadir_robust){.size = sizeof results[j]};
@@ -137,6 +137,7 @@ static void test_radius_order(void **state)
                         one.lower_bound <= results[j].upper_bound);
             last = one.robust_return;
         }
+        free(results);
     }
     test_note_clear();
     place_clear(&here);
@@ -176,7 +177,7 @@ static void check_nested(nadir_context *context, const test_miniature *tiny, nad
                               test_ball(NADIR_SET_NONRECT, domain, norm, &all, NULL)};
     balls[0].radius_count = view.rows;
     balls[1].radius_count = view.states;
-    nadir_robust results[SETS];
+    nadir_robust *results = test_new(SETS, sizeof *results);
     for (int i = 0; i < SETS; i++) {
         test_note("seed %d, %s, %s", SEED, tiny->name, test_ball_name(&balls[i]));
         results[i] = test_robust(context, solver, &balls[i], NULL, NULL);
@@ -193,6 +194,7 @@ static void check_nested(nadir_context *context, const test_miniature *tiny, nad
                         nadir_set_name(results[j].set));
         }
     }
+    free(results);
     free(rows);
     free(states);
     nadir_solver_free(solver);

@@ -17,6 +17,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
+
 typedef struct search {
     const nadir_problem *problem;
     nadir_worst_rows worst;
@@ -85,7 +87,9 @@ cleanup:
     return status;
 }
 
-/* Whether v is as low as it gets, and why. */
+/* Whether v is as low as it gets, and why. before: find->most of the step before. Rounding, and errors of the
+ * solves, keep what can still fall from vanishing: where it is as small as these can be, and does not get
+ * smaller any more, that is all there is. */
 static const char *reason_to_stop(const search *find, double before, double tolerance)
 {
     const nadir_problem *problem = find->problem;
@@ -93,8 +97,9 @@ static const char *reason_to_stop(const search *find, double before, double tole
     if (still <= tolerance * (problem->J - find->J)) {
         return "tolerance";
     }
-    const bool stable = find->most <= 16 * DBL_EPSILON * find->size || find->J >= before;
-    return stable ? "stable" : NULL;
+    const bool small = find->most <= 16 * DBL_EPSILON * find->size;
+    const bool stays = find->most <= SOLVE_ERROR * find->size && find->most >= before / 2;
+    return small || stays ? "stable" : NULL;
 }
 
 nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem *problem, double factor,
@@ -112,7 +117,7 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
         attack->iterations++;
         NADIR_CHECK(respond(context, &find));
         reason = reason_to_stop(&find, before, tolerance);
-        before = find.J;
+        before = find.most;
         if (reason == NULL && attack->iterations >= iterations_limit) {
             break;
         }

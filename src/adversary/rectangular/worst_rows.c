@@ -71,6 +71,20 @@ static double radius_of(const nadir_worst_rows *worst, int64_t state, int64_t ro
     return worst->factor * nadir_uncertainty_radius(worst->problem->uncertainty, state, row);
 }
 
+/* Rows beside each other have similar answers: a state without any starts from those of the one before. */
+static void lend_answers(nadir_worst_rows *worst, int64_t state)
+{
+    const int64_t *state_rows = worst->rows.model->state_rows;
+    const int64_t before = state_rows[state] - state_rows[state - 1];
+    for (int64_t row = state_rows[state]; row < state_rows[state + 1]; row++) {
+        const int64_t place = row - state_rows[state];
+        if (!(worst->answers[row].step > 0)) {
+            worst->answers[row] =
+                worst->answers[state_rows[state - 1] + (place < before ? place : before - 1)];
+        }
+    }
+}
+
 /* One state: its rows share a budget (s), or each has its own. */
 static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
 {
@@ -86,30 +100,35 @@ static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
     }
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
-        if (pi[row] > 0) {
-            const double one = 1;
-            if (!(worst->answers[row].step > 0) && row > first) {
-                worst->answers[row] = worst->answers[row - 1]; /* a start */
-            }
-            nadir_rows_share(&worst->rows, row, row + 1, &one, radius_of(worst, state, row), room,
-                             worst->answers + row, &budget);
-            gain += pi[row] * worst->answers[row].gain;
-        }
+        const double weight = pi[row] > 0 ? 1 : 0; /* rows that are never used stay as they are */
+        nadir_rows_share(&worst->rows, row, row + 1, &weight, radius_of(worst, state, row), room,
+                         worst->answers + row, &budget);
+        gain += pi[row] * worst->answers[row].gain;
     }
     return gain;
 }
 
+static bool goes_on(nadir_context *context, nadir_status *stopped)
+{
+    return nadir_progress_team(context, "solving row problems", -1, stopped);
+}
+
 nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v)
 {
+    enum { STATES = 8 }; /* that lend answers to each other: the same with any number of threads */
     nadir_status status = NADIR_OK;
     const int64_t states = worst->problem->states;
     NADIR_CHECK(nadir_order_make(context, states, v, &worst->order));
 #pragma omp parallel num_threads(worst->threads)
     {
         double *room = worst->room + worst->room_each * omp_get_thread_num();
-#pragma omp for schedule(dynamic, 8)
-        for (int64_t s = 0; s < states; s++) {
-            if (nadir_progress_team(context, "solving row problems", -1, &status)) {
+#pragma omp for schedule(dynamic)
+        for (int64_t first = 0; first < states; first += STATES) {
+            const int64_t end = first + STATES < states ? first + STATES : states;
+            for (int64_t s = first; s < end && goes_on(context, &status); s++) {
+                if (s > first) {
+                    lend_answers(worst, s);
+                }
                 worst->gain[s] = answer_state(worst, s, room);
             }
         }

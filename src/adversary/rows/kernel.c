@@ -175,6 +175,10 @@ static nadir_status make_explicit(nadir_context *context, const nadir_rows *rows
     nadir_kernel *made = NULL;
     NADIR_NEW(context, to.rows, model->rows);
     NADIR_NEW_ZERO(context, to.starts, model->rows + 1);
+    to.columns_room = (size_t)model->nonzeros;
+    to.values_room = to.columns_room;
+    NADIR_NEW(context, to.columns, to.columns_room);
+    NADIR_NEW(context, to.values, to.values_room);
     NADIR_NEW(context, values, longest_row(model));
     NADIR_NEW(context, list, model->states);
     NADIR_NEW_ZERO(context, taken, model->states);

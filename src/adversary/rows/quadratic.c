@@ -20,7 +20,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { WARM_LIMIT = 12, COLD_LIMIT = 2000 };
+enum { WARM_LIMIT = 8, COLD_LIMIT = 2000 };
 
 #define LEVEL_ROUNDING (4 * DBL_EPSILON)
 #define MASS_ROUNDING  (16 * DBL_EPSILON)

@@ -249,16 +249,19 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
     const nadir_rows *rows = group->rows;
     const int64_t count = group->end - group->first;
     const double range = rows->order->range;
-    double start = 0;
+    double start = 0; /* the step of a row of alpha w = unit */
     for (int64_t i = 0; i < count; i++) {
         const double reach = nadir_rows_scale(rows, group->first + i) * group->weights[i];
         start = reach > group->unit ? group->answers[i].step : start;
         group->unit = fmax(group->unit, reach);
-        if (!(reach > 0) || !(range > 0) || !(group->beta > 0)) {
+    }
+    const bool moves = group->unit > 0 && range > 0 && group->beta > 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!moves || !(nadir_row_group_share(group, group->first + i) > 0)) {
             group->answers[i] = (nadir_row_answer){0};
         }
     }
-    if (!(group->unit > 0) || !(range > 0) || !(group->beta > 0)) {
+    if (!moves) {
         *budget = (nadir_row_budget){.step = INFINITY};
         return;
     }

@@ -18,10 +18,10 @@ typedef struct candidate {
     double key, mass;
 } candidate;
 
-typedef struct threshold {
+typedef struct found_threshold {
     double key;   /* 0: everything above the smallest v moves */
     double share; /* of the entries of this key */
-} threshold;
+} found_threshold;
 
 /* Puts larger keys first, then equal ones; returns where each of the three parts ends and what it takes. */
 static void partition(int64_t count, candidate *list, double key, int64_t ends[2], double masses[2])
@@ -49,7 +49,7 @@ static void partition(int64_t count, candidate *list, double key, int64_t ends[2
     ends[1] = smaller;
 }
 
-static threshold find_threshold(int64_t count, candidate *list, double budget)
+static found_threshold find_threshold(int64_t count, candidate *list, double budget)
 {
     nadir_random random;
     nadir_random_seed(&random, (uint64_t)count);
@@ -61,17 +61,17 @@ static threshold find_threshold(int64_t count, candidate *list, double budget)
         if (masses[0] > budget) {
             count = ends[0];
         } else if (masses[0] + masses[1] > budget) {
-            return (threshold){key, (budget - masses[0]) / masses[1]};
+            return (found_threshold){key, (budget - masses[0]) / masses[1]};
         } else {
             budget -= masses[0] + masses[1];
             list += ends[1];
             count -= ends[1];
         }
     }
-    return (threshold){0, 0};
+    return (found_threshold){0, 0};
 }
 
-void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double key, double share,
+void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double threshold, double share,
                               nadir_row_answer *answer)
 {
     double level = 0;
@@ -79,14 +79,14 @@ void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double k
     double gain = 0;
     for (int64_t i = 0; i < view->count; i++) {
         const double rise = view->x[i];
-        const double part = scale * rise > key ? 1 : rise > 0 && scale * rise == key ? share : 0;
-        level = scale * rise > key ? level : fmax(level, rise);
+        const double part = scale * rise > threshold ? 1 : rise > 0 && scale * rise == threshold ? share : 0;
+        level = scale * rise > threshold ? level : fmax(level, rise);
         moved += part * view->phat[i];
         gain += part * view->phat[i] * rise;
     }
     answer->omega = level;
     answer->upper = level;
-    answer->share = scale * level == key && level > 0 ? share : 0;
+    answer->share = scale * level == threshold && level > 0 ? share : 0;
     answer->gain = gain;
     answer->norm = 2 * moved / view->alpha;
 }
@@ -111,7 +111,7 @@ static void list_row(const nadir_row_group *group, int64_t row, double *room, vo
 
 static void answer_row(const nadir_row_group *group, int64_t row, double *room, void *data)
 {
-    const threshold *found = data;
+    const found_threshold *found = data;
     nadir_row_answer *answer = &group->answers[row - group->first];
     const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
     const double share = nadir_row_group_share(group, row);
@@ -141,12 +141,13 @@ static nadir_row_common answer_dense_row(const nadir_row_group *group)
         if (moved + mass > budget) {
             answer->omega = x - base;
             answer->share = (budget - moved) / mass;
-            mass = budget - moved;
+            answer->gain += (budget - moved) * (x - base);
+            moved = budget; /* as moved + (budget - moved) need not be */
         } else {
             answer->omega = end > 0 ? fmax(0, order->sorted[end - 1] - base) : 0;
+            answer->gain += mass * (x - base);
+            moved += mass;
         }
-        moved += mass;
-        answer->gain += mass * (x - base);
     }
     answer->upper = answer->omega;
     answer->norm = 2 * moved / alpha;
@@ -171,7 +172,7 @@ nadir_row_common nadir_rows_threshold(const nadir_row_group *group)
         list[count] = list[i];
         count += list[i].key > 0 && list[i].mass > 0;
     }
-    threshold found = find_threshold(count, list, group->beta / 2);
+    found_threshold found = find_threshold(count, list, group->beta / 2);
     nadir_row_group_run(group, answer_row, &found);
     return (nadir_row_common){2 / found.key, found.key / 2};
 }

@@ -7,7 +7,7 @@
  *
  * and the X of the set where that is largest has a cheap exact solution (rows.h). Its promise is the
  * stationarity gap: zero exactly where no direction leads downhill. Steps are full ones, P <- X, unless the
- * return does not fall by a small share of the promise; then P <- P + t (X - P) with t halved until it does.
+ * return does not fall by a small share of the promise; then P goes to the lowest point of the way to X.
  */
 #include "adversary/valid/descent.h"
 
@@ -25,6 +25,9 @@
 #define ARMIJO 1e-4
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
+/* A slope this small, as a share of the first, is none. */
+#define FLAT 1e-4
+enum { SECANTS = 20 };
 
 /* A kernel with what the search needs to know of it. */
 typedef struct point {
@@ -47,6 +50,8 @@ typedef struct search {
     double *weights; /* [rows] gamma d pi */
     double *product; /* [rows] P_r . v, [rows] Phat_r . v */
     double gap;
+    nadir_kernel *before; /* where the last step came from, if it went part of the way; NULL otherwise */
+    double share;         /* of it in here */
 } search;
 
 static nadir_status new_point(nadir_context *context, int64_t states, point *made)
@@ -96,6 +101,7 @@ static void finish(nadir_context *context, search *find)
     clear_point(context, &find->here);
     clear_point(context, &find->there);
     nadir_order_clear(context, &find->order);
+    nadir_kernel_free(find->before);
     nadir_release(context, find->answers);
     nadir_release(context, find->weights);
     nadir_release(context, find->product);
@@ -150,6 +156,107 @@ static void swap_points(point *a, point *b)
     *b = kept;
 }
 
+/* d/dt of the return at a point of the way from here to `full`. */
+static double slope(nadir_context *context, search *find, const point *at, const nadir_kernel *full)
+{
+    const nadir_problem *problem = find->problem;
+    const nadir_model *model = problem->model;
+    double *from = find->product;
+    double *to = find->product + problem->rows;
+    double sum = 0;
+    nadir_kernel_multiply(context, find->here.kernel, at->v, from);
+    nadir_kernel_multiply(context, full, at->v, to);
+    for (int64_t s = 0; s < problem->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            sum += at->d[s] * problem->policy->probabilities[row] * (to[row] - from[row]);
+        }
+    }
+    return problem->gamma * sum;
+}
+
+/* There <- here + t (full - here). */
+static nadir_status go_part_of_the_way(nadir_context *context, search *find, const nadir_kernel *full,
+                                       double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel_free(find->there.kernel);
+    find->there.kernel = NULL;
+    NADIR_CHECK(
+        nadir_kernel_mix(context, find->problem->model, find->here.kernel, full, t, &find->there.kernel));
+    NADIR_CHECK(evaluate(context, find, &find->there));
+cleanup:
+    return status;
+}
+
+/*
+ * The lowest point of the way to `full`, where `there` is now: a zero of the slope, by secants that keep it
+ * between two points of different sign (Illinois). fall: how steep the way begins.
+ */
+static nadir_status find_lowest(nadir_context *context, search *find, const nadir_kernel *full, double fall,
+                                double *t)
+{
+    nadir_status status = NADIR_OK;
+    double low = 0;
+    double high = 1;
+    double slope_low = -fall;
+    double slope_high = slope(context, find, &find->there, full);
+    *t = 1;
+    for (int i = 0; i < SECANTS && slope_high > 0; i++) {
+        *t = fmin(fmax(low - slope_low * (high - low) / (slope_high - slope_low), low + 0.01 * (high - low)),
+                  high - 0.01 * (high - low));
+        NADIR_CHECK(go_part_of_the_way(context, find, full, *t));
+        const double here = slope(context, find, &find->there, full);
+        if (fabs(here) <= FLAT * fall) {
+            break;
+        }
+        if (here < 0) {
+            low = *t;
+            slope_low = here;
+            slope_high *= i > 0 ? 0.5 : 1;
+        } else {
+            high = *t;
+            slope_high = here;
+            slope_low *= i > 0 ? 0.5 : 1;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/*
+ * After two steps part of the way, from A to B to here: the lowest point of the line from A through here.
+ * Steps between the same few kernels make it to and fro for ever; A's share in here, (1 - t)(1 - t'), can be
+ * taken out altogether without leaving the set (parallel tangents). t: of the last step; `there` is B.
+ */
+static nadir_status go_on(nadir_context *context, search *find, double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *far = NULL;
+    if (find->before == NULL) {
+        find->before = find->there.kernel;
+        find->there.kernel = NULL;
+        find->share = 1 - t;
+        return NADIR_OK;
+    }
+    const double share = find->share * (1 - t);
+    NADIR_CHECK(nadir_kernel_mix(context, find->problem->model, find->here.kernel, find->before,
+                                 -share / (1 - share), &far));
+    nadir_kernel_free(find->before);
+    find->before = NULL;
+    const double fall = -slope(context, find, &find->here, far);
+    if (fall > 0) {
+        double ignored;
+        NADIR_CHECK(go_part_of_the_way(context, find, far, 1));
+        NADIR_CHECK(find_lowest(context, find, far, fall, &ignored));
+        if (find->there.J < find->here.J) {
+            swap_points(&find->here, &find->there);
+        }
+    }
+cleanup:
+    nadir_kernel_free(far);
+    return status;
+}
+
 /* P <- X, or part of the way. *moved: false when no step helps. */
 static nadir_status step(nadir_context *context, search *find, bool *moved)
 {
@@ -163,18 +270,22 @@ static nadir_status step(nadir_context *context, search *find, bool *moved)
     if (!*moved) {
         full = there->kernel;
         there->kernel = NULL;
+        NADIR_CHECK(find_lowest(context, find, full, find->gap, &t));
+        *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
     }
     while (!*moved && t > SHORTEST) {
         t /= 2;
-        nadir_kernel_free(there->kernel);
-        there->kernel = NULL;
-        NADIR_CHECK(
-            nadir_kernel_mix(context, find->problem->model, find->here.kernel, full, t, &there->kernel));
-        NADIR_CHECK(evaluate(context, find, there));
+        NADIR_CHECK(go_part_of_the_way(context, find, full, t));
         *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
     }
     if (*moved) {
         swap_points(&find->here, &find->there);
+    }
+    if (*moved && t < 1) {
+        NADIR_CHECK(go_on(context, find, t));
+    } else {
+        nadir_kernel_free(find->before);
+        find->before = NULL;
     }
 cleanup:
     nadir_kernel_free(full);
@@ -197,11 +308,13 @@ static void hand_over(search *find, nadir_attack *attack)
 {
     attack->kernel = find->here.kernel;
     attack->v = find->here.v;
+    attack->d = find->here.d;
     attack->J = find->here.J;
     attack->tau = find->budget.tau;
     attack->gap = find->gap;
     find->here.kernel = NULL;
     find->here.v = NULL;
+    find->here.d = NULL;
 }
 
 nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *problem, double beta,
@@ -362,6 +475,7 @@ nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *p
     attack->kernel = best.kernel;
     best.kernel = NULL;
     memcpy(attack->v, best.v, (size_t)problem->states * sizeof *attack->v);
+    memcpy(attack->d, best.d, (size_t)problem->states * sizeof *attack->d);
     attack->J = best.J;
 cleanup:
     clear_point(context, &best);

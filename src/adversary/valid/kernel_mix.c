@@ -15,7 +15,8 @@ typedef struct mixture {
     int64_t count, entries;
 } mixture;
 
-/* Appends (1 - t) a + t b, both by rising column. */
+/* Appends (1 - t) a + t b, both by rising column. Written so, rows that are the same stay what they are,
+ * pinned ones above all, and nothing falls below 0. */
 static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
 {
     int64_t i = 0;
@@ -24,9 +25,9 @@ static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
         const bool from = j == b->count || (i < a->count && a->columns[i] <= b->columns[j]);
         const bool to = i == a->count || (j < b->count && b->columns[j] <= a->columns[i]);
         mix->columns[mix->entries] = from ? a->columns[i] : b->columns[j];
-        mix->values[mix->entries] =
-            (from ? (1 - mix->t) * a->values[i] : 0) + (to ? mix->t * b->values[j] : 0);
-        mix->entries += mix->values[mix->entries] != 0;
+        const double before = from ? a->values[i] : 0;
+        mix->values[mix->entries] = before + mix->t * ((to ? b->values[j] : 0) - before);
+        mix->entries += mix->values[mix->entries] > 0;
         i += from;
         j += to;
     }

@@ -4,8 +4,8 @@
 
 #include "kernel/kernel.h"
 
-/* (1 - t) from + t to, 0 <= t <= 1, both of this model; every row that differs from the nominal one is
- * written out. */
+/* (1 - t) from + t to, both of this model; every row that differs from the nominal one is written out. Where
+ * t is not in [0, 1] entries that rounding makes negative become zero. */
 nadir_status nadir_kernel_mix(nadir_context *context, nadir_model *model, const nadir_kernel *from,
                               const nadir_kernel *to, double t, nadir_kernel **mixed);
 

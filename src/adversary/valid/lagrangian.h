@@ -3,8 +3,8 @@
  * 1 <= p < infinity: with d_bar(s) >= d_P(s) for every P of the set and any tau >= 0,
  *
  *     J_U >= mu . v_tau - tau beta^p,    v_tau = T v_tau,
- *     (Tv)(s) = R^pi(s) + min over the rows of s of [gamma sum_a pi P_sa . v + tau / d_bar(s) sum_a
- * (|Delta_sa|_p / alpha_sa)^p]
+ *     (Tv)(s) = R^pi(s) + min over the rows of s of
+ *                   gamma sum_a pi P_sa . v + tau / d_bar(s) sum_a (|Delta_sa|_p / alpha_sa)^p.
  *
  * States of d_bar = 0 keep their nominal rows at no cost: no kernel of the set enters them.
  */
@@ -21,13 +21,14 @@ typedef struct nadir_lagrangian {
     double used;  /* sum over s of d_tau(s) / d_bar(s) sum_a (|Delta| / alpha)^p: what it spends of beta^p */
     double *v;    /* [states] owned: v_tau */
     nadir_kernel *kernel; /* owned: the rows that attain it */
-    int64_t evaluations;
-    int64_t iterations; /* of policies, in all */
+    double distance;      /* scaled p-norm of that kernel less the nominal one, which may leave the ball */
+    int64_t evaluations;  /* of the call that filled this */
+    int64_t iterations;   /* of policies, in all of them */
 } nadir_lagrangian;
 
 void nadir_lagrangian_clear(nadir_context *context, nadir_lagrangian *lagrangian);
 
-/* v_tau for one tau, by policy iteration from the nominal value (or from lagrangian->v, if there). */
+/* v_tau for one tau >= 0, by policy iteration from the nominal value (or from lagrangian->v, if there). */
 nadir_status nadir_lagrangian_solve(nadir_context *context, const nadir_problem *problem, double beta,
                                     const double *d_bar, double tau, nadir_lagrangian *lagrangian);
 

@@ -10,6 +10,9 @@
 #include "adversary/attack.h"
 #include "adversary/verdict.h"
 
+/* Up to so many states columns of D are formed without being asked. */
+#define NADIR_PROOF_STATES 500
+
 typedef struct nadir_valid_proof {
     double lower;      /* J_U >= lower; -infinity: nothing proven */
     nadir_proof proof; /* rigorous, or numerical where kappa is an estimate by Lanczos */

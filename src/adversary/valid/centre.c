@@ -1,0 +1,182 @@
+/* centre.c: a kernel of the set with the columns of its D; see centre.h. */
+#include "adversary/valid/centre.h"
+
+#include "kernel/explicit.h"
+#include "linalg/threads.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
+{
+    nadir_occupancy_free(context, centre->occupancy);
+    nadir_kernel_free(centre->kernel);
+    nadir_release(context, centre->X);
+    nadir_release(context, centre->D);
+    nadir_release(context, centre->d);
+    *centre = (nadir_centre){0};
+}
+
+/* (1 - gamma max_s sum_a pi) sum d_P <= sum mu. */
+double nadir_centre_total(const nadir_problem *problem)
+{
+    const int64_t *state_rows = problem->model->state_rows;
+    double high = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        high = fmax(high, nadir_vector_sum(state_rows[s + 1] - state_rows[s],
+                                           problem->policy->probabilities + state_rows[s]));
+    }
+    const double gap = 1 - problem->gamma * high * (1 + 4 * UNIT) - 2 * UNIT;
+    const double mass = nadir_vector_sum(problem->states, problem->mu);
+    return gap > 0 ? mass / gap * (1 + 8 * UNIT) : INFINITY;
+}
+
+/* The allowed entries of one row: what is negative or not allowed counts as nothing. */
+static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, double *X)
+{
+    const int64_t length = nadir_live_length(live, i);
+    int64_t place = 0;
+    double sum = 0;
+    memset(X, 0, (size_t)length * sizeof *X);
+    for (int64_t j = 0; j < row->count; j++) {
+        while (place < length && nadir_live_column(live, i, place) < row->columns[j]) {
+            place++;
+        }
+        if (place < length && nadir_live_column(live, i, place) == row->columns[j] && row->values[j] > 0) {
+            X[place] = row->values[j];
+            sum += row->values[j];
+        }
+    }
+    if (!(sum > 0.5)) {
+        memcpy(X, live->phat + live->starts[i], (size_t)length * sizeof *X);
+        return;
+    }
+    for (int64_t j = 0; j < length; j++) {
+        X[j] /= sum;
+    }
+}
+
+static nadir_status take_rows(nadir_context *context, const nadir_live *live, const nadir_kernel *kernel,
+                              const bool *nominal, double *X)
+{
+    nadir_status status = NADIR_OK;
+    nadir_explicit rows = {0};
+    memcpy(X, live->phat, (size_t)live->entries * sizeof *X);
+    if (kernel == NULL) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
+    for (int64_t s = 0; s < live->states; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            if (nominal == NULL || !nominal[s]) {
+                const nadir_row row = nadir_explicit_row(&rows, live->rows[i]);
+                take_row(live, i, &row, X + live->starts[i]);
+            }
+        }
+    }
+cleanup:
+    nadir_explicit_clear(context, &rows);
+    return status;
+}
+
+/* The live rows X as a kernel. */
+static nadir_status write_kernel(nadir_context *context, nadir_model *model, const nadir_live *live,
+                                 const double *X, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    int64_t *starts = NULL;
+    int32_t *columns = NULL;
+    double *values = NULL;
+    int64_t next = 0;
+    NADIR_NEW(context, starts, live->count + 1);
+    NADIR_NEW(context, columns, live->entries);
+    NADIR_NEW(context, values, live->entries);
+    starts[0] = 0;
+    for (int64_t i = 0; i < live->count; i++) {
+        for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+            columns[next] = (int32_t)nadir_live_column(live, i, j);
+            values[next] = X[live->starts[i] + j];
+            next += values[next] != 0;
+        }
+        starts[i + 1] = next;
+    }
+    const nadir_changed_rows changed = {live->count, live->rows, starts, columns, values};
+    NADIR_CHECK(nadir_kernel_create_changed(context, model, &changed, kernel));
+cleanup:
+    nadir_release(context, starts);
+    nadir_release(context, columns);
+    nadir_release(context, values);
+    return status;
+}
+
+nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
+                               const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel_size size;
+    *centre = (nadir_centre){.live = live, .problem = *problem};
+    NADIR_NEW(context, centre->X, live->entries);
+    NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X));
+    if (kernel != NULL) {
+        NADIR_CHECK(write_kernel(context, problem->model, live, centre->X, &centre->kernel));
+        NADIR_CHECK(nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma, NULL, 0,
+                                           &centre->occupancy));
+        centre->problem.kernel = centre->kernel;
+        centre->problem.occupancy = centre->occupancy;
+    }
+    nadir_kernel_measure(context, centre->problem.kernel, &size);
+    centre->sum_off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
+    centre->known = nadir_enclosure_make(&centre->problem);
+    centre->total = nadir_centre_total(problem);
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_centre_clear(context, centre);
+    }
+    return status;
+}
+
+/* One column x of D: its mean taken off, mu . x and what all of it is off by. P - X has a 1-norm of 2 at most
+ * in each row, and sums to sum_off; sums of pi are in `total`. */
+static void centre_column(nadir_centre *centre, double residual, int64_t t)
+{
+    const int64_t n = centre->live->states;
+    const double gamma = centre->problem.gamma;
+    double *x = centre->D + t * n;
+    double error;
+    const double visits = nadir_vector_dot(n, centre->problem.mu, x, &error);
+    const double whole = nadir_vector_largest(n, x);
+    const double mean = nadir_vector_sum(n, x) / (double)n;
+    for (int64_t s = 0; s < n; s++) {
+        x[s] -= mean;
+    }
+    const double rest = nadir_vector_largest(n, x);
+    const double moved = 2 * UNIT * rest + centre->sum_off * (whole + 2 * rest);
+    centre->d[t] = fmax(visits, 0);
+    centre->largest[t] = rest;
+    centre->off[t] =
+        (centre->total * (residual + 2 * gamma * moved) + error + fmax(-visits, 0)) * (1 + 8 * UNIT);
+}
+
+nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = centre->live->states;
+    double residual;
+    NADIR_NEW(context, centre->D, n * n);
+    NADIR_NEW(context, centre->d, 3 * n);
+    centre->off = centre->d + n;
+    centre->largest = centre->off + n;
+    NADIR_CHECK(
+        nadir_enclosure_columns(context, &centre->problem, &centre->known, n, NULL, centre->D, &residual));
+    const int threads = nadir_threads_for(context, 4 * n * n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < n; t++) {
+        centre_column(centre, residual, t);
+    }
+cleanup:
+    return status;
+}

@@ -1,0 +1,46 @@
+/*
+ * centre.h: a kernel X of the set around which occupancies of others are bounded, entry by entry, with the
+ * columns of its D.
+ *
+ * For numbers x that solve (I - gamma X^pi) x = e_t up to a residual r, and any kernel P,
+ *
+ *     d_P(t) = mu . x + gamma sum over s of d_P(s) sum_a pi(a|s) (P_sa - X_sa) . x + d_P . r,
+ *
+ * an identity: x may be any vector, and how exactly it was solved for is in r alone. Rows of P - X sum to
+ * zero, up to rounding of X, so x may be shifted: its mean is taken off, against cancellation.
+ */
+#ifndef NADIR_ADVERSARY_CENTRE_H
+#define NADIR_ADVERSARY_CENTRE_H
+
+#include "adversary/enclosure.h"
+#include "adversary/valid/live.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_centre {
+    const nadir_live *live;
+    nadir_problem problem; /* the problem given, with the occupancy operator of X */
+    nadir_enclosure known;
+    double *X;       /* [entries] of the live rows; all others are nominal */
+    double sum_off;  /* how far a row of X may be from summing to one */
+    double total;    /* at least the sum of d_P, for every kernel P of the set */
+    double *D;       /* [states * states] column t: x less its mean; NULL until asked for */
+    double *d;       /* [states] mu . x, at least 0 */
+    double *off;     /* [states] what d and the sum over d_P are off by, in all */
+    double *largest; /* [states] |x| at most, less its mean */
+    nadir_kernel *kernel;
+    nadir_occupancy *occupancy;
+} nadir_centre;
+
+/* kernel: NULL for the nominal one. Its entries that are negative or not allowed are left out, rows then sum
+ * to one; the rows of states in `nominal` (NULL: none) become nominal. */
+nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
+                               const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre);
+void nadir_centre_clear(nadir_context *context, nadir_centre *centre);
+
+/* Fills in D, d and off. */
+nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre);
+
+/* At least sum over s of d_P(s) for kernels whose rows sum to one. */
+double nadir_centre_total(const nadir_problem *problem);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * curvature.h: the number kappa that decides whether a stationary kernel is the worst one.
+ *
+ * On all kernels within the visits, with delta = P - P* in the norm of a pull and Delta, d, n, w as in
+ * standing.h,
+ *
+ *     sum over t of |d_P(t) / d(t) - 1| <Delta_t, delta_t>  <=  kappa |delta|^2,
+ *
+ * so that J_P >= J* - error + 2 tau (1/2 - kappa) |delta|^2: kappa <= 1/2 proves that nothing is worse than
+ * J* - error. See curvature.c for the quadratic form.
+ */
+#ifndef NADIR_ADVERSARY_CURVATURE_H
+#define NADIR_ADVERSARY_CURVATURE_H
+
+#include "adversary/valid/standing.h"
+
+/* *kappa: proven, rounding included: 1/2 or less if that can be; above, as small as can be proven. inverse:
+ * as the pull was made with. shared: all rows allow all states and have the weight one, and the occupancies'
+ * common sum is made use of instead of their bounds: another valid kappa. */
+nadir_status nadir_curvature_prove(nadir_context *context, const nadir_standing *standing,
+                                   const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
+                                   bool shared, double *kappa);
+
+#endif

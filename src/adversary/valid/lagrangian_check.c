@@ -1,0 +1,57 @@
+/*
+ * lagrangian_check.c: the Lagrangian bound from any v and tau; see lagrangian.h.
+ *
+ * For w = v - c <= Tw, T of lagrangian.h, and every P of the set, with x_s = sum_a (|Delta_sa| / alpha_sa)^p,
+ *
+ *     mu . w <= J_P + tau sum_s d_P(s) / d_bar(s) x_s <= J_P + tau beta^p,
+ *
+ * since P is among the rows that T chooses from; states that are not entered, d_bar = 0, add nothing. Answers
+ * of row problems are hints for weak duality only.
+ */
+#include "adversary/valid/lagrangian.h"
+
+#include "adversary/check/bellman_bound.h"
+#include "adversary/valid/priced.h"
+
+#include <float.h>
+#include <math.h>
+
+static nadir_status check_prices(nadir_context *context, int64_t states, const double *d_bar, double tau)
+{
+    if (!(tau >= 0 && tau <= DBL_MAX)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "tau is %g; expected a finite number, 0 or more",
+                          tau);
+    }
+    for (int64_t s = 0; s < states; s++) {
+        if (!(d_bar[s] >= 0)) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "d_bar is %g in state %lld; expected 0 or more",
+                              d_bar[s], (long long)s);
+        }
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_lagrangian_check(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *d_bar, double tau, const double *v, double *lower)
+{
+    nadir_status status = NADIR_OK;
+    nadir_priced priced = {0};
+    double *taken = NULL;
+    double bound;
+    NADIR_CHECK(check_prices(context, problem->states, d_bar, tau));
+    NADIR_NEW(context, taken, problem->states);
+    NADIR_CHECK(nadir_priced_make(context, problem, d_bar, &priced));
+    NADIR_CHECK(nadir_priced_answer(context, &priced, tau, v));
+    nadir_priced_bound(&priced, tau, taken);
+    NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
+    /* a power and two products, which may underflow */
+    const double power = pow(beta, problem->uncertainty->p) * (1 + 4 * DBL_EPSILON);
+    const double charge = tau > 0 && beta > 0 ? tau * (power + 4 * DBL_TRUE_MIN) * (1 + 4 * DBL_EPSILON) : 0;
+    bound -= DBL_MIN;
+    bound = bound - charge - DBL_EPSILON * (fabs(bound) + charge);
+    *lower = isfinite(bound) ? bound : -INFINITY;
+cleanup:
+    nadir_priced_clear(context, &priced);
+    nadir_release(context, taken);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* lagrangian_parts.h: what searches of the Lagrangian bound have in common. For this folder alone. */
+#ifndef NADIR_ADVERSARY_LAGRANGIAN_PARTS_H
+#define NADIR_ADVERSARY_LAGRANGIAN_PARTS_H
+
+#include "adversary/valid/lagrangian.h"
+#include "adversary/valid/operator.h"
+#include "adversary/valid/priced.h"
+
+/* What evaluations at several tau share. A struct of zeros holds nothing. */
+typedef struct nadir_lagrangian_search {
+    const nadir_problem *problem;
+    double beta;
+    nadir_priced priced;
+    nadir_valid_operator systems; /* of the last kernel */
+    double *norms;                /* [rows] |Delta|_p / alpha of that kernel */
+    double *charged;              /* [states] R^pi and the cost of that kernel */
+    double *work;                 /* [states] */
+    int64_t evaluations, iterations;
+} nadir_lagrangian_search;
+
+/* priced.rows points into the struct: it must stay where it is. */
+nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_problem *problem, double beta,
+                                          const double *d_bar, nadir_lagrangian_search *search);
+void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search);
+
+/* v_tau from lagrangian->v on, or from the nominal value. */
+nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangian_search *search, double tau,
+                                         nadir_lagrangian *lagrangian);
+
+#endif

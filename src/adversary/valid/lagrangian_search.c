@@ -1,0 +1,181 @@
+/*
+ * lagrangian_search.c: the tau of the best Lagrangian bound; see lagrangian.h.
+ *
+ * The bound is concave in tau: at every tau tried it lies below its tangent, of slope used - beta^p, and
+ * below J - tau beta^p of the nominal kernel. Where the two tangents next to the best tau cross is the most
+ * that can still be found. Answers of interior rows go with tau^(1-q), so that `used` goes with tau^-q: the
+ * first step is tau (used / beta^p)^(1/q), later ones have the exponent of the last two points on either
+ * side. Where that gains little, the crossing is tried itself: for p = 1, where the bound is made of lines,
+ * that ends exactly.
+ */
+#include "adversary/valid/lagrangian_parts.h"
+
+#include "linalg/norm.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* The search ends when the bound cannot rise by more than this share of the penalty. */
+#define SHARE 1e-5
+
+/* The line value + slope (t - tau), above the bound at every t. */
+typedef struct tangent {
+    double tau, value, slope;
+} tangent;
+
+typedef struct bracket {
+    double room; /* beta^p */
+    bool rises;  /* left is known */
+    bool falls;  /* right is of a tau that was tried */
+    tangent left, right;
+} bracket;
+
+static double line_at(const tangent *line, double tau)
+{
+    return line->value + line->slope * (tau - line->tau);
+}
+
+/* Where the tangents cross: the bound is largest between them. */
+static double crossing(const bracket *between)
+{
+    const double fall = between->left.slope - between->right.slope;
+    if (!between->rises || !(fall > 0)) {
+        return 0;
+    }
+    const double tau =
+        between->left.tau + (line_at(&between->right, between->left.tau) - between->left.value) / fall;
+    return fmax(tau, 0);
+}
+
+/* tau at which `used` is beta^p, if it is a power of tau. */
+static double power_step(const bracket *between, double q)
+{
+    const tangent *left = &between->left;
+    const tangent *right = &between->right;
+    const double more = left->slope + between->room;
+    const double less = right->slope + between->room;
+    if (left->tau > 0 && between->falls && less > 0) {
+        const double exponent = log(more / less) / log(right->tau / left->tau);
+        return left->tau * pow(more / between->room, 1 / exponent);
+    }
+    return left->tau > 0 ? left->tau * pow(more / between->room, 1 / q)
+                         : right->tau * pow(less / between->room, 1 / q);
+}
+
+static bool is_inside(const bracket *between, double tau)
+{
+    return (!between->rises ? tau > 0 : tau > between->left.tau) &&
+           (!between->falls || tau < between->right.tau) && tau <= DBL_MAX;
+}
+
+/* The tau to try next; negative: there is nothing left to try. */
+static double choose(const bracket *between, double q, bool slow)
+{
+    const double tau = power_step(between, q);
+    if (!slow && is_inside(between, tau)) {
+        return tau;
+    }
+    const double middle = crossing(between);
+    return is_inside(between, middle) || (!between->rises && middle == 0) ? middle : -1;
+}
+
+static void narrow(bracket *between, const nadir_lagrangian *at)
+{
+    const tangent line = {at->tau, at->value, at->used - between->room};
+    if (line.slope >= 0) {
+        between->left = line;
+        between->rises = true;
+    } else {
+        between->right = line;
+        between->falls = true;
+    }
+}
+
+/* The multiplier of the linear step at the nominal kernel. */
+static nadir_status guess(nadir_context *context, nadir_lagrangian_search *search, double *tau)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = search->problem;
+    nadir_priced *priced = &search->priced;
+    double *weights = search->norms;
+    nadir_row_budget budget = {0};
+    if (!(search->beta > 0)) { /* the nominal kernel alone: no price is too high */
+        *tau = DBL_MAX;
+        return NADIR_OK;
+    }
+    for (int64_t s = 0; s < problem->states; s++) {
+        const int64_t end = problem->model->state_rows[s + 1];
+        for (int64_t row = problem->model->state_rows[s]; row < end; row++) {
+            weights[row] = problem->gamma * fmax(0, problem->d[s]) * problem->policy->probabilities[row];
+        }
+    }
+    NADIR_CHECK(nadir_order_make(context, problem->states, problem->v, &priced->order));
+    NADIR_CHECK(
+        nadir_rows_share_all(context, &priced->rows, weights, search->beta, priced->answers, &budget));
+    *tau = budget.tau;
+cleanup:
+    return status;
+}
+
+/* Keeps the better one in *best; the other is where the next evaluation goes, from the same v. */
+static void keep_better(int64_t states, nadir_lagrangian *best, nadir_lagrangian *trial)
+{
+    if (trial->value > best->value || best->v == NULL) {
+        const nadir_lagrangian swap = *best;
+        *best = *trial;
+        *trial = swap;
+    }
+    if (trial->v != NULL) {
+        memcpy(trial->v, best->v, (size_t)states * sizeof *trial->v);
+    }
+}
+
+static nadir_status climb(nadir_context *context, nadir_lagrangian_search *search, double tau,
+                          int64_t evaluations_limit, nadir_lagrangian *best, nadir_lagrangian *trial)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = search->problem;
+    const double room = nadir_power(search->beta, problem->uncertainty->p);
+    bracket between = {.room = room, .right = {0, problem->J, -room}};
+    double before = INFINITY;
+    while (tau >= 0 && (search->evaluations < evaluations_limit || search->evaluations == 0)) {
+        NADIR_CHECK(nadir_lagrangian_search_run(context, search, tau, trial));
+        narrow(&between, trial);
+        keep_better(problem->states, best, trial);
+        const double still = line_at(&between.right, crossing(&between)) - best->value;
+        if (still <= SHARE * (problem->J - best->value) || !isfinite(still) || (tau == 0 && !between.rises)) {
+            break;
+        }
+        tau = choose(&between, problem->uncertainty->q, still > before / 4);
+        before = still;
+    }
+    best->evaluations = search->evaluations;
+    best->iterations = search->iterations;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_lagrangian_maximise(nadir_context *context, const nadir_problem *problem, double beta,
+                                       const double *d_bar, double tau_start, int64_t evaluations_limit,
+                                       nadir_lagrangian *lagrangian)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lagrangian_search search = {0};
+    nadir_lagrangian best = {0};
+    nadir_lagrangian trial = *lagrangian;
+    double tau = tau_start;
+    *lagrangian = (nadir_lagrangian){0};
+    NADIR_CHECK(nadir_lagrangian_search_make(context, problem, beta, d_bar, &search));
+    if (!(tau > 0)) {
+        NADIR_CHECK(guess(context, &search, &tau));
+    }
+    NADIR_CHECK(climb(context, &search, tau, evaluations_limit, &best, &trial));
+    *lagrangian = best;
+    best = (nadir_lagrangian){0};
+cleanup:
+    nadir_lagrangian_clear(context, &best);
+    nadir_lagrangian_clear(context, &trial);
+    nadir_lagrangian_search_clear(context, &search);
+    return status;
+}

@@ -1,0 +1,43 @@
+/*
+ * priced.h: the answers of all rows to a value where every change has its price, state by state, threaded:
+ *
+ *     min over the rows of s of  gamma sum_a pi P_sa . v + tau / d_bar(s) sum_a (|Delta_sa|_p / alpha_sa)^p
+ *
+ * 1 <= p < infinity, domains simplex and support. Rows of pi = 0, of alpha = 0, and of states with d_bar = 0
+ * stay nominal.
+ */
+#ifndef NADIR_ADVERSARY_PRICED_H
+#define NADIR_ADVERSARY_PRICED_H
+
+#include "adversary/problem.h"
+#include "adversary/rows/rows.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_priced {
+    const nadir_problem *problem;
+    const double *d_bar; /* [states] */
+    nadir_rows rows;
+    nadir_order order;
+    nadir_row_answer *answers; /* [rows] */
+    double *taken;             /* [states] gamma Phat^pi v less the minimum, 0 or more */
+    double *room;
+    int64_t room_each;
+    int threads;
+} nadir_priced;
+
+/* rows.order points into the struct: it must stay where it is. */
+nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *problem, const double *d_bar,
+                               nadir_priced *priced);
+void nadir_priced_clear(nadir_context *context, nadir_priced *priced);
+
+/* Answers to v: [states], from the last answers on. */
+nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, double tau, const double *v);
+
+/* Instead of `taken`, what it can be at most in any case: by weak duality from the answers, whatever these
+ * are, rounding of weights, prices and sums included. taken: [states]. */
+void nadir_priced_bound(const nadir_priced *priced, double tau, double *taken);
+
+/* tau / d_bar norm^p of a row of a state, norm = |Delta|_p / alpha. */
+double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, double norm);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * proof.c: the proof that a kernel is the worst one of the non-rectangular ball; see proof.h.
+ *
+ * Occupancies of all kernels of the ball are bounded around the nominal one (visits.h), where the columns of
+ * D can be had: up to NADIR_PROOF_STATES states, or more when asked for. From there
+ *
+ *     p = 2, tau > 0     second order (second_order.h), which proves the value attained where it succeeds
+ *     every p            the Lagrangian bound (lagrangian.h); at tau = 0 it proves kernels inside the ball
+ *
+ * L_p balls of p <= 2 lie in the L_2 ball of the same radius, others in one of radius beta n^(1/2 - 1/p), n
+ * the number of entries that can change: bounds on occupancies there are bounds here.
+ */
+#include "adversary/valid/proof.h"
+
+#include "adversary/valid/lagrangian.h"
+#include "adversary/valid/second_order.h"
+#include "adversary/valid/sensitivity.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PASSES = 24, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
+#define SETTLED 1e-6 /* bounds that move by less, as a share of all visits, stay */
+
+void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
+{
+    nadir_release(context, proof->d_bar);
+    nadir_release(context, proof->v_tau);
+    *proof = (nadir_valid_proof){0};
+}
+
+/* The radius of an L_2 ball that holds the set. */
+static double radius_2(const nadir_problem *problem, double beta)
+{
+    const double p = problem->uncertainty->p;
+    const double n = (double)problem->uncertainty->entries;
+    return p <= 2 ? beta : beta * pow(n, 0.5 - 1 / p) * (1 + 1e-12);
+}
+
+/* Bounds around the nominal kernel. */
+static nadir_status bound_visits(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
+                                 double beta, nadir_visits *visits)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    nadir_centre centre = {0};
+    nadir_sensitivity sensitivity = {0};
+    double *up = NULL;
+    double *down = NULL;
+    double moved = 1;
+    NADIR_CHECK(nadir_centre_make(context, problem, live, NULL, NULL, &centre));
+    NADIR_CHECK(nadir_centre_columns(context, &centre));
+    NADIR_CHECK(nadir_sensitivity_make(context, live, centre.X, &sensitivity));
+    NADIR_NEW(context, up, n * n);
+    NADIR_NEW(context, down, n * n);
+    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
+    for (int i = 0; i < PASSES && moved > SETTLED; i++) {
+        NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
+        NADIR_CHECK(
+            nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius_2(problem, beta), &moved));
+    }
+cleanup:
+    nadir_sensitivity_clear(context, &sensitivity);
+    nadir_centre_clear(context, &centre);
+    nadir_release(context, up);
+    nadir_release(context, down);
+    return status;
+}
+
+/* The Lagrangian bound, if it is better than what there is. */
+static nadir_status offer_lagrangian(nadir_context *context, const nadir_problem *problem, double beta,
+                                     nadir_lagrangian *found, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    double lower;
+    NADIR_CHECK(nadir_lagrangian_check(context, problem, beta, proof->d_bar, found->tau, found->v, &lower));
+    if (lower > proof->lower) {
+        nadir_release(context, proof->v_tau);
+        proof->v_tau = found->v;
+        found->v = NULL;
+        proof->tau = found->tau;
+        proof->lower = lower;
+        proof->bound = "lagrangian";
+        proof->proof = NADIR_PROOF_RIGOROUS;
+    }
+cleanup:
+    return status;
+}
+
+/* At tau = 0 where the ball does not matter; then at the best tau. */
+static nadir_status prove_lagrangian(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const nadir_attack *attack, double wanted, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lagrangian found = {0};
+    if (!isfinite(attack->tau) || !(pow(beta, problem->uncertainty->p) > 0)) {
+        return NADIR_OK; /* p so large that beta^p is beyond the numbers */
+    }
+    if (!(attack->tau > 0)) {
+        NADIR_CHECK(nadir_lagrangian_solve(context, problem, beta, proof->d_bar, 0, &found));
+        NADIR_CHECK(offer_lagrangian(context, problem, beta, &found, proof));
+        nadir_lagrangian_clear(context, &found);
+    }
+    if (proof->lower < wanted) {
+        NADIR_CHECK(nadir_lagrangian_maximise(context, problem, beta, proof->d_bar, attack->tau, EVALUATIONS,
+                                              &found));
+        NADIR_CHECK(offer_lagrangian(context, problem, beta, &found, proof));
+    }
+cleanup:
+    nadir_lagrangian_clear(context, &found);
+    return status;
+}
+
+nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                               const nadir_attack *attack, nadir_certify effort, double wanted,
+                               nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    const bool columns = effort == NADIR_CERTIFY_STRICT || n <= NADIR_PROOF_STATES;
+    nadir_live live = {0};
+    nadir_visits visits = {0};
+    *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    NADIR_NEW(context, proof->d_bar, n);
+    NADIR_CHECK(nadir_visits_make(context, problem, &visits));
+    if (columns) {
+        NADIR_CHECK(nadir_live_make(context, problem, &live));
+        NADIR_CHECK(bound_visits(context, problem, &live, beta, &visits));
+    }
+    memcpy(proof->d_bar, visits.high, (size_t)n * sizeof *proof->d_bar);
+    if (columns && problem->uncertainty->p == 2 && attack->tau > 0) {
+        const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
+        NADIR_CHECK(
+            nadir_second_order_prove(context, problem, &live, &visits, beta, attack, rounds, wanted, proof));
+    }
+    if (proof->lower < wanted) {
+        NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
+    }
+cleanup:
+    nadir_live_clear(context, &live);
+    nadir_visits_clear(context, &visits);
+    if (status != NADIR_OK) {
+        nadir_valid_proof_clear(context, proof);
+    }
+    return status;
+}

@@ -1,0 +1,26 @@
+/*
+ * search.h: descents from several starts.
+ *
+ * A state that the kernel at hand does not visit has no gradient: what the adversary would do there is
+ * invisible until it sends somebody. A descent from the nominal kernel can therefore stop at a false optimum.
+ * The kernel of the Lagrangian bound answers in every state, visited or not; a descent from there, once it is
+ * brought into the ball, sees what the other one cannot.
+ */
+#ifndef NADIR_ADVERSARY_SEARCH_H
+#define NADIR_ADVERSARY_SEARCH_H
+
+#include "adversary/valid/descent.h"
+#include "adversary/valid/lagrangian.h"
+
+/* From the nominal kernel and, where some state that the set can reach is not visited by what that finds,
+ * from Lagrangian answers. attack: of zeros. */
+nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *problem, double beta,
+                                double tolerance, int64_t iterations_limit, nadir_attack *attack);
+
+/* From the answers of a Lagrangian bound; the attack becomes what that finds if it is worse for the policy by
+ * more than the tolerance. */
+nadir_status nadir_valid_search_again(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_lagrangian *lagrangian, double tolerance,
+                                      int64_t iterations_limit, nadir_attack *attack, bool *better);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * second_order.c: the proof that a kernel is the worst one; see second_order.h.
+ *
+ * Suppose some P of the set has J_P < J* - error. For all such P, |delta| <= r (nadir_standing_radius), so
+ * that their occupancies are near those of P* (visits.h), which makes r smaller, and so on. What is left of
+ * them cannot exist if kappa <= 1/2 on it (curvature.h). Otherwise
+ *
+ *     J_P >= J* - error - 2 tau (kappa - 1/2) r^2,    and always    J_P >= J* - error - tau r^2 / 4,
+ *
+ * the minimum of tau x^2 - tau r x over x = |delta|. Where that is not enough, the Lagrangian bound for such
+ * P alone is one on its own, and holds them near its answer (tether.h): their occupancies are bounded around
+ * that, and all of it is done again.
+ */
+#include "adversary/valid/second_order.h"
+
+#include "adversary/valid/curvature.h"
+#include "adversary/valid/lagrangian.h"
+#include "adversary/valid/tether.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12 };
+#define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
+#define SETTLED   1e-5  /* bounds that move by less, as a share of all visits, stay */
+#define MANY      0.125 /* of all entries that are zero: worth weights */
+#define PRICE     0.3   /* of the multiplier of P*, where the Lagrangian bound wants none */
+#define WORTH     0.01  /* the largest bound must fall by this for another round */
+
+typedef struct trial {
+    const nadir_problem *problem;
+    const nadir_live *live;
+    const nadir_attack *attack;
+    double beta;
+    double level;        /* J* - error: kernels below it are looked for */
+    nadir_visits visits; /* of the kernels that would do worse */
+    nadir_centre star;
+    nadir_sensitivity at_star;
+    nadir_standing standing;
+    nadir_pull pull;
+    double *up, *down;     /* [states * states] at P* */
+    bool weighted;         /* the slack of zeros is made use of */
+    double *inverse;       /* [entries] then */
+    double *up_weighted;   /* [states * states] */
+    double *down_weighted; /* [states * states] */
+    double radius;         /* at least |delta| */
+    double radius_weighted;
+    nadir_lagrangian lagrangian;
+} trial;
+
+static void clear(nadir_context *context, trial *of)
+{
+    nadir_visits_clear(context, &of->visits);
+    nadir_sensitivity_clear(context, &of->at_star);
+    nadir_standing_clear(context, &of->standing);
+    nadir_pull_clear(context, &of->pull);
+    nadir_centre_clear(context, &of->star);
+    nadir_lagrangian_clear(context, &of->lagrangian);
+    nadir_release(context, of->up);
+    nadir_release(context, of->down);
+    nadir_release(context, of->inverse);
+    nadir_release(context, of->up_weighted);
+    nadir_release(context, of->down_weighted);
+}
+
+/* States that the kernel found does not visit. */
+static nadir_status find_unvisited(nadir_context *context, const trial *of, bool *unvisited)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = of->problem;
+    nadir_occupancy *occupancy = NULL;
+    double *d = NULL;
+    NADIR_NEW(context, d, problem->states);
+    NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, of->attack->kernel, problem->policy,
+                                        &occupancy));
+    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, d, NULL));
+    for (int64_t s = 0; s < problem->states; s++) {
+        unvisited[s] = !(d[s] > UNVISITED * of->visits.total);
+    }
+cleanup:
+    nadir_occupancy_free(context, occupancy);
+    nadir_release(context, d);
+    return status;
+}
+
+static nadir_status copy_visits(nadir_context *context, const nadir_problem *problem,
+                                const nadir_visits *from, nadir_visits *to)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_visits_make(context, problem, to));
+    memcpy(to->high, from->high, (size_t)from->states * sizeof *to->high);
+    memcpy(to->low, from->low, (size_t)from->states * sizeof *to->low);
+cleanup:
+    return status;
+}
+
+/* Everything about P*. */
+static nadir_status start(nadir_context *context, const nadir_visits *visits, trial *of)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->live->states;
+    bool *unvisited = NULL;
+    NADIR_NEW(context, unvisited, n);
+    NADIR_CHECK(copy_visits(context, of->problem, visits, &of->visits));
+    NADIR_CHECK(find_unvisited(context, of, unvisited));
+    NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, of->attack->kernel, unvisited, &of->star));
+    NADIR_CHECK(nadir_centre_columns(context, &of->star));
+    NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &of->at_star));
+    NADIR_NEW(context, of->up, n * n);
+    NADIR_NEW(context, of->down, n * n);
+    NADIR_CHECK(nadir_sensitivity_tables(context, &of->at_star, n, of->star.D, of->up, of->down));
+    NADIR_CHECK(nadir_standing_make(context, &of->star, &of->at_star, visits, of->beta, of->attack->tau,
+                                    unvisited, &of->standing));
+    of->level = of->standing.J - of->standing.error - DBL_EPSILON * fabs(of->standing.J);
+    of->radius = 2 * of->beta * (1 + 1e-12);
+cleanup:
+    nadir_release(context, unvisited);
+    return status;
+}
+
+/* From now on with weights. */
+static nadir_status use_weights(nadir_context *context, trial *of)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->live->states;
+    NADIR_NEW(context, of->inverse, of->live->entries);
+    NADIR_NEW(context, of->up_weighted, n * n);
+    NADIR_NEW(context, of->down_weighted, n * n);
+    of->weighted = true;
+cleanup:
+    return status;
+}
+
+static bool has_many_zeros(const trial *of)
+{
+    int64_t count = 0;
+    for (int64_t e = 0; e < of->live->entries; e++) {
+        count += of->standing.slack[e] > 0;
+    }
+    return (double)count >= MANY * (double)of->live->entries && count > 0;
+}
+
+/* Weights, pull and radius from the visits. */
+static nadir_status measure(nadir_context *context, trial *of)
+{
+    nadir_status status = NADIR_OK;
+    if (of->weighted) {
+        nadir_standing_weigh(&of->standing, &of->visits, of->radius, of->inverse);
+    }
+    NADIR_CHECK(nadir_standing_pull(context, &of->standing, of->inverse, &of->pull));
+    of->radius_weighted = nadir_standing_radius(&of->standing, &of->pull, &of->visits);
+    of->radius =
+        fmin(of->radius, of->radius_weighted * (1 + 1e-12)); /* weights are 1 up to rounding, or more */
+cleanup:
+    return status;
+}
+
+/* A few passes around P*. */
+static nadir_status pass(nadir_context *context, trial *of, double *most)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->live->states;
+    double moved = 0;
+    *most = 0;
+    if (of->weighted) {
+        nadir_sensitivity_weighted(context, of->live, of->inverse, n, of->star.D, of->up_weighted);
+        for (int64_t i = 0; i < n * n; i++) {
+            of->down_weighted[i] = fmin(of->down[i], of->up_weighted[i]);
+            of->up_weighted[i] = fmin(of->up[i], of->up_weighted[i]);
+        }
+    }
+    for (int i = 0; i < PASSES; i++) {
+        NADIR_CHECK(
+            nadir_visits_narrow(context, &of->visits, &of->star, of->up, of->down, NULL, of->radius, &moved));
+        *most = fmax(*most, moved);
+        if (of->weighted && of->radius_weighted < 8 * of->beta) {
+            NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &of->star, of->up_weighted,
+                                            of->down_weighted, NULL, of->radius_weighted, &moved));
+            *most = fmax(*most, moved);
+        }
+        if (moved < SETTLED) {
+            break;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Radius and visits in turn, until they stay. */
+static nadir_status tighten(nadir_context *context, trial *of)
+{
+    nadir_status status = NADIR_OK;
+    for (int i = 0; i < TIGHTENINGS && !of->visits.empty; i++) {
+        const double before = of->radius;
+        double moved;
+        NADIR_CHECK(nadir_progress(context, "occupancies of worse kernels", -1));
+        NADIR_CHECK(measure(context, of));
+        NADIR_CHECK(pass(context, of, &moved));
+        if (of->radius > 0.99 * before && moved < SETTLED) {
+            break;
+        }
+    }
+    NADIR_CHECK(measure(context, of));
+cleanup:
+    return status;
+}
+
+/* A lower bound that was proven. */
+static void offer(nadir_valid_proof *proof, double lower, const char *bound)
+{
+    if (lower > proof->lower) {
+        proof->lower = lower;
+        proof->bound = bound;
+        proof->proof = NADIR_PROOF_RIGOROUS;
+    }
+}
+
+/* What kappa with a bound on |delta| says, and what the radius alone does. */
+static void conclude(const trial *of, double kappa, double size, double radius, nadir_valid_proof *proof)
+{
+    const double tau = of->standing.tau;
+    const double by_kappa = kappa <= 0.5 ? 0 : 2 * tau * (kappa - 0.5) * size * size;
+    const double loss = fmin(by_kappa, tau * radius * radius / 4) * (1 + 1e-12);
+    proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
+    offer(proof, of->level - loss, "second-order");
+}
+
+static nadir_status test(nadir_context *context, trial *of, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    nadir_pull plain = {0};
+    double kappa;
+    if (of->visits.empty) {
+        offer(proof, of->level, "second-order");
+        return NADIR_OK;
+    }
+    NADIR_CHECK(
+        nadir_curvature_prove(context, &of->standing, &of->visits, &of->pull, of->inverse, false, &kappa));
+    conclude(of, kappa, of->radius_weighted, of->radius_weighted, proof);
+    if (kappa > 0.5 && of->live->columns == NULL) {
+        NADIR_CHECK(nadir_standing_pull(context, &of->standing, NULL, &plain));
+        NADIR_CHECK(nadir_curvature_prove(context, &of->standing, &of->visits, &plain, NULL, true, &kappa));
+        conclude(of, kappa, of->radius, nadir_standing_radius(&of->standing, &plain, &of->visits), proof);
+    }
+cleanup:
+    nadir_pull_clear(context, &plain);
+    return status;
+}
+
+static nadir_status keep(nadir_context *context, const nadir_lagrangian *found, int64_t states,
+                         nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    if (proof->v_tau == NULL) {
+        NADIR_NEW(context, proof->v_tau, states);
+    }
+    memcpy(proof->v_tau, found->v, (size_t)states * sizeof *proof->v_tau);
+    proof->tau = found->tau;
+cleanup:
+    return status;
+}
+
+/* The Lagrangian bound of the kernels in question; *useful: it has an answer of tau > 0 to hold them by. */
+static nadir_status bound_by_lagrangian(nadir_context *context, trial *of, nadir_valid_proof *proof,
+                                        bool *useful)
+{
+    nadir_status status = NADIR_OK;
+    const double *high = of->visits.high;
+    nadir_lagrangian *found = &of->lagrangian;
+    double lower;
+    *useful = false;
+    NADIR_CHECK(nadir_lagrangian_maximise(context, of->problem, of->beta, high, of->standing.tau, EVALUATIONS,
+                                          found));
+    NADIR_CHECK(nadir_lagrangian_check(context, of->problem, of->beta, high, found->tau, found->v, &lower));
+    if (lower >= of->level) { /* none of them exists */
+        of->visits.empty = true;
+        goto cleanup;
+    }
+    if (lower > proof->lower) {
+        NADIR_CHECK(keep(context, found, of->problem->states, proof));
+        offer(proof, lower, "lagrangian");
+    }
+    if (!(found->tau > 0)) {
+        NADIR_CHECK(
+            nadir_lagrangian_solve(context, of->problem, of->beta, high, PRICE * of->standing.tau, found));
+    }
+    *useful = found->tau > 0;
+cleanup:
+    return status;
+}
+
+/* Passes around the answer to the Lagrangian bound. */
+static nadir_status pass_around_answer(nadir_context *context, trial *of)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->live->states;
+    nadir_centre centre = {0};
+    nadir_sensitivity sensitivity = {0};
+    double *up = NULL;
+    double *down = NULL;
+    double *high = NULL;
+    double radius;
+    double moved;
+    NADIR_NEW(context, high, n);
+    NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, of->lagrangian.kernel, NULL, &centre));
+    NADIR_CHECK(nadir_tether_radius(context, &centre, &of->visits, of->beta, of->lagrangian.tau,
+                                    of->lagrangian.v, of->level, &radius));
+    of->visits.empty = radius < 0;
+    NADIR_CHECK(nadir_centre_columns(context, &centre));
+    NADIR_CHECK(nadir_sensitivity_make(context, of->live, centre.X, &sensitivity));
+    NADIR_NEW(context, up, n * n);
+    NADIR_NEW(context, down, n * n);
+    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
+    memcpy(high, of->visits.high, (size_t)n * sizeof *high); /* the radius is about these */
+    for (int i = 0; i < PASSES && !of->visits.empty; i++) {
+        NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &centre, up, down, high, radius, &moved));
+    }
+cleanup:
+    nadir_sensitivity_clear(context, &sensitivity);
+    nadir_centre_clear(context, &centre);
+    nadir_release(context, up);
+    nadir_release(context, down);
+    nadir_release(context, high);
+    return status;
+}
+
+static double largest_high(const nadir_visits *visits)
+{
+    return nadir_vector_largest(visits->states, visits->high);
+}
+
+/* One round: bound, passes, radius, test. *again: it is worth another. */
+static nadir_status run_round(nadir_context *context, trial *of, nadir_valid_proof *proof, bool *again)
+{
+    nadir_status status = NADIR_OK;
+    const double before = largest_high(&of->visits);
+    bool useful;
+    NADIR_CHECK(bound_by_lagrangian(context, of, proof, &useful));
+    if (useful) {
+        NADIR_CHECK(pass_around_answer(context, of));
+    }
+    NADIR_CHECK(tighten(context, of));
+    NADIR_CHECK(test(context, of, proof));
+    *again = !of->visits.empty && largest_high(&of->visits) < (1 - WORTH) * before;
+cleanup:
+    return status;
+}
+
+static nadir_status prove(nadir_context *context, trial *of, int rounds, double wanted,
+                          nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    bool again = true;
+    if (has_many_zeros(of)) {
+        NADIR_CHECK(use_weights(context, of));
+    }
+    NADIR_CHECK(tighten(context, of));
+    NADIR_CHECK(test(context, of, proof));
+    if (!of->weighted && of->standing.bounded && proof->lower < wanted) {
+        NADIR_CHECK(use_weights(context, of));
+        NADIR_CHECK(tighten(context, of));
+        NADIR_CHECK(test(context, of, proof));
+    }
+    for (int i = 0; i < rounds && again && proof->lower < wanted; i++) {
+        NADIR_CHECK(run_round(context, of, proof, &again));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_second_order_prove(nadir_context *context, const nadir_problem *problem,
+                                      const nadir_live *live, const nadir_visits *visits, double beta,
+                                      const nadir_attack *attack, int rounds, double wanted,
+                                      nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    trial of = {.problem = problem, .live = live, .attack = attack, .beta = beta};
+    NADIR_CHECK(start(context, visits, &of));
+    NADIR_CHECK(prove(context, &of, rounds, wanted, proof));
+cleanup:
+    clear(context, &of);
+    return status;
+}

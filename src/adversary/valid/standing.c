@@ -1,0 +1,321 @@
+/* standing.c: how a kernel stands in the set; see standing.h. */
+#include "adversary/valid/standing.h"
+
+#include "linalg/threads.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+void nadir_standing_clear(nadir_context *context, nadir_standing *standing)
+{
+    nadir_release(context, standing->change);
+    nadir_release(context, standing->slack);
+    nadir_release(context, standing->unvisited);
+    nadir_release(context, standing->reply);
+    *standing = (nadir_standing){0};
+}
+
+void nadir_pull_clear(nadir_context *context, nadir_pull *pull)
+{
+    nadir_release(context, pull->n);
+    nadir_release(context, pull->w);
+    nadir_release(context, pull->direction);
+    *pull = (nadir_pull){0};
+}
+
+/* The value that rows are judged by. */
+typedef struct judge {
+    double *v;      /* [states] about the value, less the middle of its range */
+    double largest; /* the largest |value| */
+    double range;   /* the largest |v| */
+} judge;
+
+/* v by a solve of its own; J and what it is off by. */
+static nadir_status solve_value(nadir_context *context, nadir_standing *standing, judge *by)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_centre *centre = standing->centre;
+    const int64_t n = standing->live->states;
+    nadir_enclosed enclosed;
+    double dot_error;
+    double low = INFINITY;
+    double high = -INFINITY;
+    NADIR_CHECK(nadir_enclosure_solve(context, &centre->problem, &centre->known, false, centre->problem.R, 0,
+                                      by->v, &enclosed));
+    standing->J = nadir_vector_dot(n, centre->problem.mu, by->v, &dot_error);
+    /* rewards are averages over the actions, too */
+    const double rewards = nadir_vector_largest(centre->problem.rows, centre->problem.rewards);
+    const double residual = enclosed.residual + 2 * centre->known.averaging * rewards;
+    for (int64_t s = 0; s < n; s++) {
+        low = fmin(low, by->v[s]);
+        high = fmax(high, by->v[s]);
+    }
+    by->largest = fmax(fabs(low), fabs(high));
+    /* rows of delta sum to zero only up to sum_off */
+    standing->error =
+        centre->total * (residual + centre->problem.gamma * centre->sum_off * by->largest) + dot_error;
+    const double middle = low + (high - low) / 2;
+    for (int64_t s = 0; s < n; s++) {
+        by->v[s] -= middle;
+    }
+    by->range = nadir_vector_largest(n, by->v);
+cleanup:
+    return status;
+}
+
+/* Slack and change of one live row; returns what its part of e_s is at most, rounding and the sum of the row
+ * included, and what comes of centring Delta. */
+static double judge_row(const nadir_standing *standing, const judge *by, int64_t i, double d)
+{
+    const nadir_live *live = standing->live;
+    const nadir_centre *centre = standing->centre;
+    const int64_t start = live->starts[i];
+    const int64_t length = live->starts[i + 1] - start;
+    const double alpha = live->alpha[i];
+    const double force = centre->problem.gamma * d * live->pi[i];
+    const double *X = centre->X + start;
+    double *change = standing->change + start;
+    double *slack = standing->slack + start;
+    double lowest = INFINITY;
+    double size = 0;
+    double widest = 0;
+    for (int64_t j = 0; j < length; j++) {
+        change[j] = (X[j] - live->phat[start + j]) / alpha;
+        const double hold = 2 * standing->tau * change[j] / alpha;
+        const double pull = force * by->v[nadir_live_column(live, i, j)];
+        slack[j] = hold + pull;
+        lowest = fmin(lowest, slack[j]);
+        size = fmax(size, fabs(hold) + fabs(pull));
+        widest = fmax(widest, fabs(change[j]));
+    }
+    const double rounding = 8 * UNIT * size + 2 * UNIT * force * by->largest;
+    double lack = 0;
+    for (int64_t j = 0; j < length; j++) {
+        const double above = slack[j] - lowest;
+        lack += X[j] * above;
+        slack[j] = X[j] > 0 ? 0 : fmax(above - 2 * rounding, 0);
+    }
+    lack *= 1 + UNIT * (double)(length + 8);
+    const double sums =
+        centre->sum_off * (fabs(lowest) + force * by->largest + 4 * standing->tau * widest / alpha);
+    return (lack + 2 * rounding + sums) * (1 + 8 * UNIT);
+}
+
+/* Slack, change and e / d of all states; returns a lower bound on |Delta|^2. */
+static double judge_rows(const nadir_standing *standing, const judge *by, double *ratio)
+{
+    const nadir_live *live = standing->live;
+    double distance = 0;
+    for (int64_t s = 0; s < live->states; s++) {
+        const double d = standing->centre->d[s];
+        double e = 0;
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            e += judge_row(standing, by, i, d);
+        }
+        ratio[s] =
+            standing->unvisited[s] || live->first[s] == live->first[s + 1] ? 0 : e / d * (1 + 64 * UNIT);
+    }
+    for (int64_t e = 0; e < live->entries; e++) {
+        distance += standing->change[e] * standing->change[e];
+    }
+    return distance * (1 - UNIT * (double)(live->entries + 16));
+}
+
+/* w of unvisited states: gamma / (2 tau) k(s, -v). */
+static nadir_status find_replies(nadir_context *context, nadir_standing *standing,
+                                 nadir_sensitivity *sensitivity, judge *by)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = standing->live->states;
+    const double mean = nadir_vector_sum(n, by->v) / (double)n;
+    double *up = NULL;
+    NADIR_NEW(context, up, 2 * n);
+    for (int64_t s = 0; s < n; s++) {
+        by->v[s] -= mean;
+    }
+    NADIR_CHECK(nadir_sensitivity_tables(context, sensitivity, 1, by->v, up, up + n));
+    /* v was rounded when it was shifted: two roundings of its size in every entry */
+    const double shift = 4 * UNIT * by->largest;
+    for (int64_t s = 0; s < n; s++) {
+        double hold = 0;
+        for (int64_t i = standing->live->first[s]; i < standing->live->first[s + 1]; i++) {
+            hold += standing->live->alpha[i] * standing->live->pi[i];
+        }
+        const double k = sqrt(up[n + s]) + hold * sqrt((double)n) * shift;
+        standing->reply[s] = standing->unvisited[s]
+                                 ? standing->centre->problem.gamma / (2 * standing->tau) * k * (1 + 16 * UNIT)
+                                 : 0;
+    }
+cleanup:
+    nadir_release(context, up);
+    return status;
+}
+
+/* d > 0 in states that are visited: what that changes is in `off`. */
+static void lift_visits(nadir_standing *standing)
+{
+    nadir_centre *centre = standing->centre;
+    const double least = 1e-13 * centre->total;
+    for (int64_t s = 0; s < standing->live->states; s++) {
+        if (!standing->unvisited[s] && centre->d[s] < least) {
+            centre->off[s] += least;
+            centre->d[s] = least;
+        }
+    }
+}
+
+/* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. */
+static double drift(const nadir_standing *standing, const nadir_pull *pull)
+{
+    const nadir_centre *centre = standing->centre;
+    double sum = 0;
+    for (int64_t t = 0; t < standing->live->states; t++) {
+        const double off = centre->off[t] + (standing->unvisited[t] ? centre->d[t] : 0);
+        sum += off * off * pull->w[t] * pull->w[t];
+    }
+    return 4 * standing->tau * standing->beta * sqrt(sum) * (1 + 1e-12);
+}
+
+/* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
+ * that is in e; otherwise the sum over rows is at most this, |Delta| being at most beta up to rounding. */
+static double uncentred(const nadir_standing *standing)
+{
+    const nadir_live *live = standing->live;
+    double sum = 0;
+    for (int64_t i = 0; i < live->count; i++) {
+        sum += 1 / (live->alpha[i] * live->alpha[i]);
+    }
+    return 4 * standing->tau * standing->centre->sum_off * standing->beta * sqrt(sum);
+}
+
+nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
+                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
+                                 nadir_standing *standing)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_live *live = centre->live;
+    const int64_t n = live->states;
+    judge by = {0};
+    double *ratio = NULL;
+    double lacking;
+    nadir_pull pull = {0};
+    *standing = (nadir_standing){.live = live, .centre = centre, .beta = beta, .tau = tau};
+    NADIR_NEW(context, standing->change, live->entries);
+    NADIR_NEW(context, standing->slack, live->entries);
+    NADIR_NEW(context, standing->unvisited, n);
+    NADIR_NEW(context, standing->reply, n);
+    NADIR_NEW(context, by.v, n);
+    NADIR_NEW(context, ratio, n);
+    memcpy(standing->unvisited, unvisited, (size_t)n * sizeof *unvisited);
+    lift_visits(standing);
+    NADIR_CHECK(solve_value(context, standing, &by));
+    const double distance = judge_rows(standing, &by, ratio);
+    NADIR_CHECK(find_replies(context, standing, sensitivity, &by));
+    NADIR_CHECK(nadir_visits_most(context, visits, ratio, &lacking));
+    NADIR_CHECK(nadir_standing_pull(context, standing, NULL, &pull));
+    for (int64_t e = 0; e < live->entries && !standing->bounded; e++) {
+        standing->bounded = standing->slack[e] > 0;
+    }
+    const double unused = tau * fmax(beta * beta * (1 + 4 * UNIT) - distance, 0);
+    standing->error =
+        (standing->error + lacking + unused + drift(standing, &pull) + uncentred(standing)) * (1 + 1e-12);
+cleanup:
+    nadir_pull_clear(context, &pull);
+    nadir_release(context, by.v);
+    nadir_release(context, ratio);
+    if (status != NADIR_OK) {
+        nadir_standing_clear(context, standing);
+    }
+    return status;
+}
+
+void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *visits, double radius,
+                          double *inverse)
+{
+    const nadir_live *live = standing->live;
+    for (int64_t s = 0; s < live->states; s++) {
+        const double d = standing->centre->d[s];
+        const double rho = standing->unvisited[s] ? 0 : visits->low[s] / d * (1 - 4 * UNIT);
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            const double alpha = live->alpha[i];
+            const double gain = rho * alpha * alpha / standing->tau * (1 - 16 * UNIT);
+            for (int64_t e = live->starts[i]; e < live->starts[i + 1]; e++) {
+                const double most =
+                    fmin(fmin(1, live->phat[e] + alpha * standing->beta), alpha * radius) * (1 + 8 * UNIT);
+                const double above = most > 0 ? gain * standing->slack[e] / most : 0;
+                inverse[e] = 1 / (1 + above) * (1 + 8 * UNIT);
+            }
+        }
+    }
+}
+
+/* (Delta / alpha - c) inverse of one row, c so that it sums to zero; returns its part of n^2. */
+static double pull_row(const nadir_standing *standing, const double *inverse, int64_t i, double *direction)
+{
+    const int64_t start = standing->live->starts[i];
+    const int64_t end = standing->live->starts[i + 1];
+    double mass = 0;
+    double mean = 0;
+    double square = 0;
+    for (int64_t e = start; e < end; e++) {
+        const double weight = inverse != NULL ? inverse[e] : 1;
+        mass += weight;
+        mean += weight * standing->change[e];
+    }
+    mean /= mass;
+    for (int64_t e = start; e < end; e++) {
+        const double far = standing->change[e] - mean;
+        direction[e] = far * (inverse != NULL ? inverse[e] : 1);
+        square += far * direction[e];
+    }
+    return square;
+}
+
+nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *standing,
+                                 const double *inverse, nadir_pull *pull)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_live *live = standing->live;
+    if (pull->n == NULL) {
+        NADIR_NEW(context, pull->n, live->states);
+        NADIR_NEW(context, pull->w, live->states);
+        NADIR_NEW(context, pull->direction, live->entries);
+    }
+    for (int64_t s = 0; s < live->states; s++) {
+        double square = 0;
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            square += pull_row(standing, inverse, i, pull->direction);
+        }
+        const double n = sqrt(square);
+        for (int64_t e = live->starts[live->first[s]]; e < live->starts[live->first[s + 1]]; e++) {
+            pull->direction[e] = n > 0 ? pull->direction[e] / n : 0;
+        }
+        pull->n[s] = n * (1 + UNIT * (double)(2 * live->states + 64));
+        pull->w[s] = standing->unvisited[s] ? standing->reply[s]
+                     : n > 0                ? pull->n[s] / standing->centre->d[s] * (1 + 4 * UNIT)
+                                            : 0;
+    }
+cleanup:
+    return status;
+}
+
+double nadir_standing_radius(const nadir_standing *standing, const nadir_pull *pull,
+                             const nadir_visits *visits)
+{
+    double sum = 0;
+    for (int64_t s = 0; s < standing->live->states; s++) {
+        const double d = standing->centre->d[s];
+        double most = visits->high[s] * pull->w[s]; /* unvisited */
+        if (!standing->unvisited[s]) {
+            const double more = d > 0 ? visits->high[s] / d * (1 + 4 * UNIT) - 1 : 0;
+            const double less = d > 0 ? 1 - visits->low[s] / d * (1 - 4 * UNIT) : 0;
+            most = pull->n[s] * fmax(fmax(more, less), 0);
+        }
+        sum += most * most;
+    }
+    return 2 * sqrt(sum) * (1 + UNIT * (double)(standing->live->states + 32));
+}

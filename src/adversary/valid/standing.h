@@ -1,0 +1,75 @@
+/*
+ * standing.h: how a kernel P* stands in the set, as far as its own numbers tell: how stationary it is, and
+ * what keeps its rows where they are. p = 2.
+ *
+ * With Delta = P* - Phat, delta = P - P* for any other P of the set, norms over 1 / alpha, v about the value
+ * of P*, d about its occupancy, and g = gamma d(s) pi v + 2 tau Delta / alpha^2 for the rows of s,
+ *
+ *     J_P - mu . v = gamma sum over s of d_P(s) sum_a pi delta . v + d_P . residual
+ *                 >= -error + tau |delta|^2 + sum rho_s slack . delta - 2 tau sum (rho_s - 1) <Delta_s,
+ * delta_s>,
+ *
+ * rho_s = d_P(s) / d(s), slack = g - min g >= 0 where P* = 0, and `error` has what rows lack of optimality,
+ * e_s = sum_a [g . P* - min g], times the most that rho_s can be, what the ball is not used up, and rounding.
+ * v, d and tau may be any numbers: nothing of it needs them to be right.
+ *
+ * States that P* does not visit (d = 0) are nominal in P*: gamma d_P(s) sum_a pi delta . v >= -2 tau d_P(s)
+ * w_s |delta_s| with w_s = gamma / (2 tau) k(s, -v) (sensitivity.h) takes the place of all of that for them.
+ */
+#ifndef NADIR_ADVERSARY_STANDING_H
+#define NADIR_ADVERSARY_STANDING_H
+
+#include "adversary/valid/centre.h"
+#include "adversary/valid/sensitivity.h"
+#include "adversary/valid/visits.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_standing {
+    const nadir_live *live;
+    nadir_centre *centre;
+    double beta, tau; /* tau > 0 */
+    double J;         /* mu . v */
+    double error;     /* as above */
+    double *change;   /* [entries] Delta / alpha */
+    double *slack;    /* [entries] at most g - min g where P* = 0, else 0 */
+    bool *unvisited;  /* [states] */
+    double *reply;    /* [states] w_s of unvisited states */
+    bool bounded;     /* some entry is zero and has slack */
+} nadir_standing;
+
+/* Norms, with weights 1 / inverse on the entries: what of Delta a delta can feel. A struct of zeros holds
+ * nothing. */
+typedef struct nadir_pull {
+    double *n;         /* [states] at least the norm of Delta_s over delta with sum 0 */
+    double *w;         /* [states] n / d, or that of an unvisited state */
+    double *direction; /* [entries] (Delta / alpha - c) inverse / n */
+} nadir_pull;
+
+/* unvisited: [states] states whose rows are nominal in the centre, which has its columns; copied. visits: of
+ * all kernels of the set. */
+nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
+                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
+                                 nadir_standing *standing);
+void nadir_standing_clear(nadir_context *context, nadir_standing *standing);
+
+/*
+ * 1 / omega, [entries], so that on kernels within the visits and |delta| <= radius
+ *
+ *     tau |delta|^2 + sum rho_s slack . delta >= tau sum omega (delta / alpha)^2:
+ *
+ * 0 <= delta <= u = min(1, Phat + alpha beta, alpha radius) where P* = 0, so delta >= delta^2 / u there.
+ */
+void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *visits, double radius,
+                          double *inverse);
+
+/* inverse: NULL for all one. Made anew in place. */
+nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *standing,
+                                 const double *inverse, nadir_pull *pull);
+void nadir_pull_clear(nadir_context *context, nadir_pull *pull);
+
+/* At least |delta|, in the norm of the pull, of kernels within the visits that do better than mu . v - error
+ * for the adversary: 2 |(most |rho_s - 1| n_s)_s|. */
+double nadir_standing_radius(const nadir_standing *standing, const nadir_pull *pull,
+                             const nadir_visits *visits);
+
+#endif

@@ -1,0 +1,102 @@
+/* tether.c: how far kernels can be from the answer to the Lagrangian bound; see tether.h. */
+#include "adversary/valid/tether.h"
+
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+/* e_s and tau / high |X_s - Phat_s|^2 of the live rows of one state, together with the roundings of both. */
+typedef struct state_cost {
+    double lack, cost;
+} state_cost;
+
+static state_cost judge_state(const nadir_centre *centre, int64_t s, double price, const double *v,
+                              double range)
+{
+    const nadir_live *live = centre->live;
+    state_cost sum = {0, 0};
+    for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+        const double force = centre->problem.gamma * live->pi[i];
+        const double hold = 2 * price / live->alpha[i] / live->alpha[i];
+        double lowest = INFINITY;
+        double widest = 0;
+        double square = 0;
+        double mean = 0;
+        for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+            const int64_t e = live->starts[i] + j;
+            const double change = centre->X[e] - live->phat[e];
+            const double h = force * v[nadir_live_column(live, i, j)] + hold * change;
+            lowest = fmin(lowest, h);
+            mean += centre->X[e] * h;
+            square += change * change;
+            widest = fmax(widest, fabs(change));
+        }
+        const double size = force * range + hold * widest;
+        const double rounding = UNIT * (double)(2 * nadir_live_length(live, i) + 32) * size;
+        sum.lack += fmax(mean - lowest, 0) + rounding + 2 * centre->sum_off * size;
+        sum.cost += hold / 2 * square * (1 - UNIT * (double)(nadir_live_length(live, i) + 16));
+    }
+    return sum;
+}
+
+/* f_+ of all states; shifted: v less a constant. */
+static void find_lacks(const nadir_centre *centre, const nadir_visits *visits, double tau, const double *v,
+                       const double *shifted, const double *product, double *f)
+{
+    const nadir_problem *problem = &centre->problem;
+    const int64_t n = visits->states;
+    const double range = nadir_vector_largest(n, shifted);
+    const double largest = nadir_vector_largest(n, v);
+    const double rewards = nadir_vector_largest(problem->rows, problem->rewards);
+    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    /* the product, P^pi averaged, R^pi averaged, and the differences */
+    const double rounding =
+        problem->gamma * largest *
+            (UNIT * nadir_average_roundings(average, false) * nadir_average_terms(average) +
+             centre->known.averaging * centre->known.size) +
+        2 * centre->known.averaging * rewards + 8 * UNIT * (largest + rewards);
+    for (int64_t s = 0; s < n; s++) {
+        f[s] = 0;
+        if (visits->high[s] > 0) {
+            const state_cost own = judge_state(centre, s, tau / visits->high[s], shifted, range);
+            const double fall = v[s] - problem->R[s] - problem->gamma * product[s];
+            f[s] = fmax(fall - own.cost + own.lack + rounding, 0) * (1 + 8 * UNIT);
+        }
+    }
+}
+
+nadir_status nadir_tether_radius(nadir_context *context, const nadir_centre *centre,
+                                 const nadir_visits *visits, double beta, double tau, const double *v,
+                                 double level, double *radius)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = &centre->problem;
+    const int64_t n = visits->states;
+    double *work = NULL;
+    double error;
+    double lost;
+    NADIR_NEW(context, work, 3 * n);
+    double *product = work;
+    double *shifted = work + n;
+    double *f = work + 2 * n;
+    const double mean = nadir_vector_sum(n, v) / (double)n;
+    for (int64_t s = 0; s < n; s++) {
+        shifted[s] = v[s] - mean;
+    }
+    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, product);
+    find_lacks(centre, visits, tau, v, shifted, product, f);
+    NADIR_CHECK(nadir_visits_most(context, visits, f, &lost));
+    const double value = nadir_vector_dot(n, problem->mu, v, &error);
+    const double charge = tau * beta * beta;
+    /* v was shifted with a rounding, and rows of X sum to one up to sum_off */
+    const double shift = centre->total * (2 * UNIT + centre->sum_off) * nadir_vector_largest(n, v);
+    const double over =
+        level + charge - value + lost + error + shift + 8 * UNIT * (fabs(level) + charge + fabs(value));
+    *radius = over < 0 ? -1 : sqrt(over / tau) * (1 + 8 * UNIT);
+cleanup:
+    nadir_release(context, work);
+    return status;
+}

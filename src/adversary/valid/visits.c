@@ -1,0 +1,197 @@
+/*
+ * visits.c: bounds on occupancies; see visits.h.
+ *
+ * The knapsack max sum y v, low <= y <= high, sum y = T has for every price lambda >= 0 the bound
+ *
+ *     sum low v + lambda (T - sum low) + sum (high - low) max(0, v - lambda),
+ *
+ * and is equal to it where the states above lambda use T up: found by partitions around a pivot, as
+ * quickselect does. A price that rounding spoiled only makes the bound a little larger.
+ */
+#include "adversary/valid/visits.h"
+
+#include "linalg/threads.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+void nadir_visits_clear(nadir_context *context, nadir_visits *visits)
+{
+    nadir_release(context, visits->high);
+    nadir_release(context, visits->low);
+    *visits = (nadir_visits){0};
+}
+
+nadir_status nadir_visits_make(nadir_context *context, const nadir_problem *problem, nadir_visits *visits)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    bool *reach = NULL;
+    *visits = (nadir_visits){.states = n, .total = nadir_centre_total(problem)};
+    NADIR_NEW(context, reach, n);
+    NADIR_NEW(context, visits->high, n);
+    NADIR_NEW_ZERO(context, visits->low, n);
+    NADIR_CHECK(nadir_live_reach(context, problem, reach));
+    for (int64_t s = 0; s < n; s++) {
+        visits->high[s] = reach[s] ? visits->total : 0;
+    }
+cleanup:
+    nadir_release(context, reach);
+    if (status != NADIR_OK) {
+        nadir_visits_clear(context, visits);
+    }
+    return status;
+}
+
+/* One thing for the knapsack. */
+typedef struct thing {
+    double value, room;
+} thing;
+
+static void swap(thing *things, int64_t i, int64_t j)
+{
+    const thing held = things[i];
+    things[i] = things[j];
+    things[j] = held;
+}
+
+/* things[first .. end - 1] rearranged: those above the pivot, those equal, those below; ends of the first two
+ * parts. */
+typedef struct parts {
+    int64_t above, equal;
+} parts;
+
+static parts split(thing *things, int64_t first, int64_t end, double pivot)
+{
+    int64_t above = first;
+    int64_t below = end;
+    for (int64_t i = first; i < below;) {
+        if (things[i].value > pivot) {
+            swap(things, i++, above++);
+        } else if (things[i].value < pivot) {
+            swap(things, i, --below);
+        } else {
+            i++;
+        }
+    }
+    return (parts){above, below};
+}
+
+static double room_of(const thing *things, int64_t first, int64_t end)
+{
+    double sum = 0;
+    for (int64_t i = first; i < end; i++) {
+        sum += things[i].room;
+    }
+    return sum;
+}
+
+/* The value of the last thing that goes into the knapsack of size `left`; 0: all do. */
+static double find_price(int64_t count, thing *things, double left)
+{
+    int64_t first = 0;
+    int64_t end = count;
+    while (first < end) {
+        const double a = things[first].value;
+        const double b = things[first + (end - first) / 2].value;
+        const double c = things[end - 1].value;
+        const double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
+        const parts at = split(things, first, end, pivot);
+        const double above = room_of(things, first, at.above);
+        if (above >= left) {
+            end = at.above;
+            continue;
+        }
+        const double equal = room_of(things, at.above, at.equal);
+        if (above + equal >= left) {
+            return pivot;
+        }
+        left -= above + equal;
+        first = at.equal;
+    }
+    return 0;
+}
+
+/* At least max sum y v; `left`: T - sum low. factors: v = factors value, NULL: all one. */
+static double pack(const nadir_visits *visits, double left, const double *factors, const double *value,
+                   thing *things)
+{
+    const int64_t n = visits->states;
+    double sum = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const double worth = factors != NULL ? factors[s] * value[s] : value[s];
+        things[s] = (thing){worth, fmax(visits->high[s] - visits->low[s], 0)};
+        sum += visits->low[s] * worth;
+    }
+    const double price = find_price(n, things, left);
+    double above = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const double more = things[s].value - price;
+        above += more > 0 ? more * things[s].room : 0;
+    }
+    return (sum + price * left + above) * (1 + 2 * UNIT * (double)(n + 16));
+}
+
+static double room_left(const nadir_visits *visits)
+{
+    const double low = nadir_vector_sum(visits->states, visits->low);
+    return fmax(visits->total - low, 0) + 8 * UNIT * visits->total;
+}
+
+nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visits, const double *value,
+                               double *most)
+{
+    nadir_status status = NADIR_OK;
+    thing *things = NULL;
+    NADIR_NEW(context, things, visits->states);
+    *most = pack(visits, room_left(visits), NULL, value, things);
+cleanup:
+    nadir_release(context, things);
+    return status;
+}
+
+nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
+                                 const double *up, const double *down, const double *h, double radius,
+                                 double *moved)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = visits->states;
+    const double reach = centre->problem.gamma * radius * (1 + 8 * UNIT);
+    const double left = room_left(visits);
+    const double *factors = h != NULL ? h : visits->high;
+    const int threads = nadir_threads_for(context, 8 * n * n);
+    thing *things = NULL;
+    double *bounds = NULL;
+    NADIR_NEW(context, things, threads * n);
+    NADIR_NEW(context, bounds, 2 * n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < n; t++) {
+        thing *own = things + omp_get_thread_num() * n;
+        const double rise = reach * sqrt(pack(visits, left, factors, up + t * n, own));
+        const double fall = reach * sqrt(pack(visits, left, factors, down + t * n, own));
+        bounds[t] = (centre->d[t] + centre->off[t] + rise) * (1 + 8 * UNIT);
+        bounds[n + t] = centre->d[t] * (1 - 8 * UNIT) - (centre->off[t] + fall) * (1 + 8 * UNIT);
+    }
+    double most = 0;
+    for (int64_t t = 0; t < n; t++) {
+        if (bounds[t] < visits->high[t]) {
+            most = fmax(most, visits->high[t] - bounds[t]);
+            visits->high[t] = bounds[t];
+        }
+        if (bounds[n + t] > visits->low[t]) {
+            most = fmax(most, bounds[n + t] - visits->low[t]);
+            visits->low[t] = bounds[n + t];
+        }
+        visits->empty = visits->empty || visits->low[t] > visits->high[t];
+    }
+    *moved = most / visits->total;
+cleanup:
+    nadir_release(context, things);
+    nadir_release(context, bounds);
+    return status;
+}

@@ -1,0 +1,40 @@
+/*
+ * visits.h: bounds low <= d_P <= high on the occupancies of many kernels P at once: those of the set, or
+ * those of it that would do worse than a given one.
+ *
+ * If all of them obey sum over s of m_s |P_s - X_s|^2 <= radius^2 for a centre X (norms over 1 / alpha) and
+ * some h >= 0 has d_P(s) <= h(s) m_s, then by Cauchy and Schwarz
+ *
+ *     d_P(t) <= d_X(t) + gamma radius sqrt(max sum_s y_s h(s) k(s, t)^2),    low <= y <= high, sum y = T,
+ *
+ * a fractional knapsack, since y = d_P is one of those; from below with the k of -De_t. With m = 1 that is h
+ * = high. Every pass follows from the bounds before it: they may be stopped anywhere.
+ */
+#ifndef NADIR_ADVERSARY_VISITS_H
+#define NADIR_ADVERSARY_VISITS_H
+
+#include "adversary/valid/centre.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_visits {
+    int64_t states;
+    double total;       /* T: at least sum d_P */
+    double *high, *low; /* [states] */
+    bool empty;         /* there is no such kernel: bounds crossed */
+} nadir_visits;
+
+/* 0 <= d_P <= T, and 0 where no kernel of the set comes. */
+nadir_status nadir_visits_make(nadir_context *context, const nadir_problem *problem, nadir_visits *visits);
+void nadir_visits_clear(nadir_context *context, nadir_visits *visits);
+
+/* One pass. up, down: [states * states] k^2 around the centre, which has its columns. h: [states]; NULL:
+ * m_s = 1. *moved: the most that a bound moved, as a share of T. */
+nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
+                                 const double *up, const double *down, const double *h, double radius,
+                                 double *moved);
+
+/* *most: at least max sum_s y_s value_s over low <= y <= high, sum y <= T; value: [states] >= 0. */
+nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visits, const double *value,
+                               double *most);
+
+#endif
