@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <math.h>
+#include <unistd.h>
 
 cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS])
 {
@@ -52,6 +53,9 @@ nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball
     const bool number = ball->radius_text != NULL && cli_options_number(ball->radius_text, &ball->radius);
     nadir_status status =
         read_numbers(run, model, number ? NULL : ball->radius_text, &ball->radii, &made->radius_count);
+    if (status != NADIR_OK && access(ball->radius_text, F_OK) != 0) {
+        return cli_fail(run, status, "--radius: '%s' is neither a number nor a file", ball->radius_text);
+    }
     made->radius = ball->radii;
     if (number) {
         made->radius = &ball->radius;

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static const char about[] =
     "The return of a policy when the kernel may be any of a ball around the nominal one: the worst kernel,\n"
@@ -140,6 +141,20 @@ static void print_text(const evaluate_report *report, bool optimistic)
            robust->iterations, robust->stop_reason, robust->backend, robust->solves);
     printf("  seconds          nominal %.3g, robust %.3g, proof %.3g\n", robust->seconds_nominal,
            robust->seconds_robust, robust->seconds_certify);
+}
+
+/* What can be told of the files to write before the work is done. */
+static nadir_status check_files(cli_run *run, const evaluate_report *report)
+{
+    const char *format;
+    if (report->kernel_path == NULL) {
+        return NADIR_OK;
+    }
+    if (report->witness_path != NULL && strcmp(report->kernel_path, report->witness_path) == 0) {
+        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--kernel and --witness name the same file, %s",
+                        report->kernel_path);
+    }
+    return nadir_write_format(run->context, report->kernel_path, &format);
 }
 
 static nadir_status write_kernel_model(cli_run *run, const char *path, const nadir_worst *worst)
@@ -435,6 +450,9 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     robust.certify = (nadir_certify)certify;
     report.model_path = positionals[0];
     nadir_status status = cli_open(run);
+    if (status == NADIR_OK) {
+        status = check_files(run, &report);
+    }
     if (status == NADIR_OK) {
         status = evaluate(run, &reading, &settings, &ball, &robust, &report);
     }

@@ -130,8 +130,7 @@ nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem
     for (int64_t first = 0; first < count; first += BLOCK) {
         const int64_t many = first + BLOCK < count ? BLOCK : count - first;
         nadir_accuracy accuracy;
-        NADIR_CHECK(
-            nadir_progress(context, "columns of the occupancy operator", (double)first / (double)count));
+        NADIR_CHECK(nadir_progress(context, "solving for columns", (double)first / (double)count));
         memset(sides, 0, (size_t)(n * many) * sizeof *sides);
         for (int64_t j = 0; j < many; j++) {
             sides[j * n + (which != NULL ? which[first + j] : first + j)] = 1;

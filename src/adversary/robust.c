@@ -217,13 +217,18 @@ cleanup:
     return status;
 }
 
-static nadir_status check_factors(nadir_context *context, int64_t count, const double *factors)
+static nadir_status check_factors(nadir_context *context, double radius, int64_t count, const double *factors)
 {
+    if (count < 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld factors; expected 0 or more",
+                          (long long)count);
+    }
     for (int64_t i = 0; i < count; i++) {
-        if (!(factors[i] >= 0) || isinf(factors[i])) {
+        if (!(factors[i] >= 0 && factors[i] * radius <= NADIR_RADIUS_MOST) || isinf(factors[i])) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                              "factor %lld of the radius is %g; expected a finite number, 0 or more",
-                              (long long)i, factors[i]);
+                              "factor %lld of the radius is %g; expected a finite number, 0 or more, for a "
+                              "radius of up to %g",
+                              (long long)i, factors[i], NADIR_RADIUS_MOST);
         }
     }
     return NADIR_OK;
@@ -238,8 +243,8 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     nadir_question asked = {0};
     nadir_robust_settings use;
     NADIR_CHECK(settle_settings(context, settings, &use));
-    NADIR_CHECK(check_factors(context, count, factors));
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, verdicts, count);
     NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, count, factors, verdicts));
     NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, verdicts, results));

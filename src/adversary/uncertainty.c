@@ -11,19 +11,35 @@ void nadir_ball_fill(nadir_ball *ball, size_t size)
     nadir_settings_give(ball, size, &made, sizeof made);
 }
 
-/* Every number finite and 0 or more. */
+/* Every number 0 or more, and at most `most`. */
 static nadir_status check_numbers(nadir_context *context, const nadir_model *model, const char *what,
-                                  int64_t count, const double *numbers)
+                                  double most, int64_t count, const double *numbers)
 {
     char place[NADIR_PLACE_LENGTH];
     for (int64_t i = 0; i < count; i++) {
-        if (!(numbers[i] >= 0) || isinf(numbers[i])) {
+        if (!(numbers[i] >= 0 && numbers[i] <= most)) {
             const bool row = count == model->rows && count != model->states;
             const int64_t state = row ? nadir_model_row_state(model, i) : i;
-            return nadir_fail(
-                context, NADIR_ERROR_ARGUMENT, "the %s%s%s is %g; expected a finite number, 0 or more", what,
-                count > 1 ? " of " : "",
-                count > 1 ? nadir_model_place(model, state, row ? i : -1, place) : "", numbers[i]);
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the %s%s%s is %g; expected 0 to %g", what,
+                              count > 1 ? " of " : "",
+                              count > 1 ? nadir_model_place(model, state, row ? i : -1, place) : "",
+                              numbers[i], most);
+        }
+    }
+    return NADIR_OK;
+}
+
+/* Squares of what can move must not vanish: it could not be bounded. */
+static nadir_status check_small_scales(nadir_context *context, const nadir_model *model, const double *scales)
+{
+    char place[NADIR_PLACE_LENGTH];
+    for (int64_t row = 0; row < model->rows; row++) {
+        if (scales[row] > 0 && scales[row] < NADIR_SCALE_LEAST) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                              "the scale of %s is %g; expected 0, or %g or more: multiply all scales by a "
+                              "number, and divide the radius by it",
+                              nadir_model_place(model, nadir_model_row_state(model, row), row, place),
+                              scales[row], NADIR_SCALE_LEAST);
         }
     }
     return NADIR_OK;
@@ -128,9 +144,10 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
         goto cleanup;
     }
     NADIR_CHECK(check_radius_count(context, model, &made, radii));
-    NADIR_CHECK(check_numbers(context, model, "radius", radii, radius));
+    NADIR_CHECK(check_numbers(context, model, "radius", NADIR_RADIUS_MOST, radii, radius));
     if (scales != NULL) {
-        NADIR_CHECK(check_numbers(context, model, "scale", model->rows, scales));
+        NADIR_CHECK(check_numbers(context, model, "scale", NADIR_SCALE_MOST, model->rows, scales));
+        NADIR_CHECK(check_small_scales(context, model, scales));
     }
     NADIR_NEW(context, made.owned, model->states + (radii > 1 ? radii : 0) + (scales ? model->rows : 0));
     double *next = made.owned + model->states;

@@ -14,6 +14,11 @@
 #include "model/model.h"
 #include "model/policy.h"
 
+/* The range of scales that are not 0, and the largest radius: powers of their products stay finite. */
+#define NADIR_SCALE_LEAST 1e-50
+#define NADIR_SCALE_MOST  1e50
+#define NADIR_RADIUS_MOST 1e100
+
 typedef struct nadir_uncertainty {
     nadir_set asked; /* as the user calls it */
     nadir_set set;   /* as it is solved: NADIR_SET_SA for the non-rectangular ball of p = infinity */

@@ -172,7 +172,7 @@ static nadir_status iterate(lanczos *at, double tolerance, int64_t products_limi
     const int room = least < ROOM ? (int)least + 1 : ROOM;
     int kept = 0;
     for (int j = 0;; j++) {
-        NADIR_CHECK(nadir_progress(at->context, "singular value", -1));
+        NADIR_CHECK(nadir_progress(at->context, "searching a singular value", -1));
         NADIR_CHECK(step(at, j));
         *size = j + 1;
         const bool full = *size == room;

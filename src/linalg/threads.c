@@ -9,6 +9,21 @@ int nadir_threads_for(const nadir_context *context, int64_t work)
     return useful < context->threads ? (int)useful : (int)context->threads;
 }
 
+bool nadir_progress_team(nadir_context *context, const char *task, double share, nadir_status *stopped)
+{
+    nadir_status seen;
+#pragma omp atomic read
+    seen = *stopped;
+    if (seen == NADIR_OK && omp_get_thread_num() == 0) {
+        seen = nadir_progress(context, task, share);
+        if (seen != NADIR_OK) {
+#pragma omp atomic write
+            *stopped = seen;
+        }
+    }
+    return seen == NADIR_OK;
+}
+
 int nadir_blas_threads(int threads)
 {
     const int before = omp_get_max_threads();

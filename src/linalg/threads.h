@@ -15,6 +15,11 @@
 /* For `num_threads(...)` of a loop that makes about `work` multiplications. */
 int nadir_threads_for(const nadir_context *context, int64_t work);
 
+/* nadir_progress for the body of a parallel loop: only the thread that started the team asks, every thread
+ * gets its answer. false: the rest of the loop is to be skipped. *stopped: of all threads, NADIR_OK at first,
+ * and then what the function returns that runs the loop. */
+bool nadir_progress_team(nadir_context *context, const char *task, double share, nadir_status *stopped);
+
 /* Around calls of BLAS and LAPACK: they use this many threads of the pool until `restore`. Returns what
  * restore wants. Only the calling thread is affected. */
 int nadir_blas_threads(int threads);

@@ -86,7 +86,9 @@ static double goal(const refinement *at, int64_t j)
     const double gap = 1 - gamma * at->occupancy->average.norm;
     const double relative = gap > 0 ? gap * at->x_norm[j] : fmin((1 - gamma) * at->x_norm[j], at->b_norm[j]);
     const double wanted = at->occupancy->tolerance * relative;
-    const double rounding = ROUNDING * (at->b_norm[j] + 2 * at->x_norm[j]);
+    /* |A| is at most 2 for a stochastic kernel, and may be anything for others */
+    const double size = fmax(2, 1 + gamma * at->occupancy->average.norm);
+    const double rounding = ROUNDING * (at->b_norm[j] + size * at->x_norm[j]);
     return wanted > rounding ? wanted : rounding;
 }
 

@@ -269,12 +269,101 @@ static void test_never_visited(void **state)
     nadir_context_free(context);
 }
 
+/* A ball stays what it is when its scales are multiplied and its radius divided, however far; beyond the
+ * range in which powers stay finite both are refused, rather than bounded falsely. */
+static void test_range_of_scales(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_generate(context, "riverswim", NULL);
+    nadir_policy *policy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_solver *solver = test_solver(context, model, policy);
+    const double factors[] = {1e-49, 1e-20, 1e20, 1e49};
+    double scales[12];
+    for (int i = 0; i < BALLS; i++) {
+        double radius = 0.003;
+        nadir_ball ball = ball_number(i, &radius);
+        const double wanted = test_robust(context, solver, &ball, NULL, NULL).robust_return;
+        ball.scales = scales;
+        for (int j = 0; j < 4; j++) {
+            radius = 0.003 / factors[j];
+            for (int row = 0; row < 12; row++) {
+                scales[row] = factors[j];
+            }
+            test_note("%s, scales %g", test_ball_name(&ball), factors[j]);
+            const nadir_robust found = test_robust(context, solver, &ball, NULL, NULL);
+            assert_close(found.robust_return, wanted, 1e-9);
+            assert_that(found.lower_bound <= wanted + 1e-6, "a lower bound of %.17g", found.lower_bound);
+        }
+    }
+    double radius = 1;
+    nadir_ball ball = test_ball(NADIR_SET_S, NADIR_DOMAIN_SIMPLEX, 2, &radius, scales);
+    nadir_robust result = {.size = sizeof result};
+    scales[7] = 1e60;
+    assert_fails(context, nadir_solver_robust(context, solver, &ball, NULL, &result, NULL),
+                 NADIR_ERROR_ARGUMENT,
+                 "the scale of state 3, action 1 (right) is 1e+60; expected 0 to 1e+50");
+    scales[7] = 1e-60;
+    assert_fails(context, nadir_solver_robust(context, solver, &ball, NULL, &result, NULL),
+                 NADIR_ERROR_ARGUMENT,
+                 "the scale of state 3, action 1 (right) is 1e-60; expected 0, or 1e-50");
+    scales[7] = 1;
+    radius = 1e101;
+    assert_fails(context, nadir_solver_robust(context, solver, &ball, NULL, &result, NULL),
+                 NADIR_ERROR_ARGUMENT, "the radius is 1e+101; expected 0 to 1e+100");
+    radius = 1;
+    const double factor = 1e101;
+    assert_fails(context, nadir_solver_robust_many(context, solver, &ball, NULL, 1, &factor, &result),
+                 NADIR_ERROR_ARGUMENT, "factor 0 of the radius is 1e+101");
+    assert_fails(context, nadir_solver_robust_many(context, solver, &ball, NULL, -3, &factor, &result),
+                 NADIR_ERROR_ARGUMENT, "there are -3 factors");
+    test_note_clear();
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* Kernels far outside the simplex have systems of large norms; factored anew, they are solved to the rounding
+ * of that. */
+static void test_strict_far_away(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED + 8);
+    const double radius = 1e5;
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_STRICT;
+    for (int i = 0; i < 40; i++) {
+        test_miniature tiny = test_miniature_make(context, &random, 6);
+        nadir_solver *solver = test_solver(context, tiny.model, tiny.policy);
+        double ones[18];
+        for (int row = 0; row < 18; row++) {
+            ones[row] = 1;
+        }
+        const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, norms[i % 5], &radius, ones);
+        test_note("seed %d, case %d, %s, %s", SEED + 8, i, tiny.name, test_ball_name(&ball));
+        nadir_robust result = {.size = sizeof result};
+        const nadir_status status = nadir_solver_robust(context, solver, &ball, &settings, &result, NULL);
+        assert_that(status == NADIR_OK || status == NADIR_ERROR_ILL_POSED, "%s",
+                    nadir_context_error(context));
+        nadir_solver_free(solver);
+        test_miniature_clear(&tiny);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_radius_zero),      cmocka_unit_test(test_all_pinned),
         cmocka_unit_test(test_constant_rewards), cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_kernel_unseen),    cmocka_unit_test(test_never_visited),
+        cmocka_unit_test(test_range_of_scales),  cmocka_unit_test(test_strict_far_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,8 +77,13 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
     for (int part = 0; part < threads; part++) {
         const int64_t end = (part + 1) * model->rows / threads;
         for (int64_t row = part * model->rows / threads; row < end; row++) {
-            distances[row] = look_at_row(model, row, p, &all[part]);
+            if (nadir_progress_team(context, "checking the kernel", -1, &status)) {
+                distances[row] = look_at_row(model, row, p, &all[part]);
+            }
         }
+    }
+    if (status != NADIR_OK) {
+        goto cleanup;
     }
     *membership = (nadir_membership){.minimum = INFINITY, .minimum_row = -1, .excess_row = -1};
     for (int part = 0; part < threads; part++) {

@@ -447,7 +447,7 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
         end = first + CHAINS / STARTS < count ? first + CHAINS / STARTS : count;
         start_chains(&at, first, end, radii);
         for (int64_t sweep = 0; (sweep == 0 || sweep < iterations_limit) && at.count > 0; sweep++) {
-            NADIR_CHECK(nadir_progress(context, "worst kernels", (double)first / (double)count));
+            NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)first / (double)count));
             NADIR_CHECK(sweep_forward(&at));
             if (judge(&at)) {
                 break;

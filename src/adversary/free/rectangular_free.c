@@ -139,7 +139,7 @@ nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_pr
     NADIR_CHECK(prepare(&at));
     NADIR_CHECK(check_factors(&at, count, factors));
     for (int64_t i = 0; i < count; i++) {
-        NADIR_CHECK(nadir_progress(context, "worst kernels", (double)i / (double)count));
+        NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)i / (double)count));
         NADIR_CHECK(attack_at(&at, factors[i], &attacks[i]));
     }
 cleanup:

@@ -245,7 +245,7 @@ nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, na
     normalise(run->context, n, at.x);
     NADIR_CHECK(respond_k(&at));
     for (; !settled(&at, steps) && steps < run->iterations_limit; steps++) {
-        NADIR_CHECK(nadir_progress(run->context, "best responses", -1));
+        NADIR_CHECK(nadir_progress(run->context, "searching the worst kernel", -1));
         NADIR_CHECK(respond_c(&at));
         NADIR_CHECK(respond_k(&at));
     }

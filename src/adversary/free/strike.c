@@ -217,7 +217,7 @@ static nadir_status solve_columns(search *at, int64_t count, double *error)
     nadir_occupancy *occupancy = at->problem->occupancy;
     const double gap = 1 - at->problem->gamma * nadir_occupancy_average(occupancy)->norm;
     nadir_accuracy accuracy;
-    NADIR_CHECK(nadir_progress(at->context, "columns", -1));
+    NADIR_CHECK(nadir_progress(at->context, "solving for columns", -1));
     NADIR_CHECK(nadir_occupancy_solve(at->context, occupancy, count, at->columns, at->columns, &accuracy));
     at->solved += count;
     const double size = nadir_vector_largest(count * at->states, at->columns);

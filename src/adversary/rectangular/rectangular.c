@@ -112,7 +112,7 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
     NADIR_CHECK(start(context, problem, factor, &find));
     NADIR_CHECK(respond(context, &find));
     while (reason == NULL) {
-        NADIR_CHECK(nadir_progress(context, "worst rows", -1));
+        NADIR_CHECK(nadir_progress(context, "searching the worst kernel", -1));
         NADIR_CHECK(evaluate(context, &find, &attack->kernel));
         attack->iterations++;
         NADIR_CHECK(respond(context, &find));

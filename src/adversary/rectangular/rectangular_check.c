@@ -16,7 +16,7 @@ nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem
     NADIR_NEW(context, taken, problem->states);
     NADIR_CHECK(nadir_worst_rows_make(context, problem, factor, &worst));
     NADIR_CHECK(nadir_worst_rows_answer(context, &worst, v));
-    nadir_worst_rows_bound(&worst, taken);
+    NADIR_CHECK(nadir_worst_rows_bound(context, &worst, taken));
     for (int64_t s = 0; s < problem->states; s++) {
         taken[s] *= problem->gamma;
     }

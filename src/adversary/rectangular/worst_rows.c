@@ -108,6 +108,11 @@ static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
     return gain;
 }
 
+static bool goes_on(nadir_context *context, nadir_status *stopped)
+{
+    return nadir_progress_team(context, "solving row problems", -1, stopped);
+}
+
 nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v)
 {
     enum { STATES = 8 }; /* that lend answers to each other: the same with any number of threads */
@@ -119,7 +124,8 @@ nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *w
         double *room = worst->room + worst->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic)
         for (int64_t first = 0; first < states; first += STATES) {
-            for (int64_t s = first; s < states && s < first + STATES; s++) {
+            const int64_t end = first + STATES < states ? first + STATES : states;
+            for (int64_t s = first; s < end && goes_on(context, &status); s++) {
                 if (s > first) {
                     lend_answers(worst, s);
                 }
@@ -153,15 +159,19 @@ static double bound_state(const nadir_worst_rows *worst, int64_t state, double *
     return gain * (1 + DBL_EPSILON * (double)(end - first + 4));
 }
 
-void nadir_worst_rows_bound(const nadir_worst_rows *worst, double *gain)
+nadir_status nadir_worst_rows_bound(nadir_context *context, const nadir_worst_rows *worst, double *gain)
 {
+    nadir_status status = NADIR_OK;
     const int64_t states = worst->problem->states;
 #pragma omp parallel num_threads(worst->threads)
     {
         double *room = worst->room + worst->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            gain[s] = bound_state(worst, s, room);
+            if (nadir_progress_team(context, "bounding row problems", -1, &status)) {
+                gain[s] = bound_state(worst, s, room);
+            }
         }
     }
+    return status;
 }

@@ -33,6 +33,6 @@ nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *w
 
 /* Instead of the gains, what they can be at most in any case: by weak duality from the answers, whatever
  * these are, rounding of the products with pi included. gain: [states]. */
-void nadir_worst_rows_bound(const nadir_worst_rows *worst, double *gain);
+nadir_status nadir_worst_rows_bound(nadir_context *context, const nadir_worst_rows *worst, double *gain);
 
 #endif

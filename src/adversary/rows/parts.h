@@ -51,6 +51,8 @@ typedef struct nadir_row_group {
     int64_t room_each;         /* 3 * longest row */
     double *scratch;           /* [nadir_rows_scratch] */
     nadir_row_answer *answers; /* [end - first] */
+    nadir_context *context;    /* of passes that can be interrupted, NULL: none */
+    nadir_status *stopped;     /* see nadir_progress_team */
 } nadir_row_group;
 
 /* Numbers of scratch for each row at p = 2. */

@@ -127,11 +127,18 @@ double nadir_row_group_share(const nadir_row_group *group, int64_t row)
     return group->unit > 0 ? reach / group->unit : 0;
 }
 
+/* Whether the work on a row is still wanted. */
+static bool goes_on(const nadir_row_group *group)
+{
+    return group->context == NULL ||
+           nadir_progress_team(group->context, "solving row problems", -1, group->stopped);
+}
+
 void nadir_row_group_run(const nadir_row_group *group, nadir_row_work work, void *data)
 {
     if (group->threads == 1) {
         for (int64_t row = group->first; row < group->end; row++) {
-            if (nadir_row_group_share(group, row) > 0) {
+            if (nadir_row_group_share(group, row) > 0 && goes_on(group)) {
                 work(group, row, group->room, data);
             }
         }
@@ -142,7 +149,7 @@ void nadir_row_group_run(const nadir_row_group *group, nadir_row_work work, void
         double *room = group->room + group->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 64)
         for (int64_t row = group->first; row < group->end; row++) {
-            if (nadir_row_group_share(group, row) > 0) {
+            if (nadir_row_group_share(group, row) > 0 && goes_on(group)) {
                 work(group, row, room, data);
             }
         }
@@ -305,11 +312,19 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
         .threads = nadir_threads_for(context, 4 * entries_of(model, 0, model->rows)),
         .room_each = each,
         .answers = answers,
+        .stopped = &status,
     };
+    if (rows->p != 1 && rows->p != 2 &&
+        !isinf(rows->p)) { /* rows that may take as long as there are states */
+        group.context = context;
+    }
     NADIR_NEW(context, group.room, group.threads * each);
     NADIR_NEW(context, group.scratch, nadir_rows_scratch(rows, 0, model->rows));
     share_budget(&group, budget);
-    NADIR_CHECK(nadir_progress(context, "row problems", -1));
+    if (status != NADIR_OK) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
 cleanup:
     nadir_release(context, group.room);
     nadir_release(context, group.scratch);
