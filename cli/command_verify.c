@@ -74,6 +74,13 @@ static void print_text(const verify_report *report, const nadir_verification *ma
     const nadir_verify_check *check;
     printf("%s, policy %s, kernel %s: %s\n", report->model_path, report->policy_name, report->settings.kernel,
            report->result.verified ? "verified" : "NOT VERIFIED");
+    if (!isnan(report->result.radius)) {
+        char norm[32];
+        char radius[32];
+        printf("  the ball: %s, norm %s, domain %s, radius %s%s\n", nadir_set_name(report->result.set),
+               cli_number(report->result.norm, norm), nadir_domain_name(report->result.domain),
+               cli_number(report->result.radius, radius), report->result.optimistic ? "; the best case" : "");
+    }
     for (int64_t i = 0; (check = nadir_verification_check(made, i)) != NULL; i++) {
         printf("  %s: %s\n", check->holds ? "holds" : "fails", check->detail);
     }

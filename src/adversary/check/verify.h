@@ -61,8 +61,9 @@ nadir_status nadir_verify_kernel(nadir_verify_run *run);
 nadir_status nadir_verify_claims(nadir_verify_run *run);
 
 /* A lower bound on the return of every kernel of the set, proven from the numbers of the witness by the check
- * of the witness's kind: at least `claimed` if that can be had. reason: where there is none, why. */
-nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double *lower, nadir_proof *proof,
-                                const char **reason);
+ * of the witness's kind: at least `enough`, which is `claimed` but for rounding, if that can be had. reason:
+ * where there is none, why. */
+nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double enough, double *lower,
+                                nadir_proof *proof, const char **reason);
 
 #endif

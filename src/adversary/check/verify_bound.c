@@ -20,7 +20,8 @@ typedef struct bound {
     nadir_verify_run *run;
     const nadir_problem *problem;
     double claimed;
-    double lower; /* -infinity so far */
+    double enough; /* a bound this good will do: `claimed` but for rounding */
+    double lower;  /* -infinity so far */
     nadir_proof proof;
     const char *reason;
 } bound;
@@ -31,10 +32,10 @@ static nadir_status lack(bound *of, const char *reason)
     return NADIR_OK;
 }
 
-/* The penalty that the claim leaves open. */
-static double claimed_penalty(const bound *of)
+/* The penalty that a bound leaves open. */
+static double penalty_of(const bound *of, double lower)
 {
-    return of->problem->J - of->problem->J_error - of->claimed;
+    return of->problem->J - of->problem->J_error - lower;
 }
 
 /* D may be formed where the evaluation did it, whatever the size. */
@@ -67,7 +68,7 @@ static nadir_status prove_by_pair(bound *of, const nadir_problem *problem, doubl
     nadir_status status = NADIR_OK;
     nadir_context *context = of->run->context;
     const nadir_certify effort = may_form_columns(of) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
-    nadir_penalty_bound found = {.asked = {beta, c, k}, .wanted = claimed_penalty(of)};
+    nadir_penalty_bound found = {.asked = {beta, c, k}, .wanted = penalty_of(of, of->enough)};
     nadir_known_breakdown known;
     bool inside;
     if (c == NULL || k == NULL) {
@@ -116,8 +117,8 @@ static nadir_status prove_enumeration(bound *of)
     if (set->set != NADIR_SET_NONRECT || set->p != 1) {
         return lack(of, "it is one of the non-rectangular ball of norm 1");
     }
-    NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius, fmax(0, claimed_penalty(of)),
-                                   &lambda_high));
+    NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
+                                   fmax(0, penalty_of(of, of->claimed)), &lambda_high));
     of->lower = nadir_penalty_lower(of->problem, lambda_high);
     of->proof = NADIR_PROOF_RIGOROUS;
     of->reason = "the ball is not shown to end before breakdown";
@@ -182,12 +183,12 @@ static nadir_status prove_valid(bound *of)
     for (nadir_certify effort = NADIR_CERTIFY_AUTO; effort <= NADIR_CERTIFY_STRICT; effort++) {
         nadir_valid_proof_clear(run->context, &proof);
         NADIR_CHECK(
-            nadir_valid_prove(run->context, of->problem, set->radius, &attack, effort, of->claimed, &proof));
+            nadir_valid_prove(run->context, of->problem, set->radius, &attack, effort, of->enough, &proof));
         if (proof.lower > of->lower) {
             of->lower = proof.lower;
             of->proof = proof.proof;
         }
-        if (of->lower >= of->claimed) {
+        if (of->lower >= of->enough) {
             break;
         }
     }
@@ -197,8 +198,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double *lower, nadir_proof *proof,
-                                const char **reason)
+nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double enough, double *lower,
+                                nadir_proof *proof, const char **reason)
 {
     static const struct {
         const char *name;
@@ -216,6 +217,7 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double *l
     bound of = {.run = run,
                 .problem = &problem,
                 .claimed = claimed,
+                .enough = enough,
                 .lower = -INFINITY,
                 .reason = "there is no proof of this name"};
     nadir_status status = NADIR_OK;
