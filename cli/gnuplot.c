@@ -1,0 +1,121 @@
+/* gnuplot.c: pictures drawn by gnuplot; see gnuplot.h. */
+#include "gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* "svg", "png" or NULL. */
+static const char *picture_format(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot == NULL || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0)) {
+        return NULL;
+    }
+    return dot + 1;
+}
+
+nadir_status cli_gnuplot_check(cli_run *run, const char *path)
+{
+    return picture_format(path) != NULL
+               ? NADIR_OK
+               : cli_fail(run, NADIR_ERROR_UNSUPPORTED, "%s: a picture ends with .svg or .png", path);
+}
+
+nadir_status cli_gnuplot_open(cli_run *run, const char *path, int width, int height, int font,
+                              cli_gnuplot *plot)
+{
+    const char *format = picture_format(path);
+    plot->path = path;
+    plot->script = tmpfile();
+    if (plot->script == NULL) {
+        return cli_fail(run, NADIR_ERROR_IO, "%s: no temporary file: %s", path, strerror(errno));
+    }
+    if (format != NULL && strcmp(format, "svg") == 0) {
+        fprintf(plot->script, "set terminal svg size %d,%d font 'sans,%d' noenhanced background 'white'\n",
+                width, height, font);
+    } else {
+        fprintf(plot->script,
+                "set terminal pngcairo size %d,%d font 'sans,%d' noenhanced background 'white'\n", width,
+                height, font);
+    }
+    return NADIR_OK;
+}
+
+void cli_gnuplot_text(const cli_gnuplot *plot, const char *text)
+{
+    fputc('\'', plot->script);
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        const bool harmless = *at >= ' ' && *at != 0x7f && strchr("'`\\@", *at) == NULL;
+        fputc(harmless ? *at : '.', plot->script);
+    }
+    fputc('\'', plot->script);
+}
+
+/* Runs gnuplot from one file to another; its messages go to our stderr. Returns errno, or -1 when gnuplot did
+ * not do it. */
+static int draw(int from, int to)
+{
+    char *const arguments[] = {"gnuplot", "-", NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int result = 0;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0) {
+        return error;
+    }
+    (void)posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+    error = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+        return error;
+    }
+    while (waitpid(child, &result, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? 0 : -1;
+}
+
+static nadir_status fail(cli_run *run, const char *path, int error)
+{
+    if (error == ENOENT) {
+        return cli_fail(run, NADIR_ERROR_IO,
+                        "%s: pictures need gnuplot, which is not there (Debian: gnuplot-nox)", path);
+    }
+    return cli_fail(run, NADIR_ERROR_IO, "%s: drawing failed: %s", path,
+                    error < 0 ? "gnuplot did not do it" : strerror(error));
+}
+
+nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot)
+{
+    char temporary[4096];
+    int error = 0;
+    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", plot->path, (long)getpid());
+    const bool written = fflush(plot->script) == 0 && ferror(plot->script) == 0;
+    rewind(plot->script);
+    const int to = written && length > 0 && (size_t)length < sizeof temporary
+                       ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                       : -1;
+    if (to < 0) {
+        (void)fclose(plot->script);
+        plot->script = NULL;
+        return cli_fail(run, NADIR_ERROR_IO, "%s: cannot write the file: %s", plot->path, strerror(errno));
+    }
+    error = draw(fileno(plot->script), to);
+    if (error == 0 && (fsync(to) != 0 || rename(temporary, plot->path) != 0)) {
+        error = errno != ENOENT ? errno : EIO;
+    }
+    if (error != 0) {
+        (void)unlink(temporary);
+    }
+    close(to);
+    (void)fclose(plot->script);
+    plot->script = NULL;
+    return error == 0 ? NADIR_OK : fail(run, plot->path, error);
+}

@@ -1,0 +1,29 @@
+/*
+ * gnuplot.h: pictures drawn by gnuplot, as SVG or PNG.
+ *
+ * The script goes to gnuplot's standard input and the picture comes from its standard output: no name of a
+ * file stands in it. Names of the user's go through cli_gnuplot_text, since gnuplot runs what it finds
+ * between backquotes.
+ */
+#ifndef NADIR_CLI_GNUPLOT_H
+#define NADIR_CLI_GNUPLOT_H
+
+#include "cli.h"
+
+typedef struct cli_gnuplot {
+    const char *path;
+    FILE *script; /* write the commands to this; NULL: closed */
+} cli_gnuplot;
+
+/* NADIR_ERROR_UNSUPPORTED unless the path ends with .svg or .png. */
+nadir_status cli_gnuplot_check(cli_run *run, const char *path);
+
+/* A picture of width x height points at font size `font`. */
+nadir_status cli_gnuplot_open(cli_run *run, const char *path, int width, int height, int font,
+                              cli_gnuplot *plot);
+/* Text between single quotes, with what gnuplot might mistake for something else replaced. */
+void cli_gnuplot_text(const cli_gnuplot *plot, const char *text);
+/* Draws; the file is written whole or not at all. */
+nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot);
+
+#endif
