@@ -629,6 +629,37 @@ NADIR_API nadir_status nadir_solver_difference(nadir_context *context, nadir_sol
                                                const nadir_ball *ball, const nadir_robust_settings *settings,
                                                nadir_difference *result, nadir_worst **worst);
 
+/* How large a ball may be before the worst return falls below a target. */
+typedef struct nadir_radius {
+    size_t size;
+    double target;
+    double nominal_return;
+    double radius;       /* where the return of the worst kernel found is the target; infinity: nowhere, and
+                            stop_reason says why */
+    double radius_lower; /* proven: every kernel of this ball returns the target or more */
+    double radius_upper; /* proven: some kernel of this ball returns less; infinity where there is none */
+    bool certified;      /* they are within settings->width of each other, relative to the radius */
+    const char *certificate; /* of radius_lower: "rigorous", "numerical" or "none" (then it is 0) */
+    const char *stop_reason; /* "tolerance"; "iterations"; "domain": no kernel of the domain returns less;
+                                "breakdown": no kernel of a ball below breakdown does */
+    nadir_set set;
+    nadir_domain domain;
+    double norm;
+    double breakdown_radius, valid_radius; /* as in nadir_robust */
+    int64_t evaluations;                   /* at one radius each */
+    int64_t solves;
+    const char *backend;
+    double seconds_nominal, seconds_robust, seconds_certify;
+} nadir_radius;
+
+/* The largest radius whose worst return is still `target` or more (with settings->optimistic: whose best
+ * return is still `target` or less), to settings->tolerance, relative. The ball's radius, if it has one, only
+ * says how the radii of states or rows compare, and results are the largest of them. NADIR_ERROR_ILL_POSED:
+ * the nominal kernel alone does not meet the target. result->size must be set. */
+NADIR_API nadir_status nadir_solver_radius(nadir_context *context, nadir_solver *solver,
+                                           const nadir_ball *ball, const nadir_robust_settings *settings,
+                                           double target, nadir_radius *result);
+
 NADIR_API void nadir_worst_free(nadir_worst *worst);
 
 /* The files that the model and the policy were read from, and the one that the kernel was written to: the

@@ -106,6 +106,45 @@ static nadir_family *choose_family(const nadir_uncertainty *set)
     return set->set == NADIR_SET_NONRECT ? nadir_valid_evaluate : nadir_rectangular_evaluate;
 }
 
+/* The family for all factors but 0, which is the nominal kernel alone whatever the set. */
+static nadir_status evaluate(nadir_context *context, const nadir_problem *problem,
+                             const nadir_robust_settings *settings, int64_t count, const double *factors,
+                             nadir_verdict *verdicts)
+{
+    nadir_status status = NADIR_OK;
+    nadir_family *family = choose_family(problem->uncertainty);
+    nadir_verdict *others = NULL;
+    double *positive = NULL;
+    int64_t *places = NULL;
+    int64_t many = 0;
+    NADIR_NEW_ZERO(context, others, count);
+    NADIR_NEW(context, positive, count);
+    NADIR_NEW(context, places, count);
+    for (int64_t i = 0; i < count; i++) {
+        if (factors[i] > 0) {
+            positive[many] = factors[i];
+            places[many++] = i;
+        } else {
+            NADIR_CHECK(evaluate_nominal(context, problem, settings, 1, &factors[i], &verdicts[i]));
+        }
+    }
+    if (many > 0) {
+        NADIR_CHECK(family(context, problem, settings, many, positive, others));
+    }
+    for (int64_t j = 0; j < many; j++) {
+        verdicts[places[j]] = others[j];
+        others[j] = (nadir_verdict){0};
+    }
+cleanup:
+    for (int64_t j = 0; others != NULL && j < many; j++) {
+        nadir_verdict_clear(context, &others[j]);
+    }
+    nadir_release(context, others);
+    nadir_release(context, positive);
+    nadir_release(context, places);
+    return status;
+}
+
 /* ---------------------------------------------------------------------------------------- results */
 
 static const char *proof_name(nadir_proof proof)
@@ -246,7 +285,7 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
     NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, verdicts, count);
-    NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, count, factors, verdicts));
+    NADIR_CHECK(evaluate(context, &asked.problem, &use, count, factors, verdicts));
     NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, verdicts, results));
 cleanup:
     for (int64_t i = 0; verdicts != NULL && i < count; i++) {

@@ -26,7 +26,11 @@
 #define ATTEMPTS 3
 
 /* A path is followed for so many radii before it is compared with a search from nothing. */
-#define TRUST 20
+#define TRUST 25
+/* A path that takes more steps than this to its next point has come to a bend, where it may have lost its
+ * way.
+ */
+#define STRAIGHT 3
 
 typedef struct valid_run {
     nadir_context *context;
@@ -293,7 +297,7 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
         NADIR_CHECK(nadir_valid_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
                                             run->settings->iterations_limit, attack));
         all->followed++;
-        if (all->followed == TRUST || j == all->count - 1) {
+        if (all->followed == TRUST || j == all->count - 1 || attack->iterations > STRAIGHT) {
             NADIR_CHECK(search_anew(run, &other));
             *lost = is_worse(run, &other, attack);
             all->followed = 0;

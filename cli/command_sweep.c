@@ -1,0 +1,372 @@
+/* command_sweep.c: nadir sweep: what a policy is worth as the ball of kernels grows. */
+#include "gnuplot.h"
+#include "sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char about[] =
+    "The risk curve of a policy: its worst return over balls of growing radius, from one factorisation, "
+    "with\n"
+    "bounds. Everything is as for nadir evaluate, but that --radius takes the first radius, the last one "
+    "and\n"
+    "how many there are.\n"
+    "\n"
+    "On the free domain radii at or past breakdown are left out, with a warning.\n"
+    "\n"
+    "Examples:\n"
+    "  nadir sweep model.npz --policy uniform --radius 0:0.5:50 --plot risk.svg\n"
+    "  nadir sweep model.npz --policy best.csv --radius 0.01:0.2:20 --sets nonrect,s,sa --csv risk.csv\n"
+    "  nadir sweep model.npz --policy optimal --radius 0:1:50 --domains simplex,support --plot risk.png";
+
+/* More would not fit in a picture, nor in anybody's head. */
+enum { RADII_LIMIT = 100000 };
+
+double cli_sweep_radius(const cli_sweep *sweep, int64_t place)
+{
+    const double share = sweep->radii > 1 ? (double)place / (double)(sweep->radii - 1) : 1;
+    return place == sweep->radii - 1 ? sweep->last : sweep->first + share * (sweep->last - sweep->first);
+}
+
+const char *cli_curve_name(const cli_curve *curve, char name[32])
+{
+    (void)snprintf(name, 32, "%s, %s", nadir_set_name(curve->set), nadir_domain_name(curve->domain));
+    return name;
+}
+
+/* ---------------------------------------------------------------------------------------- question */
+
+/* "LO:HI:N" */
+static nadir_status parse_radii(cli_run *run, const char *text, cli_sweep *sweep)
+{
+    char words[3][64] = {{0}};
+    const char *at = text;
+    double count = 0;
+    bool good = text != NULL;
+    for (int i = 0; i < 3 && good; i++) {
+        const char *end = strchr(at, ':');
+        const size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
+        good = (end != NULL) == (i < 2) && length > 0 && length < sizeof words[i];
+        if (good) {
+            memcpy(words[i], at, length);
+            at += length + 1;
+        }
+    }
+    good = good && cli_options_number(words[0], &sweep->first) &&
+           cli_options_number(words[1], &sweep->last) && cli_options_number(words[2], &count);
+    good = good && sweep->first >= 0 && isfinite(sweep->last) && count == floor(count) &&
+           count <= RADII_LIMIT &&
+           (count >= 2 ? sweep->last > sweep->first : count == 1 && sweep->last == sweep->first);
+    if (!good) {
+        return cli_fail(
+            run, NADIR_ERROR_ARGUMENT,
+            "--radius: '%s' given, expected LO:HI:N, the first radius, a larger last one, and how "
+            "many there are, at most %d",
+            text != NULL ? text : "nothing", RADII_LIMIT);
+    }
+    sweep->radii = (int64_t)count;
+    return NADIR_OK;
+}
+
+/* The places of the words of "a,b" among `names`, each once; returns how many, -1: something else is there.
+ */
+static int parse_list(const char *text, const char *const names[3], int places[3])
+{
+    int count = 0;
+    for (const char *at = text; at != NULL;) {
+        const char *comma = strchr(at, ',');
+        const size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
+        int place = 0;
+        while (place < 3 && (strlen(names[place]) != length || strncmp(names[place], at, length) != 0)) {
+            place++;
+        }
+        for (int i = 0; i < count; i++) {
+            place = places[i] == place ? 3 : place;
+        }
+        if (place == 3) {
+            return -1;
+        }
+        places[count++] = place;
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    return count;
+}
+
+/* What a list says, or else the one choice, which is -1 where that is the model's. */
+static nadir_status choose(cli_run *run, const char *option, const char *list, const char *const names[3],
+                           int choice, int places[3], int *count)
+{
+    places[0] = choice;
+    *count = 1;
+    if (list == NULL) {
+        return NADIR_OK;
+    }
+    if (choice >= 0) {
+        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--%s and --%ss cannot both be given", option, option);
+    }
+    *count = parse_list(list, names, places);
+    return *count > 0
+               ? NADIR_OK
+               : cli_fail(run, NADIR_ERROR_ARGUMENT,
+                          "--%ss: '%s' given, expected some of %s, %s and %s, with commas between them",
+                          option, list, names[0], names[1], names[2]);
+}
+
+/* The curves that were asked for: every set on every domain. */
+static nadir_status list_curves(cli_run *run, const cli_ball *ball, const char *sets, const char *domains,
+                                cli_sweep *sweep)
+{
+    static const char *const set_names[3] = {"nonrect", "s", "sa"};
+    static const char *const domain_names[3] = {"simplex", "support", "free"};
+    int set_places[3];
+    int domain_places[3];
+    int set_count;
+    int domain_count;
+    nadir_status status = choose(run, "set", sets, set_names, ball->set, set_places, &set_count);
+    if (status == NADIR_OK) {
+        status = choose(run, "domain", domains, domain_names, ball->domain, domain_places, &domain_count);
+    }
+    for (int i = 0; status == NADIR_OK && i < set_count * domain_count; i++) {
+        cli_curve *curve = &sweep->curves[sweep->curves_count++];
+        const int set = set_places[i / domain_count];
+        const int domain = domain_places[i % domain_count];
+        curve->set = set >= 0 ? (nadir_set)(NADIR_SET_NONRECT + set) : NADIR_SET_UNSAID;
+        curve->domain = domain >= 0 ? (nadir_domain)(NADIR_DOMAIN_SIMPLEX + domain) : NADIR_DOMAIN_UNSAID;
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ answer */
+
+/* How many radii of the curve have an answer; says so where that is not all. */
+static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve)
+{
+    char name[32];
+    char number[2][32];
+    const nadir_robust *last = &curve->results[sweep->radii - 1];
+    curve->set = last->set;
+    curve->domain = last->domain;
+    while (curve->count < sweep->radii && !isnan(curve->results[curve->count].robust_return)) {
+        curve->count++;
+    }
+    curve->breakdown = last->breakdown_radius;
+    if (curve->count < sweep->radii) {
+        cli_warn(run,
+                 "%s: %lld of %lld radii, from %s on, are left out: at or past breakdown, which is at %s%s",
+                 cli_curve_name(curve, name), (long long)(sweep->radii - curve->count),
+                 (long long)sweep->radii, cli_number(cli_sweep_radius(sweep, curve->count), number[0]),
+                 curve->set == NADIR_SET_NONRECT && last->norm == 2 ? "" : "or below ",
+                 cli_number(curve->breakdown, number[1]));
+    }
+}
+
+/* One curve. Whatever has no answer at all on the free domain leaves an empty one. */
+static nadir_status find_curve(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
+                               const nadir_robust_settings *settings, const cli_sweep *sweep,
+                               const double *factors, cli_curve *curve)
+{
+    nadir_ball own = *ball;
+    own.set = curve->set;
+    own.domain = curve->domain;
+    curve->results = calloc((size_t)sweep->radii, sizeof *curve->results);
+    if (curve->results == NULL) {
+        return NADIR_ERROR_MEMORY;
+    }
+    for (int64_t i = 0; i < sweep->radii; i++) {
+        curve->results[i].size = sizeof *curve->results;
+    }
+    const nadir_status status =
+        nadir_solver_robust_many(run->context, solver, &own, settings, sweep->radii, factors, curve->results);
+    if (status == NADIR_OK ||
+        (status == NADIR_ERROR_NOT_CONVERGED && curve->results[0].stop_reason != NULL)) {
+        look_at_curve(run, sweep, curve);
+    }
+    if (status == NADIR_ERROR_ILL_POSED && sweep->curves_count > 1) {
+        char name[32];
+        curve->breakdown = NAN;
+        cli_warn(run, "%s: no radius has an answer: %s", cli_curve_name(curve, name),
+                 nadir_context_error(run->context));
+        return NADIR_OK;
+    }
+    return status;
+}
+
+/* All curves; NADIR_ERROR_NOT_CONVERGED when one of them is not. */
+static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
+                                const nadir_robust_settings *settings, cli_sweep *sweep)
+{
+    nadir_status status = NADIR_OK;
+    bool converged = true;
+    int64_t found = 0;
+    double *factors = calloc((size_t)sweep->radii, sizeof *factors);
+    if (factors == NULL) {
+        return NADIR_ERROR_MEMORY;
+    }
+    for (int64_t i = 0; i < sweep->radii; i++) {
+        factors[i] = sweep->last > 0 ? cli_sweep_radius(sweep, i) / sweep->last : 1;
+    }
+    for (int c = 0; c < sweep->curves_count && status == NADIR_OK; c++) {
+        cli_curve *curve = &sweep->curves[c];
+        status = find_curve(run, solver, ball, settings, sweep, factors, curve);
+        if (status == NADIR_ERROR_NOT_CONVERGED && curve->count > 0) {
+            converged = false;
+            status = NADIR_OK;
+        }
+        found += curve->count;
+        for (int64_t i = 0; i < curve->count; i++) {
+            curve->results[i].radius = cli_sweep_radius(sweep, i); /* as asked, not by way of a factor */
+        }
+    }
+    free(factors);
+    if (status == NADIR_OK && found == 0) {
+        return NADIR_ERROR_ILL_POSED;
+    }
+    return status == NADIR_OK && !converged ? NADIR_ERROR_NOT_CONVERGED : status;
+}
+
+static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
+                          const nadir_ball *ball, const nadir_robust_settings *robust, cli_sweep *sweep)
+{
+    nadir_context *context = run->context;
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_status status = nadir_model_digest(context, model, sweep->model_digest);
+    if (status == NADIR_OK) {
+        status = cli_policy_get(run, model, sweep->policy_name, settings->backend, &policy);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_policy_digest(context, policy, sweep->policy_digest);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_create(context, model, policy, settings, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = find_curves(run, solver, ball, robust, sweep);
+    }
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    return status;
+}
+
+/* Files first, so that what is printed of them is true; what was found is printed in any case. */
+static nadir_status report(cli_run *run, cli_sweep *sweep)
+{
+    nadir_status status = NADIR_OK;
+    if (sweep->csv_path != NULL) {
+        status = cli_sweep_write_csv(run, sweep);
+        sweep->csv_path = status == NADIR_OK ? sweep->csv_path : NULL;
+    }
+    if (sweep->plot_path != NULL) {
+        const nadir_status drawn = status == NADIR_OK ? cli_sweep_draw(run, sweep) : status;
+        sweep->plot_path = drawn == NADIR_OK ? sweep->plot_path : NULL;
+        status = drawn;
+    }
+    cli_progress_clear(run);
+    if (run->json) {
+        cli_sweep_print_json(run, sweep);
+        run->answered = true;
+    } else {
+        cli_sweep_print_text(sweep);
+    }
+    return status;
+}
+
+static nadir_status find_and_report(cli_run *run, const nadir_read_settings *reading,
+                                    const nadir_solver_settings *settings, cli_ball *asked,
+                                    const nadir_robust_settings *robust, cli_sweep *sweep)
+{
+    const double begun = cli_clock();
+    nadir_model *model = NULL;
+    nadir_ball ball;
+    char last[32];
+    nadir_status status = nadir_model_read(run->context, sweep->model_path, reading, &model);
+    sweep->load_seconds = cli_clock() - begun;
+    if (status == NADIR_OK) {
+        nadir_model_view(model, &sweep->view);
+        asked->radius_text = cli_number(sweep->last, last);
+        status = cli_ball_get(run, model, asked, &ball);
+    }
+    if (status == NADIR_OK) {
+        status = solve(run, model, settings, &ball, robust, sweep);
+        sweep->total_seconds = cli_clock() - begun;
+    }
+    if (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED) {
+        const nadir_status reported = report(run, sweep);
+        status = reported != NADIR_OK ? reported : status;
+    }
+    for (int c = 0; c < sweep->curves_count; c++) {
+        free(sweep->curves[c].results);
+    }
+    cli_ball_clear(run, asked);
+    nadir_model_free(model);
+    return status;
+}
+
+static int sweep_main(cli_run *run, int argc, char **argv)
+{
+    const char *positionals[CLI_POSITIONALS];
+    const char *sets = NULL;
+    const char *domains = NULL;
+    nadir_read_settings reading;
+    nadir_solver_settings settings;
+    nadir_robust_settings robust;
+    nadir_read_settings_default(&reading);
+    nadir_solver_settings_default(&settings);
+    nadir_robust_settings_default(&robust);
+    int backend = 0;
+    int certify = NADIR_CERTIFY_AUTO;
+    cli_ball ball;
+    cli_sweep sweep = {0};
+    nadir_model_data_default(&sweep.view);
+    const cli_option own[] = {
+        cli_policy_option(&sweep.policy_name),
+        {"--plot", CLI_TEXT, "FILE", NULL, &sweep.plot_path, "draw the curves: .svg or .png (by gnuplot)"},
+        {"--csv", CLI_TEXT, "FILE", NULL, &sweep.csv_path, "write the curves as a table"},
+        {"--sets", CLI_TEXT, "LIST", NULL, &sets, "several sets at once: some of nonrect,s,sa"},
+        {"--domains", CLI_TEXT, "LIST", NULL, &domains,
+         "several domains at once: some of simplex,support,free"},
+        {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+         "how much work the proofs may cost: none, in proportion, or all there is\n"
+         "(default: auto)"},
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
+         "of the robust returns, relative to the penalty (default 1e-9)"},
+        cli_backend_option(&backend),
+        {0},
+    };
+    int exit;
+    if (!cli_parse_model_command(run, &cli_command_sweep, argc, argv, own, &ball, 1, positionals, about,
+                                 &reading, &exit)) {
+        return exit;
+    }
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.policy_name != NULL) ||
+        !cli_needed(run, "--radius LO:HI:N", ball.radius_text != NULL)) {
+        return CLI_EXIT_USAGE;
+    }
+    settings.backend = cli_backend_name(backend);
+    robust.certify = (nadir_certify)certify;
+    sweep.optimistic = robust.optimistic;
+    sweep.model_path = positionals[0];
+    nadir_status status = parse_radii(run, ball.radius_text, &sweep);
+    if (status == NADIR_OK) {
+        status = list_curves(run, &ball, sets, domains, &sweep);
+    }
+    if (status == NADIR_OK && sweep.plot_path != NULL) {
+        status = cli_gnuplot_check(run, sweep.plot_path);
+    }
+    if (status == NADIR_OK) {
+        status = cli_open(run);
+    }
+    if (status == NADIR_OK) {
+        status = find_and_report(run, &reading, &settings, &ball, &robust, &sweep);
+    }
+    return cli_close(run, status);
+}
+
+const cli_command cli_command_sweep = {
+    .name = "sweep",
+    .arguments = "MODEL",
+    .summary = "the worst case as the ball grows: risk curves, as numbers and as a picture",
+    .main = sweep_main,
+};

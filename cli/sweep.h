@@ -1,0 +1,46 @@
+/* sweep.h: worst returns at many radii: what nadir sweep finds, prints and draws. */
+#ifndef NADIR_CLI_SWEEP_H
+#define NADIR_CLI_SWEEP_H
+
+#include "cli.h"
+
+enum { CLI_SWEEP_CURVES = 9 }; /* every set on every domain */
+
+/* One set on one domain. */
+typedef struct cli_curve {
+    nadir_set set;
+    nadir_domain domain;
+    int64_t count;         /* radii that have an answer: the first ones */
+    nadir_robust *results; /* [radii of the sweep] */
+    double breakdown;      /* what is known of it; NaN: nothing, or not of this domain */
+} cli_curve;
+
+typedef struct cli_sweep {
+    const char *model_path;
+    const char *policy_name;
+    const char *plot_path;
+    const char *csv_path;
+    bool optimistic;
+    double first, last; /* radii */
+    int64_t radii;
+    int curves_count;
+    cli_curve curves[CLI_SWEEP_CURVES];
+    nadir_model_data view;
+    char model_digest[65];
+    char policy_digest[65];
+    double load_seconds;
+    double total_seconds;
+} cli_sweep;
+
+/* The radius at a place. */
+double cli_sweep_radius(const cli_sweep *sweep, int64_t place);
+/* "nonrect, simplex" */
+const char *cli_curve_name(const cli_curve *curve, char name[32]);
+
+void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep);
+void cli_sweep_print_text(const cli_sweep *sweep);
+nadir_status cli_sweep_write_csv(cli_run *run, const cli_sweep *sweep);
+/* The risk curves as a picture. */
+nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep);
+
+#endif

@@ -1,0 +1,164 @@
+/* sweep_print.c: risk curves as JSON, as a table and as CSV. */
+#include "output.h"
+#include "sweep.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void print_curve(cli_json *json, const cli_curve *curve)
+{
+    cli_json_array(json, "curve");
+    for (int64_t i = 0; i < curve->count; i++) {
+        const nadir_robust *robust = &curve->results[i];
+        cli_json_object(json, NULL);
+        cli_json_double(json, "radius", robust->radius);
+        cli_json_double(json, "robust_return", robust->robust_return);
+        cli_json_double(json, "penalty", robust->penalty);
+        cli_json_double(json, "lower_bound", robust->lower_bound);
+        cli_json_double(json, "upper_bound", robust->upper_bound);
+        cli_json_bool(json, "certified", robust->certified);
+        cli_json_text(json, "certificate", robust->certificate);
+        cli_json_text(json, "bound", robust->bound);
+        cli_json_object_end(json);
+    }
+    cli_json_array_end(json);
+}
+
+/* The first answer that there is: nominal quantities are the same in all. */
+static const nadir_robust *any_answer(const cli_sweep *sweep)
+{
+    int place = 0;
+    while (place + 1 < sweep->curves_count && sweep->curves[place].count == 0) {
+        place++;
+    }
+    return sweep->curves[place].results;
+}
+
+static void print_seconds(cli_json *json, const cli_sweep *sweep)
+{
+    double robust = 0;
+    double certify = 0;
+    for (int c = 0; c < sweep->curves_count; c++) {
+        for (int64_t i = 0; i < sweep->curves[c].count; i++) {
+            robust += sweep->curves[c].results[i].seconds_robust;
+            certify += sweep->curves[c].results[i].seconds_certify;
+        }
+    }
+    cli_json_object(json, "seconds");
+    cli_json_double(json, "load", sweep->load_seconds);
+    cli_json_double(json, "nominal", any_answer(sweep)->seconds_nominal);
+    cli_json_double(json, "robust", robust);
+    cli_json_double(json, "certify", certify);
+    cli_json_double(json, "total", sweep->total_seconds);
+    cli_json_object_end(json);
+}
+
+static void print_norm(cli_json *json, double norm)
+{
+    if (isinf(norm)) {
+        cli_json_text(json, "norm", "inf");
+    } else {
+        cli_json_double(json, "norm", norm);
+    }
+}
+
+void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
+{
+    const nadir_robust *any = any_answer(sweep);
+    const cli_curve *first = sweep->curves;
+    cli_json json;
+    cli_json_start(&json, stdout);
+    cli_json_text(&json, "model", sweep->model_path);
+    cli_json_text(&json, "policy", sweep->policy_name);
+    cli_json_double(&json, "nominal_return", any->nominal_return);
+    cli_json_text(&json, "set", nadir_set_name(first->set));
+    print_norm(&json, any->norm);
+    cli_json_text(&json, "domain", nadir_domain_name(first->domain));
+    cli_json_bool(&json, "optimistic", sweep->optimistic);
+    cli_json_double(&json, "radius_first", sweep->first);
+    cli_json_double(&json, "radius_last", sweep->last);
+    cli_json_integer(&json, "radii", sweep->radii);
+    cli_json_double(&json, "breakdown_radius", first->breakdown);
+    cli_json_double(&json, "valid_radius", any->valid_radius);
+    print_curve(&json, first);
+    if (sweep->curves_count > 1) {
+        cli_json_array(&json, "curves");
+        for (int c = 0; c < sweep->curves_count; c++) {
+            cli_json_object(&json, NULL);
+            cli_json_text(&json, "set", nadir_set_name(sweep->curves[c].set));
+            cli_json_text(&json, "domain", nadir_domain_name(sweep->curves[c].domain));
+            cli_json_double(&json, "breakdown_radius", sweep->curves[c].breakdown);
+            print_curve(&json, &sweep->curves[c]);
+            cli_json_object_end(&json);
+        }
+        cli_json_array_end(&json);
+    }
+    cli_json_text(&json, "backend", any->backend);
+    cli_json_integer(&json, "states", sweep->view.states);
+    cli_json_integer(&json, "rows", sweep->view.rows);
+    cli_json_integer(&json, "nonzeros", sweep->view.nonzeros);
+    cli_json_double(&json, "discount", sweep->view.discount);
+    cli_json_text(&json, "model_sha256", sweep->model_digest);
+    cli_json_text(&json, "policy_sha256", sweep->policy_digest);
+    cli_json_text(&json, "plot", sweep->plot_path);
+    cli_json_text(&json, "csv", sweep->csv_path);
+    print_seconds(&json, sweep);
+    cli_json_warnings(run, &json);
+    cli_json_end(&json);
+}
+
+static void print_table(const cli_sweep *sweep, const cli_curve *curve)
+{
+    char name[32];
+    char number[32];
+    printf("\n%s\n", cli_curve_name(curve, name));
+    if (!isnan(curve->breakdown)) {
+        printf("  breakdown      beyond radius %s\n", cli_number(curve->breakdown, number));
+    }
+    printf("  %-12s  %18s  %18s  %18s  %s\n", "radius", sweep->optimistic ? "best return" : "worst return",
+           "lower bound", "upper bound", "certified");
+    for (int64_t i = 0; i < curve->count; i++) {
+        const nadir_robust *robust = &curve->results[i];
+        printf("  %-12.6g  %18.10g  %18.10g  %18.10g  %s\n", robust->radius, robust->robust_return,
+               robust->lower_bound, robust->upper_bound, robust->certified ? "yes" : "no");
+    }
+}
+
+void cli_sweep_print_text(const cli_sweep *sweep)
+{
+    const nadir_robust *any = any_answer(sweep);
+    char number[32];
+    printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->model_path,
+           sweep->policy_name, sweep->optimistic ? "best" : "worst", sweep->radii);
+    printf("  norm           %s\n", cli_number(any->norm, number));
+    printf("  nominal return %s\n", cli_number(any->nominal_return, number));
+    printf("  valid radius   %s\n", cli_number(any->valid_radius, number));
+    for (int c = 0; c < sweep->curves_count; c++) {
+        print_table(sweep, &sweep->curves[c]);
+    }
+}
+
+nadir_status cli_sweep_write_csv(cli_run *run, const cli_sweep *sweep)
+{
+    cli_output output;
+    const nadir_status status = cli_output_open(run, sweep->csv_path, &output);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    fputs("set,domain,radius,nominal_return,robust_return,lower_bound,upper_bound,certified\n", output.out);
+    for (int c = 0; c < sweep->curves_count; c++) {
+        const cli_curve *curve = &sweep->curves[c];
+        for (int64_t i = 0; i < curve->count; i++) {
+            const nadir_robust *robust = &curve->results[i];
+            const double numbers[] = {robust->radius, robust->nominal_return, robust->robust_return,
+                                      robust->lower_bound, robust->upper_bound};
+            fprintf(output.out, "%s,%s", nadir_set_name(curve->set), nadir_domain_name(curve->domain));
+            for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) {
+                char number[32];
+                fprintf(output.out, ",%s", cli_number(numbers[j], number));
+            }
+            fprintf(output.out, ",%s\n", robust->certified ? "true" : "false");
+        }
+    }
+    return cli_output_close(run, &output);
+}
