@@ -3,6 +3,9 @@
 
 #include "kernel/explicit.h"
 
+/* What rounding can make of a zero. */
+#define ROUNDING 1e-12
+
 typedef struct mixture {
     double t;
     nadir_explicit from, to;
@@ -19,6 +22,7 @@ typedef struct mixture {
  * pinned ones above all, and nothing falls below 0. */
 static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
 {
+    const bool beyond = mix->t < 0 || mix->t > 1;
     int64_t i = 0;
     int64_t j = 0;
     while (i < a->count || j < b->count) {
@@ -27,7 +31,9 @@ static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
         mix->columns[mix->entries] = from ? a->columns[i] : b->columns[j];
         const double before = from ? a->values[i] : 0;
         mix->values[mix->entries] = before + mix->t * ((to ? b->values[j] : 0) - before);
-        mix->entries += mix->values[mix->entries] > 0;
+        const double value = mix->values[mix->entries];
+        const bool noise = beyond && value < 0 && value > -ROUNDING;
+        mix->entries += value != 0 && !noise;
         i += from;
         j += to;
     }
