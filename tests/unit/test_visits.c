@@ -29,9 +29,9 @@ static double pack_best_first(int64_t n, const double *value, const double *low,
         total -= low[s];
     }
     for (int64_t i = 0; i < n && total > 0; i++) {
-        int64_t best = -1;
+        int64_t best = 0;
         for (int64_t s = 0; s < n; s++) {
-            best = !taken[s] && (best < 0 || value[s] > value[best]) ? s : best;
+            best = !taken[s] && (taken[best] || value[s] > value[best]) ? s : best;
         }
         const double put = fmin(total, high[best] - low[best]);
         taken[best] = true;

@@ -199,16 +199,14 @@ static double find_price(int64_t count, thing *things, double left)
     return 0;
 }
 
-/* At least max sum y v; `left`: T - sum low. factors: v = factors value, NULL: all one. */
-static double pack(const nadir_visits *visits, double left, const double *factors, const double *value,
-                   thing *things)
+/* At least max sum y v of things whose values are set; `left`: T - sum low. */
+static double pack(const nadir_visits *visits, double left, thing *things)
 {
     const int64_t n = visits->states;
     double sum = 0;
     for (int64_t s = 0; s < n; s++) {
-        const double worth = factors != NULL ? factors[s] * value[s] : value[s];
-        things[s] = (thing){worth, fmax(visits->high[s] - visits->low[s], 0)};
-        sum += visits->low[s] * worth;
+        things[s].room = fmax(visits->high[s] - visits->low[s], 0);
+        sum += visits->low[s] * things[s].value;
     }
     const double price = find_price(n, things, left);
     double above = 0;
@@ -217,6 +215,16 @@ static double pack(const nadir_visits *visits, double left, const double *factor
         above += more > 0 ? more * things[s].room : 0;
     }
     return (sum + price * left + above) * (1 + 2 * UNIT * (double)(n + 16));
+}
+
+/* The same for values h k. */
+static double pack_products(const nadir_visits *visits, double left, const double *h, const double *k,
+                            thing *things)
+{
+    for (int64_t s = 0; s < visits->states; s++) {
+        things[s].value = h[s] * k[s];
+    }
+    return pack(visits, left, things);
 }
 
 static double room_left(const nadir_visits *visits)
@@ -231,7 +239,10 @@ nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visit
     nadir_status status = NADIR_OK;
     thing *things = NULL;
     NADIR_NEW(context, things, visits->states);
-    *most = pack(visits, room_left(visits), NULL, value, things);
+    for (int64_t s = 0; s < visits->states; s++) {
+        things[s].value = value[s];
+    }
+    *most = pack(visits, room_left(visits), things);
 cleanup:
     nadir_release(context, things);
     return status;
@@ -254,8 +265,8 @@ nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, c
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         thing *own = things + omp_get_thread_num() * n;
-        const double rise = reach * sqrt(pack(visits, left, factors, up + t * n, own));
-        const double fall = reach * sqrt(pack(visits, left, factors, down + t * n, own));
+        const double rise = reach * sqrt(pack_products(visits, left, factors, up + t * n, own));
+        const double fall = reach * sqrt(pack_products(visits, left, factors, down + t * n, own));
         bounds[t] = (centre->d[t] + centre->off[t] + rise) * (1 + 8 * UNIT);
         bounds[n + t] = centre->d[t] * (1 - 8 * UNIT) - (centre->off[t] + fall) * (1 + 8 * UNIT);
     }
