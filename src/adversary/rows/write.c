@@ -113,7 +113,7 @@ static nadir_row_rest write_quadratic(const writing *at)
         const double least = at->rows->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
         for (int64_t i = 0; i < at->raw.count; i++) {
             const double value = phat[i] + slope * (omega - (x[i] - at->base));
-            at->values[i] = (value > 0) & (phat[i] > least) ? value : 0;
+            at->values[i] = ((value > 0) & (phat[i] > least)) ? value : 0;
         }
         return nothing_else;
     }
