@@ -362,10 +362,14 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
     return status;
 }
 
-/* What goes together; complains if it does not. */
-static bool sensible(const cli_run *run, const evaluate_report *report)
+/* The policies that were named; complains if there is something that is not for so many. */
+static bool take_policies(const cli_run *run, const cli_list *policies, evaluate_report *report)
 {
     const char *wrong = NULL;
+    for (int i = 0; i < policies->count; i++) {
+        report->evaluated[i] = (cli_evaluated){policies->values[i], "", {.size = sizeof(nadir_robust)}};
+    }
+    report->count = policies->count;
     if (report->compares && report->count != 2) {
         wrong = "--difference compares exactly two policies: give --policy twice";
     } else if (report->witness_path != NULL && report->count > 1) {
@@ -438,11 +442,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0)) {
         return CLI_EXIT_USAGE;
     }
-    for (int i = 0; i < policies.count; i++) {
-        report.evaluated[i] = (cli_evaluated){policies.values[i], "", {.size = sizeof(nadir_robust)}};
-    }
-    report.count = policies.count;
-    if (!sensible(run, &report)) {
+    if (!take_policies(run, &policies, &report)) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);

@@ -18,9 +18,9 @@
 /* How close N has to come to the radius. */
 #define CLOSE 1e-14
 
-static double distance_at(const nadir_costs *costs, const nadir_cost_group *group, double step,
-                          nadir_cost_rooms *rooms)
+static double distance_at(const nadir_costs *costs, const nadir_cost_group *group, double step)
 {
+    const nadir_cost_rooms *rooms = costs->rooms;
     const int threads = group->end - group->first > 1 ? rooms->threads : 1;
     const int64_t many = group->end - group->first;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -39,12 +39,13 @@ static double distance_at(const nadir_costs *costs, const nadir_cost_group *grou
 }
 
 /* The largest alpha cost of the group: what a step is measured by. */
-static double largest_cost(const nadir_costs *costs, const nadir_cost_group *group, nadir_cost_rooms *rooms)
+static double largest_cost(const nadir_costs *costs, const nadir_cost_group *group)
 {
+    nadir_cost_room *room = &costs->rooms->rooms[0];
     double largest = 0;
     for (int64_t row = group->first; row < group->end; row++) {
-        if (nadir_cost_row_read(costs, row, &rooms->rooms[0])) {
-            largest = fmax(largest, rooms->rooms[0].row.alpha * rooms->rooms[0].row.largest);
+        if (nadir_cost_row_read(costs, row, room)) {
+            largest = fmax(largest, room->row.alpha * room->row.largest);
         }
     }
     return largest;
@@ -58,28 +59,27 @@ static double between(double low, double below, double high, double above, doubl
     return middle > low && middle < high ? middle : sqrt(low) * sqrt(high);
 }
 
-nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_cost_group *group,
-                                         nadir_cost_rooms *rooms)
+nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_cost_group *group)
 {
     const double radius = group->radius * INSIDE;
-    const double largest = largest_cost(costs, group, rooms);
+    const double largest = largest_cost(costs, group);
     if (!(largest > 0) || !(radius > 0)) {
         return (nadir_cost_shared){0};
     }
     double high = 1 / largest;
     double low = 0;
     double below = 0;
-    double above = distance_at(costs, group, high, rooms);
+    double above = distance_at(costs, group, high);
     for (int still = 0; above < radius && still < 3;) {
         low = high;
         below = above;
         high *= 64;
-        above = isfinite(high) ? distance_at(costs, group, high, rooms) : below;
+        above = isfinite(high) ? distance_at(costs, group, high) : below;
         still = above > below * (1 + CLOSE) ? 0 : still + 1;
     }
     if (above <= radius) { /* as far as rows can go, nearly: the multiplier is to be nearly 0 */
         const double far = high * 1e12;
-        const bool fits = isfinite(far) && distance_at(costs, group, far, rooms) <= radius;
+        const bool fits = isfinite(far) && distance_at(costs, group, far) <= radius;
         return (nadir_cost_shared){.low = fits             ? far
                                           : isfinite(high) ? high
                                                            : low,
@@ -88,7 +88,7 @@ nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_c
     }
     if (low == 0) {
         low = high;
-        while ((below = distance_at(costs, group, low, rooms)) > radius && low > 0) {
+        while ((below = distance_at(costs, group, low)) > radius && low > 0) {
             high = low;
             above = below;
             low /= 64;
@@ -100,7 +100,7 @@ nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_c
         if (!(middle > low && middle < high)) {
             break;
         }
-        const double found = distance_at(costs, group, middle, rooms);
+        const double found = distance_at(costs, group, middle);
         if (found <= radius) {
             low = middle;
             below = found;

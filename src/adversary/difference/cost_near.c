@@ -215,15 +215,13 @@ nadir_status nadir_costs_near(nadir_context *context, nadir_costs *costs, const 
                               double bend, double *length)
 {
     nadir_status status = NADIR_OK;
-    nadir_cost_rooms rooms = {0};
     nadir_explicit rows = {0};
     near_run run = {.costs = costs, .from = &rows};
     *length = 0;
     nadir_costs_begin(costs);
     NADIR_NEW_ZERO(context, run.dense, costs->model->states);
-    NADIR_CHECK(nadir_cost_rooms_make(context, costs, &rooms));
     NADIR_CHECK(nadir_explicit_make(context, from, &rows));
-    run.room = &rooms.rooms[0];
+    run.room = &costs->rooms->rooms[0];
     run.bend = bend / costs->scale;
     for (int64_t next = 0; next < costs->model->rows && run.bend > 0 && isfinite(run.bend);) {
         const nadir_cost_group group = nadir_cost_group_at(costs, next);
@@ -246,7 +244,6 @@ nadir_status nadir_costs_near(nadir_context *context, nadir_costs *costs, const 
     }
 cleanup:
     nadir_explicit_clear(context, &rows);
-    nadir_cost_rooms_clear(context, &rooms);
     nadir_release(context, run.dense);
     return status;
 }

@@ -5,16 +5,13 @@
 #include "adversary/difference/cost_row.h"
 #include "adversary/difference/costs.h"
 
-/* Room for `threads` threads, all in two blocks. A struct of zeros holds nothing. */
+/* Room for `threads` threads, all in two blocks. */
 typedef struct nadir_cost_rooms {
     int threads;
     nadir_cost_room *rooms; /* [threads] */
     double *numbers;
     int32_t *places;
 } nadir_cost_rooms;
-
-nadir_status nadir_cost_rooms_make(nadir_context *context, const nadir_costs *costs, nadir_cost_rooms *made);
-void nadir_cost_rooms_clear(nadir_context *context, nadir_cost_rooms *made);
 
 /* Reads a row into room->row; false: it is pinned. */
 bool nadir_cost_row_fill(const nadir_costs *costs, int64_t row, nadir_cost_room *room);
@@ -43,7 +40,6 @@ typedef struct nadir_cost_shared {
 } nadir_cost_shared;
 
 /* Domains simplex and support, p < inf. */
-nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_cost_group *group,
-                                         nadir_cost_rooms *rooms);
+nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_cost_group *group);
 
 #endif

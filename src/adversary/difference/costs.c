@@ -12,6 +12,31 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
+static nadir_status make_rooms(nadir_context *context, nadir_costs *costs)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = costs->model->states;
+    NADIR_NEW_ZERO(context, costs->rooms, 1);
+    nadir_cost_rooms *made = costs->rooms;
+    made->threads = nadir_threads_for(context, costs->model->rows * n);
+    NADIR_NEW_ZERO(context, made->rooms, made->threads);
+    NADIR_NEW(context, made->numbers, 5 * n * made->threads);
+    NADIR_NEW(context, made->places, 2 * n * made->threads);
+    for (int i = 0; i < made->threads; i++) {
+        double *numbers = made->numbers + 5 * n * i;
+        int32_t *places = made->places + 2 * n * i;
+        made->rooms[i] = (nadir_cost_room){
+            .row = {.columns = places, .phat = numbers, .cost = numbers + n},
+            .X = numbers + 2 * n,
+            .other = numbers + 3 * n,
+            .work = numbers + 4 * n,
+            .places = places + n,
+        };
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_costs_make(nadir_context *context, const nadir_model *model, const nadir_uncertainty *set,
                               nadir_costs *costs)
 {
@@ -35,6 +60,7 @@ nadir_status nadir_costs_make(nadir_context *context, const nadir_model *model, 
     NADIR_NEW_ZERO(context, costs->norms, model->rows);
     NADIR_NEW(context, costs->rows, model->rows);
     NADIR_NEW(context, costs->starts, model->rows + 1);
+    NADIR_CHECK(make_rooms(context, costs));
 cleanup:
     return status;
 }
@@ -45,6 +71,12 @@ void nadir_costs_clear(nadir_context *context, nadir_costs *costs)
                                costs->omega, costs->step, costs->norms, costs->values};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         nadir_release(context, numbers[i]);
+    }
+    if (costs->rooms != NULL) {
+        nadir_release(context, costs->rooms->rooms);
+        nadir_release(context, costs->rooms->numbers);
+        nadir_release(context, costs->rooms->places);
+        nadir_release(context, costs->rooms);
     }
     nadir_release(context, costs->rows);
     nadir_release(context, costs->starts);
@@ -92,37 +124,6 @@ nadir_status nadir_costs_set(nadir_context *context, nadir_costs *costs, double 
 }
 
 /* ------------------------------------------------------------------------------------------- rows */
-
-nadir_status nadir_cost_rooms_make(nadir_context *context, const nadir_costs *costs, nadir_cost_rooms *made)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t n = costs->model->states;
-    made->threads = nadir_threads_for(context, costs->model->rows * n);
-    NADIR_NEW_ZERO(context, made->rooms, made->threads);
-    NADIR_NEW(context, made->numbers, 5 * n * made->threads);
-    NADIR_NEW(context, made->places, 2 * n * made->threads);
-    for (int i = 0; i < made->threads; i++) {
-        double *numbers = made->numbers + 5 * n * i;
-        int32_t *places = made->places + 2 * n * i;
-        made->rooms[i] = (nadir_cost_room){
-            .row = {.columns = places, .phat = numbers, .cost = numbers + n},
-            .X = numbers + 2 * n,
-            .other = numbers + 3 * n,
-            .work = numbers + 4 * n,
-            .places = places + n,
-        };
-    }
-cleanup:
-    return status;
-}
-
-void nadir_cost_rooms_clear(nadir_context *context, nadir_cost_rooms *made)
-{
-    nadir_release(context, made->rooms);
-    nadir_release(context, made->numbers);
-    nadir_release(context, made->places);
-    *made = (nadir_cost_rooms){0};
-}
 
 bool nadir_cost_row_fill(const nadir_costs *costs, int64_t row, nadir_cost_room *room)
 {
@@ -295,29 +296,26 @@ cleanup:
 nadir_status nadir_costs_step(nadir_context *context, nadir_costs *costs)
 {
     nadir_status status = NADIR_OK;
-    nadir_cost_rooms rooms = {0};
     const nadir_uncertainty *set = costs->set;
     nadir_costs_begin(costs);
-    NADIR_CHECK(nadir_cost_rooms_make(context, costs, &rooms));
     for (int64_t row = 0; row < costs->model->rows;) {
         const nadir_cost_group group = nadir_cost_group_at(costs, row);
         nadir_cost_shared shared = {0};
         row = group.end;
         if (set->domain == NADIR_DOMAIN_FREE) {
-            NADIR_CHECK(write_free(context, costs, &group, &rooms.rooms[0]));
+            NADIR_CHECK(write_free(context, costs, &group, &costs->rooms->rooms[0]));
             continue;
         }
         if (!isinf(set->p)) {
-            shared = nadir_cost_group_solve(costs, &group, &rooms);
+            shared = nadir_cost_group_solve(costs, &group);
         }
-        NADIR_CHECK(write_group(context, costs, &group, &shared, &rooms.rooms[0]));
+        NADIR_CHECK(write_group(context, costs, &group, &shared, &costs->rooms->rooms[0]));
         if (set->set == NADIR_SET_NONRECT && set->p == 2 && shared.active) {
             costs->tau = costs->scale / (2 * shared.low);
         }
     }
     costs->gain = fmax(costs->gain, 0);
 cleanup:
-    nadir_cost_rooms_clear(context, &rooms);
     return status;
 }
 
@@ -333,14 +331,12 @@ static double hidden(const nadir_costs *costs, int64_t row, double moved)
 nadir_status nadir_costs_bound(nadir_context *context, const nadir_costs *costs, double *gain)
 {
     nadir_status status = NADIR_OK;
-    nadir_cost_rooms rooms = {0};
     double *slopes = NULL;
     const nadir_uncertainty *set = costs->set;
     const bool free_domain = set->domain == NADIR_DOMAIN_FREE;
     double sum = 0;
-    NADIR_CHECK(nadir_cost_rooms_make(context, costs, &rooms));
     NADIR_NEW(context, slopes, costs->model->rows);
-    nadir_cost_room *room = &rooms.rooms[0];
+    nadir_cost_room *room = &costs->rooms->rooms[0];
     for (int64_t next = 0; next < costs->model->rows;) {
         const nadir_cost_group group = nadir_cost_group_at(costs, next);
         next = group.end;
@@ -365,7 +361,6 @@ nadir_status nadir_costs_bound(nadir_context *context, const nadir_costs *costs,
     /* sums over rows of numbers that are not negative; radii of kernels that membership forgives */
     *gain = sum * costs->scale * (1 + 4 * UNIT * (double)(costs->model->rows + 32));
 cleanup:
-    nadir_cost_rooms_clear(context, &rooms);
     nadir_release(context, slopes);
     return status;
 }

@@ -42,6 +42,7 @@ typedef struct nadir_costs {
     int32_t *columns;
     double *values;
     size_t columns_capacity, values_capacity;
+    struct nadir_cost_rooms *rooms; /* owned: where threads work */
 } nadir_costs;
 
 /* NADIR_ERROR_UNSUPPORTED when rows would have to be written out that are too many and too long. */

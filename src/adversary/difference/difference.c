@@ -31,6 +31,10 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
+/* Searches from random kernels, and rows times states up to which they are made. */
+#define RANDOM_STARTS  6
+#define RANDOM_ENTRIES 20000
+
 /* One comparison: A and B in the order in which their difference is made small. */
 typedef struct comparison {
     nadir_context *context;
@@ -149,12 +153,39 @@ cleanup:
     return status;
 }
 
+/* From answers to random values: f has several minima where the ball is large. */
+static nadir_status search_at_random(comparison *run, nadir_random *random)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    nadir_costs *costs = &run->pair.costs;
+    const nadir_problem *problem = run->problem;
+    const int64_t n = problem[0].states;
+    nadir_kernel *start = NULL;
+    double *numbers = NULL;
+    NADIR_NEW(context, numbers, 4 * n);
+    for (int64_t i = 0; i < 4 * n; i++) {
+        numbers[i] = i < 2 * n ? nadir_random_normal(random) : 1;
+    }
+    NADIR_CHECK(nadir_costs_set(context, costs, 1, numbers + 2 * n, problem[0].policy->probabilities, numbers,
+                                numbers + 3 * n, problem[1].policy->probabilities, numbers + n));
+    NADIR_CHECK(nadir_costs_step(context, costs));
+    NADIR_CHECK(nadir_kernel_create_changed(context, problem[0].model, &costs->changed, &start));
+    NADIR_CHECK(search_from(run, start));
+cleanup:
+    nadir_kernel_free(start);
+    nadir_release(context, numbers);
+    return status;
+}
+
 /* From the nominal kernel, the worst of A, the best of B, and the one between these: what is bad for A in
  * states that the nominal kernel does not visit, and good for B, is known there. */
 static nadir_status search(comparison *run)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *between = NULL;
+    nadir_random random = run->context->random;
+    const int more = run->problem[0].rows <= RANDOM_ENTRIES / run->problem[0].states ? RANDOM_STARTS : 0;
     const nadir_kernel *const apart[2] = {nadir_worst_kernel(run->apart_kernel[0]),
                                           nadir_worst_kernel(run->apart_kernel[1])};
     NADIR_CHECK(search_from(run, NULL));
@@ -162,6 +193,9 @@ static nadir_status search(comparison *run)
     NADIR_CHECK(search_from(run, apart[1]));
     NADIR_CHECK(nadir_kernel_mix(run->context, run->problem[0].model, apart[0], apart[1], 0.5, &between));
     NADIR_CHECK(search_from(run, between));
+    for (int i = 0; i < more; i++) {
+        NADIR_CHECK(search_at_random(run, &random));
+    }
 cleanup:
     nadir_kernel_free(between);
     return status;

@@ -8,11 +8,15 @@
 nadir_status nadir_pair_make(nadir_context *context, const nadir_problem *a, const nadir_problem *b,
                              nadir_pair *pair)
 {
+    nadir_status status = NADIR_OK;
     pair->problem[0] = a;
     pair->problem[1] = b;
     pair->operators[0].problem = a;
     pair->operators[1].problem = b;
-    return nadir_costs_make(context, a->model, a->uncertainty, &pair->costs);
+    NADIR_NEW(context, pair->products, 2 * a->rows);
+    NADIR_CHECK(nadir_costs_make(context, a->model, a->uncertainty, &pair->costs));
+cleanup:
+    return status;
 }
 
 void nadir_pair_clear(nadir_context *context, nadir_pair *pair)
@@ -20,6 +24,7 @@ void nadir_pair_clear(nadir_context *context, nadir_pair *pair)
     nadir_valid_operator_clear(context, &pair->operators[0]);
     nadir_valid_operator_clear(context, &pair->operators[1]);
     nadir_costs_clear(context, &pair->costs);
+    nadir_release(context, pair->products);
     *pair = (nadir_pair){0};
 }
 
@@ -59,30 +64,24 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_pair_slope(nadir_context *context, const nadir_pair *pair, const nadir_kernel *from,
-                              const nadir_kernel *to, double *slope)
+double nadir_pair_slope(const nadir_context *context, const nadir_pair *pair, const nadir_kernel *from,
+                        const nadir_kernel *to)
 {
-    nadir_status status = NADIR_OK;
     const nadir_costs *costs = &pair->costs;
     const int64_t rows = costs->model->rows;
-    double *products = NULL;
     double total = 0;
-    NADIR_NEW(context, products, 2 * rows);
     for (int i = 0; i < 2; i++) {
         const double *weights = i == 0 ? costs->a : costs->b;
         const double *x = i == 0 ? costs->x : costs->y;
         double sum = 0;
-        nadir_kernel_multiply(context, to, x, products);
-        nadir_kernel_multiply(context, from, x, products + rows);
+        nadir_kernel_multiply(context, to, x, pair->products);
+        nadir_kernel_multiply(context, from, x, pair->products + rows);
         for (int64_t row = 0; row < rows; row++) {
-            sum += weights[row] * (products[row] - products[rows + row]);
+            sum += weights[row] * (pair->products[row] - pair->products[rows + row]);
         }
         total += i == 0 ? sum : -sum;
     }
-    *slope = total * costs->scale;
-cleanup:
-    nadir_release(context, products);
-    return status;
+    return total * costs->scale;
 }
 
 nadir_status nadir_pair_look(nadir_context *context, nadir_pair *pair, const nadir_pair_point *point,
@@ -90,12 +89,11 @@ nadir_status nadir_pair_look(nadir_context *context, nadir_pair *pair, const nad
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *const *problem = pair->problem;
-    double moved;
     NADIR_CHECK(nadir_costs_set(context, &pair->costs, problem[0]->gamma, point->d[0],
                                 problem[0]->policy->probabilities, point->v[0], point->d[1],
                                 problem[1]->policy->probabilities, point->v[1]));
     NADIR_CHECK(nadir_costs_step(context, &pair->costs));
-    NADIR_CHECK(nadir_pair_slope(context, pair, problem[0]->kernel, point->kernel, &moved));
+    const double moved = nadir_pair_slope(context, pair, problem[0]->kernel, point->kernel);
     *gap = fmax(0, moved + pair->costs.gain);
 cleanup:
     return status;

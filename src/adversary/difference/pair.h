@@ -15,6 +15,7 @@ typedef struct nadir_pair {
     const nadir_problem *problem[2]; /* A and B; signs as the model has them */
     nadir_valid_operator operators[2];
     nadir_costs costs; /* of the point that was looked at last */
+    double *products;  /* [2 * rows] */
 } nadir_pair;
 
 /* A struct of zeros holds nothing. */
@@ -41,8 +42,8 @@ nadir_status nadir_pair_look(nadir_context *context, nadir_pair *pair, const nad
                              double *gap);
 
 /* sum G . (to - from), G of the point that was looked at last. */
-nadir_status nadir_pair_slope(nadir_context *context, const nadir_pair *pair, const nadir_kernel *from,
-                              const nadir_kernel *to, double *slope);
+double nadir_pair_slope(const nadir_context *context, const nadir_pair *pair, const nadir_kernel *from,
+                        const nadir_kernel *to);
 
 /* What a search found. */
 typedef struct nadir_pair_found {

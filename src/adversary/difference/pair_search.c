@@ -93,8 +93,6 @@ static nadir_status step_near(nadir_context *context, descent *at, double gap, d
     nadir_status status = NADIR_OK;
     nadir_pair *pair = at->pair;
     nadir_kernel *whole = NULL;
-    double slope;
-    double after;
     double length;
     *moved = 0;
     /* where f bends down, or not at all, this is nearly the linear step */
@@ -102,7 +100,7 @@ static nadir_status step_near(nadir_context *context, descent *at, double gap, d
     NADIR_CHECK(nadir_costs_near(context, &pair->costs, at->here->kernel, bend, &length));
     at->tau = pair->costs.tau;
     NADIR_CHECK(take_whole(context, pair, &at->there));
-    NADIR_CHECK(nadir_pair_slope(context, pair, at->here->kernel, at->there.kernel, &slope));
+    const double slope = nadir_pair_slope(context, pair, at->here->kernel, at->there.kernel);
     if (!(slope < 0) || !(length > 0)) {
         goto cleanup;
     }
@@ -111,7 +109,7 @@ static nadir_status step_near(nadir_context *context, descent *at, double gap, d
     NADIR_CHECK(shorten(context, at, whole, slope, moved));
     if (*moved > 0) {
         NADIR_CHECK(nadir_pair_look(context, pair, &at->there, &gap));
-        NADIR_CHECK(nadir_pair_slope(context, pair, at->here->kernel, whole, &after));
+        const double after = nadir_pair_slope(context, pair, at->here->kernel, whole);
         const double seen = (after - slope) / (*moved * length);
         /* f may bend down: then a longer step, but not by much at once */
         at->bend = fmin(fmax(seen, 0.05 * bend), 1e6 * bend);
