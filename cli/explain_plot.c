@@ -18,12 +18,22 @@ typedef struct grid {
     int32_t *places; /* [states] row * width + column */
 } grid;
 
+/* A number from 0 to CELLS - 1 after this letter; *at moves on. */
+static bool parse_number(const char **at, char letter, int64_t *number)
+{
+    char *end = NULL;
+    if (**at != letter || (*at)[1] < '0' || (*at)[1] > '9') {
+        return false;
+    }
+    *number = strtoll(*at + 1, &end, 10); /* too large: the largest there is */
+    *at = end;
+    return *number < CELLS;
+}
+
 /* "r3c4" */
 static bool parse_cell(const char *name, int64_t *row, int64_t *column)
 {
-    char after;
-    return name != NULL && sscanf(name, "r%" SCNd64 "c%" SCNd64 "%c", row, column, &after) == 2 &&
-           *row >= 0 && *column >= 0 && *row < CELLS && *column < CELLS;
+    return name != NULL && parse_number(&name, 'r', row) && parse_number(&name, 'c', column) && *name == '\0';
 }
 
 /* Whether every state is a cell of its own in a grid that they fill, but for walls. */
@@ -43,7 +53,7 @@ static bool find_grid(const nadir_model *model, grid *made)
         made->width = column >= made->width ? column + 1 : made->width;
     }
     const int64_t cells = made->width * made->height;
-    if (cells > CELLS || cells > 4 * view.states) {
+    if (cells < 1 || cells > CELLS || cells > 4 * view.states) {
         return false;
     }
     bool *taken = calloc((size_t)cells, sizeof *taken);

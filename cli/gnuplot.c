@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* "svg", "png" or NULL. */
 static const char *picture_format(const char *path)
 {
