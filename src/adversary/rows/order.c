@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A state with its value, as they are sorted. */
-typedef struct placed_state {
+typedef struct nadir_placed_state {
     double x;
     int32_t state;
 } placed_state;
@@ -93,6 +93,7 @@ static nadir_status reserve(nadir_context *context, int64_t states, nadir_order 
     NADIR_NEW(context, order->sorted, states);
     NADIR_NEW(context, order->first, states);
     NADIR_NEW(context, order->second, states);
+    NADIR_NEW(context, order->lists, 2 * states);
     order->states = states;
     for (int64_t i = 0; i < states; i++) {
         order->order[i] = (int32_t)i;
@@ -133,10 +134,9 @@ static nadir_status scale_values(nadir_context *context, const double *v, nadir_
 nadir_status nadir_order_make(nadir_context *context, int64_t states, const double *v, nadir_order *order)
 {
     nadir_status status = NADIR_OK;
-    placed_state *lists = NULL;
     NADIR_CHECK(reserve(context, states, order));
     NADIR_CHECK(scale_values(context, v, order));
-    NADIR_NEW(context, lists, 2 * states);
+    placed_state *lists = order->lists;
     for (int64_t i = 0; i < states; i++) {
         lists[i] = (placed_state){order->x[order->order[i]], order->order[i]};
     }
@@ -148,13 +148,13 @@ nadir_status nadir_order_make(nadir_context *context, int64_t states, const doub
     }
     fill_sums(order);
 cleanup:
-    nadir_release(context, lists);
     return status;
 }
 
 void nadir_order_clear(nadir_context *context, nadir_order *order)
 {
-    void *const arrays[] = {order->x, order->order, order->rank, order->sorted, order->first, order->second};
+    void *const arrays[] = {order->x,     order->order,  order->rank, order->sorted,
+                            order->first, order->second, order->lists};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }

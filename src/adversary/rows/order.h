@@ -17,13 +17,14 @@
 /* A struct of zeros holds nothing. */
 typedef struct nadir_order {
     int64_t states;
-    double lowest, range; /* min v, max v - min v */
-    double *x;            /* [states] of each state */
-    int32_t *order;       /* [states] rising in v, the lower state first among equals */
-    int32_t *rank;        /* [states] the place of a state in the order */
-    double *sorted;       /* [states] x along the order */
-    double *first;        /* [states] */
-    double *second;       /* [states] */
+    double lowest, range;             /* min v, max v - min v */
+    double *x;                        /* [states] of each state */
+    int32_t *order;                   /* [states] rising in v, the lower state first among equals */
+    int32_t *rank;                    /* [states] the place of a state in the order */
+    double *sorted;                   /* [states] x along the order */
+    double *first;                    /* [states] */
+    double *second;                   /* [states] */
+    struct nadir_placed_state *lists; /* [2 * states] work space */
 } nadir_order;
 
 /* What states below a level add up to. */
@@ -33,8 +34,8 @@ typedef struct nadir_below {
     double second; /* sum of (omega - x)^2 */
 } nadir_below;
 
-/* v: [states] finite. Made anew in place when the number of states is the same. NADIR_ERROR_ARGUMENT when a
- * value is not finite, or when their range overflows. */
+/* v: [states] finite. Made anew in place, without allocation, when the number of states is the same.
+ * NADIR_ERROR_ARGUMENT when a value is not finite, or when their range overflows. */
 nadir_status nadir_order_make(nadir_context *context, int64_t states, const double *v, nadir_order *order);
 void nadir_order_clear(nadir_context *context, nadir_order *order);
 

@@ -14,9 +14,9 @@
 
 #include "adversary/valid/standing.h"
 
-/* *kappa: proven, rounding included: 1/2 or less if that can be; above, as small as can be proven. inverse:
- * as the pull was made with. shared: all rows allow all states and have the weight one, and the occupancies'
- * common sum is made use of instead of their bounds: another valid kappa. */
+/* *kappa: proven, rounding included: at most 1/2 if that can be; as small as can be proven, to a percent.
+ * inverse: as the pull was made with. shared: all rows allow all states and inverse is NULL; another kappa,
+ * which makes use of the one sum that all occupancies have. */
 nadir_status nadir_curvature_prove(nadir_context *context, const nadir_standing *standing,
                                    const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
                                    bool shared, double *kappa);

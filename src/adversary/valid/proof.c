@@ -14,13 +14,11 @@
 
 #include "adversary/valid/lagrangian.h"
 #include "adversary/valid/second_order.h"
-#include "adversary/valid/sensitivity.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PASSES = 24, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
-#define SETTLED 1e-6 /* bounds that move by less, as a share of all visits, stay */
+enum { EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
 
 void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
 {
@@ -35,36 +33,6 @@ static double radius_2(const nadir_problem *problem, double beta)
     const double p = problem->uncertainty->p;
     const double n = (double)problem->uncertainty->entries;
     return p <= 2 ? beta : beta * pow(n, 0.5 - 1 / p) * (1 + 1e-12);
-}
-
-/* Bounds around the nominal kernel. */
-static nadir_status bound_visits(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
-                                 double beta, nadir_visits *visits)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t n = problem->states;
-    nadir_centre centre = {0};
-    nadir_sensitivity sensitivity = {0};
-    double *up = NULL;
-    double *down = NULL;
-    double moved = 1;
-    NADIR_CHECK(nadir_centre_make(context, problem, live, NULL, NULL, &centre));
-    NADIR_CHECK(nadir_centre_columns(context, &centre));
-    NADIR_CHECK(nadir_sensitivity_make(context, live, centre.X, &sensitivity));
-    NADIR_NEW(context, up, n * n);
-    NADIR_NEW(context, down, n * n);
-    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
-    for (int i = 0; i < PASSES && moved > SETTLED; i++) {
-        NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
-        NADIR_CHECK(
-            nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius_2(problem, beta), &moved));
-    }
-cleanup:
-    nadir_sensitivity_clear(context, &sensitivity);
-    nadir_centre_clear(context, &centre);
-    nadir_release(context, up);
-    nadir_release(context, down);
-    return status;
 }
 
 /* The Lagrangian bound, if it is better than what there is. */
@@ -125,10 +93,10 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
     NADIR_CHECK(nadir_visits_make(context, problem, &visits));
     if (columns) {
         NADIR_CHECK(nadir_live_make(context, problem, &live));
-        NADIR_CHECK(bound_visits(context, problem, &live, beta, &visits));
+        NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), &visits));
     }
     memcpy(proof->d_bar, visits.high, (size_t)n * sizeof *proof->d_bar);
-    if (columns && problem->uncertainty->p == 2 && attack->tau > 0) {
+    if (columns && problem->uncertainty->p == 2 && attack->tau > 0 && isfinite(attack->tau)) {
         const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
         NADIR_CHECK(
             nadir_second_order_prove(context, problem, &live, &visits, beta, attack, rounds, wanted, proof));

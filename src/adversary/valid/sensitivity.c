@@ -133,7 +133,7 @@ static double spread_square(const nadir_order *order, int64_t count, const int32
             const double far = order->x[positive[j]] - level;
             first += far > 0 ? far : 0;
             above += far > 0 ? far * far : 0;
-            more += far > 0;
+            more += far >= 0; /* those at the level move with it */
         }
         below = nadir_order_below(order, level);
         const double move = (below.first - first) / (double)(below.count + more);
@@ -200,34 +200,43 @@ static double state_square(const nadir_sensitivity *sensitivity, int64_t state, 
     return sum * (1 + 2 * UNIT * (double)(2 * live->states + 64)) + DBL_MIN;
 }
 
+/* One column; the orders of the thread are used. */
+static nadir_status fill_column(nadir_context *context, const nadir_sensitivity *sensitivity, int thread,
+                                const double *g, double *up, double *down)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = sensitivity->live->states;
+    nadir_order *rising = &sensitivity->rising[thread];
+    nadir_order *falling = &sensitivity->falling[thread];
+    double *negative = sensitivity->negative + thread * n;
+    double whole = 0;
+    for (int64_t j = 0; j < n; j++) {
+        negative[j] = -g[j];
+        whole += g[j] * g[j];
+    }
+    if (sensitivity->starts[sensitivity->live->count] > 0) {
+        NADIR_CHECK(nadir_order_make(context, n, g, rising));
+        NADIR_CHECK(nadir_order_make(context, n, negative, falling));
+    }
+    for (int64_t s = 0; s < n; s++) {
+        up[s] = state_square(sensitivity, s, falling, g, 1, whole);
+        down[s] = state_square(sensitivity, s, rising, g, -1, whole);
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity *sensitivity, int64_t count,
                                       const double *g, double *up, double *down)
 {
-    const nadir_live *live = sensitivity->live;
-    const int64_t n = live->states;
-    const bool spread = sensitivity->starts[live->count] > 0;
-    int result = NADIR_OK;
-#pragma omp parallel for num_threads(sensitivity->threads) schedule(static) reduction(| : result)
+    const int64_t n = sensitivity->live->states;
+    int failures = 0; /* nothing is allocated: only numbers that are not finite can fail */
+#pragma omp parallel for num_threads(sensitivity->threads) schedule(static) reduction(+ : failures)
     for (int64_t t = 0; t < count; t++) {
-        const double *column = g + t * n;
-        nadir_order *rising = &sensitivity->rising[omp_get_thread_num()];
-        nadir_order *falling = &sensitivity->falling[omp_get_thread_num()];
-        double *negative = sensitivity->negative + omp_get_thread_num() * n;
-        double whole = 0;
-        for (int64_t j = 0; j < n; j++) {
-            negative[j] = -column[j];
-            whole += column[j] * column[j];
-        }
-        if (spread) {
-            result |= (int)nadir_order_make(context, n, column, rising);
-            result |= (int)nadir_order_make(context, n, negative, falling);
-        }
-        for (int64_t s = 0; s < n && result == NADIR_OK; s++) {
-            up[t * n + s] = state_square(sensitivity, s, falling, column, 1, whole);
-            down[t * n + s] = state_square(sensitivity, s, rising, column, -1, whole);
-        }
+        failures += fill_column(context, sensitivity, omp_get_thread_num(), g + t * n, up + t * n,
+                                down + t * n) != NADIR_OK;
     }
-    return result == NADIR_OK ? NADIR_OK : NADIR_ERROR_ARGUMENT;
+    return failures == 0 ? NADIR_OK : NADIR_ERROR_ARGUMENT;
 }
 
 static double weighted_square(const nadir_live *live, int64_t i, const double *inverse, const double *g)

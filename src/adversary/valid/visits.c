@@ -10,6 +10,7 @@
  */
 #include "adversary/valid/visits.h"
 
+#include "adversary/valid/sensitivity.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -19,6 +20,9 @@
 #include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
+
+enum { PASSES = 24 }; /* around the nominal kernel */
+#define SETTLED 1e-6  /* bounds that move by less, as a share of all visits, stay */
 
 void nadir_visits_clear(nadir_context *context, nadir_visits *visits)
 {
@@ -193,5 +197,33 @@ nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, c
 cleanup:
     nadir_release(context, things);
     nadir_release(context, bounds);
+    return status;
+}
+
+nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
+                                double radius, nadir_visits *visits)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    nadir_centre centre = {0};
+    nadir_sensitivity sensitivity = {0};
+    double *up = NULL;
+    double *down = NULL;
+    double moved = 1;
+    NADIR_CHECK(nadir_centre_make(context, problem, live, NULL, NULL, &centre));
+    NADIR_CHECK(nadir_centre_columns(context, &centre));
+    NADIR_CHECK(nadir_sensitivity_make(context, live, centre.X, &sensitivity));
+    NADIR_NEW(context, up, n * n);
+    NADIR_NEW(context, down, n * n);
+    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
+    for (int i = 0; i < PASSES && moved > SETTLED; i++) {
+        NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
+        NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, &moved));
+    }
+cleanup:
+    nadir_sensitivity_clear(context, &sensitivity);
+    nadir_centre_clear(context, &centre);
+    nadir_release(context, up);
+    nadir_release(context, down);
     return status;
 }

@@ -33,6 +33,10 @@ nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, c
                                  const double *up, const double *down, const double *h, double radius,
                                  double *moved);
 
+/* Passes around the nominal kernel, for all kernels of the L_2 ball of this radius, until the bounds stay. */
+nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
+                                double radius, nadir_visits *visits);
+
 /* *most: at least max sum_s y_s value_s over low <= y <= high, sum y <= T; value: [states] >= 0. */
 nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visits, const double *value,
                                double *most);

@@ -1,0 +1,31 @@
+/*
+ * form.h: the matrices of the quadratic form of curvature.h. See curvature.c for what they are.
+ */
+#ifndef NADIR_ADVERSARY_FORM_H
+#define NADIR_ADVERSARY_FORM_H
+
+#include "adversary/valid/standing.h"
+
+/* Symmetric matrices: [states * states], lower triangle, column after column. The norms `off` say by how much
+ * they may be off. A struct of zeros holds nothing. */
+typedef struct nadir_form {
+    int64_t states;
+    const bool *is_unvisited; /* [states] */
+    bool shared;              /* `rest` is G, with C C^T in it */
+    double *rest;             /* E E^T or G */
+    double *middle;           /* sym(C Y) */
+    double *spread;           /* C H^2 C^T; shared: C Y^2 C^T */
+    double *low;              /* C L C^T, L = low / high; NULL unless shared */
+    double *unvisited;        /* K_N K_N^T; NULL: all states are visited */
+    double rest_off, middle_off, spread_off, low_off, unvisited_off;
+    double spread_norm, unvisited_norm; /* about the square roots of their 2-norms */
+} nadir_form;
+
+/* inverse: as the pull was made with; NULL for all one. shared: all rows allow all states, and inverse is
+ * NULL. */
+nadir_status nadir_form_make(nadir_context *context, const nadir_standing *standing,
+                             const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
+                             bool shared, nadir_form *form);
+void nadir_form_clear(nadir_context *context, nadir_form *form);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * valid.h: worst kernels of the non-rectangular ball on the domains simplex and support with their proofs,
+ * for unit tests. Include support/support.h first.
+ */
+#ifndef NADIR_TESTS_VALID_H
+#define NADIR_TESTS_VALID_H
+
+#include "adversary/valid/proof.h"
+#include "adversary/valid/standing.h"
+#include "support/miniature.h"
+#include "support/problem.h"
+
+/* The best deterministic policy. To be freed. */
+nadir_policy *test_optimal_policy(nadir_context *context, nadir_model *model);
+
+/* One action a state: P [states * states], rewards and mu [states]; mu NULL: all at state 0. To be freed. */
+nadir_model *test_plain_model(nadir_context *context, int64_t states, double discount, const double *P,
+                              const double *rewards, const double *mu);
+
+/* What the descent finds from the nominal kernel, stationary to first order. To be cleared. */
+nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, double beta);
+
+/* The proof, wanted to a millionth of the penalty; checks that its numbers make sense. To be cleared. */
+nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                             const nadir_attack *attack, nadir_certify effort);
+
+/* All that a proof at second order is made of, with the visits of all kernels of the set. */
+typedef struct test_stage {
+    nadir_live live;
+    nadir_visits visits;
+    nadir_centre star;
+    nadir_sensitivity sensitivity;
+    nadir_standing standing;
+} test_stage;
+
+/* unvisited: [states] of the attack. The struct must stay where it is. */
+void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
+                     const nadir_attack *attack, const bool *unvisited, test_stage *stage);
+void test_stage_clear(nadir_context *context, test_stage *stage);
+
+/* A kernel of these entries, [rows * states]. To be freed. */
+nadir_kernel *test_entries_kernel(nadir_context *context, nadir_model *model, const double *entries);
+
+/* 3 to 5 states of which visited ones lead to visited ones only: what others are like the adversary must find
+ * out by itself. */
+test_miniature test_trap_make(nadir_context *context, nadir_random *random);
+
+#endif

@@ -1,0 +1,302 @@
+/*
+ * The inequalities that proofs at second order are made of, each tried on many kernels of the set: what a
+ * kernel P* says about the return of any other, kappa, and how far others can be from the answer to the
+ * Lagrangian bound.
+ */
+#include "support/support.h"
+
+#include "adversary/valid/curvature.h"
+#include "adversary/valid/descent.h"
+#include "adversary/valid/lagrangian.h"
+#include "adversary/valid/tether.h"
+#include "linalg/vector.h"
+#include "support/miniature.h"
+#include "support/oracle.h"
+#include "support/reference.h"
+#include "support/valid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 5772
+
+enum { CASES = 1000, KERNELS = 30 };
+
+/* P*, another kernel P, and what there is between them. */
+typedef struct pair {
+    const nadir_problem *problem;
+    const test_stage *stage;
+    const double *P;    /* [rows * states] */
+    long double *d_P;   /* [states] */
+    long double *delta; /* [entries] (P - P*) / alpha of the live rows */
+    long double J_P;
+} pair;
+
+static void pair_make(pair *of)
+{
+    const nadir_problem *problem = of->problem;
+    const nadir_live *live = &of->stage->live;
+    const double *pi = problem->policy->probabilities;
+    long double *average = test_dense_average(problem->model, of->P, pi);
+    test_system system = test_system_make(problem->states, average, problem->gamma);
+    test_system_solve(&system, true, problem->mu, of->d_P);
+    of->J_P = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
+            of->J_P += of->d_P[s] * pi[row] * problem->rewards[row];
+        }
+    }
+    for (int64_t i = 0; i < live->count; i++) {
+        for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+            const int64_t e = live->starts[i] + j;
+            const double there = of->P[live->rows[i] * problem->states + nadir_live_column(live, i, j)];
+            of->delta[e] = ((long double)there - of->stage->star.X[e]) / live->alpha[i];
+        }
+    }
+    test_system_clear(&system);
+    free(average);
+}
+
+/* sum over visited t of (d_P(t) / d(t) - 1) <Delta_t, delta_t> + sum over others of d_P(t) w_t |delta_t|. */
+static long double change_of_visits(const pair *of)
+{
+    const nadir_standing *standing = &of->stage->standing;
+    const nadir_live *live = &of->stage->live;
+    long double sum = 0;
+    for (int64_t s = 0; s < live->states; s++) {
+        long double product = 0;
+        long double square = 0;
+        for (int64_t e = live->starts[live->first[s]]; e < live->starts[live->first[s + 1]]; e++) {
+            product += standing->change[e] * of->delta[e];
+            square += of->delta[e] * of->delta[e];
+        }
+        const double d = of->stage->star.d[s];
+        sum += standing->unvisited[s] ? of->d_P[s] * standing->reply[s] * sqrtl(square)
+               : d > 0                ? (of->d_P[s] / d - 1) * product
+                                      : 0;
+    }
+    return sum;
+}
+
+/* sum of delta^2 / inverse; NULL: all one. */
+static long double length_square(const pair *of, const double *inverse)
+{
+    long double sum = 0;
+    for (int64_t e = 0; e < of->stage->live.entries; e++) {
+        sum += of->delta[e] * of->delta[e] / (inverse != NULL ? inverse[e] : 1);
+    }
+    return sum;
+}
+
+/* sum of rho_s slack . (P - P*) */
+static long double slack_product(const pair *of)
+{
+    const nadir_live *live = &of->stage->live;
+    long double sum = 0;
+    for (int64_t s = 0; s < live->states; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1] && !of->stage->standing.unvisited[s]; i++) {
+            for (int64_t e = live->starts[i]; e < live->starts[i + 1]; e++) {
+                sum += of->d_P[s] / of->stage->star.d[s] * of->stage->standing.slack[e] * of->delta[e] *
+                       live->alpha[i];
+            }
+        }
+    }
+    return sum;
+}
+
+/* What was made of one attack. */
+typedef struct claims {
+    nadir_pull plain, weighted;
+    double *inverse;
+    double kappa, kappa_weighted, kappa_shared; /* the last NaN: not of this kind */
+    double scale;                               /* of returns */
+    double tightest;                            /* how near any of kappas came */
+} claims;
+
+static void claims_make(nadir_context *context, const test_stage *stage, claims *made)
+{
+    const nadir_standing *standing = &stage->standing;
+    made->inverse = test_new(stage->live.entries, sizeof *made->inverse);
+    nadir_standing_weigh(standing, &stage->visits, 2 * standing->beta, made->inverse);
+    assert_ok(context, nadir_standing_pull(context, standing, NULL, &made->plain));
+    assert_ok(context, nadir_standing_pull(context, standing, made->inverse, &made->weighted));
+    assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->plain, NULL, false,
+                                             &made->kappa));
+    assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->weighted,
+                                             made->inverse, false, &made->kappa_weighted));
+    made->kappa_shared = NAN;
+    if (stage->live.columns == NULL) {
+        assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->plain, NULL, true,
+                                                 &made->kappa_shared));
+    }
+}
+
+static void claims_clear(nadir_context *context, claims *made)
+{
+    nadir_pull_clear(context, &made->plain);
+    nadir_pull_clear(context, &made->weighted);
+    free(made->inverse);
+}
+
+static void check_pair(const pair *of, claims *made)
+{
+    const nadir_standing *standing = &of->stage->standing;
+    const long double tau = standing->tau;
+    const long double change = change_of_visits(of);
+    const long double square = length_square(of, NULL);
+    const long double weighted = length_square(of, made->inverse);
+    const long double slack = slack_product(of);
+    const long double tiny = 1e-15L * made->scale;
+    const long double least = standing->J - standing->error + tau * square + slack - 2 * tau * change;
+    assert_that(of->J_P >= least - tiny, "the return %.17Lg is below %.17Lg", of->J_P, least);
+    assert_that(tau * square + slack >= tau * weighted * (1 - 1e-12L) - tiny, "weights: %Lg < %Lg",
+                tau * square + slack, tau * weighted);
+    /* what is off is in the error, times 2 tau */
+    const long double off = standing->error / (2 * tau);
+    assert_that(isinf(made->kappa) || change <= made->kappa * square + off, "%Lg > kappa %g |delta|^2 %Lg",
+                change, made->kappa, square);
+    assert_that(isinf(made->kappa_weighted) || change <= made->kappa_weighted * weighted + off,
+                "%Lg > kappa %g |delta|^2 %Lg", change, made->kappa_weighted, weighted);
+    assert_that(!isfinite(made->kappa_shared) || change <= made->kappa_shared * square + off,
+                "%Lg > shared kappa %g |delta|^2 %Lg", change, made->kappa_shared, square);
+    if (square > 1e-10L && made->kappa > 1e-3) {
+        made->tightest = fmax(made->tightest, (double)(change / (made->kappa * square)));
+    }
+    if (of->J_P < standing->J - standing->error - tiny) {
+        const double radius = nadir_standing_radius(standing, &made->plain, &of->stage->visits);
+        const double other = nadir_standing_radius(standing, &made->weighted, &of->stage->visits);
+        assert_that(square <= radius * radius * (1 + 1e-12) && weighted <= other * other * (1 + 1e-12),
+                    "|delta| %Lg and %Lg, radii %g and %g", sqrtl(square), sqrtl(weighted), radius, other);
+    }
+}
+
+/* Kernels are held by the answer to the Lagrangian bound as far as their returns say. */
+static void check_tether(nadir_context *context, const pair *of, const nadir_centre *answer,
+                         const nadir_lagrangian *found, double beta, double scale)
+{
+    const nadir_live *live = &of->stage->live;
+    const nadir_visits *visits = &of->stage->visits;
+    const double level = (double)of->J_P + 1e-15 * scale;
+    long double sum = 0;
+    double radius;
+    for (int64_t s = 0; s < live->states; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1] && visits->high[s] > 0; i++) {
+            for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+                const double there = of->P[live->rows[i] * live->states + nadir_live_column(live, i, j)];
+                const long double far = (there - answer->X[live->starts[i] + j]) / live->alpha[i];
+                sum += of->d_P[s] / visits->high[s] * far * far;
+            }
+        }
+    }
+    assert_ok(context,
+              nadir_tether_radius(context, answer, visits, beta, found->tau, found->v, level, &radius));
+    assert_that(radius >= 0 && sqrtl(sum) <= radius * (1 + 1e-12), "%Lg away, the radius is %g", sqrtl(sum),
+                radius);
+}
+
+static void find_unvisited(nadir_context *context, const nadir_problem *problem, const nadir_attack *attack,
+                           bool *unvisited)
+{
+    nadir_occupancy *occupancy = NULL;
+    double *d = test_new(problem->states, sizeof *d);
+    assert_ok(context, nadir_occupancy_perturb(context, problem->occupancy, attack->kernel, problem->policy,
+                                               &occupancy));
+    assert_ok(context, nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, d, NULL));
+    for (int64_t s = 0; s < problem->states; s++) {
+        unvisited[s] = d[s] * (1 - problem->gamma) < 1e-12;
+    }
+    nadir_occupancy_free(context, occupancy);
+    free(d);
+}
+
+/* One attack against many kernels: at random, and between those and P*. */
+static void check_attack(nadir_context *context, nadir_random *random, const nadir_problem *problem,
+                         const test_oracle *oracle, double beta, const nadir_attack *attack, claims *made)
+{
+    test_stage stage;
+    nadir_lagrangian found = {0};
+    nadir_centre answer = {0};
+    bool *unvisited = test_new(problem->states, sizeof *unvisited);
+    double *P = test_new(problem->rows * problem->states, sizeof *P);
+    find_unvisited(context, problem, attack, unvisited);
+    test_stage_make(context, problem, beta, attack, unvisited, &stage);
+    claims_make(context, &stage, made);
+    assert_ok(context, nadir_lagrangian_solve(context, problem, beta, stage.visits.high,
+                                              attack->tau * exp(nadir_random_normal(random)), &found));
+    assert_ok(context, nadir_centre_make(context, problem, &stage.live, found.kernel, NULL, &answer));
+    pair of = {.problem = problem, .stage = &stage, .P = P};
+    of.d_P = test_new(problem->states, sizeof *of.d_P);
+    of.delta = test_new(stage.live.entries, sizeof *of.delta);
+    for (int i = 0; i < KERNELS; i++) {
+        test_oracle_random(oracle, random, P);
+        const double share = i % 3 == 0 ? 1 : i % 3 == 1 ? nadir_random_uniform(random) : 1e-3;
+        for (int64_t l = 0; l < stage.live.count; l++) {
+            for (int64_t j = 0; j < nadir_live_length(&stage.live, l); j++) {
+                double *entry =
+                    &P[stage.live.rows[l] * problem->states + nadir_live_column(&stage.live, l, j)];
+                *entry = share * *entry + (1 - share) * stage.star.X[stage.live.starts[l] + j];
+            }
+        }
+        pair_make(&of);
+        check_pair(&of, made);
+        check_tether(context, &of, &answer, &found, beta, made->scale);
+    }
+    free(of.d_P);
+    free(of.delta);
+    nadir_centre_clear(context, &answer);
+    nadir_lagrangian_clear(context, &found);
+    claims_clear(context, made);
+    test_stage_clear(context, &stage);
+    free(unvisited);
+    free(P);
+}
+
+static void test_inequalities(void **state)
+{
+    (void)state;
+    static const double radii[] = {0.02, 0.1, 0.3, 0.6, 1.2};
+    nadir_context *context = test_context();
+    nadir_random random;
+    double tightest = 0;
+    int tried = 0;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < CASES; i++) {
+        const double radius = radii[nadir_random_below(&random, 5)];
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+        test_miniature tiny =
+            i % 4 < 2 ? test_trap_make(context, &random) : test_miniature_make(context, &random, 5);
+        test_note("seed %d, case %d, %s, %s, %g", SEED, i, tiny.name, nadir_domain_name(domain), radius);
+        test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
+        test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        nadir_attack attack = {0};
+        if (i % 3 == 0) { /* far from stationary */
+            assert_ok(context, nadir_descent_run(context, problem, radius, NULL, 1e-13, 1, &attack));
+        } else {
+            attack = test_descend(context, problem, radius);
+        }
+        if (attack.tau > 0) {
+            const double most = nadir_vector_largest(problem->rows, problem->rewards);
+            claims all = {.scale = most / (1 - problem->gamma)};
+            check_attack(context, &random, problem, &oracle, radius, &attack, &all);
+            tightest = fmax(tightest, all.tightest);
+            tried++;
+        }
+        nadir_attack_clear(context, &attack);
+        test_oracle_clear(&oracle);
+        test_problem_clear(&made);
+    }
+    assert_that(tried > CASES / 3 && tightest > 0.3, "%d tried, the tightest at %g", tried, tightest);
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inequalities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

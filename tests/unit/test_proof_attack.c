@@ -1,0 +1,186 @@
+/*
+ * Attacks on proofs, on tiny models of every shape: whatever kernel and multiplier a proof starts from,
+ * nothing that anybody finds in the set is below its lower bound, nor visits a state more than it says.
+ */
+#include "support/support.h"
+
+#include "adversary/valid/descent.h"
+#include "adversary/valid/lagrangian.h"
+#include "linalg/vector.h"
+#include "support/miniature.h"
+#include "support/oracle.h"
+#include "support/reference.h"
+#include "support/tiny.h"
+#include "support/valid.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 2718
+
+enum { CASES = 1500, STARTS = 4, ATTACKS = STARTS + 3 };
+
+typedef struct fight {
+    nadir_context *context;
+    nadir_random *random;
+    test_miniature tiny;
+    test_problem made;
+    const nadir_problem *problem;
+    test_oracle oracle;
+    double radius;
+    nadir_attack attacks[ATTACKS];
+    int count;
+    double lowest; /* return found */
+    double scale;  /* of returns */
+} fight;
+
+static void keep(fight *made, const nadir_attack *attack)
+{
+    double *entries = test_kernel_entries(made->context, attack->kernel);
+    made->attacks[made->count++] = *attack;
+    made->lowest = fmin(made->lowest, test_oracle_return(&made->oracle, entries, NULL));
+    free(entries);
+}
+
+/* Descents from the nominal kernel, from random ones, and from the answer to the Lagrangian bound. */
+static void attack_set(fight *made)
+{
+    nadir_context *context = made->context;
+    const nadir_problem *problem = made->problem;
+    const double beta = made->radius;
+    double *entries = test_new(problem->rows * problem->states, sizeof *entries);
+    double *d_bar = test_new(problem->states, sizeof *d_bar);
+    nadir_attack attack = test_descend(context, problem, beta);
+    keep(made, &attack);
+    for (int i = 1; i < STARTS; i++) {
+        test_oracle_random(&made->oracle, made->random, entries);
+        nadir_kernel *start = test_entries_kernel(context, problem->model, entries);
+        attack = (nadir_attack){0};
+        assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-12, 100, &attack));
+        assert_ok(context, nadir_descent_polish(context, problem, beta, 1e-12 * made->scale, &attack));
+        keep(made, &attack);
+        nadir_kernel_free(start);
+    }
+    nadir_lagrangian lagrangian = {0};
+    nadir_kernel *start = NULL;
+    for (int64_t s = 0; s < problem->states; s++) {
+        d_bar[s] = 1 / (1 - problem->gamma);
+    }
+    assert_ok(context, nadir_lagrangian_maximise(context, problem, beta, d_bar, 0, 8, &lagrangian));
+    assert_ok(context, nadir_lagrangian_start(context, problem, beta, &lagrangian, &start));
+    attack = (nadir_attack){0};
+    assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-12, 100, &attack));
+    keep(made, &attack);
+    /* one that was stopped early, and one that lies about its multiplier */
+    attack = (nadir_attack){0};
+    assert_ok(context, nadir_descent_run(context, problem, beta, NULL, 1e-12, 1, &attack));
+    keep(made, &attack);
+    attack = (nadir_attack){0};
+    assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-12, 2, &attack));
+    attack.tau *= exp(nadir_random_normal(made->random));
+    keep(made, &attack);
+    nadir_kernel_free(start);
+    nadir_lagrangian_clear(context, &lagrangian);
+    free(entries);
+    free(d_bar);
+}
+
+static fight fight_make(nadir_context *context, nadir_random *random, int number)
+{
+    static const double radii[] = {0.01, 0.05, 0.15, 0.3, 0.6, 1, 2};
+    static const double norms[] = {2, 2, 2, 1.5, 2, 2, 1, 3};
+    fight made = {.context = context, .random = random, .lowest = INFINITY};
+    made.radius = radii[nadir_random_below(random, 7)];
+    const nadir_domain domain = number % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+    const double p = norms[number / 2 % 8];
+    made.tiny = number % 3 == 0 ? test_trap_make(context, random) : test_miniature_make(context, random, 5);
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, p, &made.radius, NULL);
+    test_note("seed %d, case %d, %s, %s, p %g, radius %g", SEED, number, made.tiny.name,
+              nadir_domain_name(domain), p, made.radius);
+    made.oracle = test_oracle_make(made.tiny.model, made.tiny.policy, &ball);
+    made.made = test_problem_make(context, made.tiny.model, made.tiny.policy, &ball, NULL, 1);
+    return made;
+}
+
+static void fight_clear(fight *made)
+{
+    for (int i = 0; i < made->count; i++) {
+        nadir_attack_clear(made->context, &made->attacks[i]);
+    }
+    test_oracle_clear(&made->oracle);
+    test_problem_clear(&made->made);
+}
+
+/* Random kernels, and now and then the general-purpose optimiser. */
+static void search(fight *made, bool thoroughly)
+{
+    double *kernel = test_new(made->problem->rows * made->problem->states, sizeof *kernel);
+    for (int i = 0; i < 20; i++) {
+        test_oracle_random(&made->oracle, made->random, kernel);
+        made->lowest = fmin(made->lowest, test_oracle_return(&made->oracle, kernel, NULL));
+    }
+    if (thoroughly) {
+        made->lowest = fmin(made->lowest, test_oracle_worst(&made->oracle, made->random, 2, kernel));
+    }
+    free(kernel);
+}
+
+/* What the proofs came to. */
+typedef struct tally {
+    int attacks, proven, false_optima, informative;
+} tally;
+
+static void judge(fight *made, tally *sums)
+{
+    for (int i = 0; i < made->count; i++) {
+        const nadir_attack *attack = &made->attacks[i];
+        const nadir_certify effort = i % 2 == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT;
+        nadir_valid_proof proof = test_prove(made->context, made->problem, made->radius, attack, effort);
+        const double penalty = made->problem->J - made->lowest;
+        assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
+                    "%.17g is below the lower bound %.17g (%s, kappa %g) of attack %d, %.17g", made->lowest,
+                    proof.lower, proof.bound, proof.kappa, i, attack->J);
+        const bool worst = attack->J <= made->lowest + 1e-9 * made->scale;
+        sums->attacks++;
+        sums->proven += proof.lower >= attack->J - 1e-6 * penalty;
+        sums->false_optima += !worst && attack->converged;
+        sums->informative += proof.lower > made->lowest - penalty;
+        nadir_valid_proof_clear(made->context, &proof);
+    }
+}
+
+static void test_lower_bounds(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    tally sums = {0};
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < CASES; i++) {
+        fight made = fight_make(context, &random, i);
+        made.problem = test_problem_view(&made.made);
+        const double most = nadir_vector_largest(made.problem->rows, made.problem->rewards);
+        made.scale = most / (1 - made.problem->gamma);
+        attack_set(&made);
+        search(&made, i % 8 == 0);
+        judge(&made, &sums);
+        fight_clear(&made);
+    }
+    /* the attack is one: there are proofs, and kernels that look like the worst but are not */
+    assert_that(sums.proven > sums.attacks / 5 && sums.informative > sums.attacks / 2 &&
+                    sums.false_optima > 0,
+                "%d attacks, %d proven, %d false optima, %d informative", sums.attacks, sums.proven,
+                sums.false_optima, sums.informative);
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lower_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/*
+ * Bounds on occupancies and what they are made of: against definitions, and against kernels of the set that
+ * visit states as much, or as little, as can be found.
+ */
+#include "support/support.h"
+
+#include "linalg/vector.h"
+#include "support/miniature.h"
+#include "support/oracle.h"
+#include "support/reference.h"
+#include "support/valid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 1414
+
+enum { MOST = 40 };
+
+/* The knapsack by putting in the best things first. */
+static double pack_best_first(int64_t n, const double *value, const double *low, const double *high,
+                              double total)
+{
+    bool taken[MOST] = {false};
+    double sum = 0;
+    for (int64_t s = 0; s < n; s++) {
+        sum += low[s] * value[s];
+        total -= low[s];
+    }
+    for (int64_t i = 0; i < n && total > 0; i++) {
+        int64_t best = -1;
+        for (int64_t s = 0; s < n; s++) {
+            best = !taken[s] && (best < 0 || value[s] > value[best]) ? s : best;
+        }
+        const double put = fmin(total, high[best] - low[best]);
+        taken[best] = true;
+        sum += put * value[best];
+        total -= put;
+    }
+    return sum;
+}
+
+static void test_knapsack(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < 3000; i++) {
+        double value[MOST];
+        double low[MOST];
+        double high[MOST];
+        const int64_t n = 1 + (int64_t)nadir_random_below(&random, MOST);
+        for (int64_t s = 0; s < n; s++) {
+            /* many equal ones, and zeros */
+            value[s] = (double)nadir_random_below(&random, i % 2 == 0 ? 4 : 1000000);
+            low[s] = nadir_random_below(&random, 3) == 0 ? 0.1 * nadir_random_uniform(&random) : 0;
+            high[s] = low[s] + (nadir_random_below(&random, 4) == 0 ? 0 : nadir_random_uniform(&random));
+        }
+        const double total = nadir_vector_sum(n, low) + 0.3 * (double)n * nadir_random_uniform(&random);
+        const nadir_visits visits = {.states = n, .total = total, .high = high, .low = low};
+        double most;
+        test_note("seed %d, case %d", SEED, i);
+        assert_ok(context, nadir_visits_most(context, &visits, value, &most));
+        const double expected = pack_best_first(n, value, low, high, total);
+        assert_that(most >= expected * (1 - 1e-15) && most <= expected * (1 + 1e-13) + 1e-8,
+                    "the knapsack holds %.17g, not %.17g", expected, most);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* min over c of sum where X > 0 of (g - c)^2 + sum where X = 0 of max(0, g - c)^2, over allowed entries: the
+ * derivative falls through 0. */
+static double sigma_square(int64_t n, const bool *allowed, const double *X, const double *g)
+{
+    long double low = -1e6L;
+    long double high = 1e6L;
+    long double sum = 0;
+    for (int i = 0; i < 200; i++) {
+        const long double c = (low + high) / 2;
+        long double slope = 0;
+        sum = 0;
+        for (int64_t j = 0; j < n; j++) {
+            const long double far = g[j] - c;
+            if (allowed[j] && (X[j] > 0 || far > 0)) {
+                slope += far;
+                sum += far * far;
+            }
+        }
+        *(slope > 0 ? &low : &high) = c;
+    }
+    return (double)sum;
+}
+
+/* The table with weights against the minimum over c of a quadratic, all rows of scale and probability one. */
+static void check_weighted(nadir_context *context, nadir_random *random, const nadir_live *live,
+                           const double *g)
+{
+    double *inverse = test_new(live->entries + 1, sizeof *inverse);
+    double *both = test_new(live->states, sizeof *both);
+    for (int64_t e = 0; e < live->entries; e++) {
+        inverse[e] = 0.1 + 0.9 * nadir_random_uniform(random);
+    }
+    nadir_sensitivity_weighted(context, live, inverse, 1, g, both);
+    for (int64_t s = 0; s < live->states; s++) {
+        long double mass = 0;
+        long double sum = 0;
+        long double square = 0;
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+                const long double weight = inverse[live->starts[i] + j];
+                const long double value = g[nadir_live_column(live, i, j)];
+                mass += weight;
+                sum += weight * value;
+                square += weight * value * value;
+            }
+        }
+        const double expected = mass > 0 ? (double)(square - sum * sum / mass) : 0;
+        assert_that(fabs(both[s] - expected) <= 1e-12, "%.17g, not %.17g", both[s], expected);
+    }
+    free(inverse);
+    free(both);
+}
+
+/* Tables against the definition, for rows that allow all states or a few and are zero anywhere. */
+static void test_sensitivities(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < 400; i++) {
+        enum { S = 12 };
+        double P[S * S] = {0};
+        double X[S * S];
+        double g[S];
+        double up[S];
+        double down[S];
+        double rewards[S] = {0};
+        const double radius = 1;
+        const bool listed = i % 2 == 0;
+        const double share = nadir_random_uniform(&random);
+        double mean = 0;
+        for (int64_t s = 0; s < S; s++) {
+            for (int64_t t = 0; t < S; t++) {
+                P[s * S + t] = t == s || nadir_random_uniform(&random) < 0.4 ? 1 : 0;
+            }
+            g[s] = i % 5 == 0 ? (double)nadir_random_below(&random, 3) : nadir_random_normal(&random);
+            mean += g[s] / S;
+        }
+        for (int64_t s = 0; s < S; s++) {
+            const double sum = nadir_vector_sum(S, P + s * S);
+            for (int64_t t = 0; t < S; t++) {
+                P[s * S + t] /= sum;
+            }
+            g[s] -= mean;
+        }
+        const nadir_ball ball = test_ball(
+            NADIR_SET_NONRECT, listed ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+        nadir_model *model = test_plain_model(context, S, 0.9, P, rewards, NULL);
+        nadir_policy *policy = NULL;
+        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
+        nadir_live live;
+        nadir_sensitivity sensitivity;
+        assert_ok(context, nadir_live_make(context, test_problem_view(&made), &live));
+        for (int64_t e = 0; e < live.entries; e++) {
+            X[e] = nadir_random_uniform(&random) < share ? 1 : 0;
+        }
+        for (int64_t r = 0; r < live.count; r++) {
+            X[live.starts[r]] = 1; /* one at least */
+        }
+        assert_ok(context, nadir_sensitivity_make(context, &live, X, &sensitivity));
+        assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, 1, g, up, down));
+        for (int64_t s = 0; s < S; s++) {
+            bool allowed[S] = {false};
+            double row[S] = {0};
+            double minus[S];
+            int64_t positive = 0;
+            test_note("seed %d, case %d, state %d", SEED, i, (int)s);
+            for (int64_t e = 0; e < S; e++) {
+                minus[e] = -g[e];
+            }
+            for (int64_t r = live.first[s]; r < live.first[s + 1]; r++) {
+                for (int64_t e = 0; e < nadir_live_length(&live, r); e++) {
+                    allowed[nadir_live_column(&live, r, e)] = true;
+                    row[nadir_live_column(&live, r, e)] = X[live.starts[r] + e];
+                    positive += X[live.starts[r] + e] > 0;
+                }
+            }
+            const double plus_exact = sigma_square(S, allowed, row, g);
+            const double minus_exact = sigma_square(S, allowed, row, minus);
+            const bool few = live.columns != NULL || positive < 9; /* otherwise an upper bound */
+            assert_that(up[s] >= plus_exact * (1 - 1e-15) - 1e-30 &&
+                            down[s] >= minus_exact * (1 - 1e-15) - 1e-30,
+                        "%.17g < %.17g or %.17g < %.17g", up[s], plus_exact, down[s], minus_exact);
+            assert_that(!few || (up[s] <= plus_exact * (1 + 1e-7) + 1e-26 &&
+                                 down[s] <= minus_exact * (1 + 1e-7) + 1e-26),
+                        "%.17g > %.17g or %.17g > %.17g", up[s], plus_exact, down[s], minus_exact);
+        }
+        check_weighted(context, &random, &live, g);
+        nadir_sensitivity_clear(context, &sensitivity);
+        nadir_live_clear(context, &live);
+        test_problem_clear(&made);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* d_P(t) of the kernel that has most (sign 1) or least of it, as far as a search can tell. */
+static double extreme_visits(test_oracle *oracle, nadir_random *random, int64_t t, double sign,
+                             double *kernel)
+{
+    for (int64_t row = 0; row < oracle->rows; row++) {
+        oracle->rewards[row] = oracle->row_states[row] == t ? -sign : 0;
+    }
+    double lowest = test_oracle_return(oracle, oracle->nominal, NULL);
+    for (int i = 0; i < 10; i++) {
+        test_oracle_random(oracle, random, kernel);
+        lowest = fmin(lowest, test_oracle_return(oracle, kernel, NULL));
+    }
+    lowest = fmin(lowest, test_oracle_worst(oracle, random, 1, kernel));
+    return -sign * lowest;
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    static const double radii[] = {0.01, 0.1, 0.3, 0.6, 1.2};
+    nadir_context *context = test_context();
+    nadir_random random;
+    double closest = INFINITY;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < 600; i++) {
+        const double radius = radii[nadir_random_below(&random, 5)];
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        test_note("seed %d, case %d, %s, %s, %g", SEED, i, tiny.name, nadir_domain_name(domain), radius);
+        test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
+        test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
+        nadir_live live;
+        nadir_visits visits;
+        assert_ok(context, nadir_live_make(context, problem, &live));
+        assert_ok(context, nadir_visits_make(context, problem, &visits));
+        assert_ok(context, nadir_visits_bound(context, problem, &live, radius, &visits));
+        assert_false(visits.empty);
+        const int64_t t = (int64_t)nadir_random_below(&random, (uint64_t)problem->states);
+        const double most = extreme_visits(&oracle, &random, t, 1, kernel);
+        const double least = extreme_visits(&oracle, &random, t, -1, kernel);
+        const double slack = 1e-13 * visits.total;
+        assert_that(most <= visits.high[t] + slack, "%.17g visits, the bound is %.17g", most, visits.high[t]);
+        assert_that(least >= visits.low[t] - slack, "%.17g visits, the bound is %.17g", least, visits.low[t]);
+        if (visits.high[t] > problem->d[t] + 1e-6) {
+            closest = fmin(closest, (visits.high[t] - most) / (visits.high[t] - problem->d[t]));
+        }
+        free(kernel);
+        nadir_visits_clear(context, &visits);
+        nadir_live_clear(context, &live);
+        test_oracle_clear(&oracle);
+        test_problem_clear(&made);
+    }
+    assert_that(closest < 0.05, "no bound is nearer than %g", closest); /* some are sharp */
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* One pass keeps the kernel that it starts from, which uses up the radius exactly and is known to its last
+ * visit. */
+static void test_pass(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    for (int i = 0; i < 400; i++) {
+        const double radius = 0.5;
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        test_note("seed %d, case %d, %s, %s", SEED, i, tiny.name, nadir_domain_name(domain));
+        test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
+        test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        const int64_t n = problem->states;
+        double *P = test_new(problem->rows * n, sizeof *P);
+        double *up = test_new(2 * n * n, sizeof *up);
+        long double *d = test_new(n, sizeof *d);
+        double h[5];
+        nadir_live live;
+        nadir_visits visits;
+        nadir_centre centre;
+        nadir_sensitivity sensitivity;
+        double moved;
+        test_oracle_random(&oracle, &random, P);
+        long double *average = test_dense_average(problem->model, P, problem->policy->probabilities);
+        test_system system = test_system_make(n, average, problem->gamma);
+        test_system_solve(&system, true, problem->mu, d);
+        assert_ok(context, nadir_live_make(context, problem, &live));
+        assert_ok(context, nadir_visits_make(context, problem, &visits));
+        assert_ok(context, nadir_centre_make(context, problem, &live, NULL, NULL, &centre));
+        assert_ok(context, nadir_centre_columns(context, &centre));
+        assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
+        assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, up + n * n));
+        long double distance = 0;
+        for (int64_t s = 0; s < n; s++) {
+            d[s] = fmaxl(d[s], 0);
+            h[s] = (double)d[s] * (i % 3 == 0 ? 1 : 1 + 20 * nadir_random_uniform(&random)) + 1e-9;
+            visits.high[s] = fmin(visits.high[s], (double)d[s] * (1 + 1e-9) + 1e-15);
+            visits.low[s] = (double)d[s] * (1 - 1e-9);
+            for (int64_t l = live.first[s]; l < live.first[s + 1]; l++) {
+                for (int64_t j = 0; j < nadir_live_length(&live, l); j++) {
+                    const int64_t e = live.starts[l] + j;
+                    const long double far =
+                        (P[live.rows[l] * n + nadir_live_column(&live, l, j)] - live.phat[e]) / live.alpha[l];
+                    distance += d[s] / h[s] * far * far;
+                }
+            }
+        }
+        assert_ok(context, nadir_visits_narrow(context, &visits, &centre, up, up + n * n, h,
+                                               (double)sqrtl(distance) * (1 + 1e-14), &moved));
+        assert_false(visits.empty);
+        for (int64_t s = 0; s < n; s++) {
+            assert_that(visits.low[s] <= d[s] && d[s] <= visits.high[s], "%.17Lg is not in [%.17g, %.17g]",
+                        d[s], visits.low[s], visits.high[s]);
+        }
+        nadir_sensitivity_clear(context, &sensitivity);
+        nadir_centre_clear(context, &centre);
+        nadir_visits_clear(context, &visits);
+        nadir_live_clear(context, &live);
+        test_system_clear(&system);
+        free(average);
+        free(P);
+        free(up);
+        free(d);
+        test_oracle_clear(&oracle);
+        test_problem_clear(&made);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_knapsack),
+        cmocka_unit_test(test_sensitivities),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_pass),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
