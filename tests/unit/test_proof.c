@@ -141,12 +141,12 @@ static void test_dense(void **state)
     nadir_context_free(context);
 }
 
-/* Where kappa is above 1/2 there is still a bound: at most 32 % of the penalty below on RiverSwim. */
+/* Where kappa is above 1/2 there is still a bound: at most 6 % of the penalty below on RiverSwim. */
 static void test_bracket(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    const double radii[] = {0.4, 0.6};
+    const double radii[] = {0.5, 0.6};
     for (int i = 0; i < 2; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radii[i], NULL);
         test_problem made = make_problem(context, "riverswim", false, false, &ball);
@@ -154,7 +154,7 @@ static void test_bracket(void **state)
         nadir_attack attack = test_descend(context, problem, radii[i]);
         nadir_valid_proof proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
         const double penalty = problem->J - attack.J;
-        assert_that(proof.lower < attack.J && proof.lower > attack.J - 0.32 * penalty, "lower bound %g of %g",
+        assert_that(proof.lower < attack.J && proof.lower > attack.J - 0.06 * penalty, "lower bound %g of %g",
                     proof.lower, attack.J);
         assert_string_equal(proof.bound, "lagrangian");
         assert_non_null(proof.v_tau);
@@ -189,7 +189,7 @@ static void test_inactive(void **state)
     nadir_context_free(context);
 }
 
-/* More states than columns are formed for: a bound all the same, and the proof when asked for. */
+/* More states than columns are formed for: an estimate of kappa, and the proof when asked for. */
 static void test_many_states(void **state)
 {
     (void)state;
@@ -197,22 +197,39 @@ static void test_many_states(void **state)
     nadir_generate_settings settings = test_generate_settings();
     settings.states = 520;
     settings.actions = 2;
-    const double radius = 1e-3;
-    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
-    nadir_model *model = test_generate(context, "garnet", &settings);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
-    test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
-    const nadir_problem *problem = test_problem_view(&made);
-    nadir_attack attack = test_descend(context, problem, radius);
-    nadir_valid_proof proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
-    assert_true(proof.lower <= attack.J && isfinite(proof.lower));
-    nadir_valid_proof_clear(context, &proof);
-    proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_STRICT);
-    assert_proven(problem, &attack, &proof);
-    nadir_valid_proof_clear(context, &proof);
-    nadir_attack_clear(context, &attack);
-    test_problem_clear(&made);
+    const double radii[] = {0.01, 0.05, 1.5};
+    for (int i = 0; i < 3; i++) {
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radii[i], NULL);
+        nadir_model *model = test_generate(context, "garnet", &settings);
+        nadir_policy *policy = NULL;
+        test_note("radius %g", radii[i]);
+        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        nadir_attack attack = test_descend(context, problem, radii[i]);
+        nadir_valid_proof proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
+        const double estimate = proof.kappa;
+        if (i == 2) { /* too far for an estimate: a bound all the same */
+            assert_string_equal(proof.bound, "lagrangian");
+            assert_int_equal(proof.proof, NADIR_PROOF_RIGOROUS);
+        } else {
+            assert_that(proof.lower >= attack.J - 1e-6 * (problem->J - attack.J),
+                        "lower bound %.17g of %.17g", proof.lower, attack.J);
+            assert_int_equal(proof.proof, NADIR_PROOF_NUMERICAL);
+            assert_true(estimate <= 0.5);
+        }
+        assert_true(proof.lower <= attack.J);
+        nadir_valid_proof_clear(context, &proof);
+        if (i == 1) {
+            proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_STRICT);
+            assert_proven(problem, &attack, &proof);
+            assert_true(proof.kappa <= estimate); /* occupancies are bounded better */
+            nadir_valid_proof_clear(context, &proof);
+        }
+        nadir_attack_clear(context, &attack);
+        test_problem_clear(&made);
+    }
+    test_note_clear();
     nadir_context_free(context);
 }
 

@@ -253,6 +253,13 @@ static void test_bounds(void **state)
         const double most = extreme_visits(&oracle, &random, t, 1, kernel);
         const double least = extreme_visits(&oracle, &random, t, -1, kernel);
         const double slack = 1e-13 * visits.total;
+        nadir_visits limited;
+        assert_ok(context, nadir_visits_make(context, problem, &limited));
+        nadir_visits_limit(problem, radius, &limited);
+        assert_that(most <= limited.high[t] + slack && least >= limited.low[t] - slack,
+                    "%.17g to %.17g visits, the limits are %.17g and %.17g", least, most, limited.low[t],
+                    limited.high[t]);
+        nadir_visits_clear(context, &limited);
         assert_that(most <= visits.high[t] + slack, "%.17g visits, the bound is %.17g", most, visits.high[t]);
         assert_that(least >= visits.low[t] - slack, "%.17g visits, the bound is %.17g", least, visits.low[t]);
         if (visits.high[t] > problem->d[t] + 1e-6) {

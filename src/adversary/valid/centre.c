@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define UNIT (DBL_EPSILON / 2)
+#define UNIT      (DBL_EPSILON / 2)
+#define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
 
 void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 {
@@ -156,9 +157,44 @@ static void centre_column(nadir_centre *centre, double residual, int64_t t)
     const double rest = nadir_vector_largest(n, x);
     const double moved = 2 * UNIT * rest + centre->sum_off * (whole + 2 * rest);
     centre->d[t] = fmax(visits, 0);
-    centre->largest[t] = rest;
     centre->off[t] =
         (centre->total * (residual + 2 * gamma * moved) + error + fmax(-visits, 0)) * (1 + 8 * UNIT);
+}
+
+nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = centre->live->states;
+    nadir_enclosed enclosed;
+    NADIR_NEW(context, centre->d, 2 * n);
+    centre->off = centre->d + n;
+    NADIR_CHECK(nadir_enclosure_solve(context, &centre->problem, &centre->known, true, centre->problem.mu, 0,
+                                      centre->d, &enclosed));
+    for (int64_t s = 0; s < n; s++) {
+        centre->off[s] = enclosed.error + fmax(-centre->d[s], 0);
+        centre->d[s] = fmax(centre->d[s], 0);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_kernel *kernel, bool *unvisited)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = NULL;
+    double *d = NULL;
+    const double total = nadir_centre_total(problem);
+    NADIR_NEW(context, d, problem->states);
+    NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &occupancy));
+    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, d, NULL));
+    for (int64_t s = 0; s < problem->states; s++) {
+        unvisited[s] = !(d[s] > UNVISITED * total);
+    }
+cleanup:
+    nadir_occupancy_free(context, occupancy);
+    nadir_release(context, d);
+    return status;
 }
 
 nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre)
@@ -167,9 +203,8 @@ nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre)
     const int64_t n = centre->live->states;
     double residual;
     NADIR_NEW(context, centre->D, n * n);
-    NADIR_NEW(context, centre->d, 3 * n);
+    NADIR_NEW(context, centre->d, 2 * n);
     centre->off = centre->d + n;
-    centre->largest = centre->off + n;
     NADIR_CHECK(
         nadir_enclosure_columns(context, &centre->problem, &centre->known, n, NULL, centre->D, &residual));
     const int threads = nadir_threads_for(context, 4 * n * n);

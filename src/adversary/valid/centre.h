@@ -20,13 +20,12 @@ typedef struct nadir_centre {
     const nadir_live *live;
     nadir_problem problem; /* the problem given, with the occupancy operator of X */
     nadir_enclosure known;
-    double *X;       /* [entries] of the live rows; all others are nominal */
-    double sum_off;  /* how far a row of X may be from summing to one */
-    double total;    /* at least the sum of d_P, for every kernel P of the set */
-    double *D;       /* [states * states] column t: x less its mean; NULL until asked for */
-    double *d;       /* [states] mu . x, at least 0 */
-    double *off;     /* [states] what d and the sum over d_P are off by, in all */
-    double *largest; /* [states] |x| at most, less its mean */
+    double *X;      /* [entries] of the live rows; all others are nominal */
+    double sum_off; /* how far a row of X may be from summing to one */
+    double total;   /* at least the sum of d_P, for every kernel P of the set */
+    double *D;      /* [states * states] column t: x less its mean; NULL until asked for */
+    double *d;      /* [states] mu . x, at least 0 */
+    double *off;    /* [states] what d and the sum over d_P are off by, in all */
     nadir_kernel *kernel;
     nadir_occupancy *occupancy;
 } nadir_centre;
@@ -36,6 +35,13 @@ typedef struct nadir_centre {
 nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
                                const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre);
 void nadir_centre_clear(nadir_context *context, nadir_centre *centre);
+
+/* Fills in d and off alone, off being that of d. */
+nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre);
+
+/* Which states a kernel does not visit, to 1e-12 of all visits: unvisited[states]. */
+nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_kernel *kernel, bool *unvisited);
 
 /* Fills in D, d and off. */
 nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre);

@@ -1,8 +1,8 @@
 /*
  * proof.c: the proof that a kernel is the worst one of the non-rectangular ball; see proof.h.
  *
- * Occupancies of all kernels of the ball are bounded around the nominal one (visits.h), where the columns of
- * D can be had: up to NADIR_PROOF_STATES states, or more when asked for. From there
+ * Occupancies of all kernels of the ball are bounded around the nominal one (visits.h): well where the
+ * columns of D can be had, up to NADIR_PROOF_STATES states, or more when asked for. From there
  *
  *     p = 2, tau > 0     second order (second_order.h), which proves the value attained where it succeeds
  *     every p            the Lagrangian bound (lagrangian.h); at tau = 0 it proves kernels inside the ball
@@ -19,12 +19,27 @@
 #include <string.h>
 
 enum { EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
+#define ENTRIES 2e7 /* of rows that are looked at one by one, at most, where columns are too many */
 
 void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
 {
     nadir_release(context, proof->d_bar);
     nadir_release(context, proof->v_tau);
     *proof = (nadir_valid_proof){0};
+}
+
+void nadir_valid_proof_offer(nadir_valid_proof *proof, double lower, nadir_proof how, const char *bound)
+{
+    if (lower > proof->lower) {
+        proof->lower = lower;
+        proof->proof = how;
+        proof->bound = bound;
+    }
+}
+
+static bool has_second_order(const nadir_problem *problem, const nadir_attack *attack)
+{
+    return problem->uncertainty->p == 2 && attack->tau > 0 && isfinite(attack->tau);
 }
 
 /* The radius of an L_2 ball that holds the set. */
@@ -47,9 +62,7 @@ static nadir_status offer_lagrangian(nadir_context *context, const nadir_problem
         proof->v_tau = found->v;
         found->v = NULL;
         proof->tau = found->tau;
-        proof->lower = lower;
-        proof->bound = "lagrangian";
-        proof->proof = NADIR_PROOF_RIGOROUS;
+        nadir_valid_proof_offer(proof, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
     }
 cleanup:
     return status;
@@ -79,33 +92,72 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
-                               const nadir_attack *attack, nadir_certify effort, double wanted,
-                               nadir_valid_proof *proof)
+/* Whether all allowed entries of all rows can be looked at one by one. */
+static bool can_list(const nadir_problem *problem)
+{
+    const nadir_model *model = problem->model;
+    const double dense = (double)problem->rows * (double)problem->states;
+    const bool few = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && model->dense == NULL;
+    return (few ? (double)model->nonzeros : dense) <= ENTRIES;
+}
+
+/* With columns of D. */
+static nadir_status prove_small(nadir_context *context, const nadir_problem *problem, double beta,
+                                const nadir_attack *attack, nadir_certify effort, double wanted,
+                                nadir_visits *visits, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = problem->states;
-    const bool columns = effort == NADIR_CERTIFY_STRICT || n <= NADIR_PROOF_STATES;
+    const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
     nadir_live live = {0};
-    nadir_visits visits = {0};
-    *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
-    NADIR_NEW(context, proof->d_bar, n);
-    NADIR_CHECK(nadir_visits_make(context, problem, &visits));
-    if (columns) {
-        NADIR_CHECK(nadir_live_make(context, problem, &live));
-        NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), &visits));
-    }
-    memcpy(proof->d_bar, visits.high, (size_t)n * sizeof *proof->d_bar);
-    if (columns && problem->uncertainty->p == 2 && attack->tau > 0 && isfinite(attack->tau)) {
-        const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
+    NADIR_CHECK(nadir_live_make(context, problem, &live));
+    NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), visits));
+    memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
+    if (has_second_order(problem, attack)) {
         NADIR_CHECK(
-            nadir_second_order_prove(context, problem, &live, &visits, beta, attack, rounds, wanted, proof));
+            nadir_second_order_prove(context, problem, &live, visits, beta, attack, rounds, wanted, proof));
     }
     if (proof->lower < wanted) {
         NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
     }
 cleanup:
     nadir_live_clear(context, &live);
+    return status;
+}
+
+/* Without. */
+static nadir_status prove_large(nadir_context *context, const nadir_problem *problem, double beta,
+                                const nadir_attack *attack, double wanted, nadir_visits *visits,
+                                nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    nadir_live live = {0};
+    nadir_visits_limit(problem, radius_2(problem, beta), visits);
+    memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
+    NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
+    if (proof->lower < wanted && has_second_order(problem, attack) && can_list(problem)) {
+        NADIR_CHECK(nadir_live_make(context, problem, &live));
+        NADIR_CHECK(nadir_second_order_prove_large(context, problem, &live, visits, beta, attack, proof));
+    }
+cleanup:
+    nadir_live_clear(context, &live);
+    return status;
+}
+
+nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                               const nadir_attack *attack, nadir_certify effort, double wanted,
+                               nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    nadir_visits visits = {0};
+    *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    NADIR_NEW(context, proof->d_bar, problem->states);
+    NADIR_CHECK(nadir_visits_make(context, problem, &visits));
+    if (effort == NADIR_CERTIFY_STRICT || problem->states <= NADIR_PROOF_STATES) {
+        NADIR_CHECK(prove_small(context, problem, beta, attack, effort, wanted, &visits, proof));
+    } else {
+        NADIR_CHECK(prove_large(context, problem, beta, attack, wanted, &visits, proof));
+    }
+cleanup:
     nadir_visits_clear(context, &visits);
     if (status != NADIR_OK) {
         nadir_valid_proof_clear(context, proof);

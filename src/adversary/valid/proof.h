@@ -25,6 +25,9 @@ typedef struct nadir_valid_proof {
 
 void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof);
 
+/* A lower bound that was proven: taken if it is better than what there is. */
+void nadir_valid_proof_offer(nadir_valid_proof *proof, double lower, nadir_proof how, const char *bound);
+
 /* `wanted`: a lower bound this good is enough. effort: of the settings' certify; auto costs a fixed number of
  * solves in proportion to the search. */
 nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,

@@ -23,10 +23,9 @@
 #include <string.h>
 
 enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12 };
-#define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
-#define SETTLED   1e-5  /* bounds that move by less, as a share of all visits, stay */
-#define MANY      0.125 /* of all entries that are zero: worth weights */
-#define WORTH     0.01  /* the largest bound must fall by this for another round */
+#define SETTLED 1e-5  /* bounds that move by less, as a share of all visits, stay */
+#define MANY    0.125 /* of all entries that are zero: worth weights */
+#define WORTH   0.01  /* the largest bound must fall by this for another round */
 
 typedef struct trial {
     const nadir_problem *problem;
@@ -64,37 +63,6 @@ static void clear(nadir_context *context, trial *of)
     nadir_release(context, of->down_weighted);
 }
 
-/* States that the kernel found does not visit. */
-static nadir_status find_unvisited(nadir_context *context, const trial *of, bool *unvisited)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = of->problem;
-    nadir_occupancy *occupancy = NULL;
-    double *d = NULL;
-    NADIR_NEW(context, d, problem->states);
-    NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, of->attack->kernel, problem->policy,
-                                        &occupancy));
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, d, NULL));
-    for (int64_t s = 0; s < problem->states; s++) {
-        unvisited[s] = !(d[s] > UNVISITED * of->visits.total);
-    }
-cleanup:
-    nadir_occupancy_free(context, occupancy);
-    nadir_release(context, d);
-    return status;
-}
-
-static nadir_status copy_visits(nadir_context *context, const nadir_problem *problem,
-                                const nadir_visits *from, nadir_visits *to)
-{
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_visits_make(context, problem, to));
-    memcpy(to->high, from->high, (size_t)from->states * sizeof *to->high);
-    memcpy(to->low, from->low, (size_t)from->states * sizeof *to->low);
-cleanup:
-    return status;
-}
-
 /* Everything about P*. */
 static nadir_status start(nadir_context *context, const nadir_visits *visits, trial *of)
 {
@@ -102,8 +70,8 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, tr
     const int64_t n = of->live->states;
     bool *unvisited = NULL;
     NADIR_NEW(context, unvisited, n);
-    NADIR_CHECK(copy_visits(context, of->problem, visits, &of->visits));
-    NADIR_CHECK(find_unvisited(context, of, unvisited));
+    NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
+    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, of->attack->kernel, unvisited));
     NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, of->attack->kernel, unvisited, &of->star));
     NADIR_CHECK(nadir_centre_columns(context, &of->star));
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &of->at_star));
@@ -206,16 +174,6 @@ cleanup:
     return status;
 }
 
-/* A lower bound that was proven. */
-static void offer(nadir_valid_proof *proof, double lower, const char *bound)
-{
-    if (lower > proof->lower) {
-        proof->lower = lower;
-        proof->bound = bound;
-        proof->proof = NADIR_PROOF_RIGOROUS;
-    }
-}
-
 /* What kappa with a bound on |delta| says, and what the radius alone does. */
 static void conclude(const trial *of, double kappa, double size, double radius, nadir_valid_proof *proof)
 {
@@ -223,7 +181,7 @@ static void conclude(const trial *of, double kappa, double size, double radius, 
     const double by_kappa = kappa <= 0.5 ? 0 : 2 * tau * (kappa - 0.5) * size * size;
     const double loss = fmin(by_kappa, tau * radius * radius / 4) * (1 + 1e-12);
     proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
-    offer(proof, of->level - loss, "second-order");
+    nadir_valid_proof_offer(proof, of->level - loss, NADIR_PROOF_RIGOROUS, "second-order");
 }
 
 static nadir_status test(nadir_context *context, trial *of, nadir_valid_proof *proof)
@@ -232,7 +190,7 @@ static nadir_status test(nadir_context *context, trial *of, nadir_valid_proof *p
     nadir_pull plain = {0};
     double kappa;
     if (of->visits.empty) {
-        offer(proof, of->level, "second-order");
+        nadir_valid_proof_offer(proof, of->level, NADIR_PROOF_RIGOROUS, "second-order");
         return NADIR_OK;
     }
     NADIR_CHECK(
@@ -279,7 +237,7 @@ static nadir_status bound_by_lagrangian(nadir_context *context, trial *of, nadir
     }
     if (lower > proof->lower) {
         NADIR_CHECK(keep(context, found, of->problem->states, proof));
-        offer(proof, lower, "lagrangian");
+        nadir_valid_proof_offer(proof, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
     }
     const double tau = fmax(found->tau, of->standing.tau);
     NADIR_CHECK(

@@ -14,4 +14,9 @@ nadir_status nadir_second_order_prove(nadir_context *context, const nadir_proble
                                       const nadir_attack *attack, int rounds, double wanted,
                                       nadir_valid_proof *proof);
 
+/* The same without columns: kappa is an estimate. */
+nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_problem *problem,
+                                            const nadir_live *live, const nadir_visits *visits, double beta,
+                                            const nadir_attack *attack, nadir_valid_proof *proof);
+
 #endif

@@ -52,6 +52,84 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_visits_copy(nadir_context *context, const nadir_visits *from, nadir_visits *to)
+{
+    nadir_status status = NADIR_OK;
+    const size_t bytes = (size_t)from->states * sizeof *to->high;
+    *to = (nadir_visits){.states = from->states, .total = from->total, .empty = from->empty};
+    NADIR_NEW(context, to->high, from->states);
+    NADIR_NEW(context, to->low, from->states);
+    memcpy(to->high, from->high, bytes);
+    memcpy(to->low, from->low, bytes);
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_visits_clear(context, to);
+    }
+    return status;
+}
+
+/* sqrt(m) / 2 or sqrt(m). */
+static double mass_of(int64_t allowed, int64_t positive)
+{
+    return allowed > 1 ? fmin(sqrt((double)allowed) / 2, sqrt((double)positive)) : 0;
+}
+
+/* d_X(t) +- (reach + off). off: [states] or NULL. */
+static void limit(const double *d, const double *off, double reach, nadir_visits *visits)
+{
+    for (int64_t t = 0; t < visits->states; t++) {
+        const double far = (reach + (off != NULL ? off[t] : 0)) * (1 + 4 * UNIT);
+        visits->high[t] = fmin(visits->high[t], (d[t] + far) * (1 + 4 * UNIT));
+        visits->low[t] = fmax(visits->low[t], d[t] * (1 - 4 * UNIT) - far);
+        visits->empty = visits->empty || visits->low[t] > visits->high[t];
+    }
+}
+
+/* gamma T radius |d alpha pi c|; rows that do not quite sum to one come on top. */
+static double reach_of(const nadir_visits *visits, double gamma, double radius, double square, int64_t rows)
+{
+    const double norm = sqrt(square) * (1 + UNIT * (double)(rows + 16));
+    return gamma * visits->total * (radius * norm + 64 * DBL_EPSILON * visits->total) * (1 + 8 * UNIT);
+}
+
+void nadir_visits_limit(const nadir_problem *problem, double radius, nadir_visits *visits)
+{
+    const nadir_model *model = problem->model;
+    const bool anywhere = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+    double square = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const nadir_row nominal = nadir_model_row(model, row);
+            const double c = mass_of(anywhere ? problem->states : nominal.count, nominal.count);
+            const double part = (fmax(problem->d[s], 0) + problem->d_error) *
+                                problem->policy->probabilities[row] *
+                                nadir_uncertainty_scale(problem->uncertainty, row) * c;
+            square += part * part;
+        }
+    }
+    limit(problem->d, NULL,
+          reach_of(visits, problem->gamma, radius, square, problem->rows) + problem->d_error, visits);
+}
+
+void nadir_visits_limit_around(const nadir_centre *centre, double radius, nadir_visits *visits)
+{
+    const nadir_live *live = centre->live;
+    double square = 0;
+    for (int64_t s = 0; s < live->states; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            int64_t positive = 0;
+            for (int64_t e = live->starts[i]; e < live->starts[i + 1]; e++) {
+                positive += centre->X[e] > 0;
+            }
+            const double c = mass_of(nadir_live_length(live, i), positive);
+            const double part = (centre->d[s] + centre->off[s]) * live->pi[i] * live->alpha[i] * c;
+            square += part * part;
+        }
+    }
+    limit(centre->d, centre->off, reach_of(visits, centre->problem.gamma, radius, square, live->count),
+          visits);
+}
+
 /* One thing for the knapsack. */
 typedef struct thing {
     double value, room;
@@ -216,6 +294,7 @@ nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *pro
     NADIR_NEW(context, up, n * n);
     NADIR_NEW(context, down, n * n);
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
+    nadir_visits_limit(problem, radius, visits);
     for (int i = 0; i < PASSES && moved > SETTLED; i++) {
         NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
         NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, &moved));

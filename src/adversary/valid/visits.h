@@ -26,6 +26,20 @@ typedef struct nadir_visits {
 /* 0 <= d_P <= T, and 0 where no kernel of the set comes. */
 nadir_status nadir_visits_make(nadir_context *context, const nadir_problem *problem, nadir_visits *visits);
 void nadir_visits_clear(nadir_context *context, nadir_visits *visits);
+nadir_status nadir_visits_copy(nadir_context *context, const nadir_visits *from, nadir_visits *to);
+
+/*
+ * Bounds without columns. Since d_P - d_X = gamma d_X^T (P - X)^pi D_P and 0 <= D_P 1 <= T,
+ *
+ *     |d_P(t) - d_X(t)| <= gamma T sum_s d_X(s) sum_a pi mass_sa <= gamma T radius |d_X alpha pi c|_2,
+ *
+ * for all kernels of the set within |P - X| <= radius: a change of a row moves a mass of at most c |P_sa -
+ * X_sa|_2, c = sqrt(m) / 2 for m allowed successors, and c = sqrt(m) for m that X has.
+ */
+/* X is the nominal kernel. */
+void nadir_visits_limit(const nadir_problem *problem, double radius, nadir_visits *visits);
+/* X is a centre that has d and off. */
+void nadir_visits_limit_around(const nadir_centre *centre, double radius, nadir_visits *visits);
 
 /* One pass. up, down: [states * states] k^2 around the centre, which has its columns. h: [states]; NULL:
  * m_s = 1. *moved: the most that a bound moved, as a share of T. */
