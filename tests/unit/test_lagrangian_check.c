@@ -185,7 +185,7 @@ static void bound_visits(const nadir_problem *problem, double beta, double *d_ba
     free(square);
 }
 
-/* A swimmer against the current: bounds on visits make the bracket a third of the penalty. */
+/* A swimmer against the current: with bounds on visits the bracket is a fifth of the penalty. */
 static void test_riverswim(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_riverswim(void **state)
     assert_ok(context, nadir_lagrangian_maximise(context, problem, beta, d_bar, attack.tau, 20, &found));
     assert_ok(context, nadir_lagrangian_check(context, problem, beta, d_bar, found.tau, found.v, &lower));
     const double share = (attack.J - lower) / (problem->J - attack.J);
-    assert_that(share > 0 && share < 0.32, "the bracket is %g of the penalty", share);
+    assert_that(share > 0 && share < 0.2, "the bracket is %g of the penalty", share);
     nadir_attack_clear(context, &attack);
     nadir_lagrangian_clear(context, &found);
     free(d_bar);

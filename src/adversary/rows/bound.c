@@ -178,6 +178,14 @@ double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weigh
 double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
                               double beta, const nadir_row_bound *bounds)
 {
+    return nadir_rows_bound_charged(rows, first, end, weights, beta, 0, bounds);
+}
+
+/* With C = |w alpha slope|_q, fixed + C b - price b^p is a bound where b of beta is used. With p price
+ * beta^(p-1) for C, if that is more, it rises up to b = beta. */
+double nadir_rows_bound_charged(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
+                                double beta, double price, const nadir_row_bound *bounds)
+{
     const double q = rows->q;
     const double terms = (double)(end - first + 16);
     double fixed = 0;
@@ -196,6 +204,12 @@ double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end
         const double reach = weights[row - first] * nadir_rows_scale(rows, row);
         add_size(&sum, reach > 0 ? up(reach * bounds[row - first].slope) : 0);
     }
-    const double size = isinf(q) ? largest : q == 1 ? sum.sum : largest * nadir_power(sum.sum, 1 / q);
-    return beta > 0 ? up((fixed + up(beta * size)) * (1 + terms * UNIT)) : 0;
+    double size = isinf(q) ? largest : q == 1 ? sum.sum : largest * nadir_power(sum.sum, 1 / q);
+    double charge = price > 0 ? price * pow(beta, rows->p) * (1 - 8 * UNIT) : 0;
+    if (charge >= DBL_MIN && charge <= DBL_MAX && beta > 0) { /* else it is left out */
+        size = fmax(size, rows->p * (charge / beta) * (1 + 32 * UNIT));
+    } else {
+        charge = 0;
+    }
+    return beta > 0 ? up((fixed + up(beta * size)) * (1 + terms * UNIT) - charge) : 0;
 }

@@ -104,6 +104,9 @@ double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weigh
 /* sum of w_r gain_r of rows that share beta: sum w_r fixed_r + beta (sum (w_r alpha_r slope_r)^q)^(1/q). */
 double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
                               double beta, const nadir_row_bound *bounds);
+/* The same, less price times what they use of beta^p: p < infinity. */
+double nadir_rows_bound_charged(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
+                                double beta, double price, const nadir_row_bound *bounds);
 
 /* The row X: dense [states]. */
 void nadir_rows_expand(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *room,

@@ -1,8 +1,7 @@
 /*
  * lagrangian.c: the fixed point of the Lagrangian bound for one tau; see lagrangian.h.
  *
- * Policy iteration: the rows X that attain Tv, with their cost c(s) = tau / d_bar(s) sum_a (|Delta| /
- * alpha)^p, have the value
+ * Policy iteration: the rows X that attain Tv, with their cost c(s) = tau / d_bar(s) x_s, have the value
  *
  *     v <- (I - gamma X^pi)^-1 (R^pi + c),
  *
@@ -36,7 +35,7 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
 {
     nadir_status status = NADIR_OK;
     *search = (nadir_lagrangian_search){.problem = problem, .beta = beta, .systems = {.problem = problem}};
-    NADIR_CHECK(nadir_priced_make(context, problem, d_bar, &search->priced));
+    NADIR_CHECK(nadir_priced_make(context, problem, beta, d_bar, &search->priced));
     NADIR_NEW_ZERO(context, search->norms, problem->rows);
     NADIR_NEW(context, search->charged, problem->states);
     NADIR_NEW(context, search->work, problem->states);

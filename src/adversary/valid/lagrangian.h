@@ -3,10 +3,12 @@
  * 1 <= p < infinity: with d_bar(s) >= d_P(s) for every P of the set and any tau >= 0,
  *
  *     J_U >= mu . v_tau - tau beta^p,    v_tau = T v_tau,
- *     (Tv)(s) = R^pi(s) + min over the rows of s of
- *                   gamma sum_a pi P_sa . v + tau / d_bar(s) sum_a (|Delta_sa|_p / alpha_sa)^p.
+ *     (Tv)(s) = R^pi(s) + min over the rows of s with x_s <= beta^p of
+ *                   gamma sum_a pi P_sa . v + tau / d_bar(s) x_s,    x_s = sum_a (|Delta_sa|_p / alpha_sa)^p.
  *
- * States of d_bar = 0 keep their nominal rows at no cost: no kernel of the set enters them.
+ * No state has more than the whole ball: without x_s <= beta^p the bound holds too, but on models with states
+ * that are seldom visited it is much weaker. States of d_bar = 0 keep their nominal rows at no cost: no
+ * kernel of the set enters them.
  */
 #ifndef NADIR_ADVERSARY_LAGRANGIAN_H
 #define NADIR_ADVERSARY_LAGRANGIAN_H
@@ -17,9 +19,9 @@
 /* A struct of zeros holds nothing. */
 typedef struct nadir_lagrangian {
     double tau;
-    double value; /* mu . v - tau beta^p, as computed: no bound */
-    double used;  /* sum over s of d_tau(s) / d_bar(s) sum_a (|Delta| / alpha)^p: what it spends of beta^p */
-    double *v;    /* [states] owned: v_tau */
+    double value;         /* mu . v - tau beta^p, as computed: no bound */
+    double used;          /* sum over s of d_tau(s) / d_bar(s) x_s: what it spends of beta^p */
+    double *v;            /* [states] owned: v_tau */
     nadir_kernel *kernel; /* owned: the rows that attain it */
     double distance;      /* scaled p-norm of that kernel less the nominal one, which may leave the ball */
     int64_t evaluations;  /* of the call that filled this */
@@ -36,6 +38,12 @@ nadir_status nadir_lagrangian_solve(nadir_context *context, const nadir_problem 
 nadir_status nadir_lagrangian_maximise(nadir_context *context, const nadir_problem *problem, double beta,
                                        const double *d_bar, double tau_start, int64_t evaluations_limit,
                                        nadir_lagrangian *lagrangian);
+
+/* The tau at which kernels of a return below `level` are held closest to lagrangian->kernel (tether.h): about
+ * where that kernel's own return is the level. tau_start > 0. */
+nadir_status nadir_lagrangian_aim(nadir_context *context, const nadir_problem *problem, double beta,
+                                  const double *d_bar, double level, double tau_start,
+                                  int64_t evaluations_limit, nadir_lagrangian *lagrangian);
 
 /* Proven: J_U >= *lower, for any v: [states] and tau, with minima replaced by bounds from weak duality and
  * all rounding included. d_bar is taken on trust. */

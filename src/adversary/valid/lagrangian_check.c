@@ -1,7 +1,7 @@
 /*
  * lagrangian_check.c: the Lagrangian bound from any v and tau; see lagrangian.h.
  *
- * For w = v - c <= Tw, T of lagrangian.h, and every P of the set, with x_s = sum_a (|Delta_sa| / alpha_sa)^p,
+ * For w = v - c <= Tw, T of lagrangian.h, and every P of the set
  *
  *     mu . w <= J_P + tau sum_s d_P(s) / d_bar(s) x_s <= J_P + tau beta^p,
  *
@@ -40,7 +40,7 @@ nadir_status nadir_lagrangian_check(nadir_context *context, const nadir_problem 
     double bound;
     NADIR_CHECK(check_prices(context, problem->states, d_bar, tau));
     NADIR_NEW(context, taken, problem->states);
-    NADIR_CHECK(nadir_priced_make(context, problem, d_bar, &priced));
+    NADIR_CHECK(nadir_priced_make(context, problem, beta, d_bar, &priced));
     NADIR_CHECK(nadir_priced_answer(context, &priced, tau, v));
     nadir_priced_bound(&priced, tau, taken);
     NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));

@@ -100,10 +100,6 @@ static nadir_status guess(nadir_context *context, nadir_lagrangian_search *searc
     nadir_priced *priced = &search->priced;
     double *weights = search->norms;
     nadir_row_budget budget = {0};
-    if (!(search->beta > 0)) { /* the nominal kernel alone: no price is too high */
-        *tau = DBL_MAX;
-        return NADIR_OK;
-    }
     for (int64_t s = 0; s < problem->states; s++) {
         const int64_t end = problem->model->state_rows[s + 1];
         for (int64_t row = problem->model->state_rows[s]; row < end; row++) {

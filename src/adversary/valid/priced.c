@@ -5,27 +5,35 @@
 #include "linalg/threads.h"
 
 #include <float.h>
+#include <math.h>
 #include <omp.h>
 
-/* Working space for any row. */
+/* Numbers that the bound of a row takes. */
+#define BOUND_ROOM ((int64_t)(sizeof(nadir_row_bound) / sizeof(double)))
+
+/* Working space for the rows of any state: a weight and a norm, or a bound, for each, and that of the
+ * problems themselves. */
 static int64_t most_room(const nadir_rows *rows)
 {
+    const nadir_model *model = rows->model;
     int64_t most = 0;
-    for (int64_t row = 0; row < rows->model->rows; row++) {
-        const int64_t room = nadir_rows_room(rows, row, row + 1);
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s];
+        const int64_t end = model->state_rows[s + 1];
+        const int64_t room = nadir_rows_room(rows, first, end) + (end - first) * (BOUND_ROOM + 1);
         most = room > most ? room : most;
     }
     return most;
 }
 
-nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *problem, const double *d_bar,
-                               nadir_priced *priced)
+nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *problem, double beta,
+                               const double *d_bar, nadir_priced *priced)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    *priced = (nadir_priced){.problem = problem, .d_bar = d_bar};
+    *priced = (nadir_priced){.problem = problem, .beta = beta, .d_bar = d_bar};
     priced->rows = (nadir_rows){
         .model = problem->model,
         .order = &priced->order,
@@ -62,22 +70,34 @@ double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, 
     return norm > 0 ? nadir_power(nadir_power(tau / priced->d_bar[state], 1 / p) * norm, p) : 0;
 }
 
+/* Each row by itself; where they use more than beta together, they share it: the cost is that of beta^p then,
+ * whichever way. */
 static double answer_state(nadir_priced *priced, double tau, int64_t state, double *room)
 {
-    const nadir_problem *problem = priced->problem;
-    const nadir_model *model = priced->rows.model;
-    const double *pi = problem->policy->probabilities;
+    const nadir_rows *rows = &priced->rows;
+    const int64_t first = rows->model->state_rows[state];
+    const int64_t count = rows->model->state_rows[state + 1] - first;
+    const bool entered = priced->d_bar[state] > 0;
     const double price = tau / priced->d_bar[state];
+    nadir_row_answer *answers = priced->answers + first;
+    double *weights = room;
+    double *norms = room + count;
+    double *rest = room + 2 * count;
     double taken = 0;
-    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
-        nadir_row_answer *answer = &priced->answers[row];
-        if (!(pi[row] > 0) || !(priced->d_bar[state] > 0)) {
-            *answer = (nadir_row_answer){0};
-            continue;
+    for (int64_t i = 0; i < count; i++) {
+        weights[i] = entered ? priced->problem->gamma * priced->problem->policy->probabilities[first + i] : 0;
+        if (weights[i] > 0) {
+            nadir_rows_priced(rows, first + i, weights[i], price, rest, &answers[i]);
+        } else {
+            answers[i] = (nadir_row_answer){0};
         }
-        const double weight = problem->gamma * pi[row];
-        nadir_rows_priced(&priced->rows, row, weight, price, room, answer);
-        taken += weight * answer->gain - nadir_priced_cost(priced, tau, state, answer->norm);
+        norms[i] = answers[i].norm;
+        taken += weights[i] * answers[i].gain - nadir_priced_cost(priced, tau, state, norms[i]);
+    }
+    if (nadir_norm_short(count, norms, rows->p) > priced->beta) {
+        nadir_row_budget budget;
+        nadir_rows_share(rows, first, first + count, weights, priced->beta, rest, answers, &budget);
+        taken = budget.gain - nadir_priced_cost(priced, tau, state, budget.norm);
     }
     return taken > 0 ? taken : 0;
 }
@@ -104,22 +124,28 @@ static double bound_state(const nadir_priced *priced, double tau, int64_t state,
 {
     const nadir_rows *rows = &priced->rows;
     const int64_t first = rows->model->state_rows[state];
-    const int64_t end = rows->model->state_rows[state + 1];
-    const double *pi = priced->problem->policy->probabilities;
-    const double price = fmin(DBL_MAX, tau / priced->d_bar[state]) * (1 - 2 * DBL_EPSILON) - DBL_MIN;
+    const int64_t count = rows->model->state_rows[state + 1] - first;
+    const double *pi = priced->problem->policy->probabilities + first;
+    const double price = fmax(0, fmin(DBL_MAX, tau / priced->d_bar[state]) * (1 - 2 * DBL_EPSILON) - DBL_MIN);
+    double *weights = room;
+    nadir_row_bound *bounds = (nadir_row_bound *)(room + count);
+    double *rest = room + count * (BOUND_ROOM + 1);
     double taken = 0;
-    for (int64_t row = first; row < end && priced->d_bar[state] > 0; row++) {
-        const double weight = priced->problem->gamma * pi[row] * (1 + 2 * DBL_EPSILON) + DBL_MIN;
-        nadir_row_answer hint = priced->answers[row];
+    if (!(priced->d_bar[state] > 0)) {
+        return 0;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        weights[i] = pi[i] > 0 ? priced->problem->gamma * pi[i] * (1 + 2 * DBL_EPSILON) + DBL_MIN : 0;
+        nadir_row_answer hint = priced->answers[first + i];
         if (rows->p == 1) { /* at 2 / step = range nothing moves, and a higher price only loosens the bound */
             hint.step = fmax(hint.step, 2);
         }
-        if (pi[row] > 0) {
-            const nadir_row_bound bound = nadir_rows_bound(rows, row, &hint, room);
-            taken += nadir_rows_bound_priced(rows, row, weight, fmax(0, price), &bound);
-        }
+        bounds[i] = nadir_rows_bound(rows, first + i, &hint, rest);
+        taken += nadir_rows_bound_priced(rows, first + i, weights[i], price, &bounds[i]);
     }
-    return taken * (1 + DBL_EPSILON * (double)(end - first + 4));
+    const double capped = nadir_rows_bound_charged(rows, first, first + count, weights,
+                                                   priced->beta * (1 + DBL_EPSILON), price, bounds);
+    return fmin(taken * (1 + DBL_EPSILON * (double)(count + 4)), capped);
 }
 
 void nadir_priced_bound(const nadir_priced *priced, double tau, double *taken)

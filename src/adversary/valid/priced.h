@@ -1,7 +1,8 @@
 /*
  * priced.h: the answers of all rows to a value where every change has its price, state by state, threaded:
  *
- *     min over the rows of s of  gamma sum_a pi P_sa . v + tau / d_bar(s) sum_a (|Delta_sa|_p / alpha_sa)^p
+ *     min over the rows of s of  gamma sum_a pi P_sa . v + tau / d_bar(s) x_s,
+ *     x_s = sum_a (|Delta_sa|_p / alpha_sa)^p <= beta^p
  *
  * 1 <= p < infinity, domains simplex and support. Rows of pi = 0, of alpha = 0, and of states with d_bar = 0
  * stay nominal.
@@ -15,6 +16,7 @@
 /* A struct of zeros holds nothing. */
 typedef struct nadir_priced {
     const nadir_problem *problem;
+    double beta;
     const double *d_bar; /* [states] */
     nadir_rows rows;
     nadir_order order;
@@ -26,8 +28,8 @@ typedef struct nadir_priced {
 } nadir_priced;
 
 /* rows.order points into the struct: it must stay where it is. */
-nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *problem, const double *d_bar,
-                               nadir_priced *priced);
+nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *problem, double beta,
+                               const double *d_bar, nadir_priced *priced);
 void nadir_priced_clear(nadir_context *context, nadir_priced *priced);
 
 /* Answers to v: [states], from the last answers on. */

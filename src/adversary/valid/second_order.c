@@ -25,7 +25,6 @@
 enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12 };
 #define SETTLED 1e-5  /* bounds that move by less, as a share of all visits, stay */
 #define MANY    0.125 /* of all entries that are zero: worth weights */
-#define PRICE   0.3   /* of the multiplier of P*, where the Lagrangian bound wants none */
 #define WORTH   0.01  /* the largest bound must fall by this for another round */
 
 typedef struct trial {
@@ -240,10 +239,9 @@ static nadir_status bound_by_lagrangian(nadir_context *context, trial *of, nadir
         NADIR_CHECK(keep(context, found, of->problem->states, proof));
         nadir_valid_proof_offer(proof, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
     }
-    if (!(found->tau > 0)) {
-        NADIR_CHECK(
-            nadir_lagrangian_solve(context, of->problem, of->beta, high, PRICE * of->standing.tau, found));
-    }
+    const double tau = fmax(found->tau, of->standing.tau);
+    NADIR_CHECK(
+        nadir_lagrangian_aim(context, of->problem, of->beta, high, of->level, tau, EVALUATIONS, found));
     *useful = found->tau > 0;
 cleanup:
     return status;
