@@ -137,6 +137,21 @@ static nadir_status list_curves(cli_run *run, const cli_ball *ball, const char *
     return status;
 }
 
+/* What was left to the model. */
+static void settle_curves(cli_sweep *sweep)
+{
+    for (int c = 0; c < sweep->curves_count; c++) {
+        cli_curve *curve = &sweep->curves[c];
+        if (curve->set == NADIR_SET_UNSAID) {
+            curve->set = sweep->view.set != NADIR_SET_UNSAID ? sweep->view.set : NADIR_SET_NONRECT;
+        }
+        if (curve->domain == NADIR_DOMAIN_UNSAID) {
+            curve->domain =
+                sweep->view.domain != NADIR_DOMAIN_UNSAID ? sweep->view.domain : NADIR_DOMAIN_SIMPLEX;
+        }
+    }
+}
+
 /* ------------------------------------------------------------------------------------------ answer */
 
 /* How many radii of the curve have an answer; says so where that is not all. */
@@ -145,8 +160,6 @@ static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve
     char name[32];
     char number[2][32];
     const nadir_robust *last = &curve->results[sweep->radii - 1];
-    curve->set = last->set;
-    curve->domain = last->domain;
     while (curve->count < sweep->radii && !isnan(curve->results[curve->count].robust_return)) {
         curve->count++;
     }
@@ -284,6 +297,7 @@ static nadir_status find_and_report(cli_run *run, const nadir_read_settings *rea
     sweep->load_seconds = cli_clock() - begun;
     if (status == NADIR_OK) {
         nadir_model_view(model, &sweep->view);
+        settle_curves(sweep);
         asked->radius_text = cli_number(sweep->last, last);
         status = cli_ball_get(run, model, asked, &ball);
     }

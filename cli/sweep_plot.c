@@ -15,8 +15,10 @@
  * share of the width. */
 #define NAMES_APART 0.075
 #define NAMES_PAST  0.05
-/* Bounds that are further off than this many times the range of the returns are cut off. */
+/* Bounds that are further off than this many times the range of the returns are cut off, and so are curves of
+ * the free domain that fall to this many times what others do. */
 #define BAND_SHARE 0.5
+#define FALL       3
 
 /* What is drawn where. */
 typedef struct frame {
@@ -33,33 +35,63 @@ static const nadir_robust *any_answer(const cli_sweep *sweep)
     return sweep->curves[place].results;
 }
 
-static frame make_frame(const cli_sweep *sweep)
+/* How far a curve goes from the nominal return. One of the free domain, which falls without end towards
+ * breakdown, is followed to a few times of what it is half way. */
+static double reach_of(const cli_curve *curve)
 {
-    const double nominal = any_answer(sweep)->nominal_return;
-    double low = nominal;
-    double high = nominal;
+    const double half = curve->count > 0 ? fabs(curve->results[curve->count / 2].penalty) : 0;
+    double reach = 0;
+    for (int64_t i = 0; i < curve->count; i++) {
+        reach = fmax(reach, fabs(curve->results[i].penalty));
+    }
+    return curve->domain == NADIR_DOMAIN_FREE && half > 0 ? fmin(reach, FALL * half) : reach;
+}
+
+/* The range of returns that is shown: that of the curves and, up to a point, of their bounds. */
+static double range_of(const cli_sweep *sweep)
+{
+    double valid = 0;
+    double free = 0;
     for (int c = 0; c < sweep->curves_count; c++) {
-        for (int64_t i = 0; i < sweep->curves[c].count; i++) {
-            low = fmin(low, sweep->curves[c].results[i].robust_return);
-            high = fmax(high, sweep->curves[c].results[i].robust_return);
+        const double reach = reach_of(&sweep->curves[c]);
+        if (sweep->curves[c].domain == NADIR_DOMAIN_FREE) {
+            free = fmax(free, reach);
+        } else {
+            valid = fmax(valid, reach);
         }
     }
-    const double range = high > low ? high - low : fmax(1e-3 * fabs(nominal), 1e-9);
-    frame made = {sweep->first, sweep->last, low, high};
+    return valid > 0 ? fmax(valid, fmin(free, FALL * valid)) : free;
+}
+
+/* The furthest bound that is not cut off. */
+static double bounds_of(const cli_sweep *sweep, double range)
+{
+    const double nominal = any_answer(sweep)->nominal_return;
+    double reach = range;
     for (int c = 0; c < sweep->curves_count; c++) {
         for (int64_t i = 0; i < sweep->curves[c].count; i++) {
             const nadir_robust *robust = &sweep->curves[c].results[i];
-            made.bottom = fmin(made.bottom, fmax(robust->lower_bound, low - BAND_SHARE * range));
-            made.top = fmax(made.top, fmin(robust->upper_bound, high + BAND_SHARE * range));
+            const double bound =
+                sweep->optimistic ? robust->upper_bound - nominal : nominal - robust->lower_bound;
+            reach = isfinite(bound) ? fmax(reach, fmin(bound, (1 + BAND_SHARE) * range)) : reach;
         }
     }
-    made.left = sweep->radii > 1 ? sweep->first : 0.5 * sweep->last;
-    made.right = sweep->radii > 1 ? sweep->last : 1.5 * sweep->last + (sweep->last == 0);
-    /* room above for the names of vertical lines */
-    const double height = made.top - made.bottom + (made.top > made.bottom ? 0 : range);
-    made.bottom -= 0.05 * height;
-    made.top += 0.2 * height;
-    return made;
+    return reach;
+}
+
+static frame make_frame(const cli_sweep *sweep)
+{
+    const double nominal = any_answer(sweep)->nominal_return;
+    double range = bounds_of(sweep, range_of(sweep));
+    range = range > 0 ? range : fmax(1e-3 * fabs(nominal), 1e-9);
+    const double low = sweep->optimistic ? nominal : nominal - range;
+    const double high = sweep->optimistic ? nominal + range : nominal;
+    return (frame){
+        .left = sweep->radii > 1 ? sweep->first : 0.5 * sweep->last,
+        .right = sweep->radii > 1 ? sweep->last : 1.5 * sweep->last + (sweep->last == 0),
+        .bottom = low - 0.05 * range,
+        .top = high + 0.2 * range, /* with room for the names of vertical lines */
+    };
 }
 
 /* Radius, return, and bounds within the frame. A single point gets a second one, so that there is a line. */
@@ -70,8 +102,14 @@ static void write_data(const cli_sweep *sweep, const frame *in, FILE *script)
         fprintf(script, "$curve%d << EOD\n", c);
         for (int64_t i = 0; i < curve->count; i++) {
             const nadir_robust *robust = &curve->results[i];
-            fprintf(script, "%.17g %.17g %.17g %.17g\n", robust->radius, robust->robust_return,
-                    fmax(robust->lower_bound, in->bottom), fmin(robust->upper_bound, in->top));
+            const bool both = isfinite(robust->lower_bound) && isfinite(robust->upper_bound);
+            fprintf(script, "%.17g %.17g ", robust->radius, robust->robust_return);
+            if (both) {
+                fprintf(script, "%.17g %.17g\n", fmax(robust->lower_bound, in->bottom),
+                        fmin(robust->upper_bound, in->top));
+            } else { /* no band without both ends */
+                fprintf(script, "%.17g %.17g\n", robust->robust_return, robust->robust_return);
+            }
         }
         fputs("EOD\n", script);
     }
@@ -93,18 +131,20 @@ static void write_mark(const char *name, double radius, int dash, int rank, cons
             name, radius, radius, 0.97 - 0.065 * rank, late ? "right" : "left", late ? "-" : "");
 }
 
+/* Where breakdown is, if a radius was left out; else what it is proven to be beyond. That of the first curve
+ * of the free domain, which the non-rectangular ball is before others. */
 static void write_marks(const cli_sweep *sweep, const frame *in, FILE *script)
 {
-    const double valid = any_answer(sweep)->valid_radius;
-    double breakdown = INFINITY;
-    for (int c = 0; c < sweep->curves_count; c++) {
-        const cli_curve *curve = &sweep->curves[c];
-        if (curve->domain == NADIR_DOMAIN_FREE && curve->count > 0) {
-            breakdown = fmin(breakdown, curve->breakdown);
-        }
+    const cli_curve *curve = NULL;
+    for (int c = 0; c < sweep->curves_count && curve == NULL; c++) {
+        const cli_curve *one = &sweep->curves[c];
+        curve = one->domain == NADIR_DOMAIN_FREE && one->count > 0 ? one : NULL;
     }
-    write_mark("valid up to", valid, 3, 0, in, script);
-    write_mark("breakdown", breakdown, 2, 1, in, script);
+    write_mark("valid up to", any_answer(sweep)->valid_radius, 3, 0, in, script);
+    if (curve != NULL) {
+        write_mark(curve->count < sweep->radii ? "breakdown" : "breakdown after", curve->breakdown, 2, 1, in,
+                   script);
+    }
 }
 
 /* A name and the end of the line that it belongs to. */
@@ -115,7 +155,7 @@ typedef struct end_name {
 } end_name;
 
 /* What tells the curves apart: their sets, their domains, or both. */
-static void name_curve(const cli_sweep *sweep, const cli_curve *curve, end_name *end)
+static void name_curve(const cli_sweep *sweep, const cli_curve *curve, const frame *in, end_name *end)
 {
     char name[32];
     bool one_set = true;
@@ -125,7 +165,12 @@ static void name_curve(const cli_sweep *sweep, const cli_curve *curve, end_name 
         one_domain = one_domain && sweep->curves[c].domain == curve->domain;
     }
     const char *short_name = one_set ? nadir_domain_name(curve->domain) : nadir_set_name(curve->set);
-    const nadir_robust *last = &curve->results[curve->count - 1];
+    int64_t place = curve->count - 1; /* where it ends, or leaves the frame */
+    while (place > 0 && (curve->results[place].robust_return < in->bottom ||
+                         curve->results[place].robust_return > in->top)) {
+        place--;
+    }
+    const nadir_robust *last = &curve->results[place];
     *end = (end_name){.x = last->radius, .y = last->robust_return};
     (void)snprintf(end->text, sizeof end->text, "%s",
                    one_set != one_domain ? short_name : cli_curve_name(curve, name));
@@ -144,7 +189,7 @@ static void move_apart(int count, end_name *names, const frame *in)
             }
         }
         for (int i = 0; i < count; i++) {
-            names[i].height = fmin(fmax(names[i].height, in->bottom), in->top);
+            names[i].height = fmin(fmax(names[i].height, in->bottom + apart / 2), in->top);
         }
     }
 }
@@ -160,7 +205,7 @@ static int write_names(const cli_sweep *sweep, double nominal, const frame *in, 
         if (sweep->curves[c].count > 0) {
             end_name made;
             int place = count++;
-            name_curve(sweep, &sweep->curves[c], &made);
+            name_curve(sweep, &sweep->curves[c], in, &made);
             for (; place > 0 && names[place - 1].y < made.y; place--) {
                 names[place] = names[place - 1];
             }

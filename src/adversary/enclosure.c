@@ -92,7 +92,7 @@ static void multiply(int64_t count, double factor, double *x)
 }
 
 /* A solve tells the residual of its worst column. Columns brought to size one, by a power of two, have
- * residuals that are alike; theirs is that over the power. */
+ * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
 nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
                                         const nadir_enclosure *known, bool transposed, int64_t count,
                                         double *b, double *x, nadir_enclosed *enclosed)
@@ -104,8 +104,8 @@ nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_prob
     NADIR_NEW(context, scales, count);
     for (int64_t j = 0; j < count; j++) {
         const double largest = nadir_vector_largest(n, b + j * n);
-        scales[j] = count > 1 && largest > 0 ? nadir_scale_for(largest) : 1;
-        multiply(scales[j] == 1 ? 0 : n, scales[j], b + j * n);
+        scales[j] = largest == 0 ? INFINITY : count > 1 ? nadir_scale_for(largest) : 1;
+        multiply(scales[j] == 1 || largest == 0 ? 0 : n, scales[j], b + j * n);
     }
     NADIR_CHECK(solve(context, problem, transposed, count, b, x, &accuracy));
     for (int64_t j = 0; j < count; j++) {

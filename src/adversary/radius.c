@@ -36,7 +36,7 @@ typedef struct inverse {
     nadir_context *context;
     nadir_solver *solver;
     const nadir_ball *ball;
-    nadir_robust_settings settings; /* of the search: no proofs */
+    nadir_robust_settings settings;
     nadir_certify certify;
     double tolerance;
     double sign;   /* -1: best case */
@@ -50,13 +50,15 @@ typedef struct inverse {
     nadir_radius made;
 } inverse;
 
-/* One evaluation; *refused: past breakdown. Bounds and returns with the sign turned. */
-static nadir_status evaluate(inverse *at, double factor, nadir_certify certify, nadir_robust *robust,
-                             bool *refused)
+/* One evaluation; *refused: past breakdown. Bounds and returns with the sign turned. The root is sought with
+ * a smaller tolerance; what is reported can be evaluated again as it was asked. */
+static nadir_status evaluate(inverse *at, double factor, nadir_certify certify, double tolerance,
+                             nadir_robust *robust, bool *refused)
 {
     nadir_status status = NADIR_OK;
     nadir_robust_settings settings = at->settings;
     settings.certify = certify;
+    settings.tolerance = tolerance;
     *robust = (nadir_robust){.size = sizeof *robust};
     *refused = false;
     status = nadir_solver_robust_many(at->context, at->solver, at->ball, &settings, 1, &factor, robust);
@@ -76,7 +78,8 @@ static nadir_status evaluate(inverse *at, double factor, nadir_certify certify, 
     at->made.solves = robust->solves;
     at->made.backend = robust->backend;
     at->made.valid_radius = robust->valid_radius;
-    at->made.breakdown_radius = robust->breakdown_radius;
+    at->made.breakdown_radius =
+        fmax(at->made.breakdown_radius, robust->breakdown_radius); /* either may be NaN */
     const double lower = robust->lower_bound;
     robust->robust_return *= at->sign;
     robust->lower_bound = at->sign > 0 ? lower : -robust->upper_bound;
@@ -128,9 +131,9 @@ static double next_factor(const inverse *at, const double x[2], const double g[2
 static bool is_done(inverse *at, double g, double need)
 {
     const double limit = fmin(at->whole, LARGE / at->unit);
-    if (fabs(g) <= 0.1 * at->tolerance * need || at->high - at->low <= 0.1 * at->tolerance * at->high) {
-        at->made.stop_reason =
-            at->refused && fabs(g) > 0.1 * at->tolerance * need ? "breakdown" : "tolerance";
+    const bool close = fabs(g) <= 0.1 * at->tolerance * need;
+    if (close || (isfinite(at->high) && at->high - at->low <= 0.1 * at->tolerance * at->high)) {
+        at->made.stop_reason = at->refused && !close ? "breakdown" : "tolerance";
         return true;
     }
     if (at->low >= limit) {
@@ -152,7 +155,7 @@ static nadir_status find_root(inverse *at, double need, double *slope)
     at->made.stop_reason = "iterations";
     for (int step = 0; step < STEPS_LIMIT; step++) {
         NADIR_CHECK(nadir_progress(at->context, "largest radius", -1));
-        NADIR_CHECK(evaluate(at, factor, NADIR_CERTIFY_OFF, &robust, &refused));
+        NADIR_CHECK(evaluate(at, factor, NADIR_CERTIFY_OFF, 0.1 * at->tolerance, &robust, &refused));
         if (refused) {
             at->high = factor;
             at->refused = true;
@@ -192,7 +195,7 @@ static nadir_status prove_lower(inverse *at, double from, double slope)
     double factor = isfinite(at->made.radius) ? from * (1 - 0.25 * at->tolerance) : from;
     at->made.certificate = "none";
     for (int i = 0; i < PROOFS_LIMIT && at->certify != NADIR_CERTIFY_OFF && (i == 0 || factor > good); i++) {
-        NADIR_CHECK(evaluate(at, factor, at->certify, &robust, &refused));
+        NADIR_CHECK(evaluate(at, factor, at->certify, at->tolerance, &robust, &refused));
         const double lacks = refused ? INFINITY : at->target - robust.lower_bound;
         if (lacks <= 0) {
             good = factor;
@@ -221,7 +224,7 @@ static nadir_status prove_upper(inverse *at, double from, double slope)
     at->made.radius_upper = INFINITY;
     for (int i = 0; i < PROOFS_LIMIT && !refused && isinf(at->made.radius_upper); i++) {
         const double factor = from + beyond;
-        NADIR_CHECK(evaluate(at, factor, NADIR_CERTIFY_OFF, &robust, &refused));
+        NADIR_CHECK(evaluate(at, factor, NADIR_CERTIFY_OFF, at->tolerance, &robust, &refused));
         if (!refused && robust.upper_bound < at->target) {
             at->made.radius_upper = factor;
         }
@@ -269,7 +272,6 @@ static nadir_status settle(inverse *at, const nadir_robust_settings *settings, d
     }
     at->certify = at->settings.certify;
     at->tolerance = fmax(at->settings.tolerance, 64 * DBL_EPSILON);
-    at->settings.tolerance = 0.1 * at->tolerance;
     at->sign = at->settings.optimistic ? -1 : 1;
     at->target = at->sign * target;
     return NADIR_OK;

@@ -106,6 +106,17 @@ static nadir_family *choose_family(const nadir_uncertainty *set)
     return set->set == NADIR_SET_NONRECT ? nadir_valid_evaluate : nadir_rectangular_evaluate;
 }
 
+/* Whether nothing but refusals came out; the context's error is that of the last. */
+static nadir_status check_refusals(int64_t count, const nadir_verdict *verdicts)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (!verdicts[i].refused) {
+            return NADIR_OK;
+        }
+    }
+    return count > 0 ? NADIR_ERROR_ILL_POSED : NADIR_OK;
+}
+
 /* The family for all factors but 0, which is the nominal kernel alone whatever the set. */
 static nadir_status evaluate(nadir_context *context, const nadir_problem *problem,
                              const nadir_robust_settings *settings, int64_t count, const double *factors,
@@ -286,6 +297,7 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, verdicts, count);
     NADIR_CHECK(evaluate(context, &asked.problem, &use, count, factors, verdicts));
+    NADIR_CHECK(check_refusals(count, verdicts));
     NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, verdicts, results));
 cleanup:
     for (int64_t i = 0; verdicts != NULL && i < count; i++) {
@@ -308,6 +320,7 @@ nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, c
     NADIR_CHECK(settle_settings(context, settings, &use));
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
     NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, 1, &factor, &verdict));
+    NADIR_CHECK(check_refusals(1, &verdict));
     status = give_results(context, solver, &asked, &use, 1, &factor, &verdict, result);
     if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
         const nadir_status made = nadir_worst_make(context, &asked.problem, result, &verdict, worst);

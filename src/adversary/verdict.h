@@ -36,8 +36,8 @@ nadir_status nadir_verdict_keep_pair(nadir_context *context, int64_t states, con
                                      nadir_verdict *verdict);
 
 /* What a family of sets does for all `count` radii, those of the set times factors[i]. verdicts: [count] of
- * zeros. NADIR_ERROR_ILL_POSED: all of them are past breakdown. Used settings: method (NULL: auto), certify,
- * tolerance, width, iterations_limit. */
+ * zeros. With more than one radius kernels need not be kept. Of radii that are refused the context's error
+ * tells. Used settings: method (NULL: auto), certify, tolerance, width, iterations_limit. */
 typedef nadir_status nadir_family(nadir_context *context, const nadir_problem *problem,
                                   const nadir_robust_settings *settings, int64_t count, const double *factors,
                                   nadir_verdict *verdicts);

@@ -52,7 +52,8 @@ static int64_t count_below(const below_run *run, int64_t refused)
     return below;
 }
 
-/* The largest number of radii that have an answer: `fine` and fewer do, `refused` and more do not. */
+/* The largest number of radii that have an answer: `fine` and fewer do, `refused` and more do not; the last
+ * refusal stays in the context. */
 static nadir_status search(below_run *run, int64_t *fine)
 {
     nadir_status status = NADIR_OK;
@@ -71,9 +72,11 @@ static nadir_status search(below_run *run, int64_t *fine)
             const int64_t below = isinf(limit) ? refused : count_below(run, refused);
             refused = below < refused ? below + 1 : refused;
         }
-        if ((status != NADIR_OK && status != NADIR_ERROR_ILL_POSED) || refused == 1 ||
-            (*fine + 1 == refused && status == NADIR_OK)) {
+        if (status != NADIR_OK && status != NADIR_ERROR_ILL_POSED) {
             return status;
+        }
+        if (refused == 1 || (*fine + 1 == refused && status == NADIR_OK)) {
+            return NADIR_OK;
         }
         clear_verdicts(run);
         many = isfinite(limit) || *fine + 1 == refused ? refused - 1 : *fine + (refused - *fine) / 2;
@@ -85,9 +88,10 @@ static void hand_over(below_run *run, int64_t fine, nadir_verdict *verdicts)
 {
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *to = &verdicts[run->order[i].place];
-        *to = run->verdicts[i];
-        run->verdicts[i] = (nadir_verdict){0};
-        if (i >= fine) {
+        if (i < fine) {
+            *to = run->verdicts[i];
+            run->verdicts[i] = (nadir_verdict){0};
+        } else {
             *to = (nadir_verdict){.refused = true, .breakdown = run->limit};
         }
     }

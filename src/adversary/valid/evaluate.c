@@ -49,7 +49,7 @@ static bool free_may_help(const nadir_problem *problem)
     return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
 }
 
-/* Verdicts on the free domain; past breakdown there is nothing to learn from it, and they stay refused. */
+/* Verdicts on the free domain, refused where there is nothing to learn from it. */
 static nadir_status ask_free(nadir_context *context, const nadir_problem *own,
                              const nadir_robust_settings *own_settings, int64_t count, const double *factors,
                              nadir_verdict *verdicts)
@@ -57,20 +57,17 @@ static nadir_status ask_free(nadir_context *context, const nadir_problem *own,
     nadir_uncertainty set = *own->uncertainty;
     nadir_problem problem = *own;
     nadir_robust_settings settings = *own_settings;
-    nadir_status status = NADIR_ERROR_ILL_POSED;
     set.domain = NADIR_DOMAIN_FREE;
     problem.uncertainty = &set;
     settings.certify = NADIR_CERTIFY_AUTO;
+    nadir_status status = NADIR_ERROR_NOT_CONVERGED;
     if (free_may_help(own)) {
         status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
     }
-    if (status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED) {
-        for (int64_t i = 0; i < count; i++) {
-            verdicts[i].refused = true;
-        }
-        status = NADIR_OK;
+    for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
+        verdicts[i].refused = true;
     }
-    return status;
+    return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status;
 }
 
 /* *done: what the free domain says is the answer here too, and has become the verdict. */

@@ -1,0 +1,70 @@
+# nadir radius: the radius against nadir evaluate at it, targets that no or every ball meets, usage.
+source "$(dirname "$0")/../support/cli.sh"
+
+run generate riverswim river.npz --quiet
+
+for domain in simplex support free; do
+    run radius river.npz --policy uniform --target 500 --domain $domain --json
+    expect_status 0
+    expect_no_err
+    expect_json target 500
+    expect_json certified true
+    expect_json certificate '"rigorous"'
+    expect_json explanation null
+    lower=$(sed -n 's/^ *"radius_lower": \(.*\),$/\1/p' stdout.txt)
+    upper=$(sed -n 's/^ *"radius_upper": \(.*\),$/\1/p' stdout.txt)
+    radius=$(sed -n 's/^ *"radius": \(.*\),$/\1/p' stdout.txt)
+    awk -v l="$lower" -v r="$radius" -v u="$upper" \
+        'BEGIN { exit !(0 < l && l <= r && r <= u && u - l <= 1e-8 * r) }' || complain "$lower $radius $upper"
+    run evaluate river.npz --policy uniform --radius "$radius" --domain $domain --json
+    [[ $(printf %.6f "$(number robust_return)") == 500.000000 ]] || complain "$(number robust_return) at the radius"
+    run evaluate river.npz --policy uniform --radius "$lower" --domain $domain --json
+    awk -v l="$(sed -n 's/^ *"lower_bound": \(.*\),$/\1/p' stdout.txt)" 'BEGIN { exit !(l >= 500 - 1e-9) }' ||
+        complain "the lower bound misses the target at $lower"
+    run evaluate river.npz --policy uniform --radius "$upper" --domain $domain --json
+    awk -v u="$(sed -n 's/^ *"upper_bound": \(.*\),$/\1/p' stdout.txt)" 'BEGIN { exit !(u < 500 + 1e-9) }' ||
+        complain "the upper bound meets the target at $upper"
+done
+for key in model policy target radius radius_lower radius_upper certified stop_reason nominal_return set norm domain \
+    breakdown_radius valid_radius evaluations backend states rows nonzeros model_sha256 policy_sha256 seconds warnings; do
+    run radius river.npz --policy uniform --target 500 --domain free --json
+    expect_out "\"$key\": "
+done
+
+# Text.
+run radius river.npz --policy uniform --target 500
+expect_status 0
+expect_out "the largest ball whose worst return is still 500"
+expect_out "  radius           0.0411765981"
+expect_out "  proven to hold   up to radius 0.0411765981"
+expect_out "  certified        yes"
+
+# The best case; radii by row.
+run radius river.npz --policy uniform --target 600 --optimistic
+expect_status 0
+expect_out "whose best return is still 600"
+printf 'idstate,idaction,value\n' >radii.csv
+for ((s = 0; s < 6; s++)); do
+    printf '%d,0,1\n%d,1,2\n' $s $s
+done >>radii.csv
+run radius river.npz --policy uniform --target 500 --set sa --radius radii.csv --json
+expect_status 0
+expect_json certified true
+
+# No ball, and every ball.
+expect_failure 4 "the target is 600, but the nominal kernel alone returns 536.03" radius river.npz --policy uniform --target 600
+run radius river.npz --policy uniform --target -1 --json
+expect_status 0
+expect_json radius null
+expect_json radius_lower null
+expect_json explanation '"no ball is large enough to miss the target"'
+run radius river.npz --policy uniform --target -1
+expect_out "  radius           none: no ball is large enough to miss the target"
+
+# Usage.
+expect_failure 2 "--target J is needed" radius river.npz --policy uniform
+expect_failure 2 "--policy FILE|uniform|optimal is needed" radius river.npz --target 1
+expect_failure 2 "the radius is what is asked for" radius river.npz --policy uniform --target 1 --radius 0.1
+expect_failure 2 "expected a number" radius river.npz --policy uniform --target high
+expect_failure 2 "target" radius river.npz --policy uniform --target inf
+finish

@@ -1,0 +1,253 @@
+/*
+ * Many radii at once against one after the other: the same answers where they are exact, none that is less
+ * bad where they are searched for, and what happens at breakdown and at radius 0.
+ */
+#include "support/support.h"
+
+#include "adversary/enclosure.h"
+#include "support/golden.h"
+#include "support/reference.h"
+#include "support/robust.h"
+#include "support/scarce.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 5772
+
+enum { RADII = 12 };
+
+typedef struct place {
+    nadir_context *context;
+    nadir_model *model;
+    nadir_policy *policy;
+    nadir_solver *solver;
+} place;
+
+static place place_make(int golden)
+{
+    place made = {.context = test_context()};
+    made.model = test_golden_model(made.context, &test_goldens[golden], false);
+    made.policy = test_golden_policy(made.context, made.model);
+    made.solver = test_solver(made.context, made.model, made.policy);
+    return made;
+}
+
+static void place_clear(place *made)
+{
+    nadir_solver_free(made->solver);
+    nadir_policy_free(made->policy);
+    nadir_model_free(made->model);
+    nadir_context_free(made->context);
+}
+
+/* Out of order, some twice, one of them 0. */
+static void fill_factors(double factors[RADII], nadir_robust results[RADII])
+{
+    static const double given[RADII] = {0.5, 0.1, 1, 0.2, 0.2, 0, 0.9, 0.8, 0.3, 0.05, 0.7, 0.4};
+    for (int i = 0; i < RADII; i++) {
+        factors[i] = given[i];
+        results[i] = (nadir_robust){.size = sizeof results[i]};
+    }
+}
+
+/* exact: the answers are the same; otherwise many radii find kernels that are as bad, or worse. */
+static void compare(const place *here, const nadir_ball *ball, bool exact)
+{
+    nadir_robust many[RADII];
+    double factors[RADII];
+    fill_factors(factors, many);
+    assert_ok(here->context,
+              nadir_solver_robust_many(here->context, here->solver, ball, NULL, RADII, factors, many));
+    for (int i = 0; i < RADII; i++) {
+        const double radius = factors[i] * ball->radius[0];
+        nadir_ball own = *ball;
+        own.radius = &radius;
+        test_note("%s", test_ball_name(&own));
+        const nadir_robust one = test_robust(here->context, here->solver, &own, NULL, NULL);
+        const double slack = 1e-8 * one.penalty + 1e-12 * fabs(one.nominal_return);
+        assert_that(fabs(many[i].radius - radius) <= DBL_EPSILON * radius, "%.17g", many[i].radius);
+        assert_that(many[i].robust_return <= one.robust_return + slack, "%.12g among many, %.12g alone",
+                    many[i].robust_return, one.robust_return);
+        assert_that(!exact || many[i].robust_return >= one.robust_return - slack,
+                    "%.12g among many, %.12g alone", many[i].robust_return, one.robust_return);
+        assert_that(!exact || many[i].certified == one.certified, "%d among many, %d alone",
+                    many[i].certified, one.certified);
+        /* all of these are bounds on one number */
+        assert_true(many[i].lower_bound <= one.upper_bound && one.lower_bound <= many[i].upper_bound);
+        assert_true(many[i].lower_bound <= many[i].robust_return &&
+                    many[i].robust_return <= many[i].upper_bound);
+    }
+    test_note_clear();
+}
+
+static void test_same_answers(void **state)
+{
+    static const double norms[] = {1, 1.5, 2, 3, INFINITY};
+    static const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
+    (void)state;
+    place here = place_make(0);
+    for (int i = 0; i < 15; i++) {
+        const double radius = sets[i % 3] == NADIR_SET_NONRECT ? 0.1 : 0.02;
+        const nadir_ball ball = test_ball(sets[i % 3], NADIR_DOMAIN_FREE, norms[i / 3], &radius, NULL);
+        compare(&here, &ball, true);
+    }
+    place_clear(&here);
+}
+
+static void test_valid_domains(void **state)
+{
+    static const double norms[] = {2, 1, 3};
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        place here = place_make(i < 6 ? 0 : 2);
+        const double radius = i < 4 ? 0.6 : 0.2;
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, norms[i < 6 ? i / 2 : 0], &radius, NULL);
+        compare(&here, &ball, false);
+        place_clear(&here);
+    }
+}
+
+/* Small ones first, whatever the order; what is left out says where breakdown is. */
+static void test_breakdown(void **state)
+{
+    static const double norms[] = {2, 1, 1.5};
+    (void)state;
+    place here = place_make(0);
+    for (int i = 0; i < 4; i++) {
+        const nadir_set set = i < 3 ? NADIR_SET_NONRECT : NADIR_SET_S;
+        const double radius = i < 3 ? 8 : 500;
+        nadir_robust many[RADII];
+        double factors[RADII];
+        int refused = 0;
+        const nadir_ball ball = test_ball(set, NADIR_DOMAIN_FREE, i < 3 ? norms[i] : 2, &radius, NULL);
+        fill_factors(factors, many);
+        test_note("%s", test_ball_name(&ball));
+        assert_ok(here.context,
+                  nadir_solver_robust_many(here.context, here.solver, &ball, NULL, RADII, factors, many));
+        for (int j = 0; j < RADII; j++) {
+            const double own = factors[j] * radius;
+            const nadir_ball alone = test_ball(set, NADIR_DOMAIN_FREE, i < 3 ? norms[i] : 2, &own, NULL);
+            nadir_robust one = {.size = sizeof one};
+            const nadir_status status =
+                nadir_solver_robust(here.context, here.solver, &alone, NULL, &one, NULL);
+            const bool past = isnan(many[j].robust_return);
+            assert_that((status == NADIR_ERROR_ILL_POSED) == past, "radius %g: status %d alone", own, status);
+            assert_true(!past || strcmp(many[j].stop_reason, "breakdown") == 0);
+            assert_true(!past || (own >= many[j].breakdown_radius && !many[j].certified));
+            assert_true(past || fabs(many[j].penalty - one.penalty) <= 1e-8 * one.penalty + 1e-12);
+            refused += past;
+        }
+        assert_that(refused > 0 && refused < RADII, "%d of %d refused", refused, RADII);
+        const double factor[2] = {10, 20}; /* and without the nominal kernel nothing is left */
+        assert_fails(here.context,
+                     nadir_solver_robust_many(here.context, here.solver, &ball, NULL, 2, factor, many),
+                     NADIR_ERROR_ILL_POSED, "breakdown");
+    }
+    test_note_clear();
+    place_clear(&here);
+}
+
+/* Columns of very different sizes: each product is known relative to its own. */
+static void test_enclosures(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_golden_model(context, &test_goldens[1], false);
+    const double radius = 0.1;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
+    test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
+    const nadir_problem *problem = test_problem_view(&made);
+    const nadir_enclosure known = nadir_enclosure_make(problem);
+    enum { COLUMNS = 5 };
+    const int64_t n = problem->states;
+    const double sizes[COLUMNS] = {1, 1e-200, 1e150, 0, 3e-9};
+    double *b = test_new(COLUMNS * n, sizeof *b);
+    double *x = test_new(COLUMNS * n, sizeof *x);
+    double *one = test_new(2 * n, sizeof *one);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        nadir_enclosed enclosed[COLUMNS] = {{0}};
+        nadir_random random;
+        nadir_random_seed(&random, SEED);
+        for (int64_t i = 0; i < COLUMNS * n; i++) {
+            b[i] = sizes[i / n] * nadir_random_normal(&random);
+        }
+        double *kept = test_new(COLUMNS * n, sizeof *kept);
+        memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
+        enclosed[0].b_error = 0.5;
+        assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, COLUMNS, b,
+                                                      x, enclosed));
+        for (int j = 0; j < COLUMNS; j++) {
+            nadir_enclosed alone;
+            assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,
+                                                     j == 0 ? 0.5 : 0, one, &alone));
+            assert_that(enclosed[j].residual <= 8 * alone.residual, "column %d: %g among many, %g alone", j,
+                        enclosed[j].residual, alone.residual);
+            for (int64_t s = 0; s < n; s++) {
+                assert_true(fabs(x[j * n + s] - one[s]) <= enclosed[j].error + alone.error);
+            }
+        }
+        free(kept);
+    }
+    free(b);
+    free(x);
+    free(one);
+    test_problem_clear(&made);
+    nadir_context_free(context);
+}
+
+/* Three radii from nothing; on the free domain the last is past breakdown. */
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    const nadir_domain domain = *(const nadir_domain *)of;
+    const double radius = domain == NADIR_DOMAIN_FREE ? 8 : 0.3;
+    const double factors[3] = {0.02, 0.04, 1};
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+    nadir_robust many[3] = {{.size = sizeof *many}, {.size = sizeof *many}, {.size = sizeof *many}};
+    nadir_robust_settings settings;
+    nadir_generate_settings shape;
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_robust_settings_default(&settings);
+    settings.certify = domain == NADIR_DOMAIN_FREE ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_OFF;
+    nadir_generate_settings_default(&shape);
+    shape.states = 4;
+    shape.actions = 2;
+    nadir_status status = nadir_model_generate(context, "random", &shape, &model);
+    if (status == NADIR_OK) {
+        status = nadir_policy_create_uniform(context, model, &policy);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_create(context, model, policy, NULL, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_robust_many(context, solver, &ball, &settings, 3, factors, many);
+    }
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
+static void test_scarce_memory(void **state)
+{
+    (void)state;
+    const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
+    for (int i = 0; i < 3; i++) {
+        test_run_out(attempt, &domains[i], NULL, nadir_domain_name(domains[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_answers),  cmocka_unit_test(test_valid_domains),
+        cmocka_unit_test(test_breakdown),     cmocka_unit_test(test_enclosures),
+        cmocka_unit_test(test_scarce_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
