@@ -277,16 +277,19 @@ static void certificates_must_be_earned(void **state)
 {
     (void)state;
     place here = place_make(2);
-    const double radius = 0.2;
-    const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, 2, &radius, NULL);
-    nadir_witness witness;
-    evaluate(&here, &ball, NULL);
-    assert_string_equal(here.robust.certificate, "none");
-    assert_ok(here.context, nadir_witness_read(here.context, here.model, "worst.json", &witness));
-    witness.certificate = "rigorous";
-    assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
-    nadir_witness_clear(here.context, &witness);
-    assert_check_fails(&here, "worst.npz", "lie.json", "certificate");
+    static const double radii[] = {0.2, 0.001}; /* without a bound, and with one that is not tight */
+    for (int i = 0; i < 2; i++) {
+        const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, 2, &radii[i], NULL);
+        nadir_witness witness;
+        evaluate(&here, &ball, NULL);
+        assert_string_equal(here.robust.certificate, "none");
+        assert_string_equal(here.robust.bound, i == 0 ? "none" : "contraction");
+        assert_ok(here.context, nadir_witness_read(here.context, here.model, "worst.json", &witness));
+        witness.certificate = "rigorous";
+        assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
+        nadir_witness_clear(here.context, &witness);
+        assert_check_fails(&here, "worst.npz", "lie.json", "certificate");
+    }
     place_clear(&here);
 }
 
@@ -435,6 +438,7 @@ static void other_models_fail(void **state)
     nadir_policy_free(here.policy);
     assert_ok(here.context, nadir_policy_create_uniform(here.context, here.model, &here.policy));
     assert_check_fails(&here, "worst.npz", "worst.json", "policy");
+    assert_check_fails(&here, "worst.npz", NULL, "policy");
     place_clear(&here);
     here = place_make(2); /* of another size */
     nadir_verify_result result;
