@@ -86,9 +86,7 @@ static double goal(const refinement *at, int64_t j)
     const double gap = 1 - gamma * at->occupancy->average.norm;
     const double relative = gap > 0 ? gap * at->x_norm[j] : fmin((1 - gamma) * at->x_norm[j], at->b_norm[j]);
     const double wanted = at->occupancy->tolerance * relative;
-    /* |A| is at most 2 for a stochastic kernel, and may be anything for others */
-    const double size = fmax(2, 1 + gamma * at->occupancy->average.norm);
-    const double rounding = ROUNDING * (at->b_norm[j] + size * at->x_norm[j]);
+    const double rounding = ROUNDING * (at->b_norm[j] + 2 * at->x_norm[j]);
     return wanted > rounding ? wanted : rounding;
 }
 
@@ -163,8 +161,11 @@ static double roundings(nadir_occupancy *occupancy, bool transposed)
  * that compares with b, x is whatever a singular system makes of rounding. */
 static nadir_status check_column(const refinement *at, int64_t j)
 {
+    /* |A| is at most 2 for a stochastic kernel, and may be anything for others: no residual is smaller than
+     * the rounding of that */
+    const double size = fmax(2, 1 + at->occupancy->gamma * at->occupancy->average.norm);
     if (!isfinite(at->r_norm[j]) || !isfinite(at->x_norm[j]) ||
-        at->r_norm[j] > SLACK * goal(at, j) + DBL_MIN) {
+        at->r_norm[j] > SLACK * (size / 2) * goal(at, j) + DBL_MIN) {
         return nadir_fail(
             at->context, NADIR_ERROR_NOT_CONVERGED,
             "the linear system was not solved: residual %g with a solution of size %g (backend %s)",

@@ -70,16 +70,18 @@ const nadir_problem *test_priced_view(test_priced *priced)
     return test_problem_view(&priced->made);
 }
 
-/* (|P_sa - Phat_sa|_p / alpha_sa)^p. */
-static long double distance_power(const nadir_problem *problem, int64_t row, const double *nominal,
-                                  const double *kernel)
+/* price (|P_sa - Phat_sa|_p / alpha_sa)^p; the price goes in before the power, which may be beyond all
+ * numbers without it. */
+static long double cost_of_row(const nadir_problem *problem, int64_t row, long double price,
+                               const double *nominal, const double *kernel)
 {
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const long double p = problem->uncertainty->p;
     long double sum = 0;
     for (int64_t t = 0; t < problem->states; t++) {
         const long double change = (long double)kernel[t] - nominal[t];
         assert_that(scale > 0 || change == 0, "row %d is pinned and moved", (int)row);
-        sum += scale > 0 ? powl(fabsl(change) / scale, problem->uncertainty->p) : 0;
+        sum += scale > 0 ? powl(powl(price, 1 / p) * fabsl(change) / scale, p) : 0;
     }
     return sum;
 }
@@ -97,9 +99,9 @@ long double test_priced_return(test_priced *priced, double tau, const double *ke
     test_system_solve(&system, true, problem->mu, visits);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
-            const long double power = distance_power(problem, row, nominal + row * n, kernel + row * n);
+            const long double price = priced->d_bar[s] > 0 ? (long double)tau / priced->d_bar[s] : 0;
             sum += visits[s] * pi[row] * problem->rewards[row];
-            sum += priced->d_bar[s] > 0 ? visits[s] * tau / priced->d_bar[s] * power : 0;
+            sum += visits[s] * cost_of_row(problem, row, price, nominal + row * n, kernel + row * n);
         }
         if (d != NULL) {
             d[s] = (double)visits[s];

@@ -233,6 +233,11 @@ static nadir_status go_on(nadir_context *context, nadir_descent *find, double t)
         return NADIR_OK;
     }
     const double share = find->share * (1 - t);
+    if (share > 1 - SHORTEST) { /* hardly moved: there is no line */
+        nadir_kernel_free(find->before);
+        find->before = NULL;
+        return NADIR_OK;
+    }
     NADIR_CHECK(nadir_kernel_mix(context, find->problem->model, find->here.kernel, find->before,
                                  -share / (1 - share), &far));
     nadir_kernel_free(find->before);
