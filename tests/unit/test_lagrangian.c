@@ -385,6 +385,9 @@ static nadir_status call_all(nadir_context *context, const void *of)
         status = nadir_lagrangian_solve(context, problem, 0.3, d_bar, found.tau / 2, &found);
     }
     if (status == NADIR_OK) {
+        status = nadir_lagrangian_aim(context, problem, 0.3, d_bar, problem->J - 0.1, found.tau, 2, &found);
+    }
+    if (status == NADIR_OK) {
         status = nadir_lagrangian_start(context, problem, 0.3, &found, &start);
     }
     if (status == NADIR_OK) {
