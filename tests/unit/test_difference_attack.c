@@ -16,7 +16,7 @@
 #include <string.h>
 
 #ifndef ROUNDS
-#define ROUNDS 6
+#define ROUNDS 3
 #endif
 #ifndef SEED
 #define SEED 27182
@@ -244,17 +244,17 @@ static void test_nonrect(void **state)
 static void test_s(void **state)
 {
     (void)state;
-    fight_all(NADIR_SET_S, NADIR_DOMAIN_SIMPLEX, ROUNDS / 2);
-    fight_all(NADIR_SET_S, NADIR_DOMAIN_SUPPORT, ROUNDS / 2);
-    fight_all(NADIR_SET_S, NADIR_DOMAIN_FREE, ROUNDS / 2);
+    fight_all(NADIR_SET_S, NADIR_DOMAIN_SIMPLEX, (ROUNDS + 1) / 2);
+    fight_all(NADIR_SET_S, NADIR_DOMAIN_SUPPORT, (ROUNDS + 1) / 2);
+    fight_all(NADIR_SET_S, NADIR_DOMAIN_FREE, (ROUNDS + 1) / 2);
 }
 
 static void test_sa(void **state)
 {
     (void)state;
-    fight_all(NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, ROUNDS / 2);
-    fight_all(NADIR_SET_SA, NADIR_DOMAIN_SUPPORT, ROUNDS / 2);
-    fight_all(NADIR_SET_SA, NADIR_DOMAIN_FREE, ROUNDS / 2);
+    fight_all(NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, (ROUNDS + 1) / 2);
+    fight_all(NADIR_SET_SA, NADIR_DOMAIN_SUPPORT, (ROUNDS + 1) / 2);
+    fight_all(NADIR_SET_SA, NADIR_DOMAIN_FREE, (ROUNDS + 1) / 2);
 }
 
 int main(void)

@@ -21,7 +21,7 @@
 #define ARMIJO 1e-4
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
-/* After so many steps f must have fallen by more than the tolerance. */
+/* After so many steps f must have fallen by a share of the tolerance. */
 #define PATIENCE 30
 /* Full steps of a polish. */
 #define POLISH_STEPS 100
@@ -182,7 +182,9 @@ nadir_status nadir_pair_search(nadir_context *context, nadir_pair *pair, const n
         if (found->gap <= fmax(enough, rounding(pair, at.here))) {
             found->stop_reason = found->gap <= enough ? "tolerance" : "stable";
         } else if (found->iterations % PATIENCE == 0) {
-            found->stop_reason = before - at.here->f <= 1e-3 * enough ? "stalled" : NULL;
+            /* the longer it takes the less is hoped for */
+            const double hoped = enough * fmax(0.1, 0.01 * (double)found->iterations);
+            found->stop_reason = before - at.here->f <= hoped ? "stalled" : NULL;
             before = at.here->f;
         }
         if (found->stop_reason != NULL) {
