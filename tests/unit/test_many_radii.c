@@ -111,6 +111,33 @@ static void test_valid_domains(void **state)
     }
 }
 
+/* On a straight path a prediction is nearly all: one step, where a search from nothing takes several. */
+static void test_path(void **state)
+{
+    enum { COUNT = 20 };
+    (void)state;
+    place here = place_make(2);
+    nadir_robust many[COUNT];
+    double factors[COUNT];
+    int64_t steps = 0;
+    const double radius = 0.2;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    for (int i = 0; i < COUNT; i++) {
+        factors[i] = (i + 1.0) / COUNT;
+        many[i] = (nadir_robust){.size = sizeof many[i]};
+    }
+    assert_ok(here.context,
+              nadir_solver_robust_many(here.context, here.solver, &ball, &settings, COUNT, factors, many));
+    for (int i = 4; i < COUNT; i++) {
+        steps += many[i].iterations;
+    }
+    assert_that(steps <= COUNT, "%d steps at %d radii", (int)steps, COUNT - 4);
+    place_clear(&here);
+}
+
 /* Small ones first, whatever the order; what is left out says where breakdown is. */
 static void test_breakdown(void **state)
 {
@@ -245,9 +272,9 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_answers),  cmocka_unit_test(test_valid_domains),
-        cmocka_unit_test(test_breakdown),     cmocka_unit_test(test_enclosures),
-        cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_same_answers), cmocka_unit_test(test_valid_domains),
+        cmocka_unit_test(test_path),         cmocka_unit_test(test_breakdown),
+        cmocka_unit_test(test_enclosures),   cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

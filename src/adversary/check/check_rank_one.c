@@ -312,14 +312,14 @@ cleanup:
 }
 
 /* The norm of every kernel, as far as it can be told without its return. */
-static nadir_status measure_all(nadir_context *context, shared *of, int64_t count, const double *factors,
-                                const nadir_kernel *const *kernels, measured *all,
+static nadir_status measure_all(nadir_context *context, shared *of, int64_t count,
+                                const nadir_rank_one_question *asked, measured *all,
                                 nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
-        NADIR_CHECK(read_kernel(context, of, kernels[i], &all[i]));
-        NADIR_CHECK(measure(context, &all[i], factors[i], &checks[i]));
+        NADIR_CHECK(read_kernel(context, of, asked[i].kernel, &all[i]));
+        NADIR_CHECK(measure(context, &all[i], asked[i].factor, &checks[i]));
         if (checks[i].excess > EXCESS_LIMIT) {
             status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
                                 "the kernel lies outside its ball by a share of %g", checks[i].excess);
@@ -358,8 +358,8 @@ cleanup:
     return status;
 }
 
-static nadir_status check_block(nadir_context *context, shared *of, int64_t count, const double *factors,
-                                const nadir_kernel *const *kernels, bool refactor,
+static nadir_status check_block(nadir_context *context, shared *of, int64_t count,
+                                const nadir_rank_one_question *asked, bool refactor,
                                 nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
@@ -376,7 +376,7 @@ static nadir_status check_block(nadir_context *context, shared *of, int64_t coun
         all[i].v = room + (2 * count + i) * n;
         all[i].product = room + (3 * count + i) * n;
     }
-    NADIR_CHECK(measure_all(context, of, count, factors, kernels, all, checks));
+    NADIR_CHECK(measure_all(context, of, count, asked, all, checks));
     NADIR_CHECK(enclose_all(context, of, count, all, enclosed, room, checks));
     for (int64_t i = 0; i < count && refactor; i++) {
         NADIR_CHECK(compare(context, &all[i], &checks[i]));
@@ -389,8 +389,8 @@ cleanup:
 }
 
 nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                          const double *factors, const nadir_kernel *const *kernels,
-                                          bool refactor, nadir_rank_one_check *checks)
+                                          const nadir_rank_one_question *asked, bool refactor,
+                                          nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
     const int64_t most = NUMBERS_LIMIT / (4 * problem->states);
@@ -399,8 +399,8 @@ nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_pr
     NADIR_CHECK(begin(context, problem, &of));
     for (int64_t first = 0; first < count; first += block) {
         NADIR_CHECK(nadir_progress(context, "checking kernels", (double)first / (double)count));
-        NADIR_CHECK(check_block(context, &of, count - first < block ? count - first : block, factors + first,
-                                kernels + first, refactor, checks + first));
+        NADIR_CHECK(check_block(context, &of, count - first < block ? count - first : block, asked + first,
+                                refactor, checks + first));
     }
 cleanup:
     clear(context, &of);
@@ -411,5 +411,6 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
                                          const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check)
 {
-    return nadir_rank_one_check_kernels(context, problem, 1, &factor, &kernel, refactor, check);
+    const nadir_rank_one_question asked = {kernel, factor};
+    return nadir_rank_one_check_kernels(context, problem, 1, &asked, refactor, check);
 }

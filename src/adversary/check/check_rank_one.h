@@ -25,11 +25,16 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
                                          const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check);
 
-/* The same for `count` kernels, each against the set times its own factor; their systems are solved together.
- */
+/* A kernel, and the factor of the set that it is to lie in. */
+typedef struct nadir_rank_one_question {
+    const nadir_kernel *kernel;
+    double factor;
+} nadir_rank_one_question;
+
+/* The same for `count` kernels, their systems solved together. */
 nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                          const double *factors, const nadir_kernel *const *kernels,
-                                          bool refactor, nadir_rank_one_check *checks);
+                                          const nadir_rank_one_question *asked, bool refactor,
+                                          nadir_rank_one_check *checks);
 
 /*
  * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):

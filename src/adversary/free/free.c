@@ -74,16 +74,16 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
 {
     nadir_status status = NADIR_OK;
     nadir_rank_one_check *checks = NULL;
-    const nadir_kernel **kernels = NULL;
+    nadir_rank_one_question *asked = NULL;
     const bool refactor = run->settings->certify == NADIR_CERTIFY_STRICT;
     NADIR_NEW(run->context, checks, run->count);
-    NADIR_NEW(run->context, kernels, run->count);
+    NADIR_NEW(run->context, asked, run->count);
     for (int64_t i = 0; i < run->count; i++) {
         hand_over(&attacks[i], &run->verdicts[i]);
-        kernels[i] = run->verdicts[i].attack.kernel;
+        asked[i] = (nadir_rank_one_question){run->verdicts[i].attack.kernel, run->factors[i]};
     }
-    NADIR_CHECK(nadir_rank_one_check_kernels(run->context, run->problem, run->count, run->factors, kernels,
-                                             refactor, checks));
+    NADIR_CHECK(
+        nadir_rank_one_check_kernels(run->context, run->problem, run->count, asked, refactor, checks));
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         verdict->upper = checks[i].upper;
@@ -95,7 +95,7 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
     }
 cleanup:
     nadir_release(run->context, checks);
-    nadir_release(run->context, kernels);
+    nadir_release(run->context, asked);
     return status;
 }
 

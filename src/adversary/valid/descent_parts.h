@@ -33,18 +33,18 @@ struct nadir_descent {
 
 /* rows.order points into the struct: it must stay where it is. A struct of zeros holds nothing. */
 nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                 nadir_descent *descent);
-void nadir_descent_finish(nadir_context *context, nadir_descent *descent);
+                                 nadir_descent *find);
+void nadir_descent_finish(nadir_context *context, nadir_descent *find);
 
 nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made);
 void nadir_descent_point_clear(nadir_context *context, nadir_descent_point *made);
 void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b);
 
 /* v, d and J of a point's kernel; near: another point that may be close to it, NULL: none is. */
-nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *descent,
+nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
                                     const nadir_descent_point *near, nadir_descent_point *at);
 
 /* The linear step from here: answers, budget and gap. */
-nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *descent);
+nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find);
 
 #endif
