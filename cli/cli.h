@@ -43,6 +43,7 @@ extern const cli_command cli_command_convert;
 extern const cli_command cli_command_generate;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
+extern const cli_command cli_command_norm;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6 };

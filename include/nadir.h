@@ -634,7 +634,7 @@ typedef struct nadir_cone_norm_settings {
     const char *order; /* NULL: "power" */
     bool bounds;       /* also the dual bound: by far the best, and many times the work */
     double tolerance;  /* the dual bound is good enough within this of the value, relatively; default 1e-6 */
-    int64_t iterations_limit; /* of the dual bound, each about one eigendecomposition; default 500 */
+    int64_t iterations_limit; /* of the dual bound, each about one eigendecomposition; default 1000 */
 } nadir_cone_norm_settings;
 
 NADIR_API void nadir_cone_norm_settings_fill(nadir_cone_norm_settings *settings, size_t size);

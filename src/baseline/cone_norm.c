@@ -148,7 +148,7 @@ static nadir_status read_settings(nadir_context *context, const nadir_cone_norm_
 
 void nadir_cone_norm_settings_fill(nadir_cone_norm_settings *settings, size_t size)
 {
-    const nadir_cone_norm_settings made = {.tolerance = 1e-6, .iterations_limit = 500};
+    const nadir_cone_norm_settings made = {.tolerance = 1e-6, .iterations_limit = 1000};
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 

@@ -1,10 +1,10 @@
 /*
  * cone_power.c: projected power iterations; see cone.h.
  *
- * A maximiser has x = (K x)_+ / |(K x)_+|. Stepping so never lowers x^T K x: with y = K x >= 0 on its
- * support, max over z >= 0, |z| = 1 of z . y is at (y)_+ / |.|, so z^T K x >= x^T K x, and z^T K z >= 2 z^T K
- * x - x^T K x since K is positive semidefinite. All starts go some steps together, in products of matrices;
- * the best few are then polished one by one. Where the support I has settled, the limit is the leading
+ * A maximiser has x = (K x)_+ / |(K x)_+|. Stepping so never lowers x^T K x: z = (K x)_+ / |.| is the best of
+ * z . K x over z >= 0, |z| = 1, so z^T K x >= x^T K x, and z^T K z >= 2 z^T K x - x^T K x since K is positive
+ * semidefinite. All starts go some steps together, in products of matrices, then the better half of them, and
+ * so on; the last few are polished one by one. Where the support I has settled, the limit is the leading
  * eigenvector of K_II, if that is positive: Lanczos iterations find it much faster.
  */
 #include "baseline/cone.h"

@@ -18,7 +18,7 @@
  */
 #include "baseline/cone_walk.h"
 
-#include "linalg/symmetric.h"
+#include "baseline/pencil.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,8 +210,7 @@ static void complement(const nadir_walk_space *of, const nadir_walk_sums *sums, 
     }
 }
 
-/* Tries P (cos, sin) of an angle, times sign, if the forms say that it is better. a, b: in the double angle.
- */
+/* Offers P (cos, sin) of an angle, times sign. a, b: the forms in the double angle. */
 static void try_angle(nadir_walker *walker, const double a[3], const double b[3], double sign, double angle)
 {
     const double cosine = cos(2 * angle);
@@ -271,62 +270,9 @@ static void try_arc(nadir_walker *walker, const nadir_walk_sums *sums, double si
     }
 }
 
-/* Whether some c has c^T G c > level c^T M c: level M - G is not positive definite. d = 3. */
-static bool reaches(const double G[9], const double M[9], double level)
-{
-    double Q[9];
-    for (int i = 0; i < 9; i++) {
-        Q[i] = level * M[i] - G[i];
-    }
-    const double minor = Q[0] * Q[4] - Q[1] * Q[3];
-    const double determinant = Q[0] * (Q[4] * Q[8] - Q[5] * Q[7]) - Q[1] * (Q[3] * Q[8] - Q[5] * Q[6]) +
-                               Q[2] * (Q[3] * Q[7] - Q[4] * Q[6]);
-    return !(Q[0] > 0 && minor > 0 && determinant > 0);
-}
-
-/* c <- the leading eigenvector of G c = mu M c, with c^T M c = 1; d = 3. False: M is singular, and the best
- * of the cell is on its boundary too. */
-static bool pencil_top(const double G[9], const double M[9], double c[3], double *mu)
-{
-    double L[9] = {0}; /* the inverse of the Cholesky factor of M */
-    double C[9];
-    double values[3];
-    double work[NADIR_SYMMETRIC_WORK(3)];
-    const double l00 = sqrt(M[0]);
-    const double l10 = M[3] / l00;
-    const double l20 = M[6] / l00;
-    const double l11 = sqrt(M[4] - l10 * l10);
-    const double l21 = (M[7] - l20 * l10) / l11;
-    const double l22 = sqrt(M[8] - l20 * l20 - l21 * l21);
-    if (!(l00 > 1e-6 && l11 > 1e-6 && l22 > 1e-6)) {
-        return false;
-    }
-    L[0] = 1 / l00;
-    L[4] = 1 / l11;
-    L[8] = 1 / l22;
-    L[3] = -l10 * L[0] * L[4];
-    L[7] = -l21 * L[4] * L[8];
-    L[6] = -(l20 * L[0] + l21 * L[3]) * L[8];
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) { /* C = L^-1 G L^-T */
-            C[i * 3 + j] = 0;
-            for (int k = 0; k < 3; k++) {
-                C[i * 3 + j] += L[i * 3 + k] * dot(3, G + k * 3, L + j * 3);
-            }
-        }
-    }
-    if (!nadir_symmetric_eigen(3, C, values, work)) {
-        return false;
-    }
-    for (int i = 0; i < 3; i++) { /* c = L^-T y */
-        c[i] = L[i] * C[6] + L[3 + i] * C[7] + L[6 + i] * C[8];
-    }
-    *mu = values[2];
-    return true;
-}
-
-/* The best of a cell, if it lies within. Its support: I and the components of one side, or, of the sums
- * `other`, all but those. */
+/* The best of a cell, if it lies within; where M is singular, c can move along its null space without a
+ * change of x until the boundary: what the cell has to offer is there too. Its support: I and the components
+ * of one side, or, of the sums `other`, all but those. */
 static void try_cell(nadir_walker *walker, const nadir_walk_sums *sums, int side, bool other)
 {
     const nadir_walk_space *of = walker->of;
@@ -334,7 +280,8 @@ static void try_cell(nadir_walker *walker, const nadir_walk_sums *sums, int side
     double sign = 0;
     double mu;
     const double level = BETTER * fmax(walker->best.square, walker->promised.square);
-    if (!reaches(sums->G, sums->M, level) || !pencil_top(sums->G, sums->M, c, &mu) || !(mu > level)) {
+    if (!nadir_pencil_reaches(sums->G, sums->M, level) || !nadir_pencil_top(sums->G, sums->M, c, &mu) ||
+        !(mu > level)) {
         return;
     }
     const double tolerance = OUTSIDE * sqrt(dot(D, c, c));
