@@ -340,16 +340,18 @@ static int compare(const void *a, const void *b)
     return (first->j > second->j) - (first->j < second->j);
 }
 
-/* P <- an orthonormal basis of what is orthogonal to v != 0; the whole plane for d = 2. */
-static void make_basis(nadir_walker *walker, const double *v)
+/* P <- an orthonormal basis of what is orthogonal to v_pinned != 0; pinned = -1 (d = 2): of the whole plane.
+ */
+static void make_basis(nadir_walker *walker, int64_t pinned)
 {
     double *p = walker->P;
     double *q = walker->P + walker->of->d;
-    if (walker->of->d == 2) {
+    if (pinned < 0) {
         p[0] = q[1] = 1;
         p[1] = q[0] = 0;
         return;
     }
+    const double *v = walker->of->V + pinned * D;
     const double length = sqrt(dot(D, v, v));
     const double w[D] = {v[0] / length, v[1] / length, v[2] / length};
     int least = fabs(w[0]) < fabs(w[1]) ? 0 : 1;
@@ -369,7 +371,7 @@ static void make_basis(nadir_walker *walker, const double *v)
 
 /* Crossings in their order, the support just before angle 0, and the components that are zero all around;
  * returns the number of crossings. */
-static int64_t prepare(nadir_walker *walker, const double *pinned)
+static int64_t prepare(nadir_walker *walker, int64_t pinned)
 {
     const nadir_walk_space *of = walker->of;
     const int d = of->d;
@@ -386,8 +388,8 @@ static int64_t prepare(nadir_walker *walker, const double *pinned)
             double angle = atan2(along, -across);
             angle += angle < 0 ? PI : 0;
             walker->crossings[count++] = (nadir_crossing){angle < PI ? angle : angle - PI, j};
-        } else if (pinned != NULL && dot(d, v, v) > 0) {
-            walker->side[j] = dot(d, v, pinned) > 0 ? 1 : -1;
+        } else if (pinned >= 0 && dot(d, v, v) > 0) {
+            walker->side[j] = dot(d, v, of->V + pinned * d) > 0 ? 1 : -1;
             walker->parallels[walker->parallels_count++] = j;
         }
     }
@@ -426,12 +428,12 @@ static void prepare_sides(nadir_walker *walker)
 void nadir_walker_around(nadir_walker *walker, int64_t pinned)
 {
     const nadir_walk_space *of = walker->of;
-    const double *v = pinned >= 0 ? of->V + pinned * of->d : NULL;
-    if (v != NULL && !(dot(of->d, v, v) > 0)) {
+    const double *v = of->V + (pinned >= 0 ? pinned : 0) * of->d;
+    if (pinned >= 0 && !(dot(of->d, v, v) > 0)) {
         return;
     }
-    const int64_t count = prepare(walker, v);
-    if (v != NULL) {
+    const int64_t count = prepare(walker, pinned);
+    if (pinned >= 0) {
         prepare_sides(walker);
     }
     walker->promised.square = -1;
@@ -443,7 +445,7 @@ void nadir_walker_around(nadir_walker *walker, int64_t pinned)
         complement(of, &walker->sums, &other);
         try_arc(walker, &walker->sums, 1, from, to);
         try_arc(walker, &other, -1, from, to);
-        if (v != NULL) {
+        if (pinned >= 0) {
             try_cells(walker);
         }
     }
