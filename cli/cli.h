@@ -46,6 +46,7 @@ extern const cli_command cli_command_evaluate;
 extern const cli_command cli_command_verify;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
+extern const cli_command cli_command_norm;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6 };

@@ -6,12 +6,12 @@
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
  * How to read this file: status codes, context, model, policy, files, generators, nominal solution,
- * robust evaluation, verification. Everything that can fail returns a nadir_status; outputs come last; the
- * sentence that explains a failure is kept in the context (nadir_context_error). Handles are opaque and freed
- * by the function that bears their name; freeing NULL is legal. Settings, facts and results are plain structs
- * whose first member is their size, so that they can grow: fill them with the matching ..._default function,
- * then change what you need. (It calls ..._fill with the size that your compiler saw, so that a newer library
- * does not write past the end of an older struct.)
+ * robust evaluation, verification, the norm over the nonnegative cone. Everything that can fail returns a
+ * nadir_status; outputs come last; the sentence that explains a failure is kept in the context
+ * (nadir_context_error). Handles are opaque and freed by the function that bears their name; freeing NULL is
+ * legal. Settings, facts and results are plain structs whose first member is their size, so that they can
+ * grow: fill them with the matching ..._default function, then change what you need. (It calls ..._fill with
+ * the size that your compiler saw, so that a newer library does not write past the end of an older struct.)
  *
  * Threads: a context belongs to one thread at a time. Models and policies never change once made and may be
  * shared by any number of threads and contexts. The library keeps no state of its own for the process.
@@ -765,6 +765,58 @@ NADIR_API void nadir_verification_free(nadir_verification *verification);
 NADIR_API nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model, const char *path,
                                           double **numbers, int64_t *count);
 NADIR_API void nadir_numbers_free(nadir_context *context, double *numbers);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * The norm over the nonnegative cone: max |A x|_2 over x >= 0, |x|_2 <= 1
+ *
+ * The problem inside robust evaluation by bisection, hard in general. With v_i the eigenvectors of A^T A, in
+ * falling order, and u_i the longer of their positive and negative parts, as a unit vector:
+ *
+ *     "0"      u_1
+ *     "1"      the best u_i
+ *     "2"      the best positive part of any combination of v_1 and v_2, exactly; the maximum for rank two
+ *     "3"      of v_1, v_2 and v_3, exactly; the maximum for rank three
+ *     "paper"  the u_i with the largest lambda_i <v_i, u_i>: Algorithm 2 of the paper, as printed
+ *     "power"  projected power iterations from the leading v_i of both signs, order 2 and more; the best end
+ */
+typedef struct nadir_cone_norm_settings {
+    size_t size;
+    const char *order; /* NULL: "power" */
+    bool bounds;       /* also the dual bound: by far the best, and many times the work */
+    double tolerance;  /* the dual bound is good enough within this of the value, relatively; default 1e-6 */
+    int64_t iterations_limit; /* of the dual bound, each about one eigendecomposition; default 1000 */
+} nadir_cone_norm_settings;
+
+NADIR_API void nadir_cone_norm_settings_fill(nadir_cone_norm_settings *settings, size_t size);
+static inline void nadir_cone_norm_settings_default(nadir_cone_norm_settings *settings)
+{
+    nadir_cone_norm_settings_fill(settings, sizeof *settings);
+}
+
+/* The bounds include all rounding. */
+typedef struct nadir_cone_norm_result {
+    size_t size;
+    double value;       /* |A x| of the x found: maximum >= value, but for the rounding of that product */
+    double upper_bound; /* maximum <= upper_bound, the least of those below */
+    double zero_bound;  /* sqrt(lambda_1) */
+    double first_bound; /* sqrt(c lambda_1 + (1 - c) lambda_2), c = <v_1, u_1>^2: the paper's first order */
+    double dual_bound;  /* sqrt(lambda_max(A^T A + N)) of some N >= 0; NaN: not asked for */
+    const char *order;
+    int64_t support;      /* entries of x that are not zero */
+    int64_t iterations;   /* of the dual bound */
+    double seconds_value; /* products, eigenvectors and search */
+    double seconds_bounds;
+} nadir_cone_norm_result;
+
+/* matrix: [rows * columns] row after row, finite, at most 30000 columns; x: [columns], or NULL. settings may
+ * be NULL for the defaults; result->size must be set. NADIR_ERROR_ILL_POSED: the norm is no finite double. */
+NADIR_API nadir_status nadir_cone_norm(nadir_context *context, int64_t rows, int64_t columns,
+                                       const double *matrix, const nadir_cone_norm_settings *settings,
+                                       double *x, nadir_cone_norm_result *result);
+
+/* A matrix from a .npy file of two dimensions; to be freed with nadir_numbers_free. */
+NADIR_API nadir_status nadir_numbers_read_matrix(nadir_context *context, const char *path, double **matrix,
+                                                 int64_t *rows, int64_t *columns);
 
 #ifdef __cplusplus
 }
