@@ -551,6 +551,7 @@ typedef struct nadir_robust {
     double penalty;       /* nominal_return - robust_return; negative for the best case */
     double lower_bound, upper_bound;
     bool certified;          /* both bounds were made by other code than the search, and they are close */
+    bool kernel_valid;       /* the kernel found has no negative entry */
     const char *certificate; /* "rigorous": rounding and all; "numerical": rests on converged iterations;
                                 "none" */
     const char *bound;       /* the proof that gave the better bound: see docs/solving.md */
@@ -567,7 +568,6 @@ typedef struct nadir_robust {
     double breakdown_radius;  /* free domain: no kernel of a smaller ball is singular; NaN elsewhere */
     double valid_radius;      /* no kernel of a smaller ball has negative entries */
     double kernel_minimum;    /* the smallest entry of the kernel found */
-    bool kernel_valid;        /* it has no negative entry */
     double residual;          /* of the nominal value, as the backend's system has it */
     double return_difference; /* |mu . v - d . R^pi| of the nominal solution */
     const char *backend;
