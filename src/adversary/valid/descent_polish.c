@@ -120,7 +120,10 @@ nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *p
             least = slack;
             attack->tau = tau;
             attack->gap = find.gap;
-            nadir_descent_point_swap(&find.here, &best); /* the next step needs the answers only */
+            nadir_descent_point_swap(&find.here, &best);
+            /* the next step needs the answers, and values to start from */
+            memcpy(find.here.v, best.v, (size_t)problem->states * sizeof *best.v);
+            memcpy(find.here.d, best.d, (size_t)problem->states * sizeof *best.d);
         }
         attack->iterations++;
     }
