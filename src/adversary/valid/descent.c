@@ -22,6 +22,7 @@
 #define ARMIJO 1e-4
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
+#define MOST     0.99 /* share of A in a kernel that a line leads through: rounding grows by 1 / (1 - share) */
 /* A slope this small, as a share of the first, is none. */
 #define FLAT 1e-4
 enum { SECANTS = 20 };
@@ -233,7 +234,7 @@ static nadir_status go_on(nadir_context *context, nadir_descent *find, double t)
         return NADIR_OK;
     }
     const double share = find->share * (1 - t);
-    if (share > 1 - SHORTEST) { /* hardly moved: there is no line */
+    if (share > MOST) { /* hardly moved: a line through points so near leaves the set by rounding */
         nadir_kernel_free(find->before);
         find->before = NULL;
         return NADIR_OK;
