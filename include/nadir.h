@@ -554,7 +554,7 @@ typedef struct nadir_robust {
     bool kernel_valid;       /* the kernel found has no negative entry */
     const char *certificate; /* "rigorous": rounding and all; "numerical": rests on converged iterations;
                                 "none" */
-    const char *bound;       /* the proof that gave the better bound: see docs/solving.md */
+    const char *bound;       /* the proof that gave the better bound: see docs/robust.md */
     double kappa;            /* of the second-order proof; NaN: not made */
     double stationarity_gap; /* what one more linear step would promise; NaN: not of this method */
     nadir_set set;
