@@ -47,6 +47,7 @@ extern const cli_command cli_command_verify;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
 extern const cli_command cli_command_norm;
+extern const cli_command cli_command_compare;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6 };
@@ -62,6 +63,11 @@ const char *cli_policy_file(const char *policy);
 /* --backend, and the name of the one chosen, as the library wants it. */
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);
+
+/* Choices of --method, in the order of nadir_method_name. */
+#define CLI_METHODS                                                                                          \
+    "auto|newton|bisect|best-response|paper|paper-reduced|slsqp|slsqp-scaled|random-rank-one|random-kernel|" \
+    "random-kernel-projected|conservative"
 
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {

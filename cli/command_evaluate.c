@@ -386,7 +386,6 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
 
 static int evaluate_main(cli_run *run, int argc, char **argv)
 {
-    static const char *const methods[] = {"auto", "newton", "bisect", "best-response"};
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings reading;
     nadir_solver_settings settings;
@@ -407,9 +406,9 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, NULL, "auto|newton|bisect|best-response", &method,
+        {"--method", CLI_CHOICE, NULL, CLI_METHODS, &method,
          "how the worst kernel of the free, non-rectangular ball is found\n"
-         "(default: auto, the fastest that is exact; see docs/robust.md)"},
+         "(default: auto, the fastest that is exact; see docs/methods.md)"},
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof may cost: none, in proportion, or all there is,\n"
          "with the kernel factored anew and breakdown exactly (default: auto)"},
@@ -446,7 +445,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
-    robust.method = methods[method];
+    robust.method = nadir_method_name(method);
     robust.certify = (nadir_certify)certify;
     report.model_path = positionals[0];
     nadir_status status = cli_open(run);

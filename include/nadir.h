@@ -6,8 +6,8 @@
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
  * How to read this file: status codes, context, model, policy, files, generators, nominal solution,
- * robust evaluation, verification, the norm over the nonnegative cone. Everything that can fail returns a
- * nadir_status; outputs come last; the sentence that explains a failure is kept in the context
+ * robust evaluation, verification, methods by name, the norm over the nonnegative cone. Everything that can
+ * fail returns a nadir_status; outputs come last; the sentence that explains a failure is kept in the context
  * (nadir_context_error). Handles are opaque and freed by the function that bears their name; freeing NULL is
  * legal. Settings, facts and results are plain structs whose first member is their size, so that they can
  * grow: fill them with the matching ..._default function, then change what you need. (It calls ..._fill with
@@ -528,12 +528,12 @@ typedef enum nadir_certify {
 
 typedef struct nadir_robust_settings {
     size_t size;
-    const char *method;       /* NULL or "auto"; "newton", "bisect", "best-response" */
+    const char *method;       /* NULL: "auto"; nadir_method_name has the others, docs/methods.md explains */
     nadir_certify certify;    /* default auto */
     double tolerance;         /* of the value, relative to the penalty; default 1e-9 */
     double width;             /* bounds closer than this share of the penalty are called certified; default
                                  1e-6 */
-    int64_t iterations_limit; /* of the search; default 10000 */
+    int64_t iterations_limit; /* of the search, or samples; default 10000 */
     bool optimistic;          /* the best case instead of the worst */
 } nadir_robust_settings;
 
@@ -765,6 +765,61 @@ NADIR_API void nadir_verification_free(nadir_verification *verification);
 NADIR_API nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model, const char *path,
                                           double **numbers, int64_t *count);
 NADIR_API void nadir_numbers_free(nadir_context *context, double *numbers);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Methods by name: those above, the paper's own, and those that it compares with; see docs/methods.md
+ *
+ * All but "auto" are for the non-rectangular ball, and most for domain free and norm 2 alone.
+ */
+
+/* The methods, index = 0, 1, ...; NULL past the last. What each does, in half a line. */
+NADIR_API const char *nadir_method_name(int64_t index);
+NADIR_API const char *nadir_method_summary(int64_t index);
+
+typedef struct nadir_baseline_settings {
+    size_t size;
+    const char *method; /* NULL: auto */
+    double seconds;     /* it stops after this time, between two steps; default infinity */
+    int64_t samples;    /* kernels that it may try, or steps that it may take; default 10000 */
+    double tolerance;   /* of the penalty, relative, where the method converges; default 1e-9 */
+    bool optimistic;    /* the best case instead of the worst */
+} nadir_baseline_settings;
+
+NADIR_API void nadir_baseline_settings_fill(nadir_baseline_settings *settings, size_t size);
+static inline void nadir_baseline_settings_default(nadir_baseline_settings *settings)
+{
+    nadir_baseline_settings_fill(settings, sizeof *settings);
+}
+
+typedef struct nadir_baseline {
+    size_t size;
+    double nominal_return;
+    double robust_return; /* of the kernel found, which lies in the ball */
+    double penalty;       /* nominal_return - robust_return; negative for the best case */
+    const char *method;
+    const char *stop_reason; /* "tolerance", "stable", "time", "samples", ... */
+    bool converged;          /* false: the budget was spent first; those that sample have no other end */
+    int64_t samples;         /* kernels tried, or steps */
+    double seconds;          /* from the nominal solution to the kernel */
+} nadir_baseline;
+
+/* What was known when. */
+typedef struct nadir_trajectory_point {
+    double seconds; /* since the nominal solution */
+    int64_t samples;
+    double penalty; /* of the best kernel so far; its size for the best case */
+} nadir_trajectory_point;
+
+/* Runs one method within a budget, without proofs: for comparisons. The same seed of the context, samples and
+ * threads give the same numbers (unless time runs out first). *points: [*count] rising in all three, the last
+ * one for the result; the caller's to free with nadir_trajectory_free. points and count may be NULL.
+ * result->size must be set; ball and settings may be NULL for the defaults. A budget that is spent is no
+ * error. */
+NADIR_API nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
+                                             const nadir_ball *ball, const nadir_baseline_settings *settings,
+                                             nadir_baseline *result, nadir_trajectory_point **points,
+                                             int64_t *count);
+NADIR_API void nadir_trajectory_free(nadir_context *context, nadir_trajectory_point *points);
 
 /* ---------------------------------------------------------------------------------------------------------
  * The norm over the nonnegative cone: max |A x|_2 over x >= 0, |x|_2 <= 1
