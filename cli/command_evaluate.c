@@ -117,7 +117,8 @@ static void print_text(const evaluate_report *report, bool optimistic)
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
-    printf("  %s return     %s\n", optimistic ? "best " : "worst", cli_number(robust->robust_return, number));
+    printf("  %-16s %s\n", optimistic ? "best return" : "worst return",
+           cli_number(robust->robust_return, number));
     printf("  lower bound      %s\n", cli_number(robust->lower_bound, number));
     printf("  upper bound      %s\n", cli_number(robust->upper_bound, number));
     printf("  certified        %s\n", explain_bounds(robust));
@@ -400,7 +401,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "who does the damage: the rows that carry the most of the penalty, how much\n"
          "probability moves in them, from where to where"},
         {"--explain-rows", CLI_INTEGER, "N", NULL, &report.explain.limit,
-         "how many of them (default: 10; with --json: all)"},
+         "how many of them, at most (default: 10; with --json: all)"},
         {"--explain-plot", CLI_TEXT, "FILE", NULL, &report.explain.plot_path,
          "draw them, .svg or .png: bars, or a map where the states are cells of a\n"
          "grid (names r3c4)"},
@@ -422,6 +423,8 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     robust.method = methods[method];
     robust.certify = (nadir_certify)certify;
     report.subject.model_path = positionals[0];
+    report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
+    report.explain.optimistic = robust.optimistic;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = check_files(run, &reading, &ball, &report);
