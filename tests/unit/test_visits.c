@@ -103,7 +103,7 @@ static void check_weighted(nadir_context *context, nadir_random *random, const n
     for (int64_t e = 0; e < live->entries; e++) {
         inverse[e] = 0.1 + 0.9 * nadir_random_uniform(random);
     }
-    nadir_sensitivity_weighted(context, live, inverse, 1, g, both);
+    assert_ok(context, nadir_sensitivity_weighted(context, live, inverse, 1, g, both));
     for (int64_t s = 0; s < live->states; s++) {
         long double mass = 0;
         long double sum = 0;
@@ -138,6 +138,7 @@ static void test_sensitivities(void **state)
         double g[S];
         double up[S];
         double down[S];
+        double coarse[S];
         double rewards[S] = {0};
         const double radius = 1;
         const bool listed = i % 2 == 0;
@@ -174,6 +175,9 @@ static void test_sensitivities(void **state)
         }
         assert_ok(context, nadir_sensitivity_make(context, &live, X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, 1, g, up, down));
+        if (live.columns == NULL) {
+            nadir_sensitivity_coarse(&live, 1, g, coarse);
+        }
         for (int64_t s = 0; s < S; s++) {
             bool allowed[S] = {false};
             double row[S] = {0};
@@ -192,6 +196,8 @@ static void test_sensitivities(void **state)
             }
             const double plus_exact = sigma_square(S, allowed, row, g);
             const double minus_exact = sigma_square(S, allowed, row, minus);
+            assert_that(live.columns != NULL || coarse[s] >= fmax(up[s], down[s]) * (1 - 1e-12),
+                        "the coarse bound %.17g is below %.17g or %.17g", coarse[s], up[s], down[s]);
             const bool few = live.columns != NULL || positive < 9; /* otherwise an upper bound */
             assert_that(up[s] >= plus_exact * (1 - 1e-15) - 1e-30 &&
                             down[s] >= minus_exact * (1 - 1e-15) - 1e-30,
@@ -285,6 +291,7 @@ static void test_pass(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED);
+    double sharpest = 0;
     for (int i = 0; i < 400; i++) {
         const double radius = 0.5;
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
@@ -299,6 +306,7 @@ static void test_pass(void **state)
         double *up = test_new(2 * n * n, sizeof *up);
         long double *d = test_new(n, sizeof *d);
         double h[5];
+        double slope[5];
         nadir_live live;
         nadir_visits visits;
         nadir_centre centre;
@@ -315,6 +323,7 @@ static void test_pass(void **state)
         assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, up + n * n));
         long double distance = 0;
+        long double plain = 0;
         for (int64_t s = 0; s < n; s++) {
             d[s] = fmaxl(d[s], 0);
             h[s] = (double)d[s] * (i % 3 == 0 ? 1 : 1 + 20 * nadir_random_uniform(&random)) + 1e-9;
@@ -326,15 +335,24 @@ static void test_pass(void **state)
                     const long double far =
                         (P[live.rows[l] * n + nadir_live_column(&live, l, j)] - live.phat[e]) / live.alpha[l];
                     distance += d[s] / h[s] * far * far;
+                    plain += far * far;
                 }
             }
         }
         assert_ok(context, nadir_visits_narrow(context, &visits, &centre, up, up + n * n, h,
-                                               (double)sqrtl(distance) * (1 + 1e-14), &moved));
+                                               (double)sqrtl(distance) * (1 + 1e-14), NULL, &moved));
         assert_false(visits.empty);
         for (int64_t s = 0; s < n; s++) {
             assert_that(visits.low[s] <= d[s] + 1e-14L && d[s] <= visits.high[s] + 1e-14L,
                         "%.17Lg is not in [%.17g, %.17g]", d[s], visits.low[s], visits.high[s]);
+        }
+        assert_ok(context,
+                  nadir_visits_narrow(context, &visits, &centre, up, up + n * n, NULL, 10, slope, &moved));
+        for (int64_t s = 0; s < n; s++) {
+            const double far = (double)fabsl(d[s] - centre.d[s]);
+            const double most = slope[s] * (double)sqrtl(plain) + centre.off[s];
+            assert_that(far <= most + 1e-13, "%.17g > %.17g = slope |P - X|", far, most);
+            sharpest = fmax(sharpest, plain > 1e-6L ? far / most : 0);
         }
         nadir_sensitivity_clear(context, &sensitivity);
         nadir_centre_clear(context, &centre);
@@ -348,6 +366,7 @@ static void test_pass(void **state)
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }
+    assert_that(sharpest > 0.9, "no kernel comes nearer to its slope than %g", sharpest);
     test_note_clear();
     nadir_context_free(context);
 }

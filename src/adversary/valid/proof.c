@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
+enum { EVALUATIONS = 12 };
 #define ENTRIES 2e7 /* of rows that are looked at one by one, at most, where columns are too many */
 
 void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
@@ -107,14 +107,15 @@ static nadir_status prove_small(nadir_context *context, const nadir_problem *pro
                                 nadir_visits *visits, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
-    const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
     nadir_live live = {0};
     NADIR_CHECK(nadir_live_make(context, problem, &live));
-    NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), visits));
-    memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
+    nadir_visits_limit(problem, radius_2(problem, beta), visits);
     if (has_second_order(problem, attack)) {
         NADIR_CHECK(
-            nadir_second_order_prove(context, problem, &live, visits, beta, attack, rounds, wanted, proof));
+            nadir_second_order_prove(context, problem, &live, visits, beta, attack, effort, wanted, proof));
+    } else {
+        NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), visits));
+        memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
     }
     if (proof->lower < wanted) {
         NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));

@@ -245,11 +245,11 @@ cleanup:
 
 nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
                                  const double *up, const double *down, const double *h, double radius,
-                                 double *moved)
+                                 double *slope, double *moved)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = visits->states;
-    const double reach = centre->problem.gamma * radius * (1 + 8 * UNIT);
+    const double gamma = centre->problem.gamma * (1 + 8 * UNIT);
     const double *factors = h != NULL ? h : visits->high;
     const int threads = nadir_threads_for(context, 8 * n * n);
     double *values = NULL;
@@ -260,8 +260,14 @@ nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, c
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         double *own = values + omp_get_thread_num() * n;
-        const double rise = reach * sqrt(pack_products(&of, factors, up + t * n, own));
-        const double fall = reach * sqrt(pack_products(&of, factors, down + t * n, own));
+        const double steep = gamma * sqrt(pack_products(&of, factors, up + t * n, own));
+        const double steep_down =
+            down != NULL ? gamma * sqrt(pack_products(&of, factors, down + t * n, own)) : steep;
+        const double rise = radius * steep;
+        const double fall = radius * steep_down;
+        if (slope != NULL) {
+            slope[t] = fmax(steep, steep_down) * (1 + 8 * UNIT);
+        }
         bounds[t] = (centre->d[t] + centre->off[t] + rise) * (1 + 8 * UNIT);
         bounds[n + t] = centre->d[t] * (1 - 8 * UNIT) - (centre->off[t] + fall) * (1 + 8 * UNIT);
     }
@@ -298,12 +304,14 @@ nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *pro
     NADIR_CHECK(nadir_centre_columns(context, &centre));
     NADIR_CHECK(nadir_sensitivity_make(context, live, centre.X, &sensitivity));
     NADIR_NEW(context, up, n * n);
-    NADIR_NEW(context, down, n * n);
+    if (!sensitivity.symmetric) {
+        NADIR_NEW(context, down, n * n);
+    }
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
     nadir_visits_limit(problem, radius, visits);
     for (int i = 0; i < PASSES && moved > SETTLED; i++) {
         NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
-        NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, &moved));
+        NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, NULL, &moved));
     }
 cleanup:
     nadir_sensitivity_clear(context, &sensitivity);
