@@ -148,11 +148,19 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
                                const nadir_attack *attack, nadir_certify effort, double wanted,
                                nadir_valid_proof *proof)
 {
+    return nadir_valid_prove_within(context, problem, beta, attack, effort, wanted, NULL, proof);
+}
+
+nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_attack *attack, nadir_certify effort, double wanted,
+                                      const nadir_visits *known, nadir_valid_proof *proof)
+{
     nadir_status status = NADIR_OK;
     nadir_visits visits = {0};
     *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
     NADIR_NEW(context, proof->d_bar, problem->states);
-    NADIR_CHECK(nadir_visits_make(context, problem, &visits));
+    NADIR_CHECK(known != NULL ? nadir_visits_copy(context, known, &visits)
+                              : nadir_visits_make(context, problem, &visits));
     if (effort == NADIR_CERTIFY_STRICT || problem->states <= NADIR_PROOF_STATES) {
         NADIR_CHECK(prove_small(context, problem, beta, attack, effort, wanted, &visits, proof));
     } else {
