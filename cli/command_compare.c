@@ -28,7 +28,7 @@ double cli_compare_share(const cli_comparison *comparison, double penalty)
 double cli_compare_time(const cli_comparison *comparison, const cli_compared *compared, double share)
 {
     for (int64_t i = 0; i < compared->count; i++) {
-        if (cli_compare_share(comparison, compared->points[i].penalty) >= share) {
+        if (cli_compare_share(comparison, compared->points[i].value) >= share) {
             return compared->points[i].seconds;
         }
     }
@@ -82,14 +82,18 @@ static void print_text(const cli_comparison *comparison)
     for (int i = 0; i < comparison->count; i++) {
         const cli_compared *compared = &comparison->compared[i];
         const double time = cli_compare_time(comparison, compared, 0.99);
+        const double share = cli_compare_share(comparison, compared->result.penalty);
         char reached[16] = "never";
+        char part[16] = "-";
         if (!isinf(time)) {
             (void)snprintf(reached, sizeof reached, "%.3g s", time);
         }
-        printf("  %-24s %-22s %7.2f %% %11s %11.3g %10" PRId64 "  %s\n", compared->name,
-               cli_number(compared->result.penalty, number),
-               100 * cli_compare_share(comparison, compared->result.penalty), reached,
-               compared->result.seconds, compared->result.samples, compared->result.stop_reason);
+        if (!isnan(share)) {
+            (void)snprintf(part, sizeof part, "%.2f %%", 100 * share);
+        }
+        printf("  %-24s %-22s %9s %11s %11.3g %10" PRId64 "  %s\n", compared->name,
+               cli_number(compared->result.penalty, number), part, reached, compared->result.seconds,
+               compared->result.samples, compared->result.stop_reason);
     }
 }
 
@@ -121,8 +125,10 @@ static nadir_status check_list(cli_run *run, const char *list)
             }
         }
         if (name == NULL) {
+            cli_methods methods;
+            cli_methods_list(&methods, "");
             return cli_fail(run, NADIR_ERROR_ARGUMENT, "--methods: there is no method '%.*s'; they are %s",
-                            (int)length, at, CLI_METHODS);
+                            (int)length, at, methods.choices);
         }
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
@@ -236,14 +242,13 @@ static int compare_main(cli_run *run, int argc, char **argv)
     nadir_baseline_settings_default(&comparison.budget);
     comparison.budget.seconds = NAN;
     comparison.budget.samples = INT64_MAX;
+    cli_methods methods;
+    cli_methods_list(&methods, "which ones, between commas (default: all that know the ball):");
     const cli_option own[] = {
         cli_policy_option(&comparison.policy_name),
         {"--time", CLI_NUMBER, "SECONDS", NULL, &comparison.budget.seconds,
          "what each method may take; inf where --samples is to decide"},
-        {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods,
-         "which ones, between commas (default: all that know the ball):\n"
-         "auto,newton,bisect,best-response,paper,paper-reduced,slsqp,slsqp-scaled,\n"
-         "random-rank-one,random-kernel,random-kernel-projected,conservative"},
+        {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods, methods.help},
         {"--samples", CLI_INTEGER, "N", NULL, &comparison.budget.samples,
          "and no more than N kernels or steps each (default: any number)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &comparison.budget.tolerance,

@@ -87,8 +87,9 @@ static nadir_status look(programme *at, const double *x, pieces *of)
     of->strength = dot(n, problem->d, at->b_pi);
     of->loss = dot(n, k, problem->v);
     of->feedback = dot(n, k, at->g);
-    /* Outside the ball it may be anything: a trial there is not worth a division by zero. */
-    of->denominator = fmax(SMALLEST_DENOMINATOR, 1 + problem->gamma * of->feedback);
+    /* Outside the ball, where trials may lie, it may have any sign; only a pole is kept away from. */
+    const double denominator = 1 + problem->gamma * of->feedback;
+    of->denominator = fabs(denominator) > SMALLEST_DENOMINATOR ? denominator : SMALLEST_DENOMINATOR;
     of->lambda = problem->gamma * of->strength * of->loss / of->denominator;
 cleanup:
     return status;
@@ -144,7 +145,7 @@ static double objective(unsigned count, const double *x, double *gradient, void 
     if (gradient != NULL) {
         write_gradient(at, &of, gradient);
     }
-    return of.denominator > SMALLEST_DENOMINATOR ? of.lambda : -HUGE_VAL; /* past breakdown */
+    return of.lambda;
 }
 
 /* |b|^2 - length^2 and |k|^2 - 1, at most 0. */

@@ -25,6 +25,13 @@ grep -q "<svg" picture.svg || complain "no picture"
 shares=$(sed -n 's/^ *"share": \(.*\),$/\1/p' stdout.txt | awk '{ print ($1 <= 1 + 1e-9) }' | sort -u)
 [[ $shares == 1 ]] || complain "more than the exact penalty"
 
+for command in compare evaluate; do
+    run $command --help
+    for method in $all; do
+        expect_out " $method: "
+    done
+done
+
 # Text; a choice of methods; as many samples as asked for, the same ones each time.
 run compare model.npz --policy uniform --radius 0.05 --time inf --samples 300 --methods random-kernel,auto --seed 5
 expect_status 0
@@ -65,6 +72,24 @@ expect_json certificate '"none"'
 expect_json iterations 10000
 expect_failure 5 "stopped at its limit" \
     evaluate model.npz --policy uniform --radius 0.05 --domain free --method conservative
+
+# What is found can be checked again, with nothing else at hand.
+for method in paper slsqp-scaled random-rank-one random-kernel; do
+    run evaluate model.npz --policy uniform --radius 0.05 --domain free --method $method \
+        --kernel kernel.npz --witness witness.json
+    expect_status 0
+    run verify model.npz --policy uniform --kernel kernel.npz --witness witness.json --json
+    expect_status 0
+    expect_json verified true
+done
+
+# A ball of one kernel: nothing to find, and no share of it.
+run compare model.npz --policy uniform --radius 0 --time 1 --methods auto,paper --plot nothing.png
+expect_status 0
+expect_out "the exact penalty is 0 (certified)"
+[[ $(grep -c "^  [ap][a-z]* *0 *- *never" stdout.txt) == 2 ]] || complain "the share of nothing"
+run compare model.npz --policy uniform --radius 0 --time 1 --methods auto --json
+expect_out '"share": null'
 
 # Wrong.
 expect_failure 2 "--time SECONDS is needed" compare model.npz --policy uniform --radius 0.05
