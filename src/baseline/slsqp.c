@@ -17,7 +17,9 @@
 #include "baseline/rank_one_pair.h"
 #include "baseline/search.h"
 #include "baseline/stream.h"
+#include "linalg/vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <nlopt.h>
 #include <string.h>
@@ -241,6 +243,23 @@ static bool pose(programme *at)
     return good;
 }
 
+/* Whether lambda, to first order gamma beta |Phi v| |W d| at most, can be told from rounding. */
+static bool is_worthwhile(const programme *at)
+{
+    const nadir_problem *problem = at->problem;
+    const int64_t n = problem->states;
+    const double mean = sum_of(n, problem->v) / (double)n;
+    double spread = 0;
+    double pull = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const double weight = problem->uncertainty->W[s] * problem->d[s];
+        spread += (problem->v[s] - mean) * (problem->v[s] - mean);
+        pull += weight * weight;
+    }
+    return problem->gamma * at->beta * sqrt(spread * pull) >
+           DBL_EPSILON * nadir_vector_largest(n, problem->v);
+}
+
 static const char *reason_of(nlopt_result result)
 {
     switch (result) {
@@ -265,14 +284,16 @@ static nadir_status search(nadir_context *context, const nadir_problem *problem,
                     .unit = unit,
                     .length = beta / unit,
                     .track = track};
+    const int64_t all = problem->rows + problem->states;
     double ignored;
     NADIR_CHECK(start(&at));
     if (!pose(&at)) {
         status = nadir_fail(context, NADIR_ERROR_MEMORY, "out of memory: NLopt refuses %lld variables",
-                            (long long)(problem->rows + problem->states));
+                            (long long)all);
         goto cleanup;
     }
-    const nlopt_result result = nlopt_optimize(at.optimiser, at.x, &ignored);
+    const nlopt_result result =
+        is_worthwhile(&at) ? nlopt_optimize(at.optimiser, at.x, &ignored) : NLOPT_FTOL_REACHED;
     NADIR_CHECK(at.status);
     if (result == NLOPT_OUT_OF_MEMORY) {
         status = nadir_fail(context, NADIR_ERROR_MEMORY, "out of memory inside NLopt");
