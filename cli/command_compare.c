@@ -10,7 +10,9 @@ static const char about[] =
     "Runs every method for the worst kernel of a ball on the same problem, each with the same time, and\n"
     "tells what they find: the penalty, its share of the exact one, the time to 99 % of that, and how many\n"
     "kernels were tried or steps taken. The nominal solution, which all of them begin with, is not counted.\n"
-    "The domain is free unless --domain says otherwise: most of the methods know no other.\n"
+    "The domain is free unless --domain says otherwise: most of the methods know no other. Those that do "
+    "not\n"
+    "know the ball, or take no model of this size, are left out, with a warning.\n"
     "\n"
     "A method that is slow to take a step stops after the step, not within.\n"
     "\n"
@@ -135,11 +137,13 @@ static nadir_status check_list(cli_run *run, const char *list)
     return NADIR_OK;
 }
 
-/* Methods that do not know this ball are left out, unless they were asked for by name. */
+/* Methods that do not know this ball, or take no model of this size, are left out, unless they were asked for
+ * by name. */
 static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
                                 cli_comparison *comparison)
 {
     const char *name;
+    char left_out[256] = "";
     for (int64_t i = 0; (name = nadir_method_name(i)) != NULL && comparison->count < CLI_COMPARE_METHODS;
          i++) {
         if (!is_asked_for(comparison->methods, name)) {
@@ -151,13 +155,19 @@ static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_
         const nadir_status status =
             nadir_solver_baseline(run->context, solver, ball, &comparison->budget, &compared->result,
                                   &compared->points, &compared->count);
-        if (status == NADIR_ERROR_UNSUPPORTED && comparison->methods == NULL) {
+        if ((status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_MEMORY) &&
+            comparison->methods == NULL) {
+            const size_t used = strlen(left_out);
+            (void)snprintf(left_out + used, sizeof left_out - used, " %s", name);
             continue;
         }
         if (status != NADIR_OK) {
             return status;
         }
         comparison->count++;
+    }
+    if (left_out[0] != '\0') {
+        cli_warn(run, "left out, as they do not know this ball or take no model of this size:%s", left_out);
     }
     return NADIR_OK;
 }

@@ -47,7 +47,8 @@ run compare model.npz --policy uniform --radius 0.05 --time inf --samples 300 --
 run compare model.npz --policy uniform --radius 0.05 --time inf --samples 50 --domain support --json
 expect_status 0
 expect_out '"method": "conservative"'
-[[ $out != *paper* ]] || complain "the paper's method knows no support"
+[[ $out != *'"method": "paper"'* ]] || complain "the paper's method knows no support"
+[[ $err == *"left out"*" newton bisect best-response paper paper-reduced slsqp "* ]] || complain "no warning"
 expect_failure 2 "is for the non-rectangular ball with norm 2 on the domain free" \
     compare model.npz --policy uniform --radius 0.05 --time 1 --domain support --methods paper
 
@@ -82,6 +83,13 @@ for method in paper slsqp-scaled random-rank-one random-kernel; do
     expect_status 0
     expect_json verified true
 done
+
+# Models that a method is not made for.
+run generate riverswim long.npz --states 15001 --quiet
+expect_failure 2 "here 30002, and takes up to 30000" \
+    compare long.npz --policy uniform --radius 1e-6 --time 1 --methods paper
+expect_failure 2 "it takes up to 8000, and the model has 45003" \
+    compare long.npz --policy uniform --radius 1e-6 --time 1 --methods slsqp
 
 # A ball of one kernel: nothing to find, and no share of it.
 run compare model.npz --policy uniform --radius 0 --time 1 --methods auto,paper --plot nothing.png
