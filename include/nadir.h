@@ -704,6 +704,95 @@ NADIR_API nadir_status nadir_worst_explain(nadir_context *context, const nadir_w
                                            nadir_damage *damages, int64_t *found, int64_t *changed,
                                            double *penalty);
 
+/* The gradient of the worst (or best) return in the probabilities of the policy: d_P(s) Q_P(s, a) at the
+ * kernel found (Danskin), gradient: [rows]. Where several kernels are equally bad it is one of several
+ * subgradients. */
+NADIR_API nadir_status nadir_worst_gradient(nadir_context *context, const nadir_worst *worst,
+                                            double *gradient);
+/* The same number from the nominal value, occupancy and Q alone, by the paper's formula of four terms, for
+ * kernels Phat - b k^T (free domain); NADIR_ERROR_UNSUPPORTED for others. */
+NADIR_API nadir_status nadir_worst_gradient_nominal(nadir_context *context, const nadir_worst *worst,
+                                                    double *gradient);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * The robust policy: max over policies of the worst return over the ball
+ *
+ * No policy's worst return is above the optimum V*(P) of any one kernel P >= 0 of the ball: that is the upper
+ * bound, from the kernels that the search has met and mixtures of them. The lower bound is that of the robust
+ * evaluation of the policy found.
+ */
+typedef struct nadir_robust_optimum_step {
+    size_t size;
+    int64_t iteration;
+    int64_t evaluations;
+    double robust_return; /* of the policy at hand */
+    double gap;           /* at least: what policies at first order promise, relative; falls with the work */
+    double seconds;
+} nadir_robust_optimum_step;
+
+/* After every step; a nonzero return stops the search as an interruption does. */
+typedef int (*nadir_robust_optimum_watch)(void *user, const nadir_robust_optimum_step *step);
+
+typedef struct nadir_robust_optimum_settings {
+    size_t size;
+    const char *method;  /* NULL or "auto"; "quasi-newton", "spectral": projected gradients; "paper": its
+                            Algorithm 3; "bellman": robust policy iteration, rectangular sets alone */
+    const char *backend; /* NULL: auto */
+    double gap;          /* wanted between the bounds, relative to the larger of the nominal optimum and
+                            the robust return; default 1e-6 */
+    int64_t evaluations_limit; /* policies whose worst kernel is looked for; default 1000 */
+    double time_limit;         /* seconds; default infinity */
+    double step;           /* of method paper: alpha of all its steps, 0 (default): (1 - gamma) / (range of
+                              rewards) */
+    nadir_certify certify; /* of the last evaluation; default auto */
+    const nadir_policy *start; /* NULL: the nominal optimum */
+    const char *checkpoint;    /* a file that is kept up to date, whole at every moment; NULL: none */
+    double checkpoint_seconds; /* at least so long between two; default 1; 0: after every step */
+    const char *resume; /* a checkpoint to go on from, of the same model, ball and method; NULL: none */
+    nadir_robust_optimum_watch watch; /* NULL: none */
+    void *watch_user;
+} nadir_robust_optimum_settings;
+
+NADIR_API void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings, size_t size);
+static inline void nadir_robust_optimum_settings_default(nadir_robust_optimum_settings *settings)
+{
+    nadir_robust_optimum_settings_fill(settings, sizeof *settings);
+}
+
+typedef struct nadir_robust_optimum_result {
+    size_t size;
+    double nominal_optimum;        /* the best return on the nominal kernel */
+    double initial_robust_return;  /* the worst return of the policy that the search began with */
+    double robust_return;          /* the worst return of the policy found */
+    double nominal_return;         /* what it earns on the nominal kernel */
+    double lower_bound;            /* proven: its worst return is not below */
+    double optimality_upper_bound; /* proven: no policy's worst return is above */
+    double optimality_gap;         /* optimality_upper_bound - lower_bound */
+    bool certified;                /* the evaluation of the policy is, and the gap is as small as wanted */
+    const char *certificate;       /* "rigorous", "numerical" or "none": of the weaker of both bounds */
+    const char *method;
+    const char *stop_reason; /* "gap"; "stationary": nothing is left to improve, and the bounds have not met;
+                                "evaluations", "time", "interrupted" */
+    int64_t iterations;      /* steps of the policy */
+    int64_t evaluations;
+    int64_t stochastic_states; /* where the policy has more than one action */
+    int64_t mixed_kernels;     /* that the kernel of the upper bound is a mixture of; 1: none */
+    double seconds_nominal;    /* the nominal optimum */
+    double seconds_search;
+    double seconds_certify; /* the last evaluation, with its proof, and upper bounds */
+} nadir_robust_optimum_result;
+
+/* The best policy against the ball. ball and settings may be NULL for the defaults; result->size must be set,
+ * and evaluation->size if evaluation, the robust evaluation of the policy found, is not NULL; worst may be
+ * NULL. NADIR_ERROR_NOT_CONVERGED, NADIR_ERROR_INTERRUPTED: if *policy is not NULL it is the best so far,
+ * with bounds that hold for it. NADIR_ERROR_ILL_POSED: free domain, and every policy that was tried breaks
+ * down. */
+NADIR_API nadir_status nadir_robust_optimum(nadir_context *context, nadir_model *model,
+                                            const nadir_ball *ball,
+                                            const nadir_robust_optimum_settings *settings,
+                                            nadir_policy **policy, nadir_robust_optimum_result *result,
+                                            nadir_robust *evaluation, nadir_worst **worst);
+
 /* ---------------------------------------------------------------------------------------------------------
  * Verification: what the files of a robust evaluation promise, checked again without searching
  */
