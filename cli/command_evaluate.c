@@ -374,15 +374,16 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     cli_ball ball = {0};
     cli_list policies = {0};
     evaluate_report report = {.difference.size = sizeof report.difference, .explain.limit = -1};
+    cli_methods methods;
+    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
+                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
         cli_policies_option(&policies),
         {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, NULL, CLI_METHODS, &method,
-         "how the worst kernel of the free, non-rectangular ball is found\n"
-         "(default: auto, the fastest that is exact; see docs/methods.md)"},
+        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof may cost: none, in proportion, or all there is,\n"
          "with the kernel factored anew and breakdown exactly (default: auto)"},
