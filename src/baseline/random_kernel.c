@@ -36,7 +36,8 @@ typedef struct sampling {
     bool projected;
     uint64_t key;
     int64_t block;
-    int threads;
+    double work;       /* of a sample, in multiplications */
+    int threads;       /* at most */
     worker *workers;   /* [threads] */
     double *penalties; /* [block] */
 } sampling;
@@ -45,11 +46,11 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    const double work = (double)n * ((double)n * (double)n / 3 + DRAW_WORK * (double)problem->rows);
     at->problem = problem;
     at->key = nadir_stream_key(context);
+    at->work = (double)n * ((double)n * (double)n / 3 + DRAW_WORK * (double)problem->rows);
     at->threads = context->threads;
-    at->block = (int64_t)fmin(BLOCK_SAMPLES, fmax(at->threads, BLOCK_WORK / work * at->threads));
+    at->block = (int64_t)fmin(BLOCK_SAMPLES, fmax(at->threads, BLOCK_WORK / at->work * at->threads));
     NADIR_NEW(context, at->penalties, at->block);
     NADIR_NEW_ZERO(context, at->workers, at->threads);
     for (int part = 0; part < at->threads; part++) {
@@ -152,9 +153,10 @@ static nadir_status search(nadir_context *context, sampling *at, nadir_track *tr
     while ((attack->stop_reason = nadir_track_spent(track)) == NULL) {
         const int64_t first = track->samples;
         const int64_t count = nadir_track_block(track, at->block);
-#pragma omp parallel for num_threads(at->threads) schedule(static, 1)
-        for (int part = 0; part < at->threads; part++) {
-            for (int64_t i = part; i < count; i += at->threads) {
+        const int threads = nadir_threads_for(context, (int64_t)fmin(1e15, (double)count * at->work));
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+        for (int part = 0; part < threads; part++) {
+            for (int64_t i = part; i < count; i += threads) {
                 at->penalties[i] = judge(at, &at->workers[part], first + i);
             }
         }
