@@ -255,6 +255,10 @@ static nadir_status evaluate(quest *at)
     nadir_solver_free(at->solver);
     at->solver = NULL;
     NADIR_CHECK(nadir_solver_create(at->context, at->model, at->found, &solver_settings, &at->solver));
+    if (at->ascent.here != NULL) {
+        at->solver->near_v = at->ascent.here->v;
+        at->solver->near_d = at->ascent.here->d;
+    }
     at->evaluation = (nadir_robust){.size = sizeof at->evaluation};
     NADIR_CHECK(
         nadir_robust_run(at->context, at->solver, at->ball, &settings, NULL, &at->evaluation, &at->worst));

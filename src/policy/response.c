@@ -36,12 +36,10 @@ static nadir_status search(nadir_context *context, const nadir_duel *duel, const
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &response->asked.problem;
     nadir_attack *attack = &response->verdict.attack;
-    nadir_descent *descent = NULL;
     const double factor = 1;
     if (can_follow(problem->uncertainty) && near_v != NULL) {
-        NADIR_CHECK(nadir_descent_create(context, problem, &descent));
-        NADIR_CHECK(nadir_descent_follow(context, descent, problem->uncertainty->radius, near_v, near_d,
-                                         tolerance, duel->iterations_limit, attack));
+        NADIR_CHECK(nadir_valid_search_near(context, problem, problem->uncertainty->radius, near_v, near_d,
+                                            tolerance, duel->iterations_limit, attack));
     } else if (can_follow(problem->uncertainty)) {
         NADIR_CHECK(nadir_valid_search(context, problem, problem->uncertainty->radius, tolerance,
                                        duel->iterations_limit, attack));
@@ -56,7 +54,6 @@ static nadir_status search(nadir_context *context, const nadir_duel *duel, const
         status = response->verdict.refused ? NADIR_ERROR_ILL_POSED : NADIR_OK;
     }
 cleanup:
-    nadir_descent_free(context, descent);
     return status;
 }
 

@@ -213,7 +213,7 @@ rm -f out.*
 expect_failure 2 "a model needs probabilities" "${river[@]}" --domain free --radius 0.012 --kernel out.csv
 expect_failure 2 "the ending does not tell the format" "${river[@]}" --radius 0.012 --kernel out.xyz
 [[ -z $out ]] || complain "the ending of --kernel is looked at after the work"
-expect_failure 2 "--kernel and --witness name the same file" "${river[@]}" --radius 0.012 --kernel out.npz --witness out.npz
+expect_failure 2 "out.npz would be written twice" "${river[@]}" --radius 0.012 --kernel out.npz --witness out.npz
 expect_failure 6 "nodir/out.npz" "${river[@]}" --radius 0.012 --kernel nodir/out.npz
 expect_failure 6 "nodir/out.json" "${river[@]}" --radius 0.012 --witness nodir/out.json
 [[ -z $(ls out.* 2>/dev/null) ]] || complain "a refused run left a file"
@@ -244,7 +244,7 @@ expect_out "  certified        yes"
 expect_out "  ball             nonrect, norm 2, domain simplex"
 run "${river[@]}" --domain free --radius 0.012 --optimistic
 expect_out "the best kernel of the ball of radius 0.012"
-expect_out "  best  return     "
+expect_out "  best return      "
 expect_out "  breakdown        beyond radius 0."
 expect_out "no probability; see --domain"
 run "${river[@]}" --domain free --set sa --radius 0.003
