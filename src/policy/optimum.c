@@ -261,7 +261,7 @@ static nadir_status evaluate(quest *at)
     }
     at->evaluation = (nadir_robust){.size = sizeof at->evaluation};
     NADIR_CHECK(
-        nadir_solver_robust(at->context, at->solver, at->ball, &settings, &at->evaluation, &at->worst));
+        nadir_robust_run(at->context, at->solver, at->ball, &settings, NULL, &at->evaluation, &at->worst));
 cleanup:
     return status;
 }
