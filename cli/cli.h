@@ -47,6 +47,7 @@ extern const cli_command cli_command_verify;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
 extern const cli_command cli_command_norm;
+extern const cli_command cli_command_compare;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6 };
@@ -62,6 +63,13 @@ const char *cli_policy_file(const char *policy);
 /* --backend, and the name of the one chosen, as the library wants it. */
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);
+
+/* The methods: their names, in the order of nadir_method_name, as choices, and lines for --help. */
+typedef struct cli_methods {
+    char choices[512];
+    char help[2048];
+} cli_methods;
+void cli_methods_list(cli_methods *methods, const char *introduction);
 
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {

@@ -361,7 +361,6 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
 
 static int evaluate_main(cli_run *run, int argc, char **argv)
 {
-    static const char *const methods[] = {"auto", "newton", "bisect", "best-response"};
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings reading;
     nadir_solver_settings settings;
@@ -375,15 +374,16 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     cli_ball ball = {0};
     cli_list policies = {0};
     evaluate_report report = {.difference.size = sizeof report.difference, .explain.limit = -1};
+    cli_methods methods;
+    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
+                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
         cli_policies_option(&policies),
         {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, NULL, "auto|newton|bisect|best-response", &method,
-         "how the worst kernel of the free, non-rectangular ball is found\n"
-         "(default: auto, the fastest that is exact; see docs/robust.md)"},
+        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof may cost: none, in proportion, or all there is,\n"
          "with the kernel factored anew and breakdown exactly (default: auto)"},
@@ -420,7 +420,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
-    robust.method = methods[method];
+    robust.method = nadir_method_name(method);
     robust.certify = (nadir_certify)certify;
     report.subject.model_path = positionals[0];
     report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;

@@ -39,6 +39,8 @@ expect_out "  radius           0.0411765981"
 expect_out "  proven to hold   up to radius 0.0411765981"
 expect_out "  certified        yes"
 
+enough_for_memcheck
+
 # The best case; radii by row.
 run radius river.npz --policy uniform --target 600 --optimistic
 expect_status 0

@@ -68,6 +68,8 @@ expect_out "fails: the policy's file is another"
 run verify other.npz --policy other.csv --kernel support.npz --witness support.json --other-files
 expect_status 0
 
+enough_for_memcheck
+
 # A byte here and there.
 seed=1
 for file in river.npz best.csv support.npz support.json; do

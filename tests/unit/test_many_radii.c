@@ -115,6 +115,33 @@ static void test_path(void **state)
     test_place_clear(&here);
 }
 
+/* Radii in a series are proven as well as alone. */
+static void test_proofs(void **state)
+{
+    enum { COUNT = 8 };
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        test_place here = test_place_make(2);
+        nadir_robust many[COUNT];
+        double factors[COUNT];
+        const double radius = i == 0 ? 0.1 : 0.03;
+        const nadir_domain domain = i == 0 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+        for (int j = 0; j < COUNT; j++) {
+            factors[j] = (j + 1.0) / COUNT;
+            many[j] = (nadir_robust){.size = sizeof many[j]};
+        }
+        assert_ok(here.context,
+                  nadir_solver_robust_many(here.context, here.solver, &ball, NULL, COUNT, factors, many));
+        for (int j = 0; j < COUNT; j++) {
+            assert_that(many[j].certified && strcmp(many[j].bound, "second-order") == 0, "%s, radius %g: %s",
+                        nadir_domain_name(domain), many[j].radius, many[j].bound);
+            assert_that(many[j].kappa > 0 && many[j].kappa <= 0.5, "kappa is %g", many[j].kappa);
+        }
+        test_place_clear(&here);
+    }
+}
+
 /* Small ones first, whatever the order; what is left out says where breakdown is. */
 static void test_breakdown(void **state)
 {
@@ -208,16 +235,20 @@ static nadir_status attempt(nadir_context *context, const void *of)
 {
     const nadir_domain domain = *(const nadir_domain *)of;
     const double radius = domain == NADIR_DOMAIN_FREE ? 8 : 0.3;
-    const double factors[3] = {0.02, 0.04, 1};
+    enum { COUNT = 4 };
+    const double factors[COUNT] = {0.02, 0.04, 0.06, 1};
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
-    nadir_robust many[3] = {{.size = sizeof *many}, {.size = sizeof *many}, {.size = sizeof *many}};
+    nadir_robust many[COUNT];
     nadir_robust_settings settings;
     nadir_generate_settings shape;
     nadir_model *model = NULL;
     nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_robust_settings_default(&settings);
-    settings.certify = domain == NADIR_DOMAIN_FREE ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_OFF;
+    settings.certify = domain == NADIR_DOMAIN_SIMPLEX ? NADIR_CERTIFY_OFF : NADIR_CERTIFY_AUTO;
+    for (int i = 0; i < COUNT; i++) {
+        many[i].size = sizeof many[i];
+    }
     nadir_generate_settings_default(&shape);
     shape.states = 4;
     shape.actions = 2;
@@ -229,7 +260,7 @@ static nadir_status attempt(nadir_context *context, const void *of)
         status = nadir_solver_create(context, model, policy, NULL, &solver);
     }
     if (status == NADIR_OK) {
-        status = nadir_solver_robust_many(context, solver, &ball, &settings, 3, factors, many);
+        status = nadir_solver_robust_many(context, solver, &ball, &settings, COUNT, factors, many);
     }
     nadir_solver_free(solver);
     nadir_policy_free(policy);
@@ -249,9 +280,10 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_answers), cmocka_unit_test(test_valid_domains),
-        cmocka_unit_test(test_path),         cmocka_unit_test(test_breakdown),
-        cmocka_unit_test(test_enclosures),   cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_same_answers),  cmocka_unit_test(test_valid_domains),
+        cmocka_unit_test(test_path),          cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_breakdown),     cmocka_unit_test(test_enclosures),
+        cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
