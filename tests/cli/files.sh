@@ -49,6 +49,7 @@ expect_refused river.trew evaluate river.tra --rewards river.trew --policy unifo
 expect_refused policy.csv sweep river.npz --policy policy.csv --radius 0:0.1:2 --csv policy.csv
 expect_refused scales.csv sweep river.npz --policy uniform --radius 0:0.1:2 --scales scales.csv --csv scales.csv
 expect_refused policy.csv compare river.npz --policy policy.csv --radius 0.01 --time 0.1 --csv policy.csv
+expect_refused scales.csv norm scales.csv --order random --csv scales.csv
 expect_refused river.npz solve river.npz --out river.npz
 expect_refused river.npz convert river.npz river.npz
 expect_refused link.npz convert river.npz link.npz
