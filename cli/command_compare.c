@@ -1,5 +1,6 @@
 /* command_compare.c: nadir compare: every method on the same problem, with the same time. */
 #include "compare.h"
+#include "files.h"
 #include "gnuplot.h"
 
 #include <inttypes.h>
@@ -44,13 +45,13 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
     const nadir_robust *exact = &comparison->exact;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", comparison->model_path);
-    cli_json_text(&json, "policy", comparison->policy_name);
+    cli_json_text(&json, "model", comparison->subject.model_path);
+    cli_json_text(&json, "policy", comparison->subject.policy_name);
     cli_json_double(&json, "nominal_return", exact->nominal_return);
     cli_json_double(&json, "exact_penalty", exact->penalty);
     cli_json_bool(&json, "certified", exact->certified);
     cli_json_text(&json, "set", nadir_set_name(exact->set));
-    cli_json_double(&json, "norm", exact->norm);
+    cli_json_norm(&json, "norm", exact->norm);
     cli_json_double(&json, "radius", exact->radius);
     cli_json_text(&json, "domain", nadir_domain_name(exact->domain));
     cli_json_double(&json, "time", comparison->budget.seconds);
@@ -68,6 +69,7 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
         cli_json_object_end(&json);
     }
     cli_json_array_end(&json);
+    cli_subject_json(&json, &comparison->subject);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -76,9 +78,10 @@ static void print_text(const cli_comparison *comparison)
 {
     const nadir_robust *exact = &comparison->exact;
     char number[32];
-    printf("%s, policy %s, radius %s, domain %s: the exact penalty is %s%s\n", comparison->model_path,
-           comparison->policy_name, cli_number(exact->radius, number), nadir_domain_name(exact->domain),
-           cli_number(exact->penalty, (char[32]){0}), exact->certified ? " (certified)" : " (not certified)");
+    printf("%s, policy %s, radius %s, domain %s: the exact penalty is %s%s\n", comparison->subject.model_path,
+           comparison->subject.policy_name, cli_number(exact->radius, number),
+           nadir_domain_name(exact->domain), cli_number(exact->penalty, (char[32]){0}),
+           exact->certified ? " (certified)" : " (not certified)");
     printf("  %-24s %-22s %9s %11s %11s %10s  %s\n", "method", "penalty", "share", "to 99 %", "seconds",
            "samples", "stopped by");
     for (int i = 0; i < comparison->count; i++) {
@@ -175,15 +178,13 @@ static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_
 static nadir_status solve(cli_run *run, nadir_model *model, const char *backend, const nadir_ball *ball,
                           cli_comparison *comparison)
 {
-    nadir_policy *policy = NULL;
+    cli_subject *subject = &comparison->subject;
     nadir_solver *solver = NULL;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
     settings.backend = backend;
-    nadir_status status = cli_policy_get(run, model, comparison->policy_name, backend, &policy);
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(run->context, model, policy, &settings, &solver);
-    }
+    nadir_status status =
+        cli_subject_solver(run, model, subject->policy_name, &settings, subject->policy_digest, &solver);
     if (status == NADIR_OK) {
         nadir_robust_settings robust;
         nadir_robust_settings_default(&robust);
@@ -194,8 +195,22 @@ static nadir_status solve(cli_run *run, nadir_model *model, const char *backend,
         status = compare_all(run, solver, ball, comparison);
     }
     nadir_solver_free(solver);
-    nadir_policy_free(policy);
     return status;
+}
+
+static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
+                                const cli_comparison *comparison)
+{
+    cli_files files = {0};
+    cli_files_read_model(&files, comparison->subject.model_path, reading);
+    cli_files_read(&files, cli_policy_file(comparison->subject.policy_name));
+    cli_files_read(&files, ball->radius_text);
+    cli_files_read(&files, ball->scales_path);
+    cli_files_write(&files, comparison->csv_path);
+    cli_files_write(&files, comparison->plot_path);
+    const nadir_status status = cli_files_check(run, &files);
+    return status == NADIR_OK && comparison->plot_path != NULL ? cli_gnuplot_check(run, comparison->plot_path)
+                                                               : status;
 }
 
 static nadir_status compare(cli_run *run, const nadir_read_settings *reading, const char *backend,
@@ -204,11 +219,11 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
     nadir_model *model = NULL;
     nadir_ball ball;
     nadir_status status = check_list(run, comparison->methods);
-    if (status == NADIR_OK && comparison->plot_path != NULL) {
-        status = cli_gnuplot_check(run, comparison->plot_path);
+    if (status == NADIR_OK) {
+        status = check_files(run, reading, asked, comparison);
     }
     if (status == NADIR_OK) {
-        status = nadir_model_read(run->context, comparison->model_path, reading, &model);
+        status = cli_subject_read(run, reading, &comparison->subject, &model);
     }
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, asked, &ball);
@@ -244,7 +259,7 @@ static int compare_main(cli_run *run, int argc, char **argv)
 {
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings reading;
-    cli_ball ball;
+    cli_ball ball = {0};
     cli_comparison comparison = {.exact.size = sizeof comparison.exact};
     int backend = 0;
     int exit;
@@ -255,7 +270,7 @@ static int compare_main(cli_run *run, int argc, char **argv)
     cli_methods methods;
     cli_methods_list(&methods, "which ones, between commas (default: all that know the ball):");
     const cli_option own[] = {
-        cli_policy_option(&comparison.policy_name),
+        cli_policy_option(&comparison.subject.policy_name),
         {"--time", CLI_NUMBER, "SECONDS", NULL, &comparison.budget.seconds,
          "what each method may take; inf where --samples is to decide"},
         {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods, methods.help},
@@ -274,11 +289,11 @@ static int compare_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", comparison.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", comparison.subject.policy_name != NULL) ||
         !cli_needed(run, "--time SECONDS", !isnan(comparison.budget.seconds))) {
         return CLI_EXIT_USAGE;
     }
-    comparison.model_path = positionals[0];
+    comparison.subject.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = compare(run, &reading, cli_backend_name(backend), &ball, &comparison);

@@ -1,5 +1,5 @@
 /* command_norm.c: nadir norm: the norm of a matrix over the nonnegative cone. */
-#include "cli.h"
+#include "files.h"
 #include "output.h"
 
 #include <inttypes.h>
@@ -150,7 +150,13 @@ static int norm_main(cli_run *run, int argc, char **argv)
     settings.order = orders[order];
     settings.record = report.csv_path != NULL;
     report.path = positionals[0];
-    nadir_status status = cli_open(run);
+    cli_files files = {0};
+    cli_files_read(&files, report.path);
+    cli_files_write(&files, report.csv_path);
+    nadir_status status = cli_files_check(run, &files);
+    if (status == NADIR_OK) {
+        status = cli_open(run);
+    }
     if (status == NADIR_OK) {
         status = find(run, &settings, &report);
     }

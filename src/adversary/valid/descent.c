@@ -25,7 +25,10 @@
 #define MOST     0.99 /* share of A in a kernel that a line leads through: rounding grows by 1 / (1 - share) */
 /* A slope this small, as a share of the first, is none. */
 #define FLAT 1e-4
-enum { SECANTS = 20 };
+enum {
+    SECANTS = 20,
+    IDLE = 16 /* steps that lower neither the return nor the gap: the end */
+};
 
 nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made)
 {
@@ -257,7 +260,19 @@ cleanup:
     return status;
 }
 
-/* P <- X, or part of the way. *moved: false when no step helps. */
+static bool is_lower(const nadir_descent *find, double t)
+{
+    return find->there.J < find->here.J && find->there.J <= find->here.J - ARMIJO * t * find->gap;
+}
+
+/* What returns are not told apart by. */
+static double noise(const nadir_descent *find)
+{
+    return 4 * DBL_EPSILON * nadir_vector_largest(find->problem->states, find->here.v);
+}
+
+/* P <- X, or part of the way. *moved: false when no step helps. A full step may promise less than rounding
+ * shows: near the end they contract all the same. A part of the way has to show. */
 static nadir_status step(nadir_context *context, nadir_descent *find, bool *moved)
 {
     nadir_status status = NADIR_OK;
@@ -266,17 +281,17 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     double t = 1;
     NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &there->kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
-    *moved = there->J <= find->here.J - ARMIJO * find->gap;
+    *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(find);
     if (!*moved) {
         full = there->kernel;
         there->kernel = NULL;
         NADIR_CHECK(find_lowest(context, find, full, find->gap, &t));
-        *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
+        *moved = is_lower(find, t);
     }
     while (!*moved && t > SHORTEST) {
         t /= 2;
         NADIR_CHECK(go_part_of_the_way(context, find, full, t));
-        *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
+        *moved = is_lower(find, t);
     }
     if (*moved) {
         nadir_descent_point_swap(&find->here, &find->there);
@@ -324,14 +339,20 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     nadir_status status = NADIR_OK;
     const char *reason = NULL;
     bool moved = true;
+    int idle = 0;
     NADIR_CHECK(nadir_descent_look_down(context, find));
+    double least = find->gap;
     while ((reason = reason_to_stop(find, tolerance)) == NULL && moved &&
            attack->iterations < iterations_limit) {
+        const double before = find->here.J;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
         NADIR_CHECK(step(context, find, &moved));
         attack->iterations++;
         if (moved) {
             NADIR_CHECK(nadir_descent_look_down(context, find));
+            idle = find->here.J < before - noise(find) || find->gap < least ? 0 : idle + 1;
+            least = fmin(least, find->gap);
+            moved = idle < IDLE;
         }
     }
     attack->converged = reason != NULL || !moved;
