@@ -66,6 +66,9 @@ typedef struct nadir_tilt {
 /* spread: successors that the model does not have are possible; dense models have all and ignore it. */
 nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *model, bool spread,
                                         nadir_kernel **kernel);
+/* The same with the numbers of rows still to be written, all of them. */
+nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool spread,
+                                       nadir_kernel **kernel);
 /* Its arrays, to be filled; NULL when the kernel is not of this kind. */
 nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel);
 

@@ -67,7 +67,7 @@ static nadir_status make_tilted(nadir_context *context, const nadir_rows *rows,
         fill_tilt(context, rows, answers, tilt);
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_kernel_create_tilted(context, rows->model, spreads(rows), &made));
+    NADIR_CHECK(nadir_kernel_create_blank(context, rows->model, spreads(rows), &made));
     fill_tilt(context, rows, answers, nadir_kernel_tilt(made));
     nadir_kernel_free(*kernel);
     *kernel = made;

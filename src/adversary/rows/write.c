@@ -60,10 +60,12 @@ static nadir_row_rest write_capped_full(const writing *at)
     const int32_t *rank = at->rows->order->rank;
     const int32_t pivot = at->answer->pivot;
     const double r = at->alpha * at->answer->step;
+    const double *phat = at->raw.values;
+    double *values = at->values;
+#pragma omp simd
     for (int64_t i = 0; i < at->raw.count; i++) {
-        const double phat = at->raw.values[i];
-        const double value = phat + (rank[i] < pivot ? r : -r);
-        at->values[i] = value > 0 ? value : 0;
+        const double value = phat[i] + (rank[i] < pivot ? r : -r);
+        values[i] = value > 0 ? value : 0;
     }
     const int32_t middle = at->rows->order->order[pivot];
     at->values[middle] = fmax(0, at->raw.values[middle] + at->answer->share);
@@ -126,10 +128,14 @@ static nadir_row_rest write_quadratic(const writing *at)
     const double *phat = at->raw.values;
     if (at->raw.columns == NULL) {
         const double *x = at->rows->order->x;
+        const double base = at->base;
         const double least = at->rows->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
+        double *values = at->values;
+#pragma omp simd
         for (int64_t i = 0; i < at->raw.count; i++) {
-            const double value = phat[i] + slope * (omega - (x[i] - at->base));
-            at->values[i] = value > 0 && phat[i] > least ? value : 0;
+            const double value = phat[i] + slope * (omega - (x[i] - base));
+            const double kept = value > 0 ? value : 0;
+            values[i] = phat[i] > least ? kept : 0;
         }
         return nothing_else;
     }

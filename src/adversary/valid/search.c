@@ -53,7 +53,8 @@ static nadir_status misses_states(nadir_context *context, const nadir_problem *p
             queue[length++] = (int32_t)s;
         }
     }
-    for (int64_t i = 0; i < length; i++) {
+    for (int64_t i = 0; i < length && length < problem->states;
+         i++) { /* with all of them seen, that is all */
         for (int64_t row = model->state_rows[queue[i]]; row < model->state_rows[queue[i] + 1]; row++) {
             if (problem->policy->probabilities[row] > 0) {
                 length = follow(problem, row, seen, queue, length);
