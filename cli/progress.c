@@ -10,6 +10,7 @@
 #define PATIENCE_SECONDS 1.0
 
 static volatile sig_atomic_t interrupted;
+static bool obeyed; /* what was to stop has stopped */
 
 /* Seconds of patience with a first signal; a second one after that ends the process at once. One keystroke
  * can send the same signal twice in a row. */
@@ -49,7 +50,7 @@ int cli_progress(void *user, const char *task, double share)
 {
     enum { WIDTH = 30 };
     cli_run *run = user;
-    if (interrupted != 0) {
+    if (interrupted != 0 && !obeyed) {
         return 1;
     }
     if (run->started == 0) {
@@ -58,7 +59,9 @@ int cli_progress(void *user, const char *task, double share)
     if (run->quiet || cli_clock() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
         return 0;
     }
-    if (share < 0) {
+    if (*run->headline != '\0') {
+        fprintf(stderr, "\r\033[K%s", run->headline);
+    } else if (share < 0) {
         fprintf(stderr, "\r\033[K%s ...", task);
     } else {
         const double held = share > 1 ? 1 : share;
@@ -69,6 +72,11 @@ int cli_progress(void *user, const char *task, double share)
     fflush(stderr);
     run->bar_shown = true;
     return 0;
+}
+
+void cli_obey_interrupt(void)
+{
+    obeyed = true;
 }
 
 void cli_progress_clear(cli_run *run)
