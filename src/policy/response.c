@@ -27,17 +27,17 @@ static bool can_follow(const nadir_uncertainty *set)
     return !set->idle && set->set == NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_FREE;
 }
 
-static nadir_status search(nadir_context *context, const nadir_duel *duel, const nadir_response *near,
-                           double tolerance, nadir_response *response)
+static nadir_status search(nadir_context *context, const nadir_duel *duel, const double *near_v,
+                           const double *near_d, double tolerance, nadir_response *response)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &response->asked.problem;
     nadir_attack *attack = &response->verdict.attack;
     nadir_descent *descent = NULL;
     const double factor = 1;
-    if (can_follow(problem->uncertainty) && near != NULL) {
+    if (can_follow(problem->uncertainty) && near_v != NULL) {
         NADIR_CHECK(nadir_descent_create(context, problem, &descent));
-        NADIR_CHECK(nadir_descent_follow(context, descent, problem->uncertainty->radius, near->v, near->d,
+        NADIR_CHECK(nadir_descent_follow(context, descent, problem->uncertainty->radius, near_v, near_d,
                                          tolerance, duel->iterations_limit, attack));
     } else if (can_follow(problem->uncertainty)) {
         NADIR_CHECK(nadir_valid_search(context, problem, problem->uncertainty->radius, tolerance,
@@ -81,7 +81,8 @@ cleanup:
 }
 
 nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const double *probabilities,
-                                 const nadir_response *near, double tolerance, nadir_response *response)
+                                 const double *near_v, const double *near_d, double tolerance,
+                                 nadir_response *response)
 {
     nadir_status status = NADIR_OK;
     nadir_solver_settings settings;
@@ -91,7 +92,7 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
     NADIR_CHECK(nadir_policy_create(context, duel->model, probabilities, &response->policy));
     NADIR_CHECK(nadir_solver_create(context, duel->model, response->policy, &settings, &response->solver));
     NADIR_CHECK(nadir_question_pose(context, response->solver, duel->ball, false, &response->asked));
-    NADIR_CHECK(search(context, duel, near, tolerance, response));
+    NADIR_CHECK(search(context, duel, near_v, near_d, tolerance, response));
     NADIR_CHECK(solve(context, response));
     NADIR_NEW(context, response->q, duel->model->rows);
     nadir_value_q(context, response->verdict.attack.kernel, duel->model->discount, response->v, response->q);
