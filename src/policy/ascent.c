@@ -371,6 +371,22 @@ static void arrive(nadir_ascent *at)
     take_stock(at);
 }
 
+/* No step helps: different kernels are bad for the policy and for those beside it, and mixtures of them may
+ * be bad for all. */
+static nadir_status keep_both(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_response *both[] = {at->here, at->there};
+    for (int i = 0; i < 2; i++) {
+        if (both[i]->verdict.attack.kernel != NULL) {
+            NADIR_CHECK(
+                nadir_ceiling_try(at->context, &at->ceiling, &both[i]->verdict.attack.kernel, both[i]->v));
+        }
+    }
+cleanup:
+    return status;
+}
+
 /* Nothing but a better response to the same policy can tell more. */
 static bool is_rough(const nadir_ascent *at)
 {
@@ -407,11 +423,14 @@ static nadir_status climb(nadir_ascent *at)
             arrive(at);
         } else if (at->duel.evaluations >= at->settings->evaluations_limit) {
             at->stop_reason = "evaluations";
-        } else if (at->secants.count > 0) {
-            at->secants.count = 0; /* the model was of no use; once more without it */
-            at->state.alpha = 0;
         } else {
-            at->stop_reason = "stationary";
+            NADIR_CHECK(keep_both(at));
+            if (at->secants.count > 0) { /* the model was of no use; once more without it */
+                at->secants.count = 0;
+                at->state.alpha = 0;
+            } else {
+                stop_here(at, "stationary");
+            }
         }
     }
 cleanup:

@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of searches that converge so fast that there is nothing to be saved by stopping early. */
+#define FINE 1e-10
+
 void nadir_response_clear(nadir_context *context, nadir_response *response)
 {
     nadir_verdict_clear(context, &response->verdict);
@@ -46,7 +49,7 @@ static nadir_status search(nadir_context *context, const nadir_duel *duel, const
         nadir_robust_settings settings;
         nadir_robust_settings_default(&settings);
         settings.certify = NADIR_CERTIFY_OFF;
-        settings.tolerance = tolerance;
+        settings.tolerance = FINE;
         settings.iterations_limit = duel->iterations_limit;
         NADIR_CHECK(nadir_robust_family(problem->uncertainty)(context, problem, &settings, 1, &factor,
                                                               &response->verdict));
@@ -97,7 +100,10 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
     NADIR_NEW(context, response->q, duel->model->rows);
     nadir_value_q(context, response->verdict.attack.kernel, duel->model->discount, response->v, response->q);
     response->J = response->verdict.attack.J;
-    response->error = response->verdict.attack.gap;
+    const double penalty = fabs(response->asked.problem.J - response->J);
+    const double gap = response->verdict.attack.gap;
+    response->error =
+        gap >= 0 ? gap : tolerance * penalty; /* NaN: the search tells none, but was asked for */
 cleanup:
     if (status != NADIR_OK) {
         nadir_response_clear(context, response);
