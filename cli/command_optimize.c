@@ -105,33 +105,43 @@ static void print_json(const cli_run *run, const optimize_report *report)
     cli_json_end(&json);
 }
 
-/* How sure it is, in words. */
-static const char *explain_bounds(const nadir_robust_optimum_result *result)
+/* What the gap is measured by. */
+static double scale_of(const nadir_robust_optimum_result *result)
 {
+    return fmax(fabs(result->nominal_optimum), fabs(result->robust_return));
+}
+
+/* How sure it is, in words. */
+static const char *explain_bounds(const optimize_report *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    const double above = result->optimality_upper_bound - result->robust_return;
     if (result->certified) {
         return result->certificate[0] == 'r' ? "yes, by proofs that include all rounding"
                                              : "yes, resting on converged iterations";
     }
-    return !isfinite(result->optimality_gap) ? "no: nothing is known on one side"
-                                             : "no: the bounds are apart";
+    if (above <= report->settings.gap * scale_of(result)) {
+        return "no: a kernel that is worse than the worst one found is not ruled out";
+    }
+    return isfinite(result->optimality_gap) ? "no: the bounds are apart" : "no: nothing is known on one side";
 }
 
 /* Why it ended, in words. */
 static const char *explain_stop(const char *stop_reason)
 {
     static const char *const reasons[][2] = {
-        {"gap", "the bounds are as close as wanted"},
+        {"gap", "no policy is better by more than the gap"},
         {"stationary", "nothing is left to improve"},
         {"evaluations", "all evaluations are spent: the best policy so far"},
         {"time", "the time is up: the best policy so far"},
         {"interrupted", "interrupted: the best policy so far"},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
-        if (stop_reason != NULL && strcmp(stop_reason, reasons[i][0]) == 0) {
+        if (strcmp(stop_reason, reasons[i][0]) == 0) {
             return reasons[i][1];
         }
     }
-    return stop_reason != NULL ? stop_reason : "";
+    return stop_reason;
 }
 
 /* What the policy costs on the nominal kernel and what it buys in the worst case, beside the nominal optimum.
@@ -139,7 +149,8 @@ static const char *explain_stop(const char *stop_reason)
 static void print_trade(const optimize_report *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
-    const double price = result->nominal_optimum - result->nominal_return;
+    const double difference = result->nominal_optimum - result->nominal_return;
+    const double price = fabs(difference) > 1e-12 * fabs(result->nominal_optimum) ? difference : 0;
     const double gain = result->robust_return - result->initial_robust_return;
     const double taken = result->nominal_optimum - result->initial_robust_return;
     char number[2][32];
@@ -162,7 +173,7 @@ static void print_text(const optimize_report *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
     const nadir_robust *evaluation = &report->evaluation;
-    const double size = fmax(fabs(result->nominal_optimum), fabs(result->robust_return));
+    const double scale = scale_of(result);
     char number[32];
     printf("%s: the %s against the ball of radius %s, written to %s\n", report->subject.model_path,
            result->certified ? "best policy" : "best policy found", cli_number(evaluation->radius, number),
@@ -175,8 +186,8 @@ static void print_text(const optimize_report *report)
     printf("  upper bound        %s: no policy is sure of more\n",
            cli_number(result->optimality_upper_bound, number));
     printf("  gap                %.3g (%.2g of the return)\n", result->optimality_gap,
-           size > 0 ? result->optimality_gap / size : 0);
-    printf("  certified          %s\n", explain_bounds(result));
+           scale > 0 ? result->optimality_gap / scale : 0);
+    printf("  certified          %s\n", explain_bounds(report));
     printf("  randomises         in %" PRId64 " of %" PRId64 " states\n", result->stochastic_states,
            report->subject.view.states);
     printf("  search             %s, %" PRId64 " steps, %" PRId64 " evaluations; %s\n", result->method,
@@ -222,6 +233,40 @@ static nadir_status draw_frontier(cli_run *run, nadir_model *model, const nadir_
         drawn = cli_frontier_draw(run, frontier);
     }
     return status != NADIR_OK ? status : drawn;
+}
+
+/* What can be said of a policy whose evaluation was cut off: which ball, and what the search knows. */
+static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view, optimize_report *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    nadir_robust *made = &report->evaluation;
+    const double *radius = ball->radius != NULL ? ball->radius : view->radius;
+    const int64_t count = ball->radius != NULL ? ball->radius_count : view->radius_count;
+    const nadir_set set = ball->set != NADIR_SET_UNSAID ? ball->set : view->set;
+    const nadir_domain domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : view->domain;
+    const double norm = isnan(ball->norm) ? view->norm : ball->norm;
+    *made = (nadir_robust){
+        .size = sizeof *made,
+        .nominal_return = result->nominal_return,
+        .robust_return = result->robust_return,
+        .penalty = result->nominal_return - result->robust_return,
+        .lower_bound = result->lower_bound,
+        .upper_bound = result->robust_return,
+        .certificate = "none",
+        .kappa = NAN,
+        .stationarity_gap = NAN,
+        .set = set != NADIR_SET_UNSAID ? set : NADIR_SET_NONRECT,
+        .domain = domain != NADIR_DOMAIN_UNSAID ? domain : NADIR_DOMAIN_SIMPLEX,
+        .norm = isnan(norm) ? 2 : norm,
+        .breakdown_radius = NAN,
+        .valid_radius = NAN,
+        .kernel_minimum = NAN,
+        .residual = NAN,
+        .return_difference = NAN,
+    };
+    for (int64_t i = 0; i < count; i++) {
+        made->radius = fmax(made->radius, radius[i]);
+    }
 }
 
 static void print(cli_run *run, optimize_report *report)
@@ -277,8 +322,12 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
     if (policy != NULL) { /* the best so far, too */
         char reached[512];
         (void)snprintf(reached, sizeof reached, "%s", nadir_context_error(run->context));
+        if (report->evaluation.stop_reason == NULL) {
+            fill_evaluation(ball, &report->subject.view, report);
+        }
         if (status == NADIR_ERROR_INTERRUPTED) {
             cli_obey_interrupt();
+            report->result.stop_reason = "interrupted";
             if (report->draws) {
                 cli_warn(run, "interrupted: there is no frontier");
             }
@@ -393,7 +442,7 @@ static int optimize_main(cli_run *run, int argc, char **argv)
          "draw the nominal against the worst return of the robust policies of many\n"
          "radii, .svg or .png (by gnuplot)"},
         {"--radii", CLI_TEXT, "LO:HI:N", NULL, &report.frontier.radii_text,
-         "these radii; without --plot as a table (default of --plot: 9, from 0 to\n"
+         "these radii; without --plot as a table (default of --plot: 11, from 0 to\n"
          "that of the ball)"},
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
          "write the worst kernel for the policy: .npz, for nadir verify"},

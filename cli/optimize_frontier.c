@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Radii where none are named: as many, from 0 to that of the ball. */
-enum { RADII = 9 };
+enum { RADII = 11 };
 
 /* What all searches share. */
 typedef struct search {
