@@ -37,7 +37,8 @@ typedef struct optimize_report {
     bool evaluations_given; /* their limit is not the default */
     nadir_robust_optimum_result result;
     nadir_robust evaluation;
-    bool draws; /* the frontier is wanted */
+    double optimum_return; /* the worst return of the nominal optimum; NaN: not known */
+    bool draws;            /* the frontier is wanted */
     cli_frontier frontier;
 } optimize_report;
 
@@ -81,6 +82,7 @@ static void print_json(const cli_run *run, const optimize_report *report)
     cli_json_text(&json, "model", report->subject.model_path);
     cli_json_text(&json, "policy", report->subject.policy_name);
     cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
+    cli_json_double(&json, "optimum_robust_return", report->optimum_return);
     cli_json_double(&json, "initial_robust_return", result->initial_robust_return);
     cli_json_double(&json, "optimality_upper_bound", result->optimality_upper_bound);
     cli_json_double(&json, "optimality_gap", result->optimality_gap);
@@ -145,35 +147,55 @@ static const char *explain_stop(const char *stop_reason)
 }
 
 /* What the policy costs on the nominal kernel and what it buys in the worst case, beside the nominal optimum.
- */
+ * Differences that are rounding, or the tolerance of an evaluation, are none. */
 static void print_trade(const optimize_report *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
-    const double difference = result->nominal_optimum - result->nominal_return;
-    const double price = fabs(difference) > 1e-12 * fabs(result->nominal_optimum) ? difference : 0;
-    const double gain = result->robust_return - result->initial_robust_return;
-    const double taken = result->nominal_optimum - result->initial_robust_return;
+    const double taken = result->nominal_optimum - report->optimum_return;
+    double price = result->nominal_optimum - result->nominal_return;
+    double gain = result->robust_return - report->optimum_return;
     char number[2][32];
+    price = fabs(price) <= 1e-12 * fabs(result->nominal_optimum) ? 0 : price;
+    gain = fabs(gain) <= 1e-7 * taken ? 0 : gain;
     printf("  %-18s %-20s %s\n", "", "nominal return", "worst return");
-    printf("  %-18s %-20s %s\n", report->start == NULL ? "nominal optimum" : "start",
-           report->start == NULL ? cli_number(result->nominal_optimum, number[0]) : "",
-           cli_number(result->initial_robust_return, number[1]));
-    printf("  %-18s %-20s %s\n", "robust policy", cli_number(result->nominal_return, number[0]),
+    printf("  %-18s %-20s %s\n", "nominal optimum", cli_number(result->nominal_optimum, number[0]),
+           isnan(report->optimum_return) ? "?" : cli_number(report->optimum_return, number[1]));
+    printf("  %-18s %-20s %s\n", "robust policy",
+           isnan(result->nominal_return) ? "?" : cli_number(result->nominal_return, number[0]),
            cli_number(result->robust_return, number[1]));
-    printf("  price              %.6g on the nominal kernel (%.3g %% of the optimum)\n", price,
-           result->nominal_optimum != 0 ? 100 * price / fabs(result->nominal_optimum) : 0);
-    printf("  gain               %.6g in the worst case", gain);
-    if (report->start == NULL && taken > 0) {
-        printf(" (%.3g %% of what the adversary takes)", 100 * gain / taken);
+    if (!isnan(price)) {
+        printf("  price              %.6g on the nominal kernel (%.3g %% of the optimum)\n", price,
+               price != 0 ? 100 * price / fabs(result->nominal_optimum) : 0);
     }
-    fputc('\n', stdout);
+    if (!isnan(gain)) {
+        printf("  gain               %.6g in the worst case (%.3g %% of what the adversary takes)\n", gain,
+               taken > 0 ? 100 * gain / taken : 0);
+    }
+}
+
+static void print_bounds(const optimize_report *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    const double scale = scale_of(result);
+    char number[32];
+    if (isfinite(result->lower_bound)) {
+        printf("  lower bound        %s: it earns this with every kernel of the ball\n",
+               cli_number(result->lower_bound, number));
+    } else {
+        printf("  lower bound        none was proven\n");
+    }
+    printf("  upper bound        %s: no policy is sure of more\n",
+           cli_number(result->optimality_upper_bound, number));
+    if (isfinite(result->optimality_gap)) {
+        printf("  gap                %.3g (%.2g of the return)\n", result->optimality_gap,
+               scale > 0 ? result->optimality_gap / scale : 0);
+    }
 }
 
 static void print_text(const optimize_report *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
     const nadir_robust *evaluation = &report->evaluation;
-    const double scale = scale_of(result);
     char number[32];
     printf("%s: the %s against the ball of radius %s, written to %s\n", report->subject.model_path,
            result->certified ? "best policy" : "best policy found", cli_number(evaluation->radius, number),
@@ -181,12 +203,7 @@ static void print_text(const optimize_report *report)
     printf("  ball               %s, norm %s, domain %s\n", nadir_set_name(evaluation->set),
            cli_number(evaluation->norm, number), nadir_domain_name(evaluation->domain));
     print_trade(report);
-    printf("  lower bound        %s: it earns this with every kernel of the ball\n",
-           cli_number(result->lower_bound, number));
-    printf("  upper bound        %s: no policy is sure of more\n",
-           cli_number(result->optimality_upper_bound, number));
-    printf("  gap                %.3g (%.2g of the return)\n", result->optimality_gap,
-           scale > 0 ? result->optimality_gap / scale : 0);
+    print_bounds(report);
     printf("  certified          %s\n", explain_bounds(report));
     printf("  randomises         in %" PRId64 " of %" PRId64 " states\n", result->stochastic_states,
            report->subject.view.states);
@@ -290,6 +307,10 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
     if (status == NADIR_OK) {
         status = write_files(run, model, policy, worst, report);
     }
+    if (status == NADIR_OK && strcmp(report->result.stop_reason, "interrupted") != 0) {
+        status = cli_optimum_returns(run, model, ball, report->settings.backend, 1, (const double[]){1},
+                                     &report->optimum_return);
+    }
     if (status == NADIR_OK && report->draws) {
         status = draw_frontier(run, model, ball, watch, begun, report);
     }
@@ -325,6 +346,7 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
         if (report->evaluation.stop_reason == NULL) {
             fill_evaluation(ball, &report->subject.view, report);
         }
+        report->optimum_return = NAN;
         if (status == NADIR_ERROR_INTERRUPTED) {
             cli_obey_interrupt();
             report->result.stop_reason = "interrupted";

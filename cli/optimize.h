@@ -36,6 +36,11 @@ typedef struct cli_watch {
     char prefix[96];           /* "radius 0.1 (2 of 9): ", or nothing */
 } cli_watch;
 
+/* Worst returns of the nominal optimum, attained ones without proof, at the radii of the ball times each
+ * factor; returns: [count], NaN: breakdown. */
+nadir_status cli_optimum_returns(cli_run *run, nadir_model *model, const nadir_ball *ball,
+                                 const char *backend, int64_t count, const double *factors, double *returns);
+
 /* The robust policies of all radii. settings, watch: of these searches; result, radius: of the policy that
  * was asked for, and the largest of its ball. NADIR_ERROR_NOT_CONVERGED: the limits were reached. */
 nadir_status cli_frontier_find(cli_run *run, nadir_model *model, const nadir_ball *ball,

@@ -48,49 +48,64 @@ static nadir_status open_search(search *at, const nadir_ball *ball)
     return at->radius != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
 }
 
-/* The worst returns of the nominal optimum: attained ones, without proofs. */
-static nadir_status follow_optimum(search *at, cli_frontier *frontier)
+nadir_status cli_optimum_returns(cli_run *run, nadir_model *model, const nadir_ball *ball,
+                                 const char *backend, int64_t count, const double *factors, double *returns)
 {
-    nadir_context *context = at->run->context;
-    const int64_t count = frontier->radii.count;
+    nadir_context *context = run->context;
     nadir_robust_settings settings;
+    nadir_solver_settings solving;
     nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_robust_settings_default(&settings);
     settings.certify = NADIR_CERTIFY_OFF;
-    double *factors = calloc((size_t)count, sizeof *factors);
+    nadir_solver_settings_default(&solving);
+    solving.backend = backend;
     nadir_robust *results = calloc((size_t)count, sizeof *results);
-    nadir_status status = factors != NULL && results != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
+    nadir_status status = results != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
     for (int64_t i = 0; status == NADIR_OK && i < count; i++) {
-        factors[i] = frontier->radii.last > 0 ? cli_radii_at(&frontier->radii, i) / frontier->radii.last : 1;
-        results[i].size = sizeof results[i];
-        frontier->points[i].optimum_robust_return = NAN;
-    }
-    set_radius(at, frontier->radii.last);
-    if (status == NADIR_OK) {
-        status = cli_policy_get(at->run, at->model, "optimal", at->settings.backend, &policy);
+        results[i] = (nadir_robust){.size = sizeof results[i], .robust_return = NAN};
     }
     if (status == NADIR_OK) {
-        nadir_solver_settings solving;
-        nadir_solver_settings_default(&solving);
-        solving.backend = at->settings.backend;
-        status = nadir_solver_create(context, at->model, policy, &solving, &solver);
+        status = cli_policy_get(run, model, "optimal", backend, &policy);
     }
     if (status == NADIR_OK) {
-        status = nadir_solver_robust_many(context, solver, &at->ball, &settings, count, factors, results);
+        status = nadir_solver_create(context, model, policy, &solving, &solver);
     }
-    const bool broken = status == NADIR_ERROR_ILL_POSED;
-    if (status == NADIR_ERROR_NOT_CONVERGED || broken) { /* attained, or not there: no more is asked for */
-        status = NADIR_OK;
+    if (status == NADIR_OK) {
+        status = nadir_solver_robust_many(context, solver, ball, &settings, count, factors, results);
     }
-    for (int64_t i = 0; status == NADIR_OK && !broken && i < count; i++) {
-        frontier->points[i].optimum_robust_return =
-            results[i].stop_reason != NULL ? results[i].robust_return : NAN;
+    if (status == NADIR_ERROR_NOT_CONVERGED || status == NADIR_ERROR_ILL_POSED) {
+        status = NADIR_OK; /* attained is enough, and breakdown shows */
+    }
+    for (int64_t i = 0; status == NADIR_OK && i < count; i++) {
+        returns[i] = results[i].stop_reason != NULL ? results[i].robust_return : NAN;
     }
     nadir_solver_free(solver);
     nadir_policy_free(policy);
-    free(factors);
     free(results);
+    return status;
+}
+
+/* The nominal optimum at all radii. */
+static nadir_status follow_optimum(search *at, cli_frontier *frontier)
+{
+    const cli_radii *radii = &frontier->radii;
+    double *factors = calloc((size_t)radii->count, sizeof *factors);
+    double *returns = calloc((size_t)radii->count, sizeof *returns);
+    nadir_status status = factors != NULL && returns != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
+    for (int64_t i = 0; status == NADIR_OK && i < radii->count; i++) {
+        factors[i] = radii->last > 0 ? cli_radii_at(radii, i) / radii->last : 1;
+    }
+    set_radius(at, radii->last);
+    if (status == NADIR_OK) {
+        status = cli_optimum_returns(at->run, at->model, &at->ball, at->settings.backend, radii->count,
+                                     factors, returns);
+    }
+    for (int64_t i = 0; status == NADIR_OK && i < radii->count; i++) {
+        frontier->points[i].optimum_robust_return = returns[i];
+    }
+    free(factors);
+    free(returns);
     return status;
 }
 
