@@ -32,9 +32,8 @@ void nadir_ceiling_clear(nadir_context *context, nadir_ceiling *ceiling)
     *ceiling = (nadir_ceiling){0};
 }
 
-/* mu . V*(P), at most; value: [states] in: about V*, out: V*. */
-static nadir_status optimum(nadir_context *context, const nadir_ceiling *ceiling, const nadir_kernel *kernel,
-                            double *value, double *upper)
+nadir_status nadir_ceiling_of(nadir_context *context, const nadir_ceiling *ceiling,
+                              const nadir_kernel *kernel, double *value, double *upper)
 {
     nadir_policy *policy = NULL;
     nadir_optimum_settings settings;
@@ -47,9 +46,10 @@ static nadir_status optimum(nadir_context *context, const nadir_ceiling *ceiling
     if (policy != NULL && status == NADIR_ERROR_NOT_CONVERGED) { /* its bounds hold all the same */
         status = NADIR_OK;
     }
+    *upper = policy != NULL ? result.upper_bound : INFINITY;
     nadir_policy_free(policy);
-    *upper = result.upper_bound;
-    return status;
+    return status == NADIR_ERROR_ARGUMENT ? NADIR_OK
+                                          : status; /* a negative entry; nothing else is asked for */
 }
 
 static void keep(nadir_ceiling *ceiling, nadir_kernel *kernel)
@@ -79,20 +79,17 @@ nadir_status nadir_ceiling_try(nadir_context *context, nadir_ceiling *ceiling, n
     const int64_t states = ceiling->model->states;
     double *value = NULL;
     double upper;
-    if (nadir_kernel_minimum(context, *kernel) < 0) {
-        nadir_kernel_free(*kernel);
-        *kernel = NULL;
-        return NADIR_OK;
-    }
     NADIR_NEW(context, value, states);
     memcpy(value, v, (size_t)states * sizeof *v);
-    NADIR_CHECK(optimum(context, ceiling, *kernel, value, &upper));
+    NADIR_CHECK(nadir_ceiling_of(context, ceiling, *kernel, value, &upper));
     if (upper < ceiling->upper) {
         lower(context, ceiling, *kernel, value, upper);
         ceiling->mixed = 1;
         value = NULL;
-    } else {
+    } else if (isfinite(upper)) {
         keep(ceiling, *kernel);
+    } else {
+        nadir_kernel_free(*kernel);
     }
     *kernel = NULL;
 cleanup:
@@ -115,7 +112,7 @@ static nadir_status look(nadir_context *context, const nadir_ceiling *ceiling, c
     at->kernel = NULL;
     at->t = t;
     NADIR_CHECK(nadir_kernel_mix(context, ceiling->model, ceiling->kernel, to, t, &at->kernel));
-    NADIR_CHECK(optimum(context, ceiling, at->kernel, value, &at->upper));
+    NADIR_CHECK(nadir_ceiling_of(context, ceiling, at->kernel, value, &at->upper));
 cleanup:
     return status;
 }
@@ -152,7 +149,7 @@ static nadir_status mix_with(nadir_context *context, nadir_ceiling *ceiling, con
     }
     point *best = a.upper <= b.upper ? &a : &b;
     if (best->upper < ceiling->upper) {
-        NADIR_CHECK(optimum(context, ceiling, best->kernel, value, &best->upper));
+        NADIR_CHECK(nadir_ceiling_of(context, ceiling, best->kernel, value, &best->upper));
         *fallen = ceiling->upper - best->upper;
         nadir_kernel_free(ceiling->kernel);
         ceiling->kernel = NULL;

@@ -31,6 +31,11 @@ void nadir_ceiling_clear(nadir_context *context, nadir_ceiling *ceiling);
 nadir_status nadir_ceiling_try(nadir_context *context, nadir_ceiling *ceiling, nadir_kernel **kernel,
                                const double *v);
 
+/* mu . V*(P), or more, of a kernel; infinity where it has negative entries. value: [states] in: about V*,
+ * out: V*. */
+nadir_status nadir_ceiling_of(nadir_context *context, const nadir_ceiling *ceiling,
+                              const nadir_kernel *kernel, double *value, double *upper);
+
 /* Mixtures of the kernels that were tried, as long as they bring the ceiling down by more than `worth`. */
 nadir_status nadir_ceiling_mix(nadir_context *context, nadir_ceiling *ceiling, double worth);
 

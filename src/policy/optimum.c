@@ -2,7 +2,6 @@
  * the policy found with proof, and puts the bounds together. */
 #include "nominal/optimum.h"
 #include "adversary/robust.h"
-#include "adversary/valid/kernel_mix.h"
 #include "adversary/worst.h"
 #include "base/clock.h"
 #include "base/sha256.h"
@@ -227,7 +226,9 @@ static nadir_status search_ascent(quest *at)
     if (at->settings.step == 0) {
         at->settings.step = default_step(at->model);
     }
-    NADIR_CHECK(identify(at));
+    if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
+        NADIR_CHECK(identify(at));
+    }
     status = nadir_ascent_run(ascent, at->start->probabilities);
     if (ascent->stop_reason != NULL) {
         const nadir_status taken = take_best(at);
@@ -282,30 +283,31 @@ cleanup:
     return status;
 }
 
-/* The upper bound, and mixtures if the worst kernels alone do not meet the lower one. */
+/* The upper bound: the optimum of the worst kernel, which has been found to be in the set; if that is not low
+ * enough, of those that the search has met, and mixtures of them. */
 static nadir_status bound(quest *at)
 {
     nadir_status status = NADIR_OK;
     nadir_ceiling *ceiling = &at->ascent.ceiling;
-    nadir_kernel *kernel = NULL;
     const double wanted = at->settings.gap * scale(at);
     const double lower = at->evaluation.robust_return;
-    if (at->bellman) {
-        return NADIR_OK;
+    double *value = NULL;
+    double upper;
+    NADIR_NEW(at->context, value, at->model->states);
+    memcpy(value, at->ascent.here->v, (size_t)at->model->states * sizeof *value);
+    NADIR_CHECK(nadir_ceiling_of(at->context, ceiling, nadir_worst_kernel(at->worst), value, &upper));
+    at->upper = fmin(at->upper, upper);
+    at->result.mixed_kernels = 1;
+    if (at->upper - lower > wanted && ceiling->kernel != NULL) {
+        if (ceiling->upper - lower > wanted) {
+            NADIR_CHECK(nadir_ceiling_mix(at->context, ceiling, 0.1 * wanted));
+        }
+        NADIR_CHECK(nadir_ceiling_check(at->context, ceiling, &at->uncertainty));
+        at->result.mixed_kernels = ceiling->upper < at->upper ? ceiling->mixed : 1;
+        at->upper = fmin(at->upper, ceiling->upper);
     }
-    if (ceiling->upper - lower > wanted) {
-        const nadir_kernel *found = nadir_worst_kernel(at->worst);
-        NADIR_CHECK(nadir_kernel_mix(at->context, at->model, found, found, 0, &kernel));
-        NADIR_CHECK(nadir_ceiling_try(at->context, ceiling, &kernel, at->ascent.here->v));
-    }
-    if (ceiling->upper - lower > wanted && strcmp(at->ascent.stop_reason, "stationary") == 0) {
-        NADIR_CHECK(nadir_ceiling_mix(at->context, ceiling, 0.1 * wanted));
-    }
-    NADIR_CHECK(nadir_ceiling_check(at->context, ceiling, &at->uncertainty));
-    at->upper = fmin(at->upper, ceiling->upper);
-    at->result.mixed_kernels = ceiling->mixed;
 cleanup:
-    nadir_kernel_free(kernel);
+    nadir_release(at->context, value);
     return status;
 }
 
@@ -367,7 +369,7 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
     begun = nadir_clock_seconds();
     NADIR_CHECK(evaluate(at));
     NADIR_CHECK(evaluate_again(at));
-    NADIR_CHECK(bound(at));
+    NADIR_CHECK(at->bellman ? NADIR_OK : bound(at));
     at->result.seconds_certify = nadir_clock_seconds() - begun;
 cleanup:
     return status;
