@@ -52,14 +52,11 @@ static int watch_step(void *user, const nadir_robust_optimum_step *step)
         const double each = step->seconds / (double)step->evaluations;
         left = fmin(left, each * (double)(watch->evaluations_limit - step->evaluations));
     }
-    const int length = snprintf(
-        run->headline, sizeof run->headline,
-        "%sstep %" PRId64 ": worst return %.8g, gap %.1e, %" PRId64 " evaluations, %.3g s", watch->prefix,
-        step->iteration, step->robust_return, step->gap, step->evaluations, step->seconds);
-    if (isfinite(left) && length > 0 && (size_t)length < sizeof run->headline) {
-        (void)snprintf(run->headline + length, sizeof run->headline - (size_t)length, ", at most %.3g s left",
-                       fmax(left, 0));
-    }
+    const bool limited = isfinite(left);
+    (void)snprintf(run->headline, sizeof run->headline,
+                   "%sstep %" PRId64 ": worst return %.8g, gap %.1e, %" PRId64 " evaluations, %.3g s%s",
+                   watch->prefix, step->iteration, step->robust_return, step->gap, step->evaluations,
+                   limited ? fmax(left, 0) : step->seconds, limited ? " left" : "");
     return cli_progress(run, "improving the policy", -1);
 }
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,6 +47,13 @@ void cli_catch_interrupts(void)
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
+/* A line that is longer could not be removed. */
+static int terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+}
+
 int cli_progress(void *user, const char *task, double share)
 {
     enum { WIDTH = 30 };
@@ -60,7 +68,9 @@ int cli_progress(void *user, const char *task, double share)
         return 0;
     }
     if (*run->headline != '\0') {
-        fprintf(stderr, "\r\033[K%s", run->headline);
+        char line[sizeof run->headline + 64];
+        (void)snprintf(line, sizeof line, "%s; %s", run->headline, task);
+        fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
     } else if (share < 0) {
         fprintf(stderr, "\r\033[K%s ...", task);
     } else {
