@@ -82,7 +82,7 @@ static void table_row(nadir_context *context, int64_t n, bool bounds)
     double power;
     double eigen;
     at.settings.order = NULL;
-    bench_best_of(n < 400 ? 5 : 2, run_norm, run_eigen, &at, &power, &eigen);
+    bench_best_of(n < 400 ? 40 : 8, run_norm, run_eigen, &at, &power, &eigen);
     (void)printf(" %.6f | %.4f | %.4f |", at.result.value, at.result.first_bound, at.result.zero_bound);
     if (bounds) {
         at.settings.bounds = true;

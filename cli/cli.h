@@ -66,10 +66,12 @@ const char *cli_policy_file(const char *policy);
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);
 
-/* Choices of --method, in the order of nadir_method_name. */
-#define CLI_METHODS                                                                                          \
-    "auto|newton|bisect|best-response|paper|paper-reduced|slsqp|slsqp-scaled|random-rank-one|random-kernel|" \
-    "random-kernel-projected|conservative"
+/* The methods: their names, in the order of nadir_method_name, as choices, and lines for --help. */
+typedef struct cli_methods {
+    char choices[512];
+    char help[2048];
+} cli_methods;
+void cli_methods_list(cli_methods *methods, const char *introduction);
 
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {

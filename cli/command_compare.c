@@ -10,7 +10,9 @@ static const char about[] =
     "Runs every method for the worst kernel of a ball on the same problem, each with the same time, and\n"
     "tells what they find: the penalty, its share of the exact one, the time to 99 % of that, and how many\n"
     "kernels were tried or steps taken. The nominal solution, which all of them begin with, is not counted.\n"
-    "The domain is free unless --domain says otherwise: most of the methods know no other.\n"
+    "The domain is free unless --domain says otherwise: most of the methods know no other. Those that do "
+    "not\n"
+    "know the ball, or take no model of this size, are left out, with a warning.\n"
     "\n"
     "A method that is slow to take a step stops after the step, not within.\n"
     "\n"
@@ -28,7 +30,7 @@ double cli_compare_share(const cli_comparison *comparison, double penalty)
 double cli_compare_time(const cli_comparison *comparison, const cli_compared *compared, double share)
 {
     for (int64_t i = 0; i < compared->count; i++) {
-        if (cli_compare_share(comparison, compared->points[i].penalty) >= share) {
+        if (cli_compare_share(comparison, compared->points[i].value) >= share) {
             return compared->points[i].seconds;
         }
     }
@@ -82,14 +84,18 @@ static void print_text(const cli_comparison *comparison)
     for (int i = 0; i < comparison->count; i++) {
         const cli_compared *compared = &comparison->compared[i];
         const double time = cli_compare_time(comparison, compared, 0.99);
+        const double share = cli_compare_share(comparison, compared->result.penalty);
         char reached[16] = "never";
+        char part[16] = "-";
         if (!isinf(time)) {
             (void)snprintf(reached, sizeof reached, "%.3g s", time);
         }
-        printf("  %-24s %-22s %7.2f %% %11s %11.3g %10" PRId64 "  %s\n", compared->name,
-               cli_number(compared->result.penalty, number),
-               100 * cli_compare_share(comparison, compared->result.penalty), reached,
-               compared->result.seconds, compared->result.samples, compared->result.stop_reason);
+        if (!isnan(share)) {
+            (void)snprintf(part, sizeof part, "%.2f %%", 100 * share);
+        }
+        printf("  %-24s %-22s %9s %11s %11.3g %10" PRId64 "  %s\n", compared->name,
+               cli_number(compared->result.penalty, number), part, reached, compared->result.seconds,
+               compared->result.samples, compared->result.stop_reason);
     }
 }
 
@@ -121,19 +127,23 @@ static nadir_status check_list(cli_run *run, const char *list)
             }
         }
         if (name == NULL) {
+            cli_methods methods;
+            cli_methods_list(&methods, "");
             return cli_fail(run, NADIR_ERROR_ARGUMENT, "--methods: there is no method '%.*s'; they are %s",
-                            (int)length, at, CLI_METHODS);
+                            (int)length, at, methods.choices);
         }
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     return NADIR_OK;
 }
 
-/* Methods that do not know this ball are left out, unless they were asked for by name. */
+/* Methods that do not know this ball, or take no model of this size, are left out, unless they were asked for
+ * by name. */
 static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
                                 cli_comparison *comparison)
 {
     const char *name;
+    char left_out[256] = "";
     for (int64_t i = 0; (name = nadir_method_name(i)) != NULL && comparison->count < CLI_COMPARE_METHODS;
          i++) {
         if (!is_asked_for(comparison->methods, name)) {
@@ -145,13 +155,19 @@ static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_
         const nadir_status status =
             nadir_solver_baseline(run->context, solver, ball, &comparison->budget, &compared->result,
                                   &compared->points, &compared->count);
-        if (status == NADIR_ERROR_UNSUPPORTED && comparison->methods == NULL) {
+        if ((status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_MEMORY) &&
+            comparison->methods == NULL) {
+            const size_t used = strlen(left_out);
+            (void)snprintf(left_out + used, sizeof left_out - used, " %s", name);
             continue;
         }
         if (status != NADIR_OK) {
             return status;
         }
         comparison->count++;
+    }
+    if (left_out[0] != '\0') {
+        cli_warn(run, "left out, as they do not know this ball or take no model of this size:%s", left_out);
     }
     return NADIR_OK;
 }
@@ -236,14 +252,13 @@ static int compare_main(cli_run *run, int argc, char **argv)
     nadir_baseline_settings_default(&comparison.budget);
     comparison.budget.seconds = NAN;
     comparison.budget.samples = INT64_MAX;
+    cli_methods methods;
+    cli_methods_list(&methods, "which ones, between commas (default: all that know the ball):");
     const cli_option own[] = {
         cli_policy_option(&comparison.policy_name),
         {"--time", CLI_NUMBER, "SECONDS", NULL, &comparison.budget.seconds,
          "what each method may take; inf where --samples is to decide"},
-        {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods,
-         "which ones, between commas (default: all that know the ball):\n"
-         "auto,newton,bisect,best-response,paper,paper-reduced,slsqp,slsqp-scaled,\n"
-         "random-rank-one,random-kernel,random-kernel-projected,conservative"},
+        {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods, methods.help},
         {"--samples", CLI_INTEGER, "N", NULL, &comparison.budget.samples,
          "and no more than N kernels or steps each (default: any number)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &comparison.budget.tolerance,

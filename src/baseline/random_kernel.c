@@ -161,7 +161,7 @@ static double judge(const sampling *at, const worker *own, int64_t sample)
             }
         }
     }
-    return problem->J - nadir_dense_solve(problem, own->P, own->pivots, own->v, NULL);
+    return problem->J - nadir_dense_solve(problem, 1, own->P, own->pivots, own->v, NULL);
 }
 
 static nadir_status search(nadir_context *context, sampling *at, nadir_track *track, nadir_attack *attack)

@@ -23,6 +23,9 @@
 #define TIGHT  1e-11
 /* An advantage of this share of the gap that is wanted is none. */
 #define HARDLY 1e-3
+/* After so many steps that brought neither a smaller advantage nor a higher return, the return has a kink
+ * here, and no gradient leads on. */
+#define IDLE 40
 /* Quasi-Newton pairs are kept as long as they have at most so many numbers. */
 #define PAIR_NUMBERS 20000000.0
 
@@ -98,12 +101,25 @@ static double next_tolerance(const nadir_ascent *at)
     return fmin(LOOSE, fmax(SQUARE * share * share, TIGHT));
 }
 
+/* Counts steps that brought nothing. */
+static void watch_progress(nadir_ascent *at)
+{
+    nadir_ascent_state *state = &at->state;
+    const bool first = state->iterations == 0;
+    const bool risen = at->here->J > state->risen + 0.01 * wanted_gap(at);
+    const bool smaller = at->advantage < 0.9 * state->least;
+    state->idle = first || risen || smaller ? 0 : state->idle + 1;
+    state->risen = first || risen ? at->here->J : state->risen;
+    state->least = first || smaller ? at->advantage : state->least;
+}
+
 /* What is known of the policy at hand, once its response is there. */
 static void take_stock(nadir_ascent *at)
 {
     const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
     at->advantage = nadir_response_advantage(here);
+    watch_progress(at);
     at->state.evaluations = at->duel.evaluations;
     at->state.history[at->state.iterations % NADIR_ASCENT_HISTORY] = here->J;
     if (at->state.iterations == 0 || here->J - here->error > at->state.best) {
@@ -126,11 +142,13 @@ static nadir_status begin(nadir_ascent *at, const double *start)
     NADIR_CHECK(nadir_response_find(at->context, &at->duel, resumed ? at->direction : start,
                                     at->state.followed != 0 ? at->near_v : NULL, at->near_d,
                                     at->state.tolerance, at->here));
-    if (!resumed) {
+    if (resumed) { /* stock was taken before */
+        at->advantage = nadir_response_advantage(at->here);
+    } else {
         at->state.initial = at->here->J;
         at->state.asked = INFINITY;
+        take_stock(at);
     }
-    take_stock(at);
 cleanup:
     return status;
 }
@@ -174,6 +192,8 @@ static nadir_status report(nadir_ascent *at)
         at->stop_reason = "evaluations";
     } else if (seconds >= settings->time_limit) {
         at->stop_reason = "time";
+    } else if (at->state.idle > IDLE && at->kind != NADIR_ASCENT_PAPER) {
+        at->stop_reason = "stationary";
     }
 cleanup:
     return status;
@@ -405,6 +425,7 @@ static nadir_status climb(nadir_ascent *at)
             NADIR_CHECK(report(at));
         }
         if (at->stop_reason != NULL) {
+            NADIR_CHECK(strcmp(at->stop_reason, "stationary") == 0 ? keep_both(at) : NADIR_OK);
             break;
         }
         at->state.tolerance = next_tolerance(at);

@@ -38,6 +38,9 @@ typedef struct nadir_ascent_state {
     double initial;                       /* worst return of the first policy */
     double best;                          /* worst return of the best policy */
     double asked;                         /* the ceiling is not asked before the advantage is this small */
+    double least;                         /* smallest advantage so far */
+    double risen;                         /* return when it was last seen to rise */
+    int64_t idle;                         /* steps since either has changed */
 } nadir_ascent_state;
 
 /* A struct of zeros with the first five set is ready to begin. */

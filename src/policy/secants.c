@@ -9,8 +9,9 @@
 /* Projected gradients of the model: at most so many, or until a step promises this share of the first. */
 enum { STEPS = 60 };
 #define ENOUGH 1e-8
-/* A pair whose gradient falls by less than this share of what the model had foreseen is not believed. */
-#define LEAST 1e-4
+/* A gradient that falls by less than this share of what the model had foreseen is taken to fall by that
+ * (Powell): so the model forgets a curvature that is no longer there, if not at once. */
+#define LEAST 0.05
 /* Beyond this an action is hopeless anyway, and squares stay finite. */
 #define FAR 1e6
 
@@ -92,6 +93,24 @@ static void multiply(const nadir_secants *secants, int count, const double *x, d
     }
 }
 
+/* The products of a pair whose b is there; y is bent towards b where it shows too little curvature. False: no
+ * curvature at all, the pair is of no use. */
+static bool settle(nadir_secants *secants, int i)
+{
+    const int64_t rows = secants->rows;
+    double *y = secants->y[i];
+    secants->s_b[i] = dot(rows, secants->s[i], secants->b[i]);
+    secants->s_y[i] = dot(rows, secants->s[i], y);
+    if (secants->s_y[i] < LEAST * secants->s_b[i]) {
+        const double share = (1 - LEAST) * secants->s_b[i] / (secants->s_b[i] - secants->s_y[i]);
+        for (int64_t row = 0; row < rows; row++) {
+            y[row] = share * y[row] + (1 - share) * secants->b[i][row];
+        }
+        secants->s_y[i] = LEAST * secants->s_b[i];
+    }
+    return secants->s_b[i] > 0 && secants->s_y[i] > 0;
+}
+
 void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, const double *metric,
                            double alpha)
 {
@@ -105,9 +124,7 @@ void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, con
         swap(&secants->s[count], &secants->s[i]);
         swap(&secants->y[count], &secants->y[i]);
         multiply(secants, count, secants->s[count], secants->b[count]);
-        secants->s_b[count] = dot(secants->rows, secants->s[count], secants->b[count]);
-        secants->s_y[count] = dot(secants->rows, secants->s[count], secants->y[count]);
-        count += secants->s_b[count] > 0 && secants->s_y[count] > LEAST * secants->s_b[count];
+        count += settle(secants, count);
     }
     secants->count = count;
 }

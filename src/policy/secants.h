@@ -35,8 +35,8 @@ void nadir_secants_clear(nadir_context *context, nadir_secants *secants);
  * Not with most = 0. */
 void nadir_secants_push(nadir_secants *secants);
 
-/* Makes B anew from the pairs and diagonal(row of s) = metric[s] / alpha; pairs along which the gradient does
- * not fall are dropped. metric: [states], positive. */
+/* Makes B anew from the pairs and diagonal(row of s) = metric[s] / alpha; pairs along which the gradient
+ * does not fall are bent so that it does. metric: [states], positive. */
 void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, const double *metric,
                            double alpha);
 

@@ -244,7 +244,7 @@ expect_out "  certified        yes"
 expect_out "  ball             nonrect, norm 2, domain simplex"
 run "${river[@]}" --domain free --radius 0.012 --optimistic
 expect_out "the best kernel of the ball of radius 0.012"
-expect_out "  best  return     "
+expect_out "  best return      "
 expect_out "  breakdown        beyond radius 0."
 expect_out "no probability; see --domain"
 run "${river[@]}" --domain free --set sa --radius 0.003

@@ -54,6 +54,22 @@ static nadir_row_rest write_threshold(const writing *at)
     return (nadir_row_rest){.extra = order->order[0], .amount = moved};
 }
 
+/* p = infinity, dense rows of domain simplex */
+static nadir_row_rest write_capped_full(const writing *at)
+{
+    const int32_t *rank = at->rows->order->rank;
+    const int32_t pivot = at->answer->pivot;
+    const double r = at->alpha * at->answer->step;
+    for (int64_t i = 0; i < at->raw.count; i++) {
+        const double phat = at->raw.values[i];
+        const double value = phat + (rank[i] < pivot ? r : -r);
+        at->values[i] = value > 0 ? value : 0;
+    }
+    const int32_t middle = at->rows->order->order[pivot];
+    at->values[middle] = fmax(0, at->raw.values[middle] + at->answer->share);
+    return nothing_else;
+}
+
 /* p = infinity */
 static nadir_row_rest write_capped(const writing *at)
 {
@@ -156,7 +172,8 @@ nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_
     }
     at.base = nadir_row_base(rows, &at.raw);
     if (isinf(rows->p)) {
-        return write_capped(&at);
+        const bool full = at.raw.columns == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
+        return full ? write_capped_full(&at) : write_capped(&at);
     }
     if (rows->p == 1) {
         return write_threshold(&at);

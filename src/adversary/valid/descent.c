@@ -105,7 +105,7 @@ cleanup:
 
 /* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
  * the gap is lost to their common part. */
-static nadir_status answer(nadir_context *context, nadir_descent *find)
+nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
@@ -130,7 +130,7 @@ nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find
     const nadir_problem *problem = find->problem;
     double *own = find->product;
     double *nominal = find->product + problem->rows;
-    NADIR_CHECK(answer(context, find));
+    NADIR_CHECK(nadir_descent_answer(context, find));
     nadir_kernel_multiply(context, find->here.kernel, find->order.x, own);
     nadir_kernel_multiply(context, problem->kernel, find->order.x, nominal);
     double gap = 0;
@@ -403,7 +403,7 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
     }
     memcpy(descent->here.v, v, (size_t)states * sizeof *v);
     memcpy(descent->here.d, d, (size_t)states * sizeof *d);
-    NADIR_CHECK(answer(context, descent));
+    NADIR_CHECK(nadir_descent_answer(context, descent));
     NADIR_CHECK(nadir_rows_kernel(context, &descent->rows, descent->answers, &descent->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, descent, &descent->here, &descent->there));
     nadir_descent_point_swap(&descent->here, &descent->there);
