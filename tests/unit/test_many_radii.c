@@ -121,7 +121,7 @@ static void test_proofs(void **state)
     enum { COUNT = 8 };
     (void)state;
     for (int i = 0; i < 2; i++) {
-        place here = place_make(2);
+        test_place here = test_place_make(2);
         nadir_robust many[COUNT];
         double factors[COUNT];
         const double radius = i == 0 ? 0.1 : 0.03;
@@ -138,7 +138,7 @@ static void test_proofs(void **state)
                         nadir_domain_name(domain), many[j].radius, many[j].bound);
             assert_that(many[j].kappa > 0 && many[j].kappa <= 0.5, "kappa is %g", many[j].kappa);
         }
-        place_clear(&here);
+        test_place_clear(&here);
     }
 }
 
