@@ -28,20 +28,6 @@ static const char about[] =
     "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --time-limit 3600\n"
     "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --resume run.ckpt";
 
-typedef struct optimize_report {
-    cli_subject subject; /* its policy is the file to write */
-    const char *start;   /* the policy that the search begins with; NULL: the nominal optimum */
-    const char *kernel_path;
-    const char *witness_path;
-    nadir_robust_optimum_settings settings;
-    bool evaluations_given; /* their limit is not the default */
-    nadir_robust_optimum_result result;
-    nadir_robust evaluation;
-    double optimum_return; /* the worst return of the nominal optimum; NaN: not known */
-    bool draws;            /* the frontier is wanted */
-    cli_frontier frontier;
-} optimize_report;
-
 /* The line that stands on a terminal, and whether the user asked to stop. */
 static int watch_step(void *user, const nadir_robust_optimum_step *step)
 {
@@ -60,165 +46,11 @@ static int watch_step(void *user, const nadir_robust_optimum_step *step)
     return cli_progress(run, "improving the policy", -1);
 }
 
-/* ------------------------------------------------------------------------------------------ answer */
-
-/* The keys of nadir evaluate are about the policy found; how it was found, and how good it is, replaces what
- * the evaluation alone says of that. */
-static void print_json(const cli_run *run, const optimize_report *report)
-{
-    const nadir_robust_optimum_result *result = &report->result;
-    const nadir_robust *evaluation = &report->evaluation;
-    nadir_robust shown = *evaluation;
-    shown.certified = result->certified;
-    shown.certificate = result->certificate;
-    shown.method = result->method;
-    shown.stop_reason = result->stop_reason;
-    shown.iterations = result->iterations;
-    cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->subject.model_path);
-    cli_json_text(&json, "policy", report->subject.policy_name);
-    cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
-    cli_json_double(&json, "optimum_robust_return", report->optimum_return);
-    cli_json_double(&json, "initial_robust_return", result->initial_robust_return);
-    cli_json_double(&json, "optimality_upper_bound", result->optimality_upper_bound);
-    cli_json_double(&json, "optimality_gap", result->optimality_gap);
-    cli_json_integer(&json, "evaluations", result->evaluations);
-    cli_json_integer(&json, "stochastic_states", result->stochastic_states);
-    cli_json_integer(&json, "mixed_kernels", result->mixed_kernels);
-    cli_robust_json(&json, &shown);
-    cli_json_object(&json, "evaluation");
-    cli_json_bool(&json, "certified", evaluation->certified);
-    cli_json_text(&json, "certificate", evaluation->certificate);
-    cli_json_text(&json, "method", evaluation->method);
-    cli_json_text(&json, "stop_reason", evaluation->stop_reason);
-    cli_json_integer(&json, "iterations", evaluation->iterations);
-    cli_json_object_end(&json);
-    cli_subject_json(&json, &report->subject);
-    if (report->draws) {
-        cli_frontier_json(&json, &report->frontier);
-    }
-    cli_subject_seconds(&json, &report->subject, result->seconds_nominal, result->seconds_search,
-                        result->seconds_certify);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
-}
-
-/* What the gap is measured by. */
-static double scale_of(const nadir_robust_optimum_result *result)
-{
-    return fmax(fabs(result->nominal_optimum), fabs(result->robust_return));
-}
-
-/* How sure it is, in words. */
-static const char *explain_bounds(const optimize_report *report)
-{
-    const nadir_robust_optimum_result *result = &report->result;
-    const double above = result->optimality_upper_bound - result->robust_return;
-    if (result->certified) {
-        return result->certificate[0] == 'r' ? "yes, by proofs that include all rounding"
-                                             : "yes, resting on converged iterations";
-    }
-    if (above <= report->settings.gap * scale_of(result)) {
-        return "no: a kernel that is worse than the worst one found is not ruled out";
-    }
-    return isfinite(result->optimality_gap) ? "no: the bounds are apart" : "no: nothing is known on one side";
-}
-
-/* Why it ended, in words. */
-static const char *explain_stop(const char *stop_reason)
-{
-    static const char *const reasons[][2] = {
-        {"gap", "no policy is better by more than the gap"},
-        {"stationary", "nothing is left to improve"},
-        {"evaluations", "all evaluations are spent: the best policy so far"},
-        {"time", "the time is up: the best policy so far"},
-        {"interrupted", "interrupted: the best policy so far"},
-    };
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
-        if (strcmp(stop_reason, reasons[i][0]) == 0) {
-            return reasons[i][1];
-        }
-    }
-    return stop_reason;
-}
-
-/* What the policy costs on the nominal kernel and what it buys in the worst case, beside the nominal optimum.
- * Differences that are rounding, or the tolerance of an evaluation, are none. */
-static void print_trade(const optimize_report *report)
-{
-    const nadir_robust_optimum_result *result = &report->result;
-    const double taken = result->nominal_optimum - report->optimum_return;
-    double price = result->nominal_optimum - result->nominal_return;
-    double gain = result->robust_return - report->optimum_return;
-    char number[2][32];
-    price = fabs(price) <= 1e-12 * fabs(result->nominal_optimum) ? 0 : price;
-    gain = fabs(gain) <= 1e-7 * taken ? 0 : gain;
-    printf("  %-18s %-20s %s\n", "", "nominal return", "worst return");
-    printf("  %-18s %-20s %s\n", "nominal optimum", cli_number(result->nominal_optimum, number[0]),
-           isnan(report->optimum_return) ? "?" : cli_number(report->optimum_return, number[1]));
-    printf("  %-18s %-20s %s\n", "robust policy",
-           isnan(result->nominal_return) ? "?" : cli_number(result->nominal_return, number[0]),
-           cli_number(result->robust_return, number[1]));
-    if (!isnan(price)) {
-        printf("  price              %.6g on the nominal kernel (%.3g %% of the optimum)\n", price,
-               price != 0 ? 100 * price / fabs(result->nominal_optimum) : 0);
-    }
-    if (!isnan(gain)) {
-        printf("  gain               %.6g in the worst case (%.3g %% of what the adversary takes)\n", gain,
-               taken > 0 ? 100 * gain / taken : 0);
-    }
-}
-
-static void print_bounds(const optimize_report *report)
-{
-    const nadir_robust_optimum_result *result = &report->result;
-    const double scale = scale_of(result);
-    char number[32];
-    if (isfinite(result->lower_bound)) {
-        printf("  lower bound        %s: it earns this with every kernel of the ball\n",
-               cli_number(result->lower_bound, number));
-    } else {
-        printf("  lower bound        none was proven\n");
-    }
-    printf("  upper bound        %s: no policy is sure of more\n",
-           cli_number(result->optimality_upper_bound, number));
-    if (isfinite(result->optimality_gap)) {
-        printf("  gap                %.3g (%.2g of the return)\n", result->optimality_gap,
-               scale > 0 ? result->optimality_gap / scale : 0);
-    }
-}
-
-static void print_text(const optimize_report *report)
-{
-    const nadir_robust_optimum_result *result = &report->result;
-    const nadir_robust *evaluation = &report->evaluation;
-    char number[32];
-    printf("%s: the %s against the ball of radius %s, written to %s\n", report->subject.model_path,
-           result->certified ? "best policy" : "best policy found", cli_number(evaluation->radius, number),
-           report->subject.policy_name);
-    printf("  ball               %s, norm %s, domain %s\n", nadir_set_name(evaluation->set),
-           cli_number(evaluation->norm, number), nadir_domain_name(evaluation->domain));
-    print_trade(report);
-    print_bounds(report);
-    printf("  certified          %s\n", explain_bounds(report));
-    printf("  randomises         in %" PRId64 " of %" PRId64 " states\n", result->stochastic_states,
-           report->subject.view.states);
-    printf("  search             %s, %" PRId64 " steps, %" PRId64 " evaluations; %s\n", result->method,
-           result->iterations, result->evaluations, explain_stop(result->stop_reason));
-    printf("  seconds            nominal %.3g, search %.3g, proof %.3g\n", result->seconds_nominal,
-           result->seconds_search, result->seconds_certify);
-    if (report->draws && report->frontier.count > 0) {
-        printf("  frontier           %.3g s\n", report->frontier.seconds);
-        cli_frontier_text(&report->frontier);
-    }
-}
-
 /* -------------------------------------------------------------------------------------------- work */
 
 /* What was found, to its files: the policy first, whose bytes the witness names. */
 static nadir_status write_files(cli_run *run, const nadir_model *model, const nadir_policy *policy,
-                                nadir_worst *worst, const optimize_report *report)
+                                nadir_worst *worst, const cli_optimize *report)
 {
     const char *path = report->subject.policy_name;
     const bool wanted = report->kernel_path != NULL || report->witness_path != NULL;
@@ -233,24 +65,23 @@ static nadir_status write_files(cli_run *run, const nadir_model *model, const na
 }
 
 /* The frontier, in what is left of the time, and its picture. */
-static nadir_status draw_frontier(cli_run *run, nadir_model *model, const nadir_ball *ball,
-                                  const cli_watch *watch, double begun, optimize_report *report)
+static nadir_status draw_frontier(cli_run *run, nadir_model *model, const nadir_ball *ball, double begun,
+                                  cli_optimize *report)
 {
     nadir_robust_optimum_settings settings = report->settings;
     cli_frontier *frontier = &report->frontier;
     settings.time_limit -= cli_clock() - begun;
-    const nadir_status status = cli_frontier_find(run, model, ball, &settings, watch, &report->result,
-                                                  report->evaluation.radius, frontier);
+    const nadir_status status = cli_frontier_find(run, model, ball, &settings, &report->watch,
+                                                  &report->result, report->evaluation.radius, frontier);
     nadir_status drawn = NADIR_OK;
     if (frontier->plot_path != NULL && frontier->count > 0) {
-        cli_obey_interrupt();
         drawn = cli_frontier_draw(run, frontier);
     }
     return status != NADIR_OK ? status : drawn;
 }
 
 /* What can be said of a policy whose evaluation was cut off: which ball, and what the search knows. */
-static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view, optimize_report *report)
+static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view, cli_optimize *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
     nadir_robust *made = &report->evaluation;
@@ -283,22 +114,22 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
     }
 }
 
-static void print(cli_run *run, optimize_report *report)
+static void print(cli_run *run, cli_optimize *report)
 {
     cli_subject_end(&report->subject);
     cli_progress_clear(run);
     if (run->json) {
-        print_json(run, report);
+        cli_optimize_json(run, report);
         run->answered = true;
     } else {
-        print_text(report);
+        cli_optimize_text(report);
     }
 }
 
 /* What to do with a policy, the best or the best so far. What was found is printed even if a file fails. */
 static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_ball *ball,
-                                  const nadir_policy *policy, nadir_worst *worst, const cli_watch *watch,
-                                  double begun, optimize_report *report)
+                                  const nadir_policy *policy, nadir_worst *worst, double begun,
+                                  cli_optimize *report)
 {
     nadir_status status = nadir_policy_digest(run->context, policy, report->subject.policy_digest);
     if (status == NADIR_OK) {
@@ -309,19 +140,16 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
                                      &report->optimum_return);
     }
     if (status == NADIR_OK && report->draws) {
-        status = draw_frontier(run, model, ball, watch, begun, report);
+        status = draw_frontier(run, model, ball, begun, report);
     }
     print(run, report);
     return status;
 }
 
-static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball *ball,
-                             optimize_report *report)
+static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball *ball, cli_optimize *report)
 {
     const double begun = cli_clock();
     nadir_robust_optimum_settings *settings = &report->settings;
-    cli_watch watch = {run, settings->time_limit, report->evaluations_given ? settings->evaluations_limit : 0,
-                       ""};
     nadir_policy *start = NULL;
     nadir_policy *policy = NULL;
     nadir_worst *worst = NULL;
@@ -330,8 +158,6 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
         status = cli_policy_get(run, model, report->start, settings->backend, &start);
     }
     settings->start = start;
-    settings->watch = watch_step;
-    settings->watch_user = &watch;
     if (status == NADIR_OK) {
         status = nadir_robust_optimum(run->context, model, ball, settings, &policy, &report->result,
                                       &report->evaluation, &worst);
@@ -352,7 +178,7 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
             }
             report->draws = false;
         }
-        const nadir_status told = report_result(run, model, ball, policy, worst, &watch, begun, report);
+        const nadir_status told = report_result(run, model, ball, policy, worst, begun, report);
         if (told != NADIR_OK) {
             status = told;
         } else if (status != NADIR_OK) {
@@ -362,6 +188,7 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
     nadir_worst_free(worst);
     nadir_policy_free(policy);
     nadir_policy_free(start);
+    settings->start = NULL;
     return status;
 }
 
@@ -369,7 +196,7 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
 
 /* What can be told of the files before the work is done. A checkpoint may be kept where it was read from. */
 static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
-                                const optimize_report *report)
+                                const cli_optimize *report)
 {
     const nadir_robust_optimum_settings *settings = &report->settings;
     const char *const written[] = {report->subject.policy_name, report->kernel_path, report->witness_path,
@@ -404,7 +231,7 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
 }
 
 static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cli_ball *asked,
-                            optimize_report *report)
+                            cli_optimize *report)
 {
     nadir_model *model = NULL;
     nadir_ball ball;
@@ -438,8 +265,7 @@ static int optimize_main(cli_run *run, int argc, char **argv)
     int certify = NADIR_CERTIFY_AUTO;
     int64_t evaluations = -1;
     cli_ball ball = {0};
-    optimize_report report = {.result.size = sizeof report.result,
-                              .evaluation.size = sizeof report.evaluation};
+    cli_optimize report = {.result.size = sizeof report.result, .evaluation.size = sizeof report.evaluation};
     nadir_robust_optimum_settings *settings = &report.settings;
     nadir_robust_optimum_settings_default(settings);
     const cli_option own[] = {
@@ -490,12 +316,14 @@ static int optimize_main(cli_run *run, int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     report.subject.model_path = positionals[0];
-    report.evaluations_given = evaluations >= 0;
+    report.watch = (cli_watch){run, settings->time_limit, evaluations >= 0 ? evaluations : 0, ""};
     report.draws = report.frontier.plot_path != NULL || report.frontier.radii_text != NULL;
     settings->evaluations_limit = evaluations >= 0 ? evaluations : settings->evaluations_limit;
     settings->method = methods[method];
     settings->backend = cli_backend_name(backend);
     settings->certify = (nadir_certify)certify;
+    settings->watch = watch_step;
+    settings->watch_user = &report.watch;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = run_all(run, &reading, &ball, &report);

@@ -36,6 +36,24 @@ typedef struct cli_watch {
     char prefix[96];           /* "radius 0.1 (2 of 9): ", or nothing */
 } cli_watch;
 
+/* All that is asked and answered. */
+typedef struct cli_optimize {
+    cli_subject subject; /* its policy is the file to write */
+    const char *start;   /* the policy that the search begins with; NULL: the nominal optimum */
+    const char *kernel_path;
+    const char *witness_path;
+    nadir_robust_optimum_settings settings;
+    cli_watch watch;
+    nadir_robust_optimum_result result;
+    nadir_robust evaluation;
+    double optimum_return; /* the worst return of the nominal optimum; NaN: not known */
+    bool draws;            /* the frontier is wanted */
+    cli_frontier frontier;
+} cli_optimize;
+
+void cli_optimize_json(const cli_run *run, const cli_optimize *report);
+void cli_optimize_text(const cli_optimize *report);
+
 /* Worst returns of the nominal optimum, attained ones without proof, at the radii of the ball times each
  * factor; returns: [count], NaN: breakdown. */
 nadir_status cli_optimum_returns(cli_run *run, nadir_model *model, const nadir_ball *ball,
