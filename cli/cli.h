@@ -25,10 +25,11 @@ typedef struct cli_run {
     nadir_context *context;
     char **warnings; /* what the library said while it worked, for the JSON */
     int64_t warnings_count;
-    double started;  /* cli_clock of the first sign of progress */
-    bool bar_shown;  /* a progress bar stands on the terminal's last line */
-    bool answered;   /* the JSON object is out: a failure does not print another */
-    char error[512]; /* of cli_fail */
+    double started;     /* cli_clock of the first sign of progress */
+    bool bar_shown;     /* a progress bar stands on the terminal's last line */
+    char headline[256]; /* shown instead of the bar; empty: none */
+    bool answered;      /* the JSON object is out: a failure does not print another */
+    char error[512];    /* of cli_fail */
 } cli_run;
 
 typedef struct cli_command {
@@ -44,6 +45,7 @@ extern const cli_command cli_command_generate;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
 extern const cli_command cli_command_verify;
+extern const cli_command cli_command_optimize;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
 extern const cli_command cli_command_norm;
@@ -137,5 +139,8 @@ int cli_progress(void *user, const char *task, double share);
 void cli_progress_clear(cli_run *run);
 /* From now on Ctrl-C and SIGTERM ask the library to stop; another one a second later kills. */
 void cli_catch_interrupts(void);
+/* What was asked to stop has stopped; what is left to do, such as writing what was found, is done in any
+ * case. */
+void cli_obey_interrupt(void);
 
 #endif

@@ -78,8 +78,9 @@ static frame make_frame(const cli_sweep *sweep)
     const double low = sweep->optimistic ? nominal : nominal - range;
     const double high = sweep->optimistic ? nominal + range : nominal;
     return (frame){
-        .left = sweep->radii > 1 ? sweep->first : 0.5 * sweep->last,
-        .right = sweep->radii > 1 ? sweep->last : 1.5 * sweep->last + (sweep->last == 0),
+        .left = sweep->radii.count > 1 ? sweep->radii.first : 0.5 * sweep->radii.last,
+        .right =
+            sweep->radii.count > 1 ? sweep->radii.last : 1.5 * sweep->radii.last + (sweep->radii.last == 0),
         .bottom = low - 0.05 * range,
         .top = high + 0.2 * range, /* with room for the names of vertical lines */
     };
@@ -133,8 +134,8 @@ static void write_marks(const cli_sweep *sweep, const frame *in, FILE *script)
     }
     write_mark("valid up to", cli_sweep_any_answer(sweep)->valid_radius, 3, 0, in, script);
     if (curve != NULL) {
-        write_mark(curve->count < sweep->radii ? "breakdown" : "breakdown after", curve->breakdown, 2, 1, in,
-                   script);
+        write_mark(curve->count < sweep->radii.count ? "breakdown" : "breakdown after", curve->breakdown, 2,
+                   1, in, script);
     }
 }
 
