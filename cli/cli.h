@@ -71,6 +71,8 @@ const char *cli_backend_name(int backend);
 
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {
+    const char *radius_value; /* what --help calls and says of --radius; NULL: of one ball */
+    const char *radius_help;
     const char *radius_text; /* a number or a file */
     const char *scales_path;
     double norm;
@@ -80,6 +82,7 @@ typedef struct cli_ball {
     double *scales;
 } cli_ball;
 enum { CLI_BALL_OPTIONS = 6 };
+/* Sets all but the help of the radius. */
 cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS]);
 /* Reads the files, if any. */
 nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball, nadir_ball *made);

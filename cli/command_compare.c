@@ -228,7 +228,7 @@ static int compare_main(cli_run *run, int argc, char **argv)
 {
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings reading;
-    cli_ball ball;
+    cli_ball ball = {0};
     cli_comparison comparison = {.exact.size = sizeof comparison.exact};
     int backend = 0;
     int exit;

@@ -26,15 +26,6 @@ typedef struct frame {
     double bottom, top;
 } frame;
 
-static const nadir_robust *any_answer(const cli_sweep *sweep)
-{
-    int place = 0;
-    while (place + 1 < sweep->curves_count && sweep->curves[place].count == 0) {
-        place++;
-    }
-    return sweep->curves[place].results;
-}
-
 /* How far a curve goes from the nominal return. One of the free domain, which falls without end towards
  * breakdown, is followed to a few times of what it is half way. */
 static double reach_of(const cli_curve *curve)
@@ -66,7 +57,7 @@ static double range_of(const cli_sweep *sweep)
 /* The furthest bound that is not cut off. */
 static double bounds_of(const cli_sweep *sweep, double range)
 {
-    const double nominal = any_answer(sweep)->nominal_return;
+    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
     double reach = range;
     for (int c = 0; c < sweep->curves_count; c++) {
         for (int64_t i = 0; i < sweep->curves[c].count; i++) {
@@ -81,7 +72,7 @@ static double bounds_of(const cli_sweep *sweep, double range)
 
 static frame make_frame(const cli_sweep *sweep)
 {
-    const double nominal = any_answer(sweep)->nominal_return;
+    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
     double range = bounds_of(sweep, range_of(sweep));
     range = range > 0 ? range : fmax(1e-3 * fabs(nominal), 1e-9);
     const double low = sweep->optimistic ? nominal : nominal - range;
@@ -140,7 +131,7 @@ static void write_marks(const cli_sweep *sweep, const frame *in, FILE *script)
         const cli_curve *one = &sweep->curves[c];
         curve = one->domain == NADIR_DOMAIN_FREE && one->count > 0 ? one : NULL;
     }
-    write_mark("valid up to", any_answer(sweep)->valid_radius, 3, 0, in, script);
+    write_mark("valid up to", cli_sweep_any_answer(sweep)->valid_radius, 3, 0, in, script);
     if (curve != NULL) {
         write_mark(curve->count < sweep->radii ? "breakdown" : "breakdown after", curve->breakdown, 2, 1, in,
                    script);
@@ -261,7 +252,7 @@ nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep)
     enum { WIDTH = 1000, HEIGHT = 640, FONT = 20 };
     cli_gnuplot plot;
     const frame in = make_frame(sweep);
-    const double nominal = any_answer(sweep)->nominal_return;
+    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
     const nadir_status status = cli_gnuplot_open(run, sweep->plot_path, WIDTH, HEIGHT, FONT, &plot);
     if (status != NADIR_OK) {
         return status;

@@ -213,7 +213,7 @@ rm -f out.*
 expect_failure 2 "a model needs probabilities" "${river[@]}" --domain free --radius 0.012 --kernel out.csv
 expect_failure 2 "the ending does not tell the format" "${river[@]}" --radius 0.012 --kernel out.xyz
 [[ -z $out ]] || complain "the ending of --kernel is looked at after the work"
-expect_failure 2 "--kernel and --witness name the same file" "${river[@]}" --radius 0.012 --kernel out.npz --witness out.npz
+expect_failure 2 "out.npz would be written twice" "${river[@]}" --radius 0.012 --kernel out.npz --witness out.npz
 expect_failure 6 "nodir/out.npz" "${river[@]}" --radius 0.012 --kernel nodir/out.npz
 expect_failure 6 "nodir/out.json" "${river[@]}" --radius 0.012 --witness nodir/out.json
 [[ -z $(ls out.* 2>/dev/null) ]] || complain "a refused run left a file"
