@@ -46,6 +46,7 @@ extern const cli_command cli_command_evaluate;
 extern const cli_command cli_command_verify;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
+extern const cli_command cli_command_gradient;
 extern const cli_command cli_command_norm;
 extern const cli_command cli_command_compare;
 

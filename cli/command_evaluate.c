@@ -3,6 +3,7 @@
 #include "files.h"
 #include "gnuplot.h"
 #include "policies.h"
+#include "robust.h"
 #include "subject.h"
 
 #include <inttypes.h>
@@ -40,33 +41,6 @@ typedef struct evaluate_report {
     nadir_difference difference; /* stop_reason NULL: there is none */
 } evaluate_report;
 
-static void print_robust(cli_json *json, const nadir_robust *robust)
-{
-    cli_json_double(json, "nominal_return", robust->nominal_return);
-    cli_json_double(json, "robust_return", robust->robust_return);
-    cli_json_double(json, "penalty", robust->penalty);
-    cli_json_double(json, "lower_bound", robust->lower_bound);
-    cli_json_double(json, "upper_bound", robust->upper_bound);
-    cli_json_double(json, "gap", robust->upper_bound - robust->lower_bound);
-    cli_json_bool(json, "certified", robust->certified);
-    cli_json_text(json, "certificate", robust->certificate);
-    cli_json_text(json, "bound", robust->bound);
-    cli_json_double(json, "kappa", robust->kappa);
-    cli_json_double(json, "stationarity_gap", robust->stationarity_gap);
-    cli_json_text(json, "set", nadir_set_name(robust->set));
-    cli_json_norm(json, "norm", robust->norm);
-    cli_json_double(json, "radius", robust->radius);
-    cli_json_text(json, "domain", nadir_domain_name(robust->domain));
-    cli_json_text(json, "method", robust->method);
-    cli_json_text(json, "stop_reason", robust->stop_reason);
-    cli_json_integer(json, "iterations", robust->iterations);
-    cli_json_integer(json, "solves", robust->solves);
-    cli_json_double(json, "breakdown_radius", robust->breakdown_radius);
-    cli_json_double(json, "valid_radius", robust->valid_radius);
-    cli_json_double(json, "kernel_min", robust->kernel_minimum);
-    cli_json_bool(json, "kernel_valid", robust->kernel_valid);
-}
-
 static void print_json(const cli_run *run, const nadir_model *model, const evaluate_report *report,
                        bool optimistic)
 {
@@ -75,12 +49,8 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     cli_json_start(&json, stdout);
     cli_json_text(&json, "model", report->subject.model_path);
     cli_json_text(&json, "policy", report->evaluated[0].policy);
-    print_robust(&json, robust);
+    cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
-    cli_json_double(&json, "residual", robust->residual);
-    cli_json_double(&json, "return_difference", robust->return_difference);
-    cli_json_text(&json, "backend", robust->backend);
-    cli_json_integer(&json, "backend_bytes", robust->backend_memory);
     cli_subject_json(&json, &report->subject);
     if (report->count > 1) {
         cli_policies_json(&json, report->count, report->evaluated);
@@ -145,21 +115,9 @@ static nadir_status write_kernel_model(cli_run *run, const char *path, const nad
 
 static nadir_status write_files(cli_run *run, const evaluate_report *report, nadir_worst *worst)
 {
-    nadir_context *context = run->context;
-    nadir_status status = NADIR_OK;
-    if (report->kernel_path != NULL || report->witness_path != NULL) {
-        status = nadir_worst_set_files(context, worst, report->subject.model_path,
-                                       cli_policy_file(report->evaluated[0].policy), NULL);
-    }
-    if (status == NADIR_OK && report->kernel_path != NULL) {
-        status = nadir_worst_write(context, worst, report->kernel_path);
-    }
-    if (status == NADIR_OK) { /* the witness names the kernel that it is about */
-        status = nadir_worst_set_files(context, worst, NULL, NULL, report->kernel_path);
-    }
-    if (status == NADIR_OK && report->witness_path != NULL) {
-        status = nadir_worst_write_witness(context, worst, report->witness_path);
-    }
+    nadir_status status =
+        cli_worst_write(run, worst, report->subject.model_path, cli_policy_file(report->evaluated[0].policy),
+                        report->kernel_path, report->witness_path);
     if (status == NADIR_OK && report->kernel_model_path != NULL) {
         status = write_kernel_model(run, report->kernel_model_path, worst);
     }
