@@ -48,6 +48,7 @@ extern const cli_command cli_command_verify;
 extern const cli_command cli_command_optimize;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
+extern const cli_command cli_command_gradient;
 extern const cli_command cli_command_norm;
 extern const cli_command cli_command_compare;
 

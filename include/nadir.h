@@ -854,6 +854,11 @@ NADIR_API void nadir_verification_free(nadir_verification *verification);
 NADIR_API nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model, const char *path,
                                           double **numbers, int64_t *count);
 NADIR_API void nadir_numbers_free(nadir_context *context, double *numbers);
+/* The other way round, one for each row, of any sign: CSV with the columns idstate,idaction and `name`, or
+ * .npy if the path ends so, of shape (states, actions) where all states have the actions 0, 1, ..., else
+ * (rows). */
+NADIR_API nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *model, const char *name,
+                                           const double *numbers, const char *path);
 
 /* ---------------------------------------------------------------------------------------------------------
  * Methods by name: those above, the paper's own, and those that it compares with; see docs/methods.md
