@@ -74,7 +74,7 @@ static void fight(nadir_context *context, nadir_random *random, int i, int *cert
     test_note("seed %d, case %d, %s, %s", SEED, i, tiny.name, test_ball_name(&ball));
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
-    settings.method = "quasi-newton";
+    settings.method = i % 2 == 0 ? "auto" : "quasi-newton";
     const nadir_status status =
         nadir_robust_optimum(context, tiny.model, &ball, &settings, &best, &result, &evaluation, &worst);
     if (status == NADIR_ERROR_ILL_POSED) { /* the nominal optimum breaks down */
