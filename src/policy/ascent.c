@@ -45,6 +45,7 @@ void nadir_ascent_clear(nadir_ascent *ascent)
             nadir_release(context, responses[i]);
         }
     }
+    nadir_duel_clear(&ascent->duel);
     nadir_ceiling_clear(context, &ascent->ceiling);
     nadir_secants_clear(context, &ascent->secants);
     double *arrays[] = {ascent->near_v,    ascent->near_d, ascent->best,  ascent->gradient,
@@ -304,7 +305,7 @@ static nadir_status look(nadir_ascent *at, double t)
             at->trial[row] /= sum;
         }
     }
-    nadir_response_clear(at->context, at->there);
+    nadir_response_recycle(at->context, &at->duel, at->there);
     return nadir_response_find(at->context, &at->duel, at->trial, at->here->v, at->here->d,
                                at->state.tolerance, at->there);
 }

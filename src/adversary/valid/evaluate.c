@@ -293,11 +293,16 @@ static nadir_status search_anew(valid_run *run, nadir_attack *attack)
 static nadir_status search_first(valid_run *run, nadir_attack *attack)
 {
     const nadir_problem *problem = run->problem;
+    nadir_kernel *spare[2] = {NULL, NULL};
     if (problem->near_v == NULL) {
         return search_anew(run, attack);
     }
-    return nadir_valid_search_near(run->context, problem, run->beta, problem->near_v, problem->near_d,
-                                   run->settings->tolerance, run->settings->iterations_limit, attack);
+    const nadir_status status =
+        nadir_valid_search_near(run->context, problem, run->beta, problem->near_v, problem->near_d,
+                                run->settings->tolerance, run->settings->iterations_limit, spare, attack);
+    nadir_kernel_free(spare[0]);
+    nadir_kernel_free(spare[1]);
+    return status;
 }
 
 /* Another attack instead of that of runs[j], which it becomes, and the bounds anew. */
