@@ -231,6 +231,12 @@ for place in 1 2 3; do
 done
 run optimize machine.npz --radius 0.2 --out single.csv --json
 close "$(exact robust_return)" "${worst[2]}" 2e-6 || complain "another optimum at radius 0.2"
+# The checkpoint is that of the policy asked for, whatever the frontier does.
+run optimize machine.npz --radius 0.3 --out robust.csv --radii 0.1:0.6:2 --checkpoint frontier.ckpt --checkpoint-interval 0
+expect_status 0
+run optimize machine.npz --radius 0.3 --out robust.csv --resume frontier.ckpt --json
+expect_status 0
+close "$(exact robust_return)" "$robust" 1e-9 || complain "expected $robust"
 # Where states have radii of their own, all of them shrink alike; the largest gives its name.
 awk 'BEGIN { print "idstate,value"; for (s = 0; s < 10; s++) print s "," (s + 1) / 50 }' >radii.csv
 awk 'BEGIN { print "idstate,value"; for (s = 0; s < 10; s++) print s "," (s + 1) / 100 }' >halves.csv
