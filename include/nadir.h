@@ -822,6 +822,7 @@ typedef struct nadir_verify_result {
     double norm;
     double radius; /* the largest, where there are many */
     bool optimistic;
+    bool scaled; /* rows have scales: the kernel file's own or, where it has none, the model's */
     double nominal_return;
     double return_low, return_high; /* of the kernel */
     double bound_proven;            /* on the worst case over the ball (best case: on the best) */
