@@ -25,10 +25,11 @@ typedef struct cli_run {
     nadir_context *context;
     char **warnings; /* what the library said while it worked, for the JSON */
     int64_t warnings_count;
-    double started;  /* cli_clock of the first sign of progress */
-    bool bar_shown;  /* a progress bar stands on the terminal's last line */
-    bool answered;   /* the JSON object is out: a failure does not print another */
-    char error[512]; /* of cli_fail */
+    double started;     /* cli_clock of the first sign of progress */
+    bool bar_shown;     /* a progress bar stands on the terminal's last line */
+    char headline[256]; /* shown instead of the bar; empty: none */
+    bool answered;      /* the JSON object is out: a failure does not print another */
+    char error[512];    /* of cli_fail */
 } cli_run;
 
 typedef struct cli_command {
@@ -44,6 +45,7 @@ extern const cli_command cli_command_generate;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
 extern const cli_command cli_command_verify;
+extern const cli_command cli_command_optimize;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
 extern const cli_command cli_command_gradient;
@@ -65,10 +67,12 @@ const char *cli_policy_file(const char *policy);
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);
 
-/* Choices of --method, in the order of nadir_method_name. */
-#define CLI_METHODS                                                                                          \
-    "auto|newton|bisect|best-response|paper|paper-reduced|slsqp|slsqp-scaled|random-rank-one|random-kernel|" \
-    "random-kernel-projected|conservative"
+/* The methods: their names, in the order of nadir_method_name, as choices, and lines for --help. */
+typedef struct cli_methods {
+    char choices[512];
+    char help[2048];
+} cli_methods;
+void cli_methods_list(cli_methods *methods, const char *introduction);
 
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {
@@ -136,5 +140,8 @@ int cli_progress(void *user, const char *task, double share);
 void cli_progress_clear(cli_run *run);
 /* From now on Ctrl-C and SIGTERM ask the library to stop; another one a second later kills. */
 void cli_catch_interrupts(void);
+/* What was asked to stop has stopped; what is left to do, such as writing what was found, is done in any
+ * case. */
+void cli_obey_interrupt(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* command_compare.c: nadir compare: every method on the same problem, with the same time. */
 #include "compare.h"
+#include "files.h"
 #include "gnuplot.h"
 
 #include <inttypes.h>
@@ -10,7 +11,9 @@ static const char about[] =
     "Runs every method for the worst kernel of a ball on the same problem, each with the same time, and\n"
     "tells what they find: the penalty, its share of the exact one, the time to 99 % of that, and how many\n"
     "kernels were tried or steps taken. The nominal solution, which all of them begin with, is not counted.\n"
-    "The domain is free unless --domain says otherwise: most of the methods know no other.\n"
+    "The domain is free unless --domain says otherwise: most of the methods know no other. Those that do "
+    "not\n"
+    "know the ball, or take no model of this size, are left out, with a warning.\n"
     "\n"
     "A method that is slow to take a step stops after the step, not within.\n"
     "\n"
@@ -28,7 +31,7 @@ double cli_compare_share(const cli_comparison *comparison, double penalty)
 double cli_compare_time(const cli_comparison *comparison, const cli_compared *compared, double share)
 {
     for (int64_t i = 0; i < compared->count; i++) {
-        if (cli_compare_share(comparison, compared->points[i].penalty) >= share) {
+        if (cli_compare_share(comparison, compared->points[i].value) >= share) {
             return compared->points[i].seconds;
         }
     }
@@ -42,13 +45,13 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
     const nadir_robust *exact = &comparison->exact;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", comparison->model_path);
-    cli_json_text(&json, "policy", comparison->policy_name);
+    cli_json_text(&json, "model", comparison->subject.model_path);
+    cli_json_text(&json, "policy", comparison->subject.policy_name);
     cli_json_double(&json, "nominal_return", exact->nominal_return);
     cli_json_double(&json, "exact_penalty", exact->penalty);
     cli_json_bool(&json, "certified", exact->certified);
     cli_json_text(&json, "set", nadir_set_name(exact->set));
-    cli_json_double(&json, "norm", exact->norm);
+    cli_json_norm(&json, "norm", exact->norm);
     cli_json_double(&json, "radius", exact->radius);
     cli_json_text(&json, "domain", nadir_domain_name(exact->domain));
     cli_json_double(&json, "time", comparison->budget.seconds);
@@ -66,6 +69,7 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
         cli_json_object_end(&json);
     }
     cli_json_array_end(&json);
+    cli_subject_json(&json, &comparison->subject);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -74,22 +78,27 @@ static void print_text(const cli_comparison *comparison)
 {
     const nadir_robust *exact = &comparison->exact;
     char number[32];
-    printf("%s, policy %s, radius %s, domain %s: the exact penalty is %s%s\n", comparison->model_path,
-           comparison->policy_name, cli_number(exact->radius, number), nadir_domain_name(exact->domain),
-           cli_number(exact->penalty, (char[32]){0}), exact->certified ? " (certified)" : " (not certified)");
+    printf("%s, policy %s, radius %s, domain %s: the exact penalty is %s%s\n", comparison->subject.model_path,
+           comparison->subject.policy_name, cli_number(exact->radius, number),
+           nadir_domain_name(exact->domain), cli_number(exact->penalty, (char[32]){0}),
+           exact->certified ? " (certified)" : " (not certified)");
     printf("  %-24s %-22s %9s %11s %11s %10s  %s\n", "method", "penalty", "share", "to 99 %", "seconds",
            "samples", "stopped by");
     for (int i = 0; i < comparison->count; i++) {
         const cli_compared *compared = &comparison->compared[i];
         const double time = cli_compare_time(comparison, compared, 0.99);
+        const double share = cli_compare_share(comparison, compared->result.penalty);
         char reached[16] = "never";
+        char part[16] = "-";
         if (!isinf(time)) {
             (void)snprintf(reached, sizeof reached, "%.3g s", time);
         }
-        printf("  %-24s %-22s %7.2f %% %11s %11.3g %10" PRId64 "  %s\n", compared->name,
-               cli_number(compared->result.penalty, number),
-               100 * cli_compare_share(comparison, compared->result.penalty), reached,
-               compared->result.seconds, compared->result.samples, compared->result.stop_reason);
+        if (!isnan(share)) {
+            (void)snprintf(part, sizeof part, "%.2f %%", 100 * share);
+        }
+        printf("  %-24s %-22s %9s %11s %11.3g %10" PRId64 "  %s\n", compared->name,
+               cli_number(compared->result.penalty, number), part, reached, compared->result.seconds,
+               compared->result.samples, compared->result.stop_reason);
     }
 }
 
@@ -121,19 +130,23 @@ static nadir_status check_list(cli_run *run, const char *list)
             }
         }
         if (name == NULL) {
+            cli_methods methods;
+            cli_methods_list(&methods, "");
             return cli_fail(run, NADIR_ERROR_ARGUMENT, "--methods: there is no method '%.*s'; they are %s",
-                            (int)length, at, CLI_METHODS);
+                            (int)length, at, methods.choices);
         }
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     return NADIR_OK;
 }
 
-/* Methods that do not know this ball are left out, unless they were asked for by name. */
+/* Methods that do not know this ball, or take no model of this size, are left out, unless they were asked for
+ * by name. */
 static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
                                 cli_comparison *comparison)
 {
     const char *name;
+    char left_out[256] = "";
     for (int64_t i = 0; (name = nadir_method_name(i)) != NULL && comparison->count < CLI_COMPARE_METHODS;
          i++) {
         if (!is_asked_for(comparison->methods, name)) {
@@ -145,7 +158,10 @@ static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_
         const nadir_status status =
             nadir_solver_baseline(run->context, solver, ball, &comparison->budget, &compared->result,
                                   &compared->points, &compared->count);
-        if (status == NADIR_ERROR_UNSUPPORTED && comparison->methods == NULL) {
+        if ((status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_MEMORY) &&
+            comparison->methods == NULL) {
+            const size_t used = strlen(left_out);
+            (void)snprintf(left_out + used, sizeof left_out - used, " %s", name);
             continue;
         }
         if (status != NADIR_OK) {
@@ -153,21 +169,22 @@ static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_
         }
         comparison->count++;
     }
+    if (left_out[0] != '\0') {
+        cli_warn(run, "left out, as they do not know this ball or take no model of this size:%s", left_out);
+    }
     return NADIR_OK;
 }
 
 static nadir_status solve(cli_run *run, nadir_model *model, const char *backend, const nadir_ball *ball,
                           cli_comparison *comparison)
 {
-    nadir_policy *policy = NULL;
+    cli_subject *subject = &comparison->subject;
     nadir_solver *solver = NULL;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
     settings.backend = backend;
-    nadir_status status = cli_policy_get(run, model, comparison->policy_name, backend, &policy);
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(run->context, model, policy, &settings, &solver);
-    }
+    nadir_status status =
+        cli_subject_solver(run, model, subject->policy_name, &settings, subject->policy_digest, &solver);
     if (status == NADIR_OK) {
         nadir_robust_settings robust;
         nadir_robust_settings_default(&robust);
@@ -178,8 +195,22 @@ static nadir_status solve(cli_run *run, nadir_model *model, const char *backend,
         status = compare_all(run, solver, ball, comparison);
     }
     nadir_solver_free(solver);
-    nadir_policy_free(policy);
     return status;
+}
+
+static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
+                                const cli_comparison *comparison)
+{
+    cli_files files = {0};
+    cli_files_read_model(&files, comparison->subject.model_path, reading);
+    cli_files_read(&files, cli_policy_file(comparison->subject.policy_name));
+    cli_files_read(&files, ball->radius_text);
+    cli_files_read(&files, ball->scales_path);
+    cli_files_write(&files, comparison->csv_path);
+    cli_files_write(&files, comparison->plot_path);
+    const nadir_status status = cli_files_check(run, &files);
+    return status == NADIR_OK && comparison->plot_path != NULL ? cli_gnuplot_check(run, comparison->plot_path)
+                                                               : status;
 }
 
 static nadir_status compare(cli_run *run, const nadir_read_settings *reading, const char *backend,
@@ -188,11 +219,11 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
     nadir_model *model = NULL;
     nadir_ball ball;
     nadir_status status = check_list(run, comparison->methods);
-    if (status == NADIR_OK && comparison->plot_path != NULL) {
-        status = cli_gnuplot_check(run, comparison->plot_path);
+    if (status == NADIR_OK) {
+        status = check_files(run, reading, asked, comparison);
     }
     if (status == NADIR_OK) {
-        status = nadir_model_read(run->context, comparison->model_path, reading, &model);
+        status = cli_subject_read(run, reading, &comparison->subject, &model);
     }
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, asked, &ball);
@@ -236,14 +267,13 @@ static int compare_main(cli_run *run, int argc, char **argv)
     nadir_baseline_settings_default(&comparison.budget);
     comparison.budget.seconds = NAN;
     comparison.budget.samples = INT64_MAX;
+    cli_methods methods;
+    cli_methods_list(&methods, "which ones, between commas (default: all that know the ball):");
     const cli_option own[] = {
-        cli_policy_option(&comparison.policy_name),
+        cli_policy_option(&comparison.subject.policy_name),
         {"--time", CLI_NUMBER, "SECONDS", NULL, &comparison.budget.seconds,
          "what each method may take; inf where --samples is to decide"},
-        {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods,
-         "which ones, between commas (default: all that know the ball):\n"
-         "auto,newton,bisect,best-response,paper,paper-reduced,slsqp,slsqp-scaled,\n"
-         "random-rank-one,random-kernel,random-kernel-projected,conservative"},
+        {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods, methods.help},
         {"--samples", CLI_INTEGER, "N", NULL, &comparison.budget.samples,
          "and no more than N kernels or steps each (default: any number)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &comparison.budget.tolerance,
@@ -259,11 +289,11 @@ static int compare_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", comparison.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", comparison.subject.policy_name != NULL) ||
         !cli_needed(run, "--time SECONDS", !isnan(comparison.budget.seconds))) {
         return CLI_EXIT_USAGE;
     }
-    comparison.model_path = positionals[0];
+    comparison.subject.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = compare(run, &reading, cli_backend_name(backend), &ball, &comparison);

@@ -87,7 +87,8 @@ static void print_text(const evaluate_report *report, bool optimistic)
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
-    printf("  %s return     %s\n", optimistic ? "best " : "worst", cli_number(robust->robust_return, number));
+    printf("  %-16s %s\n", optimistic ? "best return" : "worst return",
+           cli_number(robust->robust_return, number));
     printf("  lower bound      %s\n", cli_number(robust->lower_bound, number));
     printf("  upper bound      %s\n", cli_number(robust->upper_bound, number));
     printf("  certified        %s\n", explain_bounds(robust));
@@ -331,15 +332,16 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     cli_ball ball = {0};
     cli_list policies = {0};
     evaluate_report report = {.difference.size = sizeof report.difference, .explain.limit = -1};
+    cli_methods methods;
+    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
+                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
         cli_policies_option(&policies),
         {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, NULL, CLI_METHODS, &method,
-         "how the worst kernel of the free, non-rectangular ball is found\n"
-         "(default: auto, the fastest that is exact; see docs/methods.md)"},
+        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof may cost: none, in proportion, or all there is,\n"
          "with the kernel factored anew and breakdown exactly (default: auto)"},
@@ -357,7 +359,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "who does the damage: the rows that carry the most of the penalty, how much\n"
          "probability moves in them, from where to where"},
         {"--explain-rows", CLI_INTEGER, "N", NULL, &report.explain.limit,
-         "how many of them (default: 10; with --json: all)"},
+         "how many of them, at most (default: 10; with --json: all)"},
         {"--explain-plot", CLI_TEXT, "FILE", NULL, &report.explain.plot_path,
          "draw them, .svg or .png: bars, or a map where the states are cells of a\n"
          "grid (names r3c4)"},
@@ -379,6 +381,8 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     robust.method = nadir_method_name(method);
     robust.certify = (nadir_certify)certify;
     report.subject.model_path = positionals[0];
+    report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
+    report.explain.optimistic = robust.optimistic;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = check_files(run, &reading, &ball, &report);

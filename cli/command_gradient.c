@@ -218,6 +218,9 @@ static int gradient_main(cli_run *run, int argc, char **argv)
     int certify = NADIR_CERTIFY_AUTO;
     cli_ball ball = {0};
     gradient_report report = {.robust.size = sizeof report.robust};
+    cli_methods methods;
+    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
+                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
         cli_policy_option(&report.subject.policy_name),
         {"--out", CLI_TEXT, "FILE", NULL, &report.out_path, "where to write the gradient (needed)"},
@@ -225,9 +228,7 @@ static int gradient_main(cli_run *run, int argc, char **argv)
          "from value and occupancy under the worst kernel, or from nominal ones alone\n"
          "(domain free); the same numbers (default: kernel)"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, NULL, CLI_METHODS, &method,
-         "how the worst kernel of the free, non-rectangular ball is found\n"
-         "(default: auto, the fastest that is exact; see docs/methods.md)"},
+        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof of the worst return may cost (default: auto)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,

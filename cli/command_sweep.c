@@ -21,15 +21,6 @@ static const char about[] =
     "  nadir sweep model.npz --policy best.csv --radius 0.01:0.2:20 --sets nonrect,s,sa --csv risk.csv\n"
     "  nadir sweep model.npz --policy optimal --radius 0:1:50 --domains simplex,support --plot risk.png";
 
-/* More would not fit in a picture, nor in anybody's head. */
-enum { RADII_LIMIT = 100000 };
-
-double cli_sweep_radius(const cli_sweep *sweep, int64_t place)
-{
-    const double share = sweep->radii > 1 ? (double)place / (double)(sweep->radii - 1) : 1;
-    return place == sweep->radii - 1 ? sweep->last : sweep->first + share * (sweep->last - sweep->first);
-}
-
 const nadir_robust *cli_sweep_any_answer(const cli_sweep *sweep)
 {
     int place = 0;
@@ -46,38 +37,6 @@ const char *cli_curve_name(const cli_curve *curve, char name[32])
 }
 
 /* ---------------------------------------------------------------------------------------- question */
-
-/* "LO:HI:N" */
-static nadir_status parse_radii(cli_run *run, const char *text, cli_sweep *sweep)
-{
-    char words[3][64] = {{0}};
-    const char *at = text;
-    double count = 0;
-    bool good = text != NULL;
-    for (int i = 0; i < 3 && good; i++) {
-        const char *end = strchr(at, ':');
-        const size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
-        good = (end != NULL) == (i < 2) && length > 0 && length < sizeof words[i];
-        if (good) {
-            memcpy(words[i], at, length);
-            at += length + 1;
-        }
-    }
-    good = good && cli_options_number(words[0], &sweep->first) &&
-           cli_options_number(words[1], &sweep->last) && cli_options_number(words[2], &count);
-    good = good && sweep->first >= 0 && isfinite(sweep->last) && count == floor(count) &&
-           count <= RADII_LIMIT &&
-           (count >= 2 ? sweep->last > sweep->first : count == 1 && sweep->last == sweep->first);
-    if (!good) {
-        return cli_fail(
-            run, NADIR_ERROR_ARGUMENT,
-            "--radius: '%s' given, expected LO:HI:N, the first radius, a larger last one, and how "
-            "many there are, at most %d",
-            text != NULL ? text : "nothing", RADII_LIMIT);
-    }
-    sweep->radii = (int64_t)count;
-    return NADIR_OK;
-}
 
 /* The places of the words of "a,b" among `names`, each once; returns how many, -1: something else is there.
  */
@@ -170,18 +129,18 @@ static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve
 {
     char name[32];
     char number[2][32];
-    const nadir_robust *last = &curve->results[sweep->radii - 1];
-    while (curve->count < sweep->radii && !isnan(curve->results[curve->count].robust_return)) {
+    const nadir_robust *last = &curve->results[sweep->radii.count - 1];
+    while (curve->count < sweep->radii.count && !isnan(curve->results[curve->count].robust_return)) {
         curve->count++;
     }
     curve->breakdown = last->breakdown_radius;
-    if (curve->count < sweep->radii) {
-        cli_warn(run,
-                 "%s: %lld of %lld radii, from %s on, are left out: at or past breakdown, which is at %s%s",
-                 cli_curve_name(curve, name), (long long)(sweep->radii - curve->count),
-                 (long long)sweep->radii, cli_number(cli_sweep_radius(sweep, curve->count), number[0]),
-                 curve->set == NADIR_SET_NONRECT && last->norm == 2 ? "" : "or below ",
-                 cli_number(curve->breakdown, number[1]));
+    if (curve->count < sweep->radii.count) {
+        cli_warn(
+            run, "%s: %lld of %lld radii, from %s on, are left out: at or past breakdown, which is at %s%s",
+            cli_curve_name(curve, name), (long long)(sweep->radii.count - curve->count),
+            (long long)sweep->radii.count, cli_number(cli_radii_at(&sweep->radii, curve->count), number[0]),
+            curve->set == NADIR_SET_NONRECT && last->norm == 2 ? "" : "or below ",
+            cli_number(curve->breakdown, number[1]));
     }
 }
 
@@ -193,15 +152,15 @@ static nadir_status find_curve(cli_run *run, nadir_solver *solver, const nadir_b
     nadir_ball own = *ball;
     own.set = curve->set;
     own.domain = curve->domain;
-    curve->results = calloc((size_t)sweep->radii, sizeof *curve->results);
+    curve->results = calloc((size_t)sweep->radii.count, sizeof *curve->results);
     if (curve->results == NULL) {
         return NADIR_ERROR_MEMORY;
     }
-    for (int64_t i = 0; i < sweep->radii; i++) {
+    for (int64_t i = 0; i < sweep->radii.count; i++) {
         curve->results[i].size = sizeof *curve->results;
     }
-    const nadir_status status =
-        nadir_solver_robust_many(run->context, solver, &own, settings, sweep->radii, factors, curve->results);
+    const nadir_status status = nadir_solver_robust_many(run->context, solver, &own, settings,
+                                                         sweep->radii.count, factors, curve->results);
     if (status == NADIR_OK ||
         (status == NADIR_ERROR_NOT_CONVERGED && curve->results[0].stop_reason != NULL)) {
         look_at_curve(run, sweep, curve);
@@ -223,12 +182,12 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
     nadir_status status = NADIR_OK;
     bool converged = true;
     int64_t found = 0;
-    double *factors = calloc((size_t)sweep->radii, sizeof *factors);
+    double *factors = calloc((size_t)sweep->radii.count, sizeof *factors);
     if (factors == NULL) {
         return NADIR_ERROR_MEMORY;
     }
-    for (int64_t i = 0; i < sweep->radii; i++) {
-        factors[i] = sweep->last > 0 ? cli_sweep_radius(sweep, i) / sweep->last : 1;
+    for (int64_t i = 0; i < sweep->radii.count; i++) {
+        factors[i] = sweep->radii.last > 0 ? cli_radii_at(&sweep->radii, i) / sweep->radii.last : 1;
     }
     for (int c = 0; c < sweep->curves_count && status == NADIR_OK; c++) {
         cli_curve *curve = &sweep->curves[c];
@@ -239,7 +198,7 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
         }
         found += curve->count;
         for (int64_t i = 0; i < curve->count; i++) {
-            curve->results[i].radius = cli_sweep_radius(sweep, i); /* as asked, not by way of a factor */
+            curve->results[i].radius = cli_radii_at(&sweep->radii, i); /* as asked, not by way of a factor */
         }
     }
     free(factors);
@@ -257,7 +216,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     nadir_ball ball;
     char last[32];
     settle_curves(sweep);
-    asked->radius_text = cli_number(sweep->last, last);
+    asked->radius_text = cli_number(sweep->radii.last, last);
     nadir_status status = cli_ball_get(run, model, asked, &ball);
     if (status == NADIR_OK) {
         status =
@@ -372,7 +331,7 @@ static int sweep_main(cli_run *run, int argc, char **argv)
     robust.certify = (nadir_certify)certify;
     sweep.optimistic = robust.optimistic;
     sweep.subject.model_path = positionals[0];
-    nadir_status status = parse_radii(run, ball.radius_text, &sweep);
+    nadir_status status = cli_radii_parse(run, "--radius", ball.radius_text, &sweep.radii);
     if (status == NADIR_OK) {
         status = list_curves(run, &ball, sets, domains, &sweep);
     }

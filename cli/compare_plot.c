@@ -18,12 +18,12 @@ nadir_status cli_compare_write(cli_run *run, const cli_comparison *comparison)
         const cli_compared *compared = &comparison->compared[i];
         for (int64_t j = 0; j < compared->count; j++) {
             const nadir_trajectory_point *point = &compared->points[j];
-            const double share = cli_compare_share(comparison, point->penalty);
+            const double share = cli_compare_share(comparison, point->value);
             char seconds[32];
             char penalty[32];
             char part[32];
             fprintf(output.out, "%s,%s,%" PRId64 ",%s,%s\n", compared->name,
-                    cli_number(point->seconds, seconds), point->samples, cli_number(point->penalty, penalty),
+                    cli_number(point->seconds, seconds), point->samples, cli_number(point->value, penalty),
                     isnan(share) ? "" : cli_number(share, part));
         }
     }
@@ -35,9 +35,8 @@ static double first_time(const cli_comparison *comparison)
 {
     double first = comparison->budget.seconds;
     for (int i = 0; i < comparison->count; i++) {
-        if (comparison->compared[i].count > 0) {
-            first = fmin(first, comparison->compared[i].points[0].seconds);
-        }
+        const cli_compared *compared = &comparison->compared[i];
+        first = fmin(first, compared->count > 0 ? compared->points[0].seconds : compared->result.seconds);
     }
     return pow(10, floor(log10(fmax(first, 1e-6))));
 }
@@ -59,12 +58,12 @@ static void write_trajectories(const cli_comparison *comparison, FILE *script)
         fprintf(script, "$m%d << EOD\n", i);
         for (int64_t j = 0; j < compared->count; j++) {
             fprintf(script, "%.9g %.9g\n", fmax(compared->points[j].seconds, 1e-9),
-                    100 * cli_compare_share(comparison, compared->points[j].penalty));
+                    100 * cli_compare_share(comparison, compared->points[j].value));
         }
-        if (compared->count > 0) { /* as long as it ran */
-            fprintf(script, "%.9g %.9g\n", fmax(compared->result.seconds, 1e-9),
-                    100 * cli_compare_share(comparison, compared->points[compared->count - 1].penalty));
-        }
+        /* as long as it ran; what found nothing ends at 0 */
+        const double end = compared->count > 0 ? compared->points[compared->count - 1].value : 0;
+        fprintf(script, "%.9g %.9g\n", fmax(compared->result.seconds, 1e-9),
+                100 * cli_compare_share(comparison, end));
         fputs("EOD\n", script);
     }
 }
@@ -73,7 +72,7 @@ nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
 {
     /* Colours that most eyes can tell apart, and a mark each where the method ends, for grey print. */
     static const char *const colours[] = {"#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
-                                          "#56b4e9", "#888888", "#882255", "#117733", "#332288"};
+                                          "#56b4e9", "#888888", "#882255", "#117733", "#332288", "#a05000"};
     enum { COLOURS = sizeof colours / sizeof *colours };
     cli_gnuplot plot;
     nadir_status status = cli_gnuplot_open(run, comparison->plot_path, 1200, 640, 16, &plot);
@@ -93,9 +92,6 @@ nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
     write_trajectories(comparison, plot.script);
     fputs("plot 100 with lines linewidth 1 dashtype 2 linecolor rgb '#000000' title 'exact'", plot.script);
     for (int i = 0; i < comparison->count; i++) {
-        if (comparison->compared[i].count == 0) {
-            continue;
-        }
         fprintf(plot.script, ", $m%d with steps linewidth 2.5 linecolor rgb '%s' notitle", i,
                 colours[i % COLOURS]);
         fprintf(plot.script,

@@ -1,8 +1,11 @@
 /* files.c: whether files that are read or written meet; see files.h. */
 #include "files.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void cli_files_read(cli_files *files, const char *path)
 {
@@ -32,18 +35,23 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /* The folder that a path leads to, and the name there. */
-static bool find_folder(const char *path, struct stat *folder, const char **name)
+static bool split(const char *path, char folder[PATH_MAX], const char **name)
 {
-    char text[4096];
     const char *slash = strrchr(path, '/');
     const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
     *name = path + length;
-    if (length >= sizeof text) {
+    if (length >= PATH_MAX) {
+        errno = ENAMETOOLONG;
         return false;
     }
-    memcpy(text, path, length);
-    text[length] = '\0';
-    return stat(length > 0 ? text : ".", folder) == 0;
+    (void)snprintf(folder, PATH_MAX, "%.*s", length > 0 ? (int)length : 1, length > 0 ? path : ".");
+    return true;
+}
+
+static bool find_folder(const char *path, struct stat *folder, const char **name)
+{
+    char text[PATH_MAX];
+    return split(path, text, name) && stat(text, folder) == 0;
 }
 
 /* Whether two paths lead to one file, be it there yet or not. */
@@ -75,6 +83,19 @@ nadir_status cli_files_check(cli_run *run, const cli_files *files)
                 return cli_fail(run, NADIR_ERROR_ARGUMENT,
                                 "%s would be written twice; write to different files", path);
             }
+        }
+    }
+    return NADIR_OK;
+}
+
+nadir_status cli_files_check_folders(cli_run *run, const cli_files *files)
+{
+    for (int i = 0; i < files->outputs; i++) {
+        char folder[PATH_MAX];
+        const char *name;
+        if (!split(files->output[i], folder, &name) || access(folder, W_OK | X_OK) != 0) {
+            return cli_fail(run, NADIR_ERROR_IO, "%s: cannot write the file: %s", files->output[i],
+                            strerror(errno));
         }
     }
     return NADIR_OK;

@@ -22,5 +22,8 @@ void cli_files_read_model(cli_files *files, const char *path, const nadir_read_s
 
 /* NADIR_ERROR_ARGUMENT, and a sentence, if a file that is read, or written already, would be written over. */
 nadir_status cli_files_check(cli_run *run, const cli_files *files);
+/* NADIR_ERROR_IO, and a sentence, if one is to be written to a folder where that cannot work: said before
+ * long work. */
+nadir_status cli_files_check_folders(cli_run *run, const cli_files *files);
 
 #endif

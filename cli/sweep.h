@@ -2,6 +2,7 @@
 #ifndef NADIR_CLI_SWEEP_H
 #define NADIR_CLI_SWEEP_H
 
+#include "radii.h"
 #include "subject.h"
 
 enum { CLI_SWEEP_CURVES = 9 }; /* every set on every domain */
@@ -20,14 +21,11 @@ typedef struct cli_sweep {
     const char *plot_path;
     const char *csv_path;
     bool optimistic;
-    double first, last; /* radii */
-    int64_t radii;
+    cli_radii radii;
     int curves_count;
     cli_curve curves[CLI_SWEEP_CURVES];
 } cli_sweep;
 
-/* The radius at a place. */
-double cli_sweep_radius(const cli_sweep *sweep, int64_t place);
 /* The first answer that there is: nominal quantities are the same in all. */
 const nadir_robust *cli_sweep_any_answer(const cli_sweep *sweep);
 /* "nonrect, simplex" */

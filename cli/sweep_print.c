@@ -50,9 +50,9 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
     cli_json_norm(&json, "norm", any->norm);
     cli_json_text(&json, "domain", nadir_domain_name(first->domain));
     cli_json_bool(&json, "optimistic", sweep->optimistic);
-    cli_json_double(&json, "radius_first", sweep->first);
-    cli_json_double(&json, "radius_last", sweep->last);
-    cli_json_integer(&json, "radii", sweep->radii);
+    cli_json_double(&json, "radius_first", sweep->radii.first);
+    cli_json_double(&json, "radius_last", sweep->radii.last);
+    cli_json_integer(&json, "radii", sweep->radii.count);
     cli_json_double(&json, "breakdown_radius", first->breakdown);
     cli_json_double(&json, "valid_radius", any->valid_radius);
     print_curve(&json, first);
@@ -99,7 +99,7 @@ void cli_sweep_print_text(const cli_sweep *sweep)
     const nadir_robust *any = cli_sweep_any_answer(sweep);
     char number[32];
     printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->subject.model_path,
-           sweep->subject.policy_name, sweep->optimistic ? "best" : "worst", sweep->radii);
+           sweep->subject.policy_name, sweep->optimistic ? "best" : "worst", sweep->radii.count);
     printf("  norm           %s\n", cli_number(any->norm, number));
     printf("  nominal return %s\n", cli_number(any->nominal_return, number));
     printf("  valid radius   %s\n", cli_number(any->valid_radius, number));

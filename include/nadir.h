@@ -901,7 +901,8 @@ typedef struct nadir_baseline {
 typedef struct nadir_trajectory_point {
     double seconds; /* since the nominal solution */
     int64_t samples;
-    double penalty; /* of the best kernel so far; its size for the best case */
+    double value; /* the penalty of the best kernel so far, or its size for the best case; for the norm over
+                     the cone, below, that of the best point */
 } nadir_trajectory_point;
 
 /* Runs one method within a budget, without proofs: for comparisons. The same seed of the context, samples and
@@ -927,6 +928,7 @@ NADIR_API void nadir_trajectory_free(nadir_context *context, nadir_trajectory_po
  *     "3"      of v_1, v_2 and v_3, exactly; the maximum for rank three
  *     "paper"  the u_i with the largest lambda_i <v_i, u_i>: Algorithm 2 of the paper, as printed
  *     "power"  projected power iterations from the leading v_i of both signs, order 2 and more; the best end
+ *     "random" the best of random x, whose directions are uniform: brute force
  */
 typedef struct nadir_cone_norm_settings {
     size_t size;
@@ -934,6 +936,9 @@ typedef struct nadir_cone_norm_settings {
     bool bounds;       /* also the dual bound: by far the best, and many times the work */
     double tolerance;  /* the dual bound is good enough within this of the value, relatively; default 1e-6 */
     int64_t iterations_limit; /* of the dual bound, each about one eigendecomposition; default 1000 */
+    int64_t samples;          /* of "random": points to try; default 10000 */
+    double seconds;           /* and time to take; default infinity */
+    bool record;              /* of "random": what was known when, in points of the result */
 } nadir_cone_norm_settings;
 
 NADIR_API void nadir_cone_norm_settings_fill(nadir_cone_norm_settings *settings, size_t size);
@@ -955,6 +960,10 @@ typedef struct nadir_cone_norm_result {
     int64_t iterations;   /* of the dual bound */
     double seconds_value; /* products, eigenvectors and search */
     double seconds_bounds;
+    int64_t samples;                /* of "random": points tried */
+    nadir_trajectory_point *points; /* [points_count] to be freed with nadir_trajectory_free; NULL unless they
+                                       are to be recorded */
+    int64_t points_count;
 } nadir_cone_norm_result;
 
 /* matrix: [rows * columns] row after row, finite, at most 30000 columns; x: [columns], or NULL. settings may

@@ -75,7 +75,7 @@ static nadir_status run_search(nadir_context *context, const nadir_problem *prob
     const nadir_budget budget = track->budget;
     nadir_track_clear(context, track);
     nadir_verdict_clear(context, verdict);
-    nadir_track_start(&budget, track);
+    nadir_track_start(NADIR_SEARCH_TASK, &budget, track);
     NADIR_CHECK(method->search(context, problem, set->radius, track, &verdict->attack));
     verdict->attack.method = method->name;
     verdict->robust_time = nadir_track_seconds(track);
@@ -107,7 +107,7 @@ nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
     const nadir_problem *problem = &asked.problem;
     const nadir_budget budget = {use.seconds, use.samples, use.tolerance};
-    nadir_track_start(&budget, &track);
+    nadir_track_start(NADIR_SEARCH_TASK, &budget, &track);
     NADIR_CHECK(nadir_method_find(use.method)->search == NULL
                     ? run_own(context, problem, &use, &track, &verdict)
                     : run_search(context, problem, &use, &track, &verdict));

@@ -11,6 +11,7 @@
 #include "adversary/free/dual.h"
 #include "baseline/dense_system.h"
 #include "baseline/rank_one_pair.h"
+#include "linalg/threads.h"
 #include "linalg/vector.h"
 
 #include <cblas.h>
@@ -41,14 +42,16 @@ double nadir_conservative_step(const nadir_problem *problem, double range, doubl
 typedef struct walk {
     const nadir_problem *problem;
     double beta;
-    double *nominal; /* [states * states] Phat^pi */
-    double *P;       /* [states * states] work */
-    double *C;       /* [states * states] */
-    double *v;       /* [states] less its mean */
-    double *d;       /* [states] */
-    double *c;       /* [states] of the linear step */
-    double *k;       /* [states] */
-    int *pivots;     /* [states] */
+    int factor_threads; /* for a factorisation */
+    int threads;        /* for all entries of a matrix */
+    double *nominal;    /* [states * states] Phat^pi */
+    double *P;          /* [states * states] work */
+    double *C;          /* [states * states] */
+    double *v;          /* [states] less its mean */
+    double *d;          /* [states] */
+    double *c;          /* [states] of the linear step */
+    double *k;          /* [states] */
+    int *pivots;        /* [states] */
     double J;
     double gap;
 } walk;
@@ -57,6 +60,8 @@ static nadir_status start(nadir_context *context, walk *at)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = at->problem->states;
+    at->factor_threads = nadir_threads_for(context, n * n * n / 3);
+    at->threads = nadir_threads_for(context, n * n);
     NADIR_NEW(context, at->nominal, n * n);
     NADIR_NEW(context, at->P, n * n);
     NADIR_NEW_ZERO(context, at->C, n * n);
@@ -90,12 +95,13 @@ static void look(walk *at)
     const int64_t n = problem->states;
     double square = 0;
     double gone = 0; /* d . W C v */
+#pragma omp parallel for num_threads(at->threads)
     for (int64_t s = 0; s < n; s++) {
         for (int64_t t = 0; t < n; t++) {
             at->P[s * n + t] = at->nominal[s * n + t] - W[s] * at->C[s * n + t];
         }
     }
-    at->J = nadir_dense_solve(problem, at->P, at->pivots, at->v, at->d);
+    at->J = nadir_dense_solve(problem, at->factor_threads, at->P, at->pivots, at->v, at->d);
     const double spread = nadir_pair_centre(n, at->v);
     for (int64_t s = 0; s < n; s++) {
         at->c[s] = W[s] * at->d[s];
@@ -113,6 +119,7 @@ static void look(walk *at)
 static void step(walk *at, double t)
 {
     const int64_t n = at->problem->states;
+#pragma omp parallel for num_threads(at->threads)
     for (int64_t s = 0; s < n; s++) {
         for (int64_t j = 0; j < n; j++) {
             at->C[s * n + j] += t * (at->c[s] * at->k[j] - at->C[s * n + j]);

@@ -34,7 +34,8 @@ nadir_status nadir_dense_nominal(nadir_context *context, const nadir_problem *pr
 }
 
 /* Row after row is, as LAPACK reads it, the transpose: a plain solve is a transposed one there. */
-double nadir_dense_solve(const nadir_problem *problem, double *P, int *pivots, double *v, double *d)
+double nadir_dense_solve(const nadir_problem *problem, int threads, double *P, int *pivots, double *v,
+                         double *d)
 {
     const lapack_int n = (lapack_int)problem->states;
     const lapack_int one = 1;
@@ -45,7 +46,7 @@ double nadir_dense_solve(const nadir_problem *problem, double *P, int *pivots, d
     for (int64_t s = 0; s < problem->states; s++) {
         P[s * problem->states + s] += 1;
     }
-    const int before = nadir_blas_threads(1);
+    const int before = nadir_blas_threads(threads);
     LAPACK_dgetrf(&n, &n, P, &n, pivots, &info);
     if (info == 0) {
         memcpy(v, problem->R, (size_t)n * sizeof *v);

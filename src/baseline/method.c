@@ -15,11 +15,11 @@
 
 static const nadir_method methods[] = {
     {"auto", NULL, true, true, "the default: exact where that is known to be possible"},
-    {"newton", NULL, false, false, "the root of F(lambda) - lambda by Newton steps on a growing subspace"},
+    {"newton", NULL, false, false, "the root of F(lambda) = lambda by Newton steps on a growing subspace"},
     {"bisect", NULL, false, false, "bisection on F(lambda), which is computed exactly"},
     {"best-response", NULL, false, false, "b and k in turn, each the best answer to the other"},
     {"paper", nadir_search_paper, false, false,
-     "bisection with the spectral heuristic on rows x rows matrices (Algorithms 1 and 2)"},
+     "Algorithms 1 and 2 of the paper as printed: rows x rows matrices, b >= 0"},
     {"paper-reduced", nadir_search_paper_reduced, false, false,
      "the same on states x states matrices, the score squared"},
     {"slsqp", nadir_search_slsqp, false, false,
@@ -30,7 +30,7 @@ static const nadir_method methods[] = {
     {"random-kernel-projected", nadir_search_random_kernel_projected, true, false,
      "the same, rows projected onto the simplex"},
     {"conservative", nadir_search_conservative, true, true,
-     "conservative kernel iteration: short steps towards the linear step"},
+     "kernel iteration: short steps towards the linear step"},
 };
 
 enum { METHODS = sizeof methods / sizeof *methods };
@@ -138,7 +138,7 @@ static nadir_status find(nadir_context *context, const nadir_problem *problem, c
     nadir_attack attack = {.gap = NAN, .tau = verdict->attack.tau};
     const nadir_budget budget = {INFINITY, settings->iterations_limit, settings->tolerance};
     verdict->certify_time += verdict->robust_time;
-    nadir_track_start(&budget, &track);
+    nadir_track_start(NADIR_SEARCH_TASK, &budget, &track);
     NADIR_CHECK(method->search(context, problem, factor * problem->uncertainty->radius, &track, &attack));
     verdict->robust_time = nadir_track_seconds(&track);
     nadir_attack_clear(context, &verdict->attack);

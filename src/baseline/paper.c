@@ -83,6 +83,14 @@ static nadir_status start(nadir_context *context, bisection *at)
     const nadir_problem *problem = at->problem;
     const int64_t m = problem->states;
     at->n = at->reduced ? m : problem->rows;
+    if (at->n > NADIR_SPECTRUM_LARGEST) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "method paper needs all eigenvectors of a matrix with a column for each row of the "
+            "model (paper-reduced: each state), here %lld, and takes up to %d: leave the method "
+            "to auto",
+            (long long)at->n, NADIR_SPECTRUM_LARGEST);
+    }
     NADIR_NEW(context, at->spread, m);
     NADIR_NEW(context, at->pull, at->n);
     NADIR_NEW(context, at->M, m * at->n);

@@ -10,6 +10,7 @@
 #include "baseline/search.h"
 #include "baseline/stream.h"
 #include "linalg/threads.h"
+#include "policy/simplex.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,7 +26,7 @@
 typedef struct worker {
     double *rows; /* [rows * states] the kernel */
     double *P;    /* [states * states] averaged */
-    double *v;    /* [states] */
+    double *v;    /* [states] the value; before, room for projections */
     int *pivots;  /* [states] */
 } worker;
 
@@ -35,7 +36,8 @@ typedef struct sampling {
     bool projected;
     uint64_t key;
     int64_t block;
-    int threads;
+    double work;       /* of a sample, in multiplications */
+    int threads;       /* at most */
     worker *workers;   /* [threads] */
     double *penalties; /* [block] */
 } sampling;
@@ -44,11 +46,11 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    const double work = (double)n * ((double)n * (double)n / 3 + DRAW_WORK * (double)problem->rows);
     at->problem = problem;
     at->key = nadir_stream_key(context);
+    at->work = (double)n * ((double)n * (double)n / 3 + DRAW_WORK * (double)problem->rows);
     at->threads = context->threads;
-    at->block = (int64_t)fmin(BLOCK_SAMPLES, fmax(at->threads, BLOCK_WORK / work * at->threads));
+    at->block = (int64_t)fmin(BLOCK_SAMPLES, fmax(at->threads, BLOCK_WORK / at->work * at->threads));
     NADIR_NEW(context, at->penalties, at->block);
     NADIR_NEW_ZERO(context, at->workers, at->threads);
     for (int part = 0; part < at->threads; part++) {
@@ -96,36 +98,13 @@ static double draw_row(int64_t n, double scale, nadir_random *random, double *ro
     return square;
 }
 
-/* The nearest distribution: max(0, x - tau), tau found by leaving out what it makes negative until nothing
- * more is (Michelot 1986). */
-static void project_row(int64_t n, double *x)
-{
-    double tau = -INFINITY;
-    int64_t kept = n + 1;
-    for (;;) {
-        double sum = 0;
-        int64_t above = 0;
-        for (int64_t t = 0; t < n; t++) {
-            sum += x[t] > tau ? x[t] : 0;
-            above += x[t] > tau;
-        }
-        if (above >= kept) {
-            break;
-        }
-        kept = above;
-        tau = (sum - 1) / (double)above;
-    }
-    for (int64_t t = 0; t < n; t++) {
-        x[t] = x[t] > tau ? x[t] - tau : 0;
-    }
-}
-
-/* rows <- the kernel of a sample. */
-static void draw_kernel(const sampling *at, int64_t sample, double *rows)
+/* own->rows <- the kernel of a sample. */
+static void draw_kernel(const sampling *at, const worker *own, int64_t sample)
 {
     const nadir_problem *problem = at->problem;
     const int64_t n = problem->states;
     nadir_random random = nadir_stream_of(at->key, sample);
+    double *rows = own->rows;
     double square = 0;
     for (int64_t row = 0; row < problem->rows; row++) {
         square += draw_row(n, nadir_uncertainty_scale(problem->uncertainty, row), &random, rows + row * n);
@@ -133,15 +112,15 @@ static void draw_kernel(const sampling *at, int64_t sample, double *rows)
     const double length = square > 0 ? at->beta / sqrt(square) * (1 - 8 * DBL_EPSILON) : 0;
     for (int64_t row = 0; row < problem->rows; row++) {
         const nadir_row nominal = nadir_model_row(problem->model, row);
-        double *own = rows + row * n;
+        double *entries = rows + row * n;
         for (int64_t t = 0; t < n; t++) {
-            own[t] *= length;
+            entries[t] *= length;
         }
         for (int64_t i = 0; i < nominal.count; i++) {
-            own[nadir_row_column(&nominal, i)] += nominal.values[i];
+            entries[nadir_row_column(&nominal, i)] += nominal.values[i];
         }
         if (at->projected && nadir_uncertainty_scale(problem->uncertainty, row) > 0) {
-            project_row(n, own);
+            nadir_simplex_project(n, entries, own->v);
         }
     }
 }
@@ -152,7 +131,7 @@ static double judge(const sampling *at, const worker *own, int64_t sample)
     const nadir_problem *problem = at->problem;
     const double *pi = problem->policy->probabilities;
     const int64_t n = problem->states;
-    draw_kernel(at, sample, own->rows);
+    draw_kernel(at, own, sample);
     memset(own->P, 0, (size_t)(n * n) * sizeof *own->P);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
@@ -161,7 +140,7 @@ static double judge(const sampling *at, const worker *own, int64_t sample)
             }
         }
     }
-    return problem->J - nadir_dense_solve(problem, own->P, own->pivots, own->v, NULL);
+    return problem->J - nadir_dense_solve(problem, 1, own->P, own->pivots, own->v, NULL);
 }
 
 static nadir_status search(nadir_context *context, sampling *at, nadir_track *track, nadir_attack *attack)
@@ -174,9 +153,10 @@ static nadir_status search(nadir_context *context, sampling *at, nadir_track *tr
     while ((attack->stop_reason = nadir_track_spent(track)) == NULL) {
         const int64_t first = track->samples;
         const int64_t count = nadir_track_block(track, at->block);
-#pragma omp parallel for num_threads(at->threads) schedule(static, 1)
-        for (int part = 0; part < at->threads; part++) {
-            for (int64_t i = part; i < count; i += at->threads) {
+        const int threads = nadir_threads_for(context, (int64_t)fmin(1e15, (double)count * at->work));
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+        for (int part = 0; part < threads; part++) {
+            for (int64_t i = part; i < count; i += threads) {
                 at->penalties[i] = judge(at, &at->workers[part], first + i);
             }
         }
@@ -190,7 +170,7 @@ static nadir_status search(nadir_context *context, sampling *at, nadir_track *tr
         at->beta = 0;
         best = 0;
     }
-    draw_kernel(at, best, at->workers[0].rows);
+    draw_kernel(at, &at->workers[0], best);
     NADIR_CHECK(nadir_dense_attack(context, problem, at->workers[0].rows, attack));
     attack->converged = true; /* it did what it promised */
     attack->iterations = track->samples;

@@ -11,14 +11,15 @@
 /* Numbers of a block, and samples of one. */
 #define BLOCK_NUMBERS (1 << 18)
 enum { BLOCK_SAMPLES = 4096 };
+/* What drawing a number costs, in multiplications. */
+#define DRAW_WORK 32
 
 typedef struct sampling {
     const nadir_problem *problem;
     double beta;
     uint64_t key;
     int64_t block;     /* samples at a time, at most */
-    int threads;       /* that share them */
-    double *b;         /* [threads * rows] */
+    double *b;         /* [threads of the context * rows] */
     double *b_pi;      /* [block * states] */
     double *k;         /* [block * states] */
     double *g;         /* [block * states] D b^pi */
@@ -33,8 +34,7 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     at->beta = beta;
     at->key = nadir_stream_key(context);
     at->block = fit < BLOCK_SAMPLES ? fit : BLOCK_SAMPLES;
-    at->threads = nadir_threads_for(context, 16 * at->block * problem->rows);
-    NADIR_NEW(context, at->b, at->threads * problem->rows);
+    NADIR_NEW(context, at->b, context->threads * problem->rows);
     NADIR_NEW(context, at->b_pi, at->block * problem->states);
     NADIR_NEW(context, at->k, at->block * problem->states);
     NADIR_NEW(context, at->g, at->block * problem->states);
@@ -49,10 +49,11 @@ static nadir_status sample(nadir_context *context, sampling *at, int64_t first, 
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
     const int64_t n = problem->states;
-#pragma omp parallel for num_threads(at->threads) schedule(static, 1)
-    for (int part = 0; part < at->threads; part++) {
+    const int threads = nadir_threads_for(context, DRAW_WORK * count * problem->rows);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < threads; part++) {
         double *b = at->b + part * problem->rows;
-        for (int64_t i = part; i < count; i += at->threads) {
+        for (int64_t i = part; i < count; i += threads) {
             nadir_random random = nadir_stream_of(at->key, first + i);
             nadir_pair_draw(problem, at->beta, &random, b, at->k + i * n);
             nadir_pair_average(problem, b, at->b_pi + i * n);
@@ -60,7 +61,7 @@ static nadir_status sample(nadir_context *context, sampling *at, int64_t first, 
     }
     NADIR_CHECK(
         nadir_occupancy_solve_roughly(context, problem->occupancy, false, count, at->b_pi, 1e-10, at->g));
-#pragma omp parallel for num_threads(at->threads)
+#pragma omp parallel for num_threads(threads)
     for (int64_t i = 0; i < count; i++) {
         at->penalties[i] = nadir_pair_penalty(problem, at->b_pi + i * n, at->k + i * n, at->g + i * n);
     }

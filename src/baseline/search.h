@@ -25,6 +25,8 @@
 typedef nadir_status nadir_search(nadir_context *context, const nadir_problem *problem, double beta,
                                   nadir_track *track, nadir_attack *attack);
 
+#define NADIR_SEARCH_TASK "worst kernel"
+
 nadir_search nadir_search_paper;
 nadir_search nadir_search_paper_reduced;
 nadir_search nadir_search_slsqp;

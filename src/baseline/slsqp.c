@@ -17,7 +17,9 @@
 #include "baseline/rank_one_pair.h"
 #include "baseline/search.h"
 #include "baseline/stream.h"
+#include "linalg/vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <nlopt.h>
 #include <string.h>
@@ -27,6 +29,8 @@
 #define SMALLEST_DENOMINATOR 1e-3
 /* NLopt's SLSQP works with about so many numbers for each pair of variables. */
 #define WORK_PER_PAIR 9
+/* At so many a step takes ten minutes and the work 4.6 GB. */
+#define VARIABLES_LIMIT 8000
 
 typedef struct programme {
     nadir_context *context;
@@ -87,8 +91,9 @@ static nadir_status look(programme *at, const double *x, pieces *of)
     of->strength = dot(n, problem->d, at->b_pi);
     of->loss = dot(n, k, problem->v);
     of->feedback = dot(n, k, at->g);
-    /* Outside the ball it may be anything: a trial there is not worth a division by zero. */
-    of->denominator = fmax(SMALLEST_DENOMINATOR, 1 + problem->gamma * of->feedback);
+    /* Outside the ball, where trials may lie, it may have any sign; only a pole is kept away from. */
+    const double denominator = 1 + problem->gamma * of->feedback;
+    of->denominator = fabs(denominator) > SMALLEST_DENOMINATOR ? denominator : SMALLEST_DENOMINATOR;
     of->lambda = problem->gamma * of->strength * of->loss / of->denominator;
 cleanup:
     return status;
@@ -144,7 +149,7 @@ static double objective(unsigned count, const double *x, double *gradient, void 
     if (gradient != NULL) {
         write_gradient(at, &of, gradient);
     }
-    return of.denominator > SMALLEST_DENOMINATOR ? of.lambda : -HUGE_VAL; /* past breakdown */
+    return of.lambda;
 }
 
 /* |b|^2 - length^2 and |k|^2 - 1, at most 0. */
@@ -182,11 +187,12 @@ static nadir_status start(programme *at)
     const int64_t n = problem->states;
     const int64_t all = problem->rows + n;
     double *room = NULL;
-    if (all > 46340) {
+    if (all > VARIABLES_LIMIT) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "method slsqp has a variable for each row and each state and works with the square "
-                          "of their number; the model has %lld of them: leave the method to auto",
-                          (long long)all);
+                          "of their number; it takes up to %d, and the model has %lld: leave the method to "
+                          "auto",
+                          VARIABLES_LIMIT, (long long)all);
     }
     NADIR_NEW(context, room, WORK_PER_PAIR * all * all); /* what NLopt will take is within the limit */
     nadir_release(context, room);
@@ -240,6 +246,23 @@ static bool pose(programme *at)
     return good;
 }
 
+/* Whether lambda, to first order gamma beta |Phi v| |W d| at most, can be told from rounding. */
+static bool is_worthwhile(const programme *at)
+{
+    const nadir_problem *problem = at->problem;
+    const int64_t n = problem->states;
+    const double mean = sum_of(n, problem->v) / (double)n;
+    double spread = 0;
+    double pull = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const double weight = problem->uncertainty->W[s] * problem->d[s];
+        spread += (problem->v[s] - mean) * (problem->v[s] - mean);
+        pull += weight * weight;
+    }
+    return problem->gamma * at->beta * sqrt(spread * pull) >
+           DBL_EPSILON * nadir_vector_largest(n, problem->v);
+}
+
 static const char *reason_of(nlopt_result result)
 {
     switch (result) {
@@ -264,14 +287,16 @@ static nadir_status search(nadir_context *context, const nadir_problem *problem,
                     .unit = unit,
                     .length = beta / unit,
                     .track = track};
+    const int64_t all = problem->rows + problem->states;
     double ignored;
     NADIR_CHECK(start(&at));
     if (!pose(&at)) {
         status = nadir_fail(context, NADIR_ERROR_MEMORY, "out of memory: NLopt refuses %lld variables",
-                            (long long)(problem->rows + problem->states));
+                            (long long)all);
         goto cleanup;
     }
-    const nlopt_result result = nlopt_optimize(at.optimiser, at.x, &ignored);
+    const nlopt_result result =
+        is_worthwhile(&at) ? nlopt_optimize(at.optimiser, at.x, &ignored) : NLOPT_FTOL_REACHED;
     NADIR_CHECK(at.status);
     if (result == NLOPT_OUT_OF_MEMORY) {
         status = nadir_fail(context, NADIR_ERROR_MEMORY, "out of memory inside NLopt");

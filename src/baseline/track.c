@@ -10,9 +10,9 @@
 /* Samples that are drawn before the first look at the clock. */
 #define FIRST_BLOCK 16
 
-void nadir_track_start(const nadir_budget *budget, nadir_track *track)
+void nadir_track_start(const char *task, const nadir_budget *budget, nadir_track *track)
 {
-    *track = (nadir_track){.budget = *budget, .started = nadir_clock_seconds()};
+    *track = (nadir_track){.task = task, .budget = *budget, .started = nadir_clock_seconds()};
 }
 
 void nadir_track_clear(nadir_context *context, nadir_track *track)
@@ -41,27 +41,27 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_track_note(nadir_context *context, nadir_track *track, int64_t samples, double penalty)
+nadir_status nadir_track_note(nadir_context *context, nadir_track *track, int64_t samples, double value)
 {
     nadir_status status = NADIR_OK;
     const double seconds = nadir_track_seconds(track);
-    const double kept = track->count > 0 ? track->points[track->count - 1].penalty : 0;
+    const double kept = track->count > 0 ? track->points[track->count - 1].value : 0;
     track->samples = samples;
-    if (penalty > track->best.penalty) {
-        track->best = (nadir_trajectory_point){seconds, samples, penalty};
-        if (penalty > (1 + WORTH) * kept) {
+    if (value > track->best.value) {
+        track->best = (nadir_trajectory_point){seconds, samples, value};
+        if (value > (1 + WORTH) * kept) {
             NADIR_CHECK(keep(context, track));
         }
     }
-    NADIR_CHECK(nadir_progress(context, "worst kernel", share_done(track, seconds)));
+    NADIR_CHECK(nadir_progress(context, track->task, share_done(track, seconds)));
 cleanup:
     return status;
 }
 
 nadir_status nadir_track_finish(nadir_context *context, nadir_track *track)
 {
-    const double kept = track->count > 0 ? track->points[track->count - 1].penalty : 0;
-    return track->best.penalty > kept ? keep(context, track) : NADIR_OK;
+    const double kept = track->count > 0 ? track->points[track->count - 1].value : 0;
+    return track->best.value > kept ? keep(context, track) : NADIR_OK;
 }
 
 int64_t nadir_track_block(const nadir_track *track, int64_t most)

@@ -38,17 +38,15 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *model, bool spread,
-                                        nadir_kernel **kernel)
+nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool spread,
+                                       nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *made = NULL;
     const bool dense = model->dense != NULL;
-    const int64_t entries = dense ? model->rows * model->states : model->nonzeros;
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
-    NADIR_NEW(context, made->tilt.values, entries);
-    memcpy(made->tilt.values, dense ? model->dense : model->probabilities,
-           (size_t)entries * sizeof *made->tilt.values);
+    NADIR_NEW(context, made->tilt.values, dense ? model->rows * model->states : model->nonzeros);
+    NADIR_NEW_ZERO(context, made->tilt.nominal, model->rows);
     if (spread && !dense) {
         NADIR_CHECK(make_spread(context, made));
     }
@@ -56,6 +54,19 @@ nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *mod
     made = NULL;
 cleanup:
     nadir_kernel_free(made);
+    return status;
+}
+
+nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *model, bool spread,
+                                        nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const bool dense = model->dense != NULL;
+    const int64_t entries = dense ? model->rows * model->states : model->nonzeros;
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, spread, kernel));
+    memcpy((*kernel)->tilt.values, dense ? model->dense : model->probabilities,
+           (size_t)entries * sizeof *(*kernel)->tilt.values);
+cleanup:
     return status;
 }
 

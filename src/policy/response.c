@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of searches that converge so fast that there is nothing to be saved by stopping early. */
+#define FINE 1e-10
+
 void nadir_response_clear(nadir_context *context, nadir_response *response)
 {
     nadir_verdict_clear(context, &response->verdict);
@@ -21,24 +24,41 @@ void nadir_response_clear(nadir_context *context, nadir_response *response)
     *response = (nadir_response){0};
 }
 
+void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_response *response)
+{
+    for (int i = 0; i < 2 && response->verdict.attack.kernel != NULL; i++) {
+        if (duel->spare[i] == NULL) {
+            duel->spare[i] = response->verdict.attack.kernel;
+            response->verdict.attack.kernel = NULL;
+        }
+    }
+    nadir_response_clear(context, response);
+}
+
+void nadir_duel_clear(nadir_duel *duel)
+{
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel_free(duel->spare[i]);
+        duel->spare[i] = NULL;
+    }
+}
+
 /* Whether the search can start from the response to another policy. */
 static bool can_follow(const nadir_uncertainty *set)
 {
     return !set->idle && set->set == NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_FREE;
 }
 
-static nadir_status search(nadir_context *context, const nadir_duel *duel, const nadir_response *near,
-                           double tolerance, nadir_response *response)
+static nadir_status search(nadir_context *context, nadir_duel *duel, const double *near_v,
+                           const double *near_d, double tolerance, nadir_response *response)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &response->asked.problem;
     nadir_attack *attack = &response->verdict.attack;
-    nadir_descent *descent = NULL;
     const double factor = 1;
-    if (can_follow(problem->uncertainty) && near != NULL) {
-        NADIR_CHECK(nadir_descent_create(context, problem, &descent));
-        NADIR_CHECK(nadir_descent_follow(context, descent, problem->uncertainty->radius, near->v, near->d,
-                                         tolerance, duel->iterations_limit, attack));
+    if (can_follow(problem->uncertainty) && near_v != NULL) {
+        NADIR_CHECK(nadir_valid_search_near(context, problem, problem->uncertainty->radius, near_v, near_d,
+                                            tolerance, duel->iterations_limit, duel->spare, attack));
     } else if (can_follow(problem->uncertainty)) {
         NADIR_CHECK(nadir_valid_search(context, problem, problem->uncertainty->radius, tolerance,
                                        duel->iterations_limit, attack));
@@ -46,14 +66,13 @@ static nadir_status search(nadir_context *context, const nadir_duel *duel, const
         nadir_robust_settings settings;
         nadir_robust_settings_default(&settings);
         settings.certify = NADIR_CERTIFY_OFF;
-        settings.tolerance = tolerance;
+        settings.tolerance = FINE;
         settings.iterations_limit = duel->iterations_limit;
         NADIR_CHECK(nadir_robust_family(problem->uncertainty)(context, problem, &settings, 1, &factor,
                                                               &response->verdict));
         status = response->verdict.refused ? NADIR_ERROR_ILL_POSED : NADIR_OK;
     }
 cleanup:
-    nadir_descent_free(context, descent);
     return status;
 }
 
@@ -81,7 +100,8 @@ cleanup:
 }
 
 nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const double *probabilities,
-                                 const nadir_response *near, double tolerance, nadir_response *response)
+                                 const double *near_v, const double *near_d, double tolerance,
+                                 nadir_response *response)
 {
     nadir_status status = NADIR_OK;
     nadir_solver_settings settings;
@@ -91,12 +111,15 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
     NADIR_CHECK(nadir_policy_create(context, duel->model, probabilities, &response->policy));
     NADIR_CHECK(nadir_solver_create(context, duel->model, response->policy, &settings, &response->solver));
     NADIR_CHECK(nadir_question_pose(context, response->solver, duel->ball, false, &response->asked));
-    NADIR_CHECK(search(context, duel, near, tolerance, response));
+    NADIR_CHECK(search(context, duel, near_v, near_d, tolerance, response));
     NADIR_CHECK(solve(context, response));
     NADIR_NEW(context, response->q, duel->model->rows);
     nadir_value_q(context, response->verdict.attack.kernel, duel->model->discount, response->v, response->q);
     response->J = response->verdict.attack.J;
-    response->error = response->verdict.attack.gap;
+    const double penalty = fabs(response->asked.problem.J - response->J);
+    const double gap = response->verdict.attack.gap;
+    response->error =
+        gap >= 0 ? gap : tolerance * penalty; /* NaN: the search tells none, but was asked for */
 cleanup:
     if (status != NADIR_OK) {
         nadir_response_clear(context, response);

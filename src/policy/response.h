@@ -29,16 +29,22 @@ typedef struct nadir_duel {
     const char *backend;
     int64_t iterations_limit; /* of each search */
     int64_t evaluations;      /* counts */
+    nadir_kernel *spare[2];   /* owned: of responses that are gone, to be written over; NULL: none */
 } nadir_duel;
 
 /*
  * The worst kernel of a policy, probabilities: [rows], whose return is off by `tolerance` of the penalty or
- * so. near: the response to a similar policy, from which the search starts where it can; NULL: none.
- * response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past breakdown.
+ * so. near_v, near_d: [states] value and occupancy of the response to a similar policy, from which the search
+ * starts where it can; NULL: none. response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past
+ * breakdown.
  */
 nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const double *probabilities,
-                                 const nadir_response *near, double tolerance, nadir_response *response);
+                                 const double *near_v, const double *near_d, double tolerance,
+                                 nadir_response *response);
 void nadir_response_clear(nadir_context *context, nadir_response *response);
+/* The same; the duel keeps what the next response can use. */
+void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_response *response);
+void nadir_duel_clear(nadir_duel *duel);
 
 /* sum over s of d(s) max_a (Q(s, a) - v(s)): zero exactly where no change of the policy helps at first order.
  */

@@ -25,6 +25,13 @@ grep -q "<svg" picture.svg || complain "no picture"
 shares=$(sed -n 's/^ *"share": \(.*\),$/\1/p' stdout.txt | awk '{ print ($1 <= 1 + 1e-9) }' | sort -u)
 [[ $shares == 1 ]] || complain "more than the exact penalty"
 
+for command in compare evaluate; do
+    run $command --help
+    for method in $all; do
+        expect_out " $method: "
+    done
+done
+
 # Text; a choice of methods; as many samples as asked for, the same ones each time.
 run compare model.npz --policy uniform --radius 0.05 --time inf --samples 300 --methods random-kernel,auto --seed 5
 expect_status 0
@@ -40,7 +47,8 @@ run compare model.npz --policy uniform --radius 0.05 --time inf --samples 300 --
 run compare model.npz --policy uniform --radius 0.05 --time inf --samples 50 --domain support --json
 expect_status 0
 expect_out '"method": "conservative"'
-[[ $out != *paper* ]] || complain "the paper's method knows no support"
+[[ $out != *'"method": "paper"'* ]] || complain "the paper's method knows no support"
+[[ $err == *"left out"*" newton bisect best-response paper paper-reduced slsqp "* ]] || complain "no warning"
 expect_failure 2 "is for the non-rectangular ball with norm 2 on the domain free" \
     compare model.npz --policy uniform --radius 0.05 --time 1 --domain support --methods paper
 
@@ -65,6 +73,31 @@ expect_json certificate '"none"'
 expect_json iterations 10000
 expect_failure 5 "stopped at its limit" \
     evaluate model.npz --policy uniform --radius 0.05 --domain free --method conservative
+
+# What is found can be checked again, with nothing else at hand.
+for method in paper slsqp-scaled random-rank-one random-kernel; do
+    run evaluate model.npz --policy uniform --radius 0.05 --domain free --method $method \
+        --kernel kernel.npz --witness witness.json
+    expect_status 0
+    run verify model.npz --policy uniform --kernel kernel.npz --witness witness.json --json
+    expect_status 0
+    expect_json verified true
+done
+
+# Models that a method is not made for.
+run generate riverswim long.npz --states 15001 --quiet
+expect_failure 2 "here 30002, and takes up to 30000" \
+    compare long.npz --policy uniform --radius 1e-6 --time 1 --methods paper
+expect_failure 2 "it takes up to 8000, and the model has 45003" \
+    compare long.npz --policy uniform --radius 1e-6 --time 1 --methods slsqp
+
+# A ball of one kernel: nothing to find, and no share of it.
+run compare model.npz --policy uniform --radius 0 --time 1 --methods auto,paper --plot nothing.png
+expect_status 0
+expect_out "the exact penalty is 0 (certified)"
+[[ $(grep -c "^  [ap][a-z]* *0 *- *never" stdout.txt) == 2 ]] || complain "the share of nothing"
+run compare model.npz --policy uniform --radius 0 --time 1 --methods auto --json
+expect_out '"share": null'
 
 # Wrong.
 expect_failure 2 "--time SECONDS is needed" compare model.npz --policy uniform --radius 0.05

@@ -244,7 +244,7 @@ expect_out "  certified        yes"
 expect_out "  ball             nonrect, norm 2, domain simplex"
 run "${river[@]}" --domain free --radius 0.012 --optimistic
 expect_out "the best kernel of the ball of radius 0.012"
-expect_out "  best  return     "
+expect_out "  best return      "
 expect_out "  breakdown        beyond radius 0."
 expect_out "no probability; see --domain"
 run "${river[@]}" --domain free --set sa --radius 0.003
@@ -295,5 +295,28 @@ expect_status 0
 for option in --policy --optimistic --method --certify --tolerance --kernel --witness --backend --radius --norm --set \
     --domain --scales --discount --json; do
     expect_out "  $option"
+done
+# A tolerance that the return cannot show any more: steps that rounding hides must neither go on for ever nor spoil the
+# kernel bit by bit.
+cat >tight.csv <<'END'
+idstatefrom,idaction,idstateto,probability,reward
+0,0,1,1,3
+0,1,0,0.17447807,-4
+0,1,1,0.82552193,-4
+1,0,0,1,-5
+1,1,1,1,4
+END
+cat >tight_policy.csv <<'END'
+idstate,idaction,probability
+0,0,0.5155
+0,1,0.4845
+1,0,0.982
+1,1,0.018
+END
+for radius in 0.001 0.0025 0.00253945 0.003 0.004; do
+    run evaluate tight.csv --discount 0.5 --policy tight_policy.csv --radius $radius --optimistic --tolerance 1e-12 --json
+    expect_status 0
+    expect_bounds true
+    (($(number iterations) < 100)) || complain "$(number iterations) iterations"
 done
 finish

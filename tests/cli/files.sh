@@ -48,6 +48,8 @@ expect_refused start.npz "${evaluate[@]}" --initial start.npz --kernel start.npz
 expect_refused river.trew evaluate river.tra --rewards river.trew --policy uniform --radius 0.1 --witness river.trew
 expect_refused policy.csv sweep river.npz --policy policy.csv --radius 0:0.1:2 --csv policy.csv
 expect_refused scales.csv sweep river.npz --policy uniform --radius 0:0.1:2 --scales scales.csv --csv scales.csv
+expect_refused policy.csv compare river.npz --policy policy.csv --radius 0.01 --time 0.1 --csv policy.csv
+expect_refused scales.csv norm scales.csv --order random --csv scales.csv
 expect_refused river.npz solve river.npz --out river.npz
 expect_refused river.npz convert river.npz river.npz
 expect_refused link.npz convert river.npz link.npz
@@ -55,6 +57,7 @@ expect_refused link.npz convert river.npz link.npz
 expect_twice "${evaluate[@]}" --kernel new.npz --witness ./new.npz
 expect_twice "${evaluate[@]}" --kernel new.npz --kernel-model folder/../new.npz
 expect_twice "${evaluate[@]}" --witness new.png --explain-plot new.png
+expect_twice compare river.npz --policy uniform --radius 0.01 --time 0.1 --csv new.svg --plot ./new.svg
 expect_twice sweep river.npz --policy uniform --radius 0:0.1:2 --csv new.svg --plot new.svg
 [[ ! -e new.npz && ! -e new.png && ! -e new.svg ]] || complain "something was written"
 

@@ -35,7 +35,7 @@ for name in kernel_file witness_file kernel_of_witness model policy model_file p
     return nominal_return robust_return upper_bound lower_bound certificate; do
     expect_out "\"name\": \"$name\""
 done
-[[ $(grep -c '"holds": true' stdout.txt) == 17 ]] || complain "17 checks"
+[[ $(grep -c '"holds": true' stdout.txt) == 19 ]] || complain "19 checks"
 
 # The best case, other sets and norms, one policy by name.
 for ball in "--optimistic" "--set sa --norm 1" "--set s --norm inf --domain free" "--norm 1 --domain free --optimistic"; do

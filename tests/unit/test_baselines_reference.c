@@ -138,15 +138,15 @@ static void test_paper(void **state)
             nadir_track track;
             nadir_attack attack = {0};
             const nadir_budget budget = {INFINITY, 1000, 1e-9};
-            nadir_track_start(&budget, &track);
+            nadir_track_start("test", &budget, &track);
             assert_ok(context, (reduced == 1 ? nadir_search_paper_reduced
                                              : nadir_search_paper)(context, problem, beta, &track, &attack));
             const double expected = bisect(problem, beta, reduced == 1, exact * 1.5);
             test_note("seed %d, %s, share %g: %.12g, attained %.12g, expected %.12g, exact %.12g", SEED + i,
-                      reduced == 1 ? "reduced" : "printed", shares[i % 3], track.best.penalty, attack.lambda,
+                      reduced == 1 ? "reduced" : "printed", shares[i % 3], track.best.value, attack.lambda,
                       expected, exact);
             assert_true(attack.converged);
-            assert_relative(track.best.penalty, expected, 3e-9);
+            assert_relative(track.best.value, expected, 3e-9);
             assert_that(attack.lambda >= expected * (1 - 3e-9) && attack.lambda <= exact * (1 + 1e-12),
                         "the kernel does not attain it");
             nadir_attack_clear(context, &attack);
@@ -166,7 +166,7 @@ static nadir_attack walk(nadir_context *context, const nadir_problem *problem, d
     nadir_track track;
     nadir_attack attack = {0};
     const nadir_budget budget = {INFINITY, steps, 1e-9};
-    nadir_track_start(&budget, &track);
+    nadir_track_start("test", &budget, &track);
     assert_ok(context, nadir_search_conservative(context, problem, beta, &track, &attack));
     assert_int_equal(attack.iterations, steps);
     nadir_track_clear(context, &track);
@@ -258,7 +258,7 @@ static void test_projection(void **state)
         nadir_track track;
         nadir_attack attack = {0};
         const nadir_budget budget = {INFINITY, 500, 1e-9};
-        nadir_track_start(&budget, &track);
+        nadir_track_start("test", &budget, &track);
         assert_ok(context, (i == 0 ? nadir_search_random_kernel : nadir_search_random_kernel_projected)(
                                context, test_problem_view(&made), radius, &track, &attack));
         found[i] = attack.lambda;

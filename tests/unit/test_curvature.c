@@ -122,13 +122,13 @@ static void claims_make(nadir_context *context, const test_stage *stage, claims 
     assert_ok(context, nadir_standing_pull(context, standing, NULL, &made->plain));
     assert_ok(context, nadir_standing_pull(context, standing, made->inverse, &made->weighted));
     assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->plain, NULL, false,
-                                             &made->kappa));
+                                             true, &made->kappa));
     assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->weighted,
-                                             made->inverse, false, &made->kappa_weighted));
+                                             made->inverse, false, true, &made->kappa_weighted));
     made->kappa_shared = NAN;
     if (stage->live.columns == NULL) {
         assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->plain, NULL, true,
-                                                 &made->kappa_shared));
+                                                 true, &made->kappa_shared));
     }
 }
 

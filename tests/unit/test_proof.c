@@ -98,6 +98,9 @@ static void test_known_proofs(void **state)
         assert_proven(problem, &attack, &proof);
         assert_string_equal(proof.bound, "second-order");
         assert_true(proof.kappa <= 0.5);
+        nadir_valid_proof_clear(context, &proof);
+        proof = test_prove(context, problem, known->radius, &attack, NADIR_CERTIFY_STRICT);
+        assert_proven(problem, &attack, &proof);
         if (!isnan(known->kappa)) { /* it is found to 1/256 */
             assert_that(fabs(proof.kappa - known->kappa) <= 0.03 * known->kappa + 0.005, "kappa %g, not %g",
                         proof.kappa, known->kappa);
@@ -131,6 +134,9 @@ static void test_dense(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, radius);
         nadir_valid_proof proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
+        assert_proven(problem, &attack, &proof);
+        nadir_valid_proof_clear(context, &proof);
+        proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_STRICT);
         assert_proven(problem, &attack, &proof);
         assert_true(proof.kappa < 0.05);
         nadir_valid_proof_clear(context, &proof);

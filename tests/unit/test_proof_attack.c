@@ -6,6 +6,7 @@
 
 #include "adversary/valid/descent.h"
 #include "adversary/valid/lagrangian.h"
+#include "adversary/valid/series.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
@@ -129,8 +130,33 @@ static void search(fight *made, bool thoroughly)
 
 /* What the proofs came to. */
 typedef struct tally {
-    int attacks, proven, false_optima, informative;
+    int attacks, proven, false_optima, informative, series;
 } tally;
+
+/* The same by a series for radii up to a larger one. */
+static void judge_in_series(fight *made, tally *sums)
+{
+    nadir_series *series = NULL;
+    if (made->problem->uncertainty->p != 2) {
+        return;
+    }
+    const double most = made->radius * (1 + nadir_random_uniform(made->random));
+    assert_ok(made->context, nadir_series_create(made->context, made->problem, most, &series));
+    for (int i = 0; i < made->count; i++) {
+        const nadir_attack *attack = &made->attacks[i];
+        if (attack->tau > 0 && isfinite(attack->tau)) {
+            nadir_valid_proof proof = {0};
+            assert_ok(made->context, nadir_series_prove(made->context, series, made->radius, attack, &proof));
+            assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
+                        "%.17g is below the lower bound %.17g (kappa %g) of attack %d in a series, %.17g",
+                        made->lowest, proof.lower, proof.kappa, i, attack->J);
+            assert_true(isinf(proof.lower) || proof.kappa <= 0.5);
+            sums->series += proof.lower >= attack->J - 1e-6 * (made->problem->J - made->lowest);
+            nadir_valid_proof_clear(made->context, &proof);
+        }
+    }
+    nadir_series_free(made->context, series);
+}
 
 static void judge(fight *made, tally *sums)
 {
@@ -167,13 +193,14 @@ static void test_lower_bounds(void **state)
         attack_set(&made);
         search(&made, i % 8 == 0);
         judge(&made, &sums);
+        judge_in_series(&made, &sums);
         fight_clear(&made);
     }
     /* the attack is one: there are proofs, and kernels that look like the worst but are not */
     assert_that(sums.proven > sums.attacks / 5 && sums.informative > sums.attacks / 2 &&
-                    sums.false_optima > 0,
-                "%d attacks, %d proven, %d false optima, %d informative", sums.attacks, sums.proven,
-                sums.false_optima, sums.informative);
+                    sums.false_optima > 0 && sums.series > sums.attacks / 50,
+                "%d attacks, %d proven, %d false optima, %d informative, %d proven in series", sums.attacks,
+                sums.proven, sums.false_optima, sums.informative, sums.series);
     test_note_clear();
     nadir_context_free(context);
 }

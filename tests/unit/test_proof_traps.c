@@ -100,8 +100,8 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
         memset(stage.standing.reply, 0, (size_t)problem->states * sizeof *stage.standing.reply);
     }
     assert_ok(context, nadir_standing_pull(context, &stage.standing, NULL, &pull));
-    assert_ok(context,
-              nadir_curvature_prove(context, &stage.standing, &stage.visits, &pull, NULL, false, &kappa));
+    assert_ok(context, nadir_curvature_prove(context, &stage.standing, &stage.visits, &pull, NULL, false,
+                                             true, &kappa));
     nadir_pull_clear(context, &pull);
     test_stage_clear(context, &stage);
     return kappa;

@@ -4,6 +4,7 @@
  */
 #include "support/support.h"
 
+#include "adversary/valid/series.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
@@ -103,7 +104,7 @@ static void check_weighted(nadir_context *context, nadir_random *random, const n
     for (int64_t e = 0; e < live->entries; e++) {
         inverse[e] = 0.1 + 0.9 * nadir_random_uniform(random);
     }
-    nadir_sensitivity_weighted(context, live, inverse, 1, g, both);
+    assert_ok(context, nadir_sensitivity_weighted(context, live, inverse, 1, g, both));
     for (int64_t s = 0; s < live->states; s++) {
         long double mass = 0;
         long double sum = 0;
@@ -138,6 +139,7 @@ static void test_sensitivities(void **state)
         double g[S];
         double up[S];
         double down[S];
+        double coarse[S];
         double rewards[S] = {0};
         const double radius = 1;
         const bool listed = i % 2 == 0;
@@ -174,6 +176,9 @@ static void test_sensitivities(void **state)
         }
         assert_ok(context, nadir_sensitivity_make(context, &live, X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, 1, g, up, down));
+        if (live.columns == NULL) {
+            nadir_sensitivity_coarse(&live, 1, g, coarse);
+        }
         for (int64_t s = 0; s < S; s++) {
             bool allowed[S] = {false};
             double row[S] = {0};
@@ -192,6 +197,8 @@ static void test_sensitivities(void **state)
             }
             const double plus_exact = sigma_square(S, allowed, row, g);
             const double minus_exact = sigma_square(S, allowed, row, minus);
+            assert_that(live.columns != NULL || coarse[s] >= fmax(up[s], down[s]) * (1 - 1e-12),
+                        "the coarse bound %.17g is below %.17g or %.17g", coarse[s], up[s], down[s]);
             const bool few = live.columns != NULL || positive < 9; /* otherwise an upper bound */
             assert_that(up[s] >= plus_exact * (1 - 1e-15) - 1e-30 &&
                             down[s] >= minus_exact * (1 - 1e-15) - 1e-30,
@@ -285,6 +292,7 @@ static void test_pass(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED);
+    double sharpest = 0;
     for (int i = 0; i < 400; i++) {
         const double radius = 0.5;
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
@@ -299,6 +307,7 @@ static void test_pass(void **state)
         double *up = test_new(2 * n * n, sizeof *up);
         long double *d = test_new(n, sizeof *d);
         double h[5];
+        double slope[5];
         nadir_live live;
         nadir_visits visits;
         nadir_centre centre;
@@ -315,6 +324,7 @@ static void test_pass(void **state)
         assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, up + n * n));
         long double distance = 0;
+        long double plain = 0;
         for (int64_t s = 0; s < n; s++) {
             d[s] = fmaxl(d[s], 0);
             h[s] = (double)d[s] * (i % 3 == 0 ? 1 : 1 + 20 * nadir_random_uniform(&random)) + 1e-9;
@@ -326,15 +336,24 @@ static void test_pass(void **state)
                     const long double far =
                         (P[live.rows[l] * n + nadir_live_column(&live, l, j)] - live.phat[e]) / live.alpha[l];
                     distance += d[s] / h[s] * far * far;
+                    plain += far * far;
                 }
             }
         }
         assert_ok(context, nadir_visits_narrow(context, &visits, &centre, up, up + n * n, h,
-                                               (double)sqrtl(distance) * (1 + 1e-14), &moved));
+                                               (double)sqrtl(distance) * (1 + 1e-14), NULL, &moved));
         assert_false(visits.empty);
         for (int64_t s = 0; s < n; s++) {
             assert_that(visits.low[s] <= d[s] + 1e-14L && d[s] <= visits.high[s] + 1e-14L,
                         "%.17Lg is not in [%.17g, %.17g]", d[s], visits.low[s], visits.high[s]);
+        }
+        assert_ok(context,
+                  nadir_visits_narrow(context, &visits, &centre, up, up + n * n, NULL, 10, slope, &moved));
+        for (int64_t s = 0; s < n; s++) {
+            const double far = (double)fabsl(d[s] - centre.d[s]);
+            const double most = slope[s] * (double)sqrtl(plain) + centre.off[s];
+            assert_that(far <= most + 1e-13, "%.17g > %.17g = slope |P - X|", far, most);
+            sharpest = fmax(sharpest, plain > 1e-6L ? far / most : 0);
         }
         nadir_sensitivity_clear(context, &sensitivity);
         nadir_centre_clear(context, &centre);
@@ -348,6 +367,117 @@ static void test_pass(void **state)
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }
+    assert_that(sharpest > 0.9, "no kernel comes nearer to its slope than %g", sharpest);
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* Two kernels of the ball: their occupancies, and the distance of each state's rows of one from the nominal
+ * ones and of all rows from those of the other. */
+typedef struct two_kernels {
+    long double *d[2]; /* [states] each */
+    double *change;    /* [states] */
+    double distance;
+} two_kernels;
+
+static two_kernels two_kernels_make(const nadir_problem *problem, test_oracle *oracle, nadir_random *random,
+                                    const nadir_live *live)
+{
+    const int64_t n = problem->states;
+    two_kernels made = {.change = test_new(n, sizeof *made.change)};
+    double *P[2];
+    long double square = 0;
+    for (int i = 0; i < 2; i++) {
+        P[i] = test_new(problem->rows * n, sizeof *P[i]);
+        made.d[i] = test_new(n, sizeof *made.d[i]);
+        test_oracle_random(oracle, random, P[i]);
+        long double *average = test_dense_average(problem->model, P[i], problem->policy->probabilities);
+        test_system system = test_system_make(n, average, problem->gamma);
+        test_system_solve(&system, true, problem->mu, made.d[i]);
+        test_system_clear(&system);
+        free(average);
+    }
+    for (int64_t s = 0; s < n; s++) {
+        long double own = 0;
+        for (int64_t l = live->first[s]; l < live->first[s + 1]; l++) {
+            for (int64_t j = 0; j < nadir_live_length(live, l); j++) {
+                const int64_t at = live->rows[l] * n + nadir_live_column(live, l, j);
+                const long double moved = (P[1][at] - live->phat[live->starts[l] + j]) / live->alpha[l];
+                const long double far = (P[0][at] - P[1][at]) / live->alpha[l];
+                own += moved * moved;
+                square += far * far;
+            }
+        }
+        made.change[s] = (double)sqrtl(own) * (1 + 1e-14);
+    }
+    made.distance = (double)sqrtl(square);
+    free(P[0]);
+    free(P[1]);
+    return made;
+}
+
+static void two_kernels_clear(two_kernels *made)
+{
+    free(made->d[0]);
+    free(made->d[1]);
+    free(made->change);
+}
+
+/* A series bounds how far the occupancies of any two kernels of the ball are apart; y obeys its inequality,
+ * made anew from the tables. */
+static void test_series(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    int many = 0;
+    for (int i = 0; i < 200; i++) {
+        const double radius = i % 3 == 0 ? 0.3 : 0.1;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        test_note("seed %d, case %d, %s", SEED, i, tiny.name);
+        test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
+        test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        const int64_t n = problem->states;
+        nadir_series *series = NULL;
+        nadir_live live;
+        nadir_centre centre;
+        nadir_sensitivity sensitivity;
+        double y[5];
+        double up[25];
+        bool found;
+        assert_ok(context, nadir_live_make(context, problem, &live));
+        assert_ok(context, nadir_centre_make(context, problem, &live, NULL, NULL, &centre));
+        assert_ok(context, nadir_centre_columns(context, &centre));
+        assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
+        assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, NULL));
+        assert_ok(context, nadir_series_create(context, problem, radius, &series));
+        two_kernels two = two_kernels_make(problem, &oracle, &random, &live);
+        assert_ok(context, nadir_series_slopes(context, series, two.change, y, &found));
+        many += found;
+        for (int64_t t = 0; t < n && found; t++) {
+            const double far = (double)fabsl(two.d[0][t] - two.d[1][t]);
+            double sum = 0;
+            double least = 0; /* of what a pass gives: y is d_P there */
+            for (int64_t s = 0; s < n; s++) {
+                sum += problem->gamma * sqrt(up[t * n + s]) * two.change[s] * y[s];
+                least += (double)(two.d[0][s] * two.d[0][s]) * up[t * n + s];
+            }
+            assert_that(y[t] >= (problem->gamma * sqrt(least) + sum) * (1 - 1e-12) - 1e-12, "%.17g, state %d",
+                        y[t], (int)t);
+            assert_that(far <= y[t] * two.distance + 1e-12, "%.17g > %.17g %.17g", far, y[t], two.distance);
+        }
+        two_kernels_clear(&two);
+        nadir_series_free(context, series);
+        nadir_sensitivity_clear(context, &sensitivity);
+        nadir_centre_clear(context, &centre);
+        nadir_live_clear(context, &live);
+        test_oracle_clear(&oracle);
+        test_problem_clear(&made);
+    }
+    assert_that(many > 50, "%d of 200 have slopes", many);
     test_note_clear();
     nadir_context_free(context);
 }
@@ -355,10 +485,8 @@ static void test_pass(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_knapsack),
-        cmocka_unit_test(test_sensitivities),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_pass),
+        cmocka_unit_test(test_knapsack), cmocka_unit_test(test_sensitivities), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_pass),     cmocka_unit_test(test_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

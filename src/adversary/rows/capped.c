@@ -44,16 +44,6 @@ static int64_t find_place(const capped_row *row, const nadir_order *order)
 {
     int64_t low = 0;
     int64_t high = order->states;
-    if (row->view.count == order->states) { /* all states in the row: from the end of the order on */
-        double down = 0;
-        for (low = order->states - 1; low > 0; low--) {
-            down += fall(row, order->order[low]);
-            if (row->r * (double)low <= down) {
-                break;
-            }
-        }
-        return low;
-    }
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
         double up;
@@ -68,38 +58,81 @@ static int64_t find_place(const capped_row *row, const nadir_order *order)
     return low;
 }
 
+/* The same for a row of all states: from the end of the order on. */
+static int64_t find_place_full(const capped_row *row, const nadir_order *order)
+{
+    double down = 0;
+    int64_t place = order->states - 1;
+    for (; place > 0; place--) {
+        down += fall(row, order->order[place]);
+        if (row->r * (double)place <= down) {
+            break;
+        }
+    }
+    return place;
+}
+
+/* What an answer is made of. */
+typedef struct shifts {
+    double up, lifted;    /* entries that rise, and the sum of omega - x over them */
+    double down, lowered; /* what falls, and the sum of that times x - omega */
+    double dropped;       /* that part of |g1|_1 */
+    double largest;       /* change downwards */
+} shifts;
+
+static void finish(const capped_row *row, int64_t pivot, double omega, const shifts *sums,
+                   nadir_row_answer *answer, double *size)
+{
+    answer->pivot = (int32_t)pivot;
+    answer->omega = omega;
+    answer->upper = omega;
+    answer->share = sums->down - row->r * sums->up;
+    answer->gain = row->r * sums->lifted + sums->lowered;
+    const double largest = fmax(fmax(sums->largest, fabs(answer->share)), sums->up > 0 ? row->r : 0);
+    answer->norm = largest / row->view.alpha;
+    *size = sums->lifted + sums->dropped;
+}
+
+/* A row of all states: in the order, those before the pivot from its sums. */
+static void find_answer_full(const nadir_order *order, const capped_row *row, nadir_row_answer *answer,
+                             double *size)
+{
+    const int64_t pivot = find_place_full(row, order);
+    const double omega = order->sorted[pivot];
+    shifts sums = {.up = (double)pivot, .lifted = order->first[pivot]};
+    for (int64_t k = pivot + 1; k < order->states; k++) {
+        const double phat = row->view.phat[order->order[k]];
+        const double d = order->sorted[k] - omega;
+        const double m = phat < row->r ? phat : row->r;
+        sums.down += m;
+        sums.lowered += m * d;
+        sums.dropped += phat < row->r ? 0 : d;
+        sums.largest = m > sums.largest ? m : sums.largest;
+    }
+    finish(row, pivot, omega, &sums, answer, size);
+}
+
 static void find_answer(const nadir_order *order, const capped_row *row, nadir_row_answer *answer,
                         double *size)
 {
     const int64_t pivot = find_place(row, order);
     const double omega = order->sorted[pivot] - row->view.base;
-    double up = row->view.spread ? (double)pivot : 0;
-    double lifted = row->view.spread ? order->first[pivot] : 0; /* sum of omega - x over what rises */
-    double down = 0;
-    double lowered = 0;
-    double dropped = 0; /* that part of |g1|_1 */
-    double largest = 0;
+    const bool spread = row->view.spread;
+    shifts sums = {.up = spread ? (double)pivot : 0, .lifted = spread ? order->first[pivot] : 0};
     for (int64_t i = 0; i < row->view.count; i++) {
         const double d = row->view.x[i] - omega;
         const double m = fall(row, i);
         if (row->place[i] > (double)pivot) {
-            down += m;
-            lowered += m * d;
-            dropped += row->view.phat[i] < row->r ? 0 : d;
-            largest = fmax(largest, m);
-        } else if (row->place[i] < (double)pivot && !row->view.spread) {
-            up += 1;
-            lifted -= d;
+            sums.down += m;
+            sums.lowered += m * d;
+            sums.dropped += row->view.phat[i] < row->r ? 0 : d;
+            sums.largest = m > sums.largest ? m : sums.largest;
+        } else if (row->place[i] < (double)pivot && !spread) {
+            sums.up += 1;
+            sums.lifted -= d;
         }
     }
-    answer->pivot = (int32_t)pivot;
-    answer->omega = omega;
-    answer->upper = omega;
-    answer->share = down - row->r * up;
-    answer->gain = row->r * lifted + lowered;
-    largest = fmax(fmax(largest, fabs(answer->share)), up > 0 ? row->r : 0);
-    answer->norm = largest / row->view.alpha;
-    *size = lifted + dropped;
+    finish(row, pivot, omega, &sums, answer, size);
 }
 
 /* data: [end - first] |g1|_1 of each row. */
@@ -110,14 +143,19 @@ static void answer_row(const nadir_row_group *group, int64_t row, double *room, 
     double *place = room + 2 * raw.count;
     capped_row at = {.view = nadir_row_view_make(rows, row, room), .place = place};
     at.r = at.view.alpha * group->beta;
+    nadir_row_answer *answer = &group->answers[row - group->first];
+    double *size = (double *)data + (row - group->first);
+    answer->step = group->beta;
+    if (at.view.count == rows->order->states) {
+        find_answer_full(rows->order, &at, answer, size);
+        return;
+    }
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
         place[count] = rows->order->rank[nadir_row_column(&raw, i)];
         count += rows->domain == NADIR_DOMAIN_SIMPLEX || raw.values[i] > 0;
     }
-    nadir_row_answer *answer = &group->answers[row - group->first];
-    find_answer(rows->order, &at, answer, (double *)data + (row - group->first));
-    answer->step = group->beta;
+    find_answer(rows->order, &at, answer, size);
 }
 
 nadir_row_common nadir_rows_capped(const nadir_row_group *group)

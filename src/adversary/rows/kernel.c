@@ -31,6 +31,11 @@ static bool spreads(const nadir_rows *rows)
 
 static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt)
 {
+    const bool nominal = !(answer->step > 0) || !(nadir_rows_scale(rows, row) > 0);
+    if (nominal && tilt->nominal[row]) {
+        return;
+    }
+    tilt->nominal[row] = nominal;
     const nadir_row_rest rest =
         nadir_row_write(rows, row, answer, tilt->values + row_start(rows->model, row));
     if (tilt->x != NULL) {
@@ -67,7 +72,7 @@ static nadir_status make_tilted(nadir_context *context, const nadir_rows *rows,
         fill_tilt(context, rows, answers, tilt);
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_kernel_create_tilted(context, rows->model, spreads(rows), &made));
+    NADIR_CHECK(nadir_kernel_create_blank(context, rows->model, spreads(rows), &made));
     fill_tilt(context, rows, answers, nadir_kernel_tilt(made));
     nadir_kernel_free(*kernel);
     *kernel = made;

@@ -62,6 +62,8 @@ typedef struct nadir_row_group {
 double nadir_row_group_norm(const nadir_row_group *group);
 /* Answers every row with all mass at the smallest v. */
 void nadir_row_group_settle(const nadir_row_group *group);
+/* The same; whether that is within the budget. If not, answers may be anything. */
+bool nadir_row_group_settles(const nadir_row_group *group);
 
 /* alpha w / unit in [0, 1]: what a row's step is relative to the others'. */
 double nadir_row_group_share(const nadir_row_group *group, int64_t row);

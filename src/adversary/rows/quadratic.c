@@ -139,26 +139,32 @@ static double level(const piece *at, double slope)
     return at->moved > 0 ? at->mean + at->moved / (at->n * slope) : at->mean;
 }
 
-/* A pass at answer->omega and the slope, alpha s; the answer gets gain and norm of that point. Where V is
- * lost in rounding a little more is taken: kappa comes out too small, and the next pass measures from closer
- * by. */
+/* What comes of the sums at answer->omega and the slope, alpha s; the answer gets gain and norm of that
+ * point. Where V is lost in rounding a little more is taken: kappa comes out too small, and the next pass
+ * measures from closer by. */
+static void take_sums(const nadir_row_view *view, double slope, const quadratic_sums *sums, piece *at,
+                      nadir_row_answer *answer)
+{
+    const bool same = sums->n == at->n && sums->moved == at->moved && sums->squares == at->squares;
+    const double excess = fabs(slope * sums->first + sums->moved);
+    at->change = same && excess <= MASS_ROUNDING ? 0 : fmax(at->change, DBL_MIN);
+    at->n = sums->n;
+    at->moved = sums->moved;
+    at->squares = sums->squares;
+    at->mean = sums->n > 0 ? answer->omega + sums->first / sums->n : 0;
+    const double variance = sums->n > 0 ? sums->second - sums->first * (sums->first / sums->n) : 0;
+    at->variance = fmax(variance, 4 * DBL_EPSILON * sums->second);
+    answer->gain = slope * sums->second + sums->lost;
+    answer->norm = sqrt(slope * slope * sums->second + sums->squares) / view->alpha;
+}
+
+/* A pass over the entries of a row. */
 static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double slope, piece *at,
                       nadir_row_answer *answer)
 {
-    const double omega = answer->omega;
     const quadratic_sums sums =
-        view->spread ? add_order(rows, view, omega, slope) : add_entries(view, omega, slope);
-    const bool same = sums.n == at->n && sums.moved == at->moved && sums.squares == at->squares;
-    const double excess = fabs(slope * sums.first + sums.moved);
-    at->change = same && excess <= MASS_ROUNDING ? 0 : fmax(at->change, DBL_MIN);
-    at->n = sums.n;
-    at->moved = sums.moved;
-    at->squares = sums.squares;
-    at->mean = sums.n > 0 ? omega + sums.first / sums.n : 0;
-    const double variance = sums.n > 0 ? sums.second - sums.first * (sums.first / sums.n) : 0;
-    at->variance = fmax(variance, 4 * DBL_EPSILON * sums.second);
-    answer->gain = slope * sums.second + sums.lost;
-    answer->norm = sqrt(slope * slope * sums.second + sums.squares) / view->alpha;
+        view->spread ? add_order(rows, view, answer->omega, slope) : add_entries(view, answer->omega, slope);
+    take_sums(view, slope, &sums, at, answer);
 }
 
 /* The mean over all allowed states: omega of the answer that clips nothing, and above that of any other. The
@@ -203,9 +209,22 @@ void nadir_rows_quadratic_row(const nadir_rows *rows, const nadir_row_view *view
 /* One pass over the rows of a group. */
 typedef struct pass {
     double kappa;
-    bool started; /* pieces hold the sets of the pass before */
-    bool cold;    /* not started: from all entries, rather than from the answers */
+    bool started;       /* pieces hold the sets of the pass before */
+    bool cold;          /* not started: from all entries, rather than from the answers */
+    quadratic_sums all; /* cold: of all states, which are those of every row that has them all */
 } pass;
+
+/* About start_level, nothing clipped. */
+static quadratic_sums add_states(const nadir_rows *rows, double omega)
+{
+    quadratic_sums sums = {.n = (double)rows->order->states};
+    for (int64_t s = 0; s < rows->order->states; s++) {
+        const double d = rows->order->x[s] - omega;
+        sums.first += d;
+        sums.second += d * d;
+    }
+    return sums;
+}
 
 static void visit(const nadir_row_group *group, int64_t row, double *room, void *data)
 {
@@ -226,6 +245,11 @@ static void visit(const nadir_row_group *group, int64_t row, double *room, void 
         slope = now->cold ? COUNT_ALL : slope;
     }
     answer->upper = answer->omega;
+    const bool full = group->rows->domain == NADIR_DOMAIN_SIMPLEX && view.count == group->rows->order->states;
+    if (now->cold && !now->started && full) {
+        take_sums(&view, slope, &now->all, at, answer);
+        return;
+    }
     visit_row(group->rows, &view, slope, at, answer);
 }
 
@@ -295,11 +319,14 @@ nadir_row_common nadir_rows_quadratic(const nadir_row_group *group, double start
     if (start > 0 && iterate(group, &now, WARM_LIMIT)) {
         return (nadir_row_common){now.kappa, 1 / (2 * now.kappa)};
     }
-    nadir_row_group_settle(group);
-    if (nadir_row_group_norm(group) <= group->beta) {
+    if (nadir_row_group_settles(group)) {
         return (nadir_row_common){INFINITY, 0};
     }
+    const nadir_row_view all = {0};
     now = (pass){.cold = true};
+    if (group->rows->domain == NADIR_DOMAIN_SIMPLEX) {
+        now.all = add_states(group->rows, start_level(group->rows, &all));
+    }
     if (!iterate(group, &now, COLD_LIMIT)) {
         /* Only rounding keeps the passes from their end; kappa is at or below the answer. */
         nadir_row_group_run(group, visit_fixed, &now);

@@ -231,6 +231,21 @@ void nadir_row_group_settle(const nadir_row_group *group)
     nadir_row_group_run(group, settle_row, group->answers);
 }
 
+bool nadir_row_group_settles(const nadir_row_group *group)
+{
+    enum { FEW = 8 }; /* rows that mostly show it already */
+    for (int64_t row = group->first; row < group->end && row < group->first + FEW; row++) {
+        if (nadir_row_group_share(group, row) > 0) {
+            settle_row(group, row, group->room, group->answers);
+            if (group->answers[row - group->first].norm > group->beta) {
+                return false;
+            }
+        }
+    }
+    nadir_row_group_settle(group);
+    return nadir_row_group_norm(group) <= group->beta;
+}
+
 /* The step of a row of alpha w = unit over that of a row of alpha w = 1. */
 static double unit_factor(const nadir_rows *rows, double unit)
 {

@@ -54,6 +54,24 @@ static nadir_row_rest write_threshold(const writing *at)
     return (nadir_row_rest){.extra = order->order[0], .amount = moved};
 }
 
+/* p = infinity, dense rows of domain simplex */
+static nadir_row_rest write_capped_full(const writing *at)
+{
+    const int32_t *rank = at->rows->order->rank;
+    const int32_t pivot = at->answer->pivot;
+    const double r = at->alpha * at->answer->step;
+    const double *phat = at->raw.values;
+    double *values = at->values;
+#pragma omp simd
+    for (int64_t i = 0; i < at->raw.count; i++) {
+        const double value = phat[i] + (rank[i] < pivot ? r : -r);
+        values[i] = value > 0 ? value : 0;
+    }
+    const int32_t middle = at->rows->order->order[pivot];
+    at->values[middle] = fmax(0, at->raw.values[middle] + at->answer->share);
+    return nothing_else;
+}
+
 /* p = infinity */
 static nadir_row_rest write_capped(const writing *at)
 {
@@ -110,10 +128,14 @@ static nadir_row_rest write_quadratic(const writing *at)
     const double *phat = at->raw.values;
     if (at->raw.columns == NULL) {
         const double *x = at->rows->order->x;
+        const double base = at->base;
         const double least = at->rows->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
+        double *values = at->values;
+#pragma omp simd
         for (int64_t i = 0; i < at->raw.count; i++) {
-            const double value = phat[i] + slope * (omega - (x[i] - at->base));
-            at->values[i] = value > 0 && phat[i] > least ? value : 0;
+            const double value = phat[i] + slope * (omega - (x[i] - base));
+            const double kept = value > 0 ? value : 0;
+            values[i] = phat[i] > least ? kept : 0;
         }
         return nothing_else;
     }
@@ -156,7 +178,8 @@ nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_
     }
     at.base = nadir_row_base(rows, &at.raw);
     if (isinf(rows->p)) {
-        return write_capped(&at);
+        const bool full = at.raw.columns == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
+        return full ? write_capped_full(&at) : write_capped(&at);
     }
     if (rows->p == 1) {
         return write_threshold(&at);

@@ -114,8 +114,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
-                               const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre)
+static nadir_status make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
+                         const nadir_kernel *kernel, const bool *nominal, bool near, nadir_centre *centre)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
@@ -124,8 +124,10 @@ nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *prob
     NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X));
     if (kernel != NULL) {
         NADIR_CHECK(write_kernel(context, problem->model, live, centre->X, &centre->kernel));
-        NADIR_CHECK(nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma, NULL, 0,
-                                           &centre->occupancy));
+        NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->kernel,
+                                                   problem->policy, &centre->occupancy)
+                         : nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma,
+                                                  NULL, 0, &centre->occupancy));
         centre->problem.kernel = centre->kernel;
         centre->problem.occupancy = centre->occupancy;
     }
@@ -138,6 +140,19 @@ cleanup:
         nadir_centre_clear(context, centre);
     }
     return status;
+}
+
+nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
+                               const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre)
+{
+    return make(context, problem, live, kernel, nominal, false, centre);
+}
+
+nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_live *live, const nadir_kernel *kernel, const bool *nominal,
+                                    nadir_centre *centre)
+{
+    return make(context, problem, live, kernel, nominal, true, centre);
 }
 
 /* One column x of D: its mean taken off, mu . x and what all of it is off by. P - X has a 1-norm of 2 at most

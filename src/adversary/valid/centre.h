@@ -34,6 +34,10 @@ typedef struct nadir_centre {
  * to one; the rows of states in `nominal` (NULL: none) become nominal. */
 nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
                                const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre);
+/* The same for a few products alone: they come from the nominal operator (nadir_occupancy_perturb). */
+nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_live *live, const nadir_kernel *kernel, const bool *nominal,
+                                    nadir_centre *centre);
 void nadir_centre_clear(nadir_context *context, nadir_centre *centre);
 
 /* Fills in d and off alone, off being that of d. */

@@ -34,7 +34,7 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-enum { TRIALS = 4, TRIALS_UNVISITED = 3, HALVINGS = 7, DOUBLINGS = 40 };
+enum { TRIALS = 4, TRIALS_UNVISITED = 3, HALVINGS = 7, HALVINGS_FEW = 3, DOUBLINGS = 40 };
 
 /* Shares of a norm that theta is tried at. */
 static const double shares[TRIALS] = {0.35, 0.5, 0.25, 0.15};
@@ -112,7 +112,8 @@ static bool holds(search *of, double k)
     return false;
 }
 
-static double find_kappa(search *of)
+/* Where it is at most 1/2, a rough number does unless a sharp one is asked for. */
+static double find_kappa(search *of, bool sharp)
 {
     double high = 0.5;
     for (int step = 0; !holds(of, high); step++) {
@@ -122,7 +123,8 @@ static double find_kappa(search *of)
         high *= 2;
     }
     double low = high > 0.5 ? high / 2 : 0;
-    for (int step = 0; step < HALVINGS; step++) {
+    const int halvings = sharp || high > 0.5 ? HALVINGS : HALVINGS_FEW;
+    for (int step = 0; step < halvings; step++) {
         const double k = (low + high) / 2;
         if (holds(of, k)) {
             high = k;
@@ -135,14 +137,14 @@ static double find_kappa(search *of)
 
 nadir_status nadir_curvature_prove(nadir_context *context, const nadir_standing *standing,
                                    const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
-                                   bool shared, double *kappa)
+                                   bool shared, bool sharp, double *kappa)
 {
     nadir_status status = NADIR_OK;
     nadir_form form = {0};
     search of = {.context = context, .form = &form};
     NADIR_CHECK(nadir_form_make(context, standing, visits, pull, inverse, shared, &form));
     NADIR_NEW(context, of.trial, form.states * form.states);
-    *kappa = find_kappa(&of);
+    *kappa = find_kappa(&of, sharp);
 cleanup:
     nadir_release(context, of.trial);
     nadir_form_clear(context, &form);

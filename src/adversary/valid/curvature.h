@@ -14,11 +14,11 @@
 
 #include "adversary/valid/standing.h"
 
-/* *kappa: proven, rounding included: at most 1/2 if that can be; as small as can be proven, to a percent.
- * inverse: as the pull was made with. shared: all rows allow all states and inverse is NULL; another kappa,
- * which makes use of the one sum that all occupancies have. */
+/* *kappa: proven, rounding included: at most 1/2 if that can be; if `sharp`, as small as can be proven, to a
+ * percent. inverse: as the pull was made with. shared: all rows allow all states and inverse is NULL; another
+ * kappa, which makes use of the one sum that all occupancies have. */
 nadir_status nadir_curvature_prove(nadir_context *context, const nadir_standing *standing,
                                    const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
-                                   bool shared, double *kappa);
+                                   bool shared, bool sharp, double *kappa);
 
 #endif

@@ -21,6 +21,10 @@ nadir_status nadir_descent_create(nadir_context *context, const nadir_problem *p
                                   nadir_descent **descent);
 void nadir_descent_free(nadir_context *context, nadir_descent *descent);
 
+/* Exchanges the kernels that the descent writes over, none at first, for others of the model: [2], or NULL
+ * each. */
+void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare);
+
 /* As nadir_descent_run, from the answer of the rows to v and d, [states] each: about what value and occupancy
  * will be. */
 nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
@@ -38,5 +42,9 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
  */
 nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
                                   double wanted, nadir_attack *attack);
+
+/* The same with the descent that has made the attack, and nothing since. */
+nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *descent, double wanted,
+                                     nadir_attack *attack);
 
 #endif

@@ -44,7 +44,10 @@ void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b);
 nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
                                     const nadir_descent_point *near, nadir_descent_point *at);
 
-/* The linear step from here: answers, budget and gap. */
+/* The linear step from here: answers and budget. */
+nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find);
+
+/* That, and the gap. */
 nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find);
 
 #endif

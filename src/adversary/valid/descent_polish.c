@@ -6,7 +6,6 @@
  */
 #include "adversary/valid/descent_parts.h"
 
-#include "adversary/valid/kernel_mix.h"
 #include "kernel/explicit.h"
 
 #include <math.h>
@@ -70,15 +69,17 @@ cleanup:
     return status;
 }
 
-/* The point of an attack, and the first linear step from it. */
+/* The point of an attack: v and d alone, which is all that steps start from. */
 static nadir_status resume(nadir_context *context, nadir_descent *find, const nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = find->problem;
-    NADIR_CHECK(
-        nadir_kernel_mix(context, problem->model, attack->kernel, attack->kernel, 0, &find->here.kernel));
-    NADIR_CHECK(nadir_descent_evaluate(context, find, NULL, &find->here));
-    NADIR_CHECK(nadir_descent_look_down(context, find));
+    const int64_t states = find->problem->states;
+    if (find->here.v == NULL) { /* handed over */
+        NADIR_CHECK(nadir_descent_point_make(context, states, &find->here));
+    }
+    memcpy(find->here.v, attack->v, (size_t)states * sizeof *attack->v);
+    memcpy(find->here.d, attack->d, (size_t)states * sizeof *attack->d);
+    find->here.J = attack->J;
 cleanup:
     return status;
 }
@@ -96,45 +97,69 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double wanted, nadir_attack *attack)
+/* Full steps from here, where the answers are known. */
+static nadir_status polish(nadir_context *context, nadir_descent *find, double wanted, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    nadir_descent find = {0};
+    const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
     nadir_descent_point best = {0};
     double least = INFINITY;
     double tau = attack->tau;
-    if (problem->uncertainty->p != 2) {
-        return NADIR_OK;
-    }
-    NADIR_CHECK(nadir_descent_begin(context, problem, beta, &find));
-    NADIR_CHECK(nadir_descent_point_make(context, problem->states, &best));
-    NADIR_CHECK(resume(context, &find, attack));
+    NADIR_CHECK(nadir_descent_point_make(context, find->problem->states, &best));
     for (int worse = 0; worse < 3 && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
-        NADIR_CHECK(full_step(context, &find, &tau));
-        NADIR_CHECK(total_slack(context, &find, tau, &slack));
+        NADIR_CHECK(full_step(context, find, &tau));
+        NADIR_CHECK(total_slack(context, find, tau, &slack));
         worse = slack < least ? 0 : worse + 1;
         if (slack < least) {
             least = slack;
             attack->tau = tau;
-            attack->gap = find.gap;
-            nadir_descent_point_swap(&find.here, &best);
+            attack->gap = find->gap;
+            nadir_descent_point_swap(&find->here, &best);
             /* the next step needs the answers, and values to start from */
-            memcpy(find.here.v, best.v, (size_t)problem->states * sizeof *best.v);
-            memcpy(find.here.d, best.d, (size_t)problem->states * sizeof *best.d);
+            memcpy(find->here.v, best.v, bytes);
+            memcpy(find->here.d, best.d, bytes);
         }
         attack->iterations++;
     }
     nadir_kernel_free(attack->kernel);
     attack->kernel = best.kernel;
     best.kernel = NULL;
-    memcpy(attack->v, best.v, (size_t)problem->states * sizeof *attack->v);
-    memcpy(attack->d, best.d, (size_t)problem->states * sizeof *attack->d);
+    memcpy(attack->v, best.v, bytes);
+    memcpy(attack->d, best.d, bytes);
     attack->J = best.J;
 cleanup:
     nadir_descent_point_clear(context, &best);
+    return status;
+}
+
+nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                  double wanted, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_descent find = {0};
+    if (problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_descent_begin(context, problem, beta, &find));
+    NADIR_CHECK(resume(context, &find, attack));
+    NADIR_CHECK(nadir_descent_answer(context, &find));
+    NADIR_CHECK(polish(context, &find, wanted, attack));
+cleanup:
     nadir_descent_finish(context, &find);
+    return status;
+}
+
+nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *descent, double wanted,
+                                     nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    if (descent->problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(resume(context, descent, attack));
+    NADIR_CHECK(polish(context, descent, wanted, attack));
+cleanup:
     return status;
 }

@@ -14,6 +14,7 @@
 #include "adversary/valid/path.h"
 #include "adversary/valid/proof.h"
 #include "adversary/valid/search.h"
+#include "adversary/valid/series.h"
 #include "adversary/verdict.h"
 #include "base/clock.h"
 
@@ -24,6 +25,13 @@
 
 /* A proof gets this many attempts: each failure may show a better start for the search. */
 #define ATTEMPTS 3
+
+/* What rows may lack of stationarity, as a share of the width. */
+#define POLISHED         1e-3
+#define POLISHED_ROUGHLY 2e-2
+
+/* So many radii are worth a series of proofs. */
+#define SERIES 4
 
 /* A path is followed for so many radii before it is compared with a search from nothing. */
 #define TRUST 25
@@ -38,6 +46,8 @@ typedef struct valid_run {
     const nadir_robust_settings *settings;
     double beta, factor;
     nadir_verdict *verdict;
+    nadir_series *series;   /* of proofs; NULL: none */
+    nadir_descent *descent; /* that has just made the attack; NULL: none */
 } valid_run;
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
@@ -119,15 +129,15 @@ static void take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, 
     }
 }
 
-/* First-order stationarity to well below the width, where the proof will form columns. */
-static nadir_status polish(valid_run *run)
+/* First-order stationarity to a share of the width, where the proof will form columns. */
+static nadir_status polish(valid_run *run, double share)
 {
     const bool small = run->problem->states <= NADIR_PROOF_STATES;
     if (!small && run->settings->certify != NADIR_CERTIFY_STRICT) {
         return NADIR_OK;
     }
     const double penalty = run->problem->J - run->verdict->attack.J;
-    return nadir_descent_polish(run->context, run->problem, run->beta, 1e-3 * run->settings->width * penalty,
+    return nadir_descent_polish(run->context, run->problem, run->beta, share * run->settings->width * penalty,
                                 &run->verdict->attack);
 }
 
@@ -147,19 +157,50 @@ cleanup:
     return status;
 }
 
+/* By the series, or else by all that there is. */
+static nadir_status prove_once(valid_run *run, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_attack *attack = &run->verdict->attack;
+    const double wanted = wanted_lower(run);
+    nadir_valid_proof_clear(run->context, proof);
+    if (run->series != NULL && attack->tau > 0 && isfinite(attack->tau)) {
+        NADIR_CHECK(nadir_series_prove(run->context, run->series, run->beta, attack, proof));
+        if (proof->lower >= wanted) {
+            goto cleanup;
+        }
+        nadir_valid_proof_clear(run->context, proof);
+    }
+    NADIR_CHECK(nadir_valid_prove_within(
+        run->context, run->problem, run->beta, attack, run->settings->certify, wanted,
+        run->series != NULL ? nadir_series_visits(run->series) : NULL, proof));
+cleanup:
+    return status;
+}
+
+/* In a series a little stationarity does for most proofs; the others get more of it. */
+static nadir_status prove(valid_run *run, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(polish(run, run->series != NULL ? POLISHED_ROUGHLY : POLISHED));
+    NADIR_CHECK(prove_once(run, proof));
+    if (run->series != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
+        NADIR_CHECK(polish(run, POLISHED));
+        NADIR_CHECK(prove_once(run, proof));
+    }
+cleanup:
+    return status;
+}
+
 /* Proofs, and further searches from what they show. */
 static nadir_status certify(valid_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_valid_proof proof = {0};
     nadir_verdict *verdict = run->verdict;
-    const nadir_robust_settings *settings = run->settings;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         bool better = false;
-        nadir_valid_proof_clear(run->context, &proof);
-        NADIR_CHECK(polish(run));
-        NADIR_CHECK(nadir_valid_prove(run->context, run->problem, run->beta, &verdict->attack,
-                                      settings->certify, wanted_lower(run), &proof));
+        NADIR_CHECK(prove(run, &proof));
         if (proof.lower < wanted_lower(run) && proof.v_tau != NULL) {
             NADIR_CHECK(search_again(run, &proof, &better));
         }
@@ -185,9 +226,10 @@ static nadir_status judge(valid_run *run, const nadir_verdict *free)
     const double begun = nadir_clock_seconds();
     verdict->breakdown = NAN;
     verdict->kappa = NAN;
-    NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
         NADIR_CHECK(certify(run));
+    } else {
+        NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
     }
     if (!free->refused) {
         take_bound(verdict, free->lower, free->proof, "free-domain");
@@ -223,7 +265,8 @@ typedef struct valid_runs {
     valid_run *runs;      /* [count] */
     nadir_verdict *frees; /* [count] of the free domain */
     nadir_valid_path path;
-    int64_t followed; /* radii since the last search from nothing */
+    int64_t followed;     /* radii since the last search from nothing */
+    nadir_series *series; /* NULL: not made, yet or ever */
 } valid_runs;
 
 /* Whether an attack is worse for the policy than another one by more than the tolerance. */
@@ -246,6 +289,32 @@ static nadir_status search_anew(valid_run *run, nadir_attack *attack)
                               run->settings->iterations_limit, attack);
 }
 
+/* From where the caller says, if it does; what that finds is believed once it is proven. */
+static nadir_status search_first(valid_run *run, nadir_attack *attack)
+{
+    const nadir_problem *problem = run->problem;
+    nadir_kernel *spare[2] = {NULL, NULL};
+    if (problem->near_v == NULL) {
+        return search_anew(run, attack);
+    }
+    const nadir_status status =
+        nadir_valid_search_near(run->context, problem, run->beta, problem->near_v, problem->near_d,
+                                run->settings->tolerance, run->settings->iterations_limit, spare, attack);
+    nadir_kernel_free(spare[0]);
+    nadir_kernel_free(spare[1]);
+    return status;
+}
+
+/* Another attack instead of that of runs[j], which it becomes, and the bounds anew. */
+static nadir_status take_worse(valid_runs *all, int64_t j, nadir_attack *attack)
+{
+    nadir_verdict *verdict = all->runs[j].verdict;
+    exchange(attack, &verdict->attack);
+    nadir_release(all->context, verdict->d_bar);
+    verdict->d_bar = NULL;
+    return judge(&all->runs[j], &all->frees[j]);
+}
+
 /* Smaller radii again, from the kernel of runs[from] shrunk into their balls, as long as that finds worse. */
 static nadir_status repair(valid_runs *all, int64_t from)
 {
@@ -264,10 +333,7 @@ static nadir_status repair(valid_runs *all, int64_t from)
         if (!is_worse(run, &attack, &run->verdict->attack)) {
             break;
         }
-        exchange(&attack, &run->verdict->attack);
-        nadir_release(all->context, run->verdict->d_bar);
-        run->verdict->d_bar = NULL;
-        NADIR_CHECK(judge(run, &all->frees[j]));
+        NADIR_CHECK(take_worse(all, j, &attack));
         nadir_attack_clear(all->context, &attack);
         nadir_kernel_free(start);
         start = NULL;
@@ -288,7 +354,7 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
     const double begun = nadir_clock_seconds();
     *lost = false;
     if (all->path.count == 0) {
-        NADIR_CHECK(search_anew(run, attack));
+        NADIR_CHECK(search_first(run, attack));
         NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
     } else {
         NADIR_CHECK(nadir_valid_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
@@ -300,12 +366,56 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
             all->followed = 0;
         }
     }
+    run->descent = all->path.descent;
     if (*lost) {
         exchange(&other, attack);
+        run->descent = NULL;
         nadir_valid_path_clear(all->context, &all->path);
     }
     NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, attack->v, attack->d));
     run->verdict->robust_time += nadir_clock_seconds() - begun;
+cleanup:
+    nadir_attack_clear(all->context, &other);
+    return status;
+}
+
+/* A series of proofs from the first radius on that needs one, if there are some. */
+static nadir_status begin_series(valid_runs *all, int64_t j)
+{
+    nadir_status status = NADIR_OK;
+    const bool asked = all->settings->certify == NADIR_CERTIFY_AUTO && all->problem->uncertainty->p == 2;
+    const bool small = all->problem->states <= NADIR_PROOF_STATES;
+    if (all->series == NULL && asked && small && all->count - j >= SERIES) {
+        const double begun = nadir_clock_seconds();
+        NADIR_CHECK(
+            nadir_series_create(all->context, all->problem, all->runs[all->count - 1].beta, &all->series));
+        all->runs[j].verdict->certify_time += nadir_clock_seconds() - begun;
+    }
+    all->runs[j].series = all->series;
+cleanup:
+    return status;
+}
+
+/* The first answer, where it came from what the caller said and was not proven: a search from nothing may
+ * find a worse kernel. */
+static nadir_status doubt(valid_runs *all)
+{
+    nadir_status status = NADIR_OK;
+    valid_run *run = &all->runs[0];
+    nadir_attack other = {0};
+    if (all->problem->near_v == NULL || nadir_verdict_is_close(run->problem, run->settings, run->verdict)) {
+        return NADIR_OK;
+    }
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(search_anew(run, &other));
+    run->verdict->robust_time += nadir_clock_seconds() - begun;
+    if (is_worse(run, &other, &run->verdict->attack)) {
+        run->descent = NULL;
+        NADIR_CHECK(take_worse(all, 0, &other));
+        nadir_valid_path_clear(all->context, &all->path);
+        NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, run->verdict->attack.v,
+                                         run->verdict->attack.d));
+    }
 cleanup:
     nadir_attack_clear(all->context, &other);
     return status;
@@ -327,7 +437,8 @@ static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict 
         rising[j] = all->order[j].factor;
         all->runs[j] = (valid_run){all->context,  all->problem,
                                    all->settings, rising[j] * all->problem->uncertainty->radius,
-                                   rising[j],     &verdicts[all->order[j].place]};
+                                   rising[j],     &verdicts[all->order[j].place],
+                                   NULL,          NULL};
     }
     NADIR_CHECK(ask_free(all->context, all->problem, all->settings, all->count, rising, all->frees));
 cleanup:
@@ -362,7 +473,9 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
         NADIR_CHECK(take_free(&all.runs[j], &all.frees[j], &done));
         if (!done) {
             NADIR_CHECK(search(&all, j, &lost));
+            NADIR_CHECK(begin_series(&all, j));
             NADIR_CHECK(judge(&all.runs[j], &all.frees[j]));
+            NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
             NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
         }
     }
@@ -371,6 +484,7 @@ cleanup:
         nadir_verdict_clear(context, &all.frees[j]);
     }
     nadir_valid_path_clear(context, &all.path);
+    nadir_series_free(context, all.series);
     nadir_release(context, all.order);
     nadir_release(context, all.runs);
     nadir_release(context, all.frees);

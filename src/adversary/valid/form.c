@@ -82,47 +82,88 @@ cleanup:
     return status;
 }
 
+/* c_i = sum_j F_j / omega_ij times q_i / sqrt(sum 1 / omega) of one row with a list of successors: c[states].
+ */
+static void sum_list(const parts *of, int64_t i, double *c)
+{
+    const nadir_live *live = of->live;
+    const int64_t n = live->states;
+    const int64_t start = live->starts[i];
+    const int64_t length = nadir_live_length(live, i);
+    const double *weights = of->inverse != NULL ? of->inverse + start : NULL;
+    double mass = 0;
+    for (int64_t j = 0; j < length; j++) {
+        mass += weights != NULL ? weights[j] : 1;
+    }
+    const double factor = of->q[i] / sqrt(mass);
+    for (int64_t t = 0; t < n; t++) {
+        const double *column = of->F + t * n;
+        double sum = 0;
+        for (int64_t j = 0; j < length; j++) {
+            sum += (weights != NULL ? weights[j] : 1) * column[live->columns[start + j]];
+        }
+        c[t] = sum * factor;
+    }
+}
+
+/* The same for `held` rows that allow all states, from their weights, one after another. */
+static void sum_rows(const parts *of, const int64_t *rows, int64_t held, double *weights, double *means)
+{
+    const nadir_live *live = of->live;
+    const int64_t n = live->states;
+    for (int64_t k = 0; k < held; k++) {
+        const double *inverse = of->inverse + live->starts[rows[k]];
+        double mass = 0;
+        for (int64_t j = 0; j < n; j++) {
+            mass += inverse[j];
+        }
+        const double factor = of->q[rows[k]] / sqrt(mass);
+        for (int64_t j = 0; j < n; j++) {
+            weights[k * n + j] = inverse[j] * factor;
+        }
+    }
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)held, (blasint)n, 1, of->F,
+                (blasint)n, weights, (blasint)n, 0, means, (blasint)n);
+}
+
+/* G -= sum of c_i c_i^T over these rows. block: [2 * states * BLOCK]. */
+static void take_block(const parts *of, const int64_t *rows, int64_t held, double *block, double *G)
+{
+    const int64_t n = of->live->states;
+    double *means = block + n * BLOCK;
+    if (of->live->columns != NULL) {
+        for (int64_t k = 0; k < held; k++) {
+            sum_list(of, rows[k], means + k * n);
+        }
+    } else {
+        sum_rows(of, rows, held, block, means);
+    }
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)held, -1, means, (blasint)n, 1,
+                G, (blasint)n);
+}
+
 /* G += sum over the chosen rows of c_i c_i^T times -q_i^2 / (sum 1 / omega), c_i = sum_j F_j / omega_ij: what
- * centring takes off. Returns the trace of what was taken. block: [2 * states * BLOCK]. */
+ * centring takes off. block: [2 * states * BLOCK]. */
 static void take_means(const nadir_context *context, const parts *of, bool unvisited, double *block,
                        double *G)
 {
     const nadir_live *live = of->live;
     const int64_t n = live->states;
-    double *weights = block;
-    double *means = block + n * BLOCK;
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * BLOCK));
+    int64_t rows[BLOCK];
     int64_t held = 0;
+    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * BLOCK));
     for (int64_t s = 0; s < n; s++) {
         const bool chosen = of->standing->unvisited[s] == unvisited;
         for (int64_t i = live->first[s]; i < live->first[s + 1] && chosen; i++) {
-            double *column = weights + held * n;
-            double mass = 0;
-            memset(column, 0, (size_t)n * sizeof *column);
-            for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
-                const double weight = of->inverse != NULL ? of->inverse[live->starts[i] + j] : 1;
-                column[nadir_live_column(live, i, j)] = weight;
-                mass += weight;
-            }
-            const double factor = of->q[i] / sqrt(mass);
-            for (int64_t j = 0; j < n; j++) {
-                column[j] *= factor;
-            }
-            held++;
+            rows[held++] = i;
             if (held == BLOCK) {
-                cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)held, (blasint)n, 1,
-                            of->F, (blasint)n, weights, (blasint)n, 0, means, (blasint)n);
-                cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)held, -1, means,
-                            (blasint)n, 1, G, (blasint)n);
+                take_block(of, rows, held, block, G);
                 held = 0;
             }
         }
     }
     if (held > 0) {
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)held, (blasint)n, 1, of->F,
-                    (blasint)n, weights, (blasint)n, 0, means, (blasint)n);
-        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)held, -1, means, (blasint)n,
-                    1, G, (blasint)n);
+        take_block(of, rows, held, block, G);
     }
     nadir_blas_restore(before);
 }

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
+enum { EVALUATIONS = 12 };
 #define ENTRIES 2e7 /* of rows that are looked at one by one, at most, where columns are too many */
 
 void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
@@ -107,14 +107,15 @@ static nadir_status prove_small(nadir_context *context, const nadir_problem *pro
                                 nadir_visits *visits, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
-    const int rounds = effort == NADIR_CERTIFY_STRICT ? ROUNDS_STRICT : ROUNDS;
     nadir_live live = {0};
     NADIR_CHECK(nadir_live_make(context, problem, &live));
-    NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), visits));
-    memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
+    nadir_visits_limit(problem, radius_2(problem, beta), visits);
     if (has_second_order(problem, attack)) {
         NADIR_CHECK(
-            nadir_second_order_prove(context, problem, &live, visits, beta, attack, rounds, wanted, proof));
+            nadir_second_order_prove(context, problem, &live, visits, beta, attack, effort, wanted, proof));
+    } else {
+        NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), visits));
+        memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
     }
     if (proof->lower < wanted) {
         NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
@@ -147,11 +148,19 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
                                const nadir_attack *attack, nadir_certify effort, double wanted,
                                nadir_valid_proof *proof)
 {
+    return nadir_valid_prove_within(context, problem, beta, attack, effort, wanted, NULL, proof);
+}
+
+nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_attack *attack, nadir_certify effort, double wanted,
+                                      const nadir_visits *known, nadir_valid_proof *proof)
+{
     nadir_status status = NADIR_OK;
     nadir_visits visits = {0};
     *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
     NADIR_NEW(context, proof->d_bar, problem->states);
-    NADIR_CHECK(nadir_visits_make(context, problem, &visits));
+    NADIR_CHECK(known != NULL ? nadir_visits_copy(context, known, &visits)
+                              : nadir_visits_make(context, problem, &visits));
     if (effort == NADIR_CERTIFY_STRICT || problem->states <= NADIR_PROOF_STATES) {
         NADIR_CHECK(prove_small(context, problem, beta, attack, effort, wanted, &visits, proof));
     } else {

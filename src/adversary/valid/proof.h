@@ -8,6 +8,7 @@
 #define NADIR_ADVERSARY_PROOF_H
 
 #include "adversary/attack.h"
+#include "adversary/valid/visits.h"
 #include "adversary/verdict.h"
 
 /* Up to so many states columns of D are formed without being asked. */
@@ -33,5 +34,10 @@ void nadir_valid_proof_offer(nadir_valid_proof *proof, double lower, nadir_proof
 nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
                                const nadir_attack *attack, nadir_certify effort, double wanted,
                                nadir_valid_proof *proof);
+
+/* The same where occupancies of all kernels of the set have been bounded already. */
+nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_attack *attack, nadir_certify effort, double wanted,
+                                      const nadir_visits *known, nadir_valid_proof *proof);
 
 #endif

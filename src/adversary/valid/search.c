@@ -53,7 +53,8 @@ static nadir_status misses_states(nadir_context *context, const nadir_problem *p
             queue[length++] = (int32_t)s;
         }
     }
-    for (int64_t i = 0; i < length; i++) {
+    for (int64_t i = 0; i < length && length < problem->states;
+         i++) { /* with all of them seen, that is all */
         for (int64_t row = model->state_rows[queue[i]]; row < model->state_rows[queue[i] + 1]; row++) {
             if (problem->policy->probabilities[row] > 0) {
                 length = follow(problem, row, seen, queue, length);
@@ -67,6 +68,21 @@ static nadir_status misses_states(nadir_context *context, const nadir_problem *p
 cleanup:
     nadir_release(context, seen);
     nadir_release(context, queue);
+    return status;
+}
+
+nadir_status nadir_valid_search_near(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const double *v, const double *d, double tolerance,
+                                     int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_descent *descent = NULL;
+    NADIR_CHECK(nadir_descent_create(context, problem, &descent));
+    nadir_descent_lend(descent, spare);
+    status = nadir_descent_follow(context, descent, beta, v, d, tolerance, iterations_limit, attack);
+    nadir_descent_lend(descent, spare);
+cleanup:
+    nadir_descent_free(context, descent);
     return status;
 }
 

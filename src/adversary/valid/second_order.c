@@ -10,6 +10,10 @@
  * the minimum of tau x^2 - tau r x over x = |delta|. Where that is not enough, the Lagrangian bound for such
  * P alone is one on its own, and holds them near its answer (tether.h): their occupancies are bounded around
  * that, and all of it is done again.
+ *
+ * A pass over the occupancies shows |d_P(t) - d(t)| <= slope_t |delta|, and so kappa <= |(slope_t w_t)_t|:
+ * most proofs end there, before any matrix is made. They start from what little is known without the nominal
+ * kernel's columns, and ask for more only if that does not do.
  */
 #include "adversary/valid/second_order.h"
 
@@ -22,10 +26,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12 };
+enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
 #define SETTLED 1e-5  /* bounds that move by less, as a share of all visits, stay */
 #define MANY    0.125 /* of all entries that are zero: worth weights */
 #define WORTH   0.01  /* the largest bound must fall by this for another round */
+#define HOPE    2.0   /* a kappa by slopes from which the form may still come to 1/2 */
 
 typedef struct trial {
     const nadir_problem *problem;
@@ -38,7 +43,14 @@ typedef struct trial {
     nadir_sensitivity at_star;
     nadir_standing standing;
     nadir_pull pull;
-    double *up, *down;     /* [states * states] at P* */
+    nadir_pull plain;      /* without weights */
+    bool *unvisited;       /* [states] by P* */
+    bool brief;            /* any kappa of 1/2 at most will do */
+    bool nominal;          /* the visits have been bounded around the nominal kernel */
+    double kappa;          /* the least by slopes */
+    double before[2];      /* the same, two passes ago and one */
+    double *slope;         /* [states] */
+    double *up, *down;     /* [states * states] at P*; down NULL: as up */
     bool weighted;         /* the slack of zeros is made use of */
     double *inverse;       /* [entries] then */
     double *up_weighted;   /* [states * states] */
@@ -54,8 +66,11 @@ static void clear(nadir_context *context, trial *of)
     nadir_sensitivity_clear(context, &of->at_star);
     nadir_standing_clear(context, &of->standing);
     nadir_pull_clear(context, &of->pull);
+    nadir_pull_clear(context, &of->plain);
     nadir_centre_clear(context, &of->star);
     nadir_lagrangian_clear(context, &of->lagrangian);
+    nadir_release(context, of->unvisited);
+    nadir_release(context, of->slope);
     nadir_release(context, of->up);
     nadir_release(context, of->down);
     nadir_release(context, of->inverse);
@@ -63,27 +78,52 @@ static void clear(nadir_context *context, trial *of)
     nadir_release(context, of->down_weighted);
 }
 
-/* Everything about P*. */
-static nadir_status start(nadir_context *context, const nadir_visits *visits, trial *of)
+/* Everything about P*, but how it stands. */
+static nadir_status start(nadir_context *context, trial *of)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
-    bool *unvisited = NULL;
-    NADIR_NEW(context, unvisited, n);
-    NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
-    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, of->attack->kernel, unvisited));
-    NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, of->attack->kernel, unvisited, &of->star));
+    NADIR_NEW(context, of->unvisited, n);
+    NADIR_NEW(context, of->slope, n);
+    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, of->attack->kernel, of->unvisited));
+    NADIR_CHECK(
+        nadir_centre_make(context, of->problem, of->live, of->attack->kernel, of->unvisited, &of->star));
     NADIR_CHECK(nadir_centre_columns(context, &of->star));
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &of->at_star));
     NADIR_NEW(context, of->up, n * n);
-    NADIR_NEW(context, of->down, n * n);
+cleanup:
+    return status;
+}
+
+/* What rows of P* can do. */
+static nadir_status fill_tables(nadir_context *context, trial *of)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->live->states;
+    if (!of->at_star.symmetric) {
+        NADIR_NEW(context, of->down, n * n);
+    }
     NADIR_CHECK(nadir_sensitivity_tables(context, &of->at_star, n, of->star.D, of->up, of->down));
+cleanup:
+    return status;
+}
+
+/* How P* stands, and which kernels are looked for, given visits of all. */
+static nadir_status stand(nadir_context *context, const nadir_visits *visits, trial *of)
+{
+    nadir_status status = NADIR_OK;
+    nadir_visits_clear(context, &of->visits);
+    nadir_standing_clear(context, &of->standing);
+    NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
     NADIR_CHECK(nadir_standing_make(context, &of->star, &of->at_star, visits, of->beta, of->attack->tau,
-                                    unvisited, &of->standing));
+                                    of->unvisited, &of->standing));
+    NADIR_CHECK(nadir_standing_pull(context, &of->standing, NULL, &of->plain));
     of->level = of->standing.J - of->standing.error - DBL_EPSILON * fabs(of->standing.J);
     of->radius = 2 * of->beta * (1 + 1e-12);
+    of->kappa = INFINITY;
+    of->before[0] = INFINITY;
+    of->before[1] = INFINITY;
 cleanup:
-    nadir_release(context, unvisited);
     return status;
 }
 
@@ -94,7 +134,9 @@ static nadir_status use_weights(nadir_context *context, trial *of)
     const int64_t n = of->live->states;
     NADIR_NEW(context, of->inverse, of->live->entries);
     NADIR_NEW(context, of->up_weighted, n * n);
-    NADIR_NEW(context, of->down_weighted, n * n);
+    if (of->down != NULL) {
+        NADIR_NEW(context, of->down_weighted, n * n);
+    }
     of->weighted = true;
 cleanup:
     return status;
@@ -124,6 +166,35 @@ cleanup:
     return status;
 }
 
+/* kappa by the slopes of one pass, in the norm of a pull. */
+static void use_slopes(trial *of, const nadir_pull *pull)
+{
+    double square = 0;
+    for (int64_t t = 0; t < of->live->states; t++) {
+        const double part = of->slope[t] * pull->w[t];
+        square += part * part;
+    }
+    of->kappa = fmin(of->kappa, sqrt(square) * (1 + 1e-12));
+}
+
+/* Whether slopes show all that is needed. */
+static bool is_proven(const trial *of)
+{
+    return of->brief && of->kappa <= 0.5;
+}
+
+/* Whether passes around P* alone do not come to it: while they cannot make the radius smaller, kappa falls
+ * about as a geometric series does. */
+static bool is_stuck(const trial *of)
+{
+    const double first = of->before[1] - of->before[0];
+    const double second = of->kappa - of->before[1];
+    if (of->nominal || !of->brief || !isfinite(of->before[0]) || of->radius < 1.99 * of->beta) {
+        return false;
+    }
+    return !(second < 0) || of->kappa - second * second / (second - first) > 0.5;
+}
+
 /* A few passes around P*. */
 static nadir_status pass(nadir_context *context, trial *of, double *most)
 {
@@ -132,20 +203,27 @@ static nadir_status pass(nadir_context *context, trial *of, double *most)
     double moved = 0;
     *most = 0;
     if (of->weighted) {
-        nadir_sensitivity_weighted(context, of->live, of->inverse, n, of->star.D, of->up_weighted);
-        for (int64_t i = 0; i < n * n; i++) {
+        NADIR_CHECK(
+            nadir_sensitivity_weighted(context, of->live, of->inverse, n, of->star.D, of->up_weighted));
+        for (int64_t i = 0; i < n * n && of->down != NULL; i++) {
             of->down_weighted[i] = fmin(of->down[i], of->up_weighted[i]);
+        }
+        for (int64_t i = 0; i < n * n; i++) {
             of->up_weighted[i] = fmin(of->up[i], of->up_weighted[i]);
         }
     }
-    for (int i = 0; i < PASSES; i++) {
-        NADIR_CHECK(
-            nadir_visits_narrow(context, &of->visits, &of->star, of->up, of->down, NULL, of->radius, &moved));
+    for (int i = 0; i < PASSES && !is_proven(of) && !is_stuck(of); i++) {
+        of->before[0] = of->before[1];
+        of->before[1] = of->kappa;
+        NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &of->star, of->up, of->down, NULL, of->radius,
+                                        of->slope, &moved));
         *most = fmax(*most, moved);
+        use_slopes(of, &of->plain);
         if (of->weighted && of->radius_weighted < 8 * of->beta) {
             NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &of->star, of->up_weighted,
-                                            of->down_weighted, NULL, of->radius_weighted, &moved));
+                                            of->down_weighted, NULL, of->radius_weighted, of->slope, &moved));
             *most = fmax(*most, moved);
+            use_slopes(of, &of->pull);
         }
         if (moved < SETTLED) {
             break;
@@ -159,13 +237,13 @@ cleanup:
 static nadir_status tighten(nadir_context *context, trial *of)
 {
     nadir_status status = NADIR_OK;
-    for (int i = 0; i < TIGHTENINGS && !of->visits.empty; i++) {
+    for (int i = 0; i < TIGHTENINGS && !of->visits.empty && !is_proven(of); i++) {
         const double before = of->radius;
         double moved;
         NADIR_CHECK(nadir_progress(context, "occupancies of worse kernels", -1));
         NADIR_CHECK(measure(context, of));
         NADIR_CHECK(pass(context, of, &moved));
-        if (of->radius > 0.99 * before && moved < SETTLED) {
+        if ((of->radius > 0.99 * before && moved < SETTLED) || is_stuck(of)) {
             break;
         }
     }
@@ -187,22 +265,21 @@ static void conclude(const trial *of, double kappa, double size, double radius, 
 static nadir_status test(nadir_context *context, trial *of, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
-    nadir_pull plain = {0};
     double kappa;
-    if (of->visits.empty) {
+    if (of->visits.empty || is_proven(of)) {
+        proof->kappa = of->visits.empty ? proof->kappa : of->kappa;
         nadir_valid_proof_offer(proof, of->level, NADIR_PROOF_RIGOROUS, "second-order");
         return NADIR_OK;
     }
-    NADIR_CHECK(
-        nadir_curvature_prove(context, &of->standing, &of->visits, &of->pull, of->inverse, false, &kappa));
+    NADIR_CHECK(nadir_curvature_prove(context, &of->standing, &of->visits, &of->pull, of->inverse, false,
+                                      !of->brief, &kappa));
     conclude(of, kappa, of->radius_weighted, of->radius_weighted, proof);
     if (kappa > 0.5 && of->live->columns == NULL) {
-        NADIR_CHECK(nadir_standing_pull(context, &of->standing, NULL, &plain));
-        NADIR_CHECK(nadir_curvature_prove(context, &of->standing, &of->visits, &plain, NULL, true, &kappa));
-        conclude(of, kappa, of->radius, nadir_standing_radius(&of->standing, &plain, &of->visits), proof);
+        NADIR_CHECK(nadir_curvature_prove(context, &of->standing, &of->visits, &of->plain, NULL, true,
+                                          !of->brief, &kappa));
+        conclude(of, kappa, of->radius, nadir_standing_radius(&of->standing, &of->plain, &of->visits), proof);
     }
 cleanup:
-    nadir_pull_clear(context, &plain);
     return status;
 }
 
@@ -267,11 +344,13 @@ static nadir_status pass_around_answer(nadir_context *context, trial *of)
     NADIR_CHECK(nadir_centre_columns(context, &centre));
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, centre.X, &sensitivity));
     NADIR_NEW(context, up, n * n);
-    NADIR_NEW(context, down, n * n);
+    if (!sensitivity.symmetric) {
+        NADIR_NEW(context, down, n * n);
+    }
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
     memcpy(high, of->visits.high, (size_t)n * sizeof *high); /* the radius is about these */
     for (int i = 0; i < PASSES && !of->visits.empty; i++) {
-        NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &centre, up, down, high, radius, &moved));
+        NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &centre, up, down, high, radius, NULL, &moved));
     }
 cleanup:
     nadir_sensitivity_clear(context, &sensitivity);
@@ -304,12 +383,47 @@ cleanup:
     return status;
 }
 
+/* Tests only what may well be proven. */
+static nadir_status tighten_and_test(nadir_context *context, trial *of, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(tighten(context, of));
+    if (of->visits.empty || of->kappa < HOPE) {
+        NADIR_CHECK(test(context, of, proof));
+    }
+cleanup:
+    return status;
+}
+
+/* With as little as may do: first, where the tables are expensive, without them. */
+static nadir_status prove_briefly(nadir_context *context, trial *of, const nadir_visits *visits,
+                                  double wanted, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(stand(context, visits, of));
+    if (of->live->columns == NULL && !of->at_star.symmetric) {
+        nadir_sensitivity_coarse(of->live, of->live->states, of->star.D, of->up);
+        NADIR_CHECK(tighten_and_test(context, of, proof));
+        if (proof->lower >= wanted) {
+            goto cleanup;
+        }
+        NADIR_CHECK(stand(context, visits, of));
+    }
+    NADIR_CHECK(fill_tables(context, of));
+    if (has_many_zeros(of)) {
+        NADIR_CHECK(use_weights(context, of));
+    }
+    NADIR_CHECK(tighten_and_test(context, of, proof));
+cleanup:
+    return status;
+}
+
 static nadir_status prove(nadir_context *context, trial *of, int rounds, double wanted,
                           nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
     bool again = true;
-    if (has_many_zeros(of)) {
+    if (!of->weighted && has_many_zeros(of)) {
         NADIR_CHECK(use_weights(context, of));
     }
     NADIR_CHECK(tighten(context, of));
@@ -327,14 +441,24 @@ cleanup:
 }
 
 nadir_status nadir_second_order_prove(nadir_context *context, const nadir_problem *problem,
-                                      const nadir_live *live, const nadir_visits *visits, double beta,
-                                      const nadir_attack *attack, int rounds, double wanted,
+                                      const nadir_live *live, nadir_visits *visits, double beta,
+                                      const nadir_attack *attack, nadir_certify effort, double wanted,
                                       nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
-    trial of = {.problem = problem, .live = live, .attack = attack, .beta = beta};
-    NADIR_CHECK(start(context, visits, &of));
-    NADIR_CHECK(prove(context, &of, rounds, wanted, proof));
+    const size_t bytes = (size_t)problem->states * sizeof *proof->d_bar;
+    const bool strict = effort == NADIR_CERTIFY_STRICT;
+    trial of = {.problem = problem, .live = live, .attack = attack, .beta = beta, .brief = !strict};
+    memcpy(proof->d_bar, visits->high, bytes);
+    NADIR_CHECK(start(context, &of));
+    NADIR_CHECK(strict ? fill_tables(context, &of) : prove_briefly(context, &of, visits, wanted, proof));
+    if (proof->lower < wanted) {
+        NADIR_CHECK(nadir_visits_bound(context, problem, live, beta, visits));
+        memcpy(proof->d_bar, visits->high, bytes);
+        of.nominal = true;
+        NADIR_CHECK(stand(context, visits, &of));
+        NADIR_CHECK(prove(context, &of, strict ? ROUNDS_STRICT : ROUNDS, wanted, proof));
+    }
 cleanup:
     clear(context, &of);
     return status;

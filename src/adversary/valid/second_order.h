@@ -7,11 +7,12 @@
 #include "adversary/valid/proof.h"
 #include "adversary/valid/visits.h"
 
-/* visits: of all kernels of the set. attack: tau > 0. rounds: of the Lagrangian bound at most. Makes `proof`
- * better where it can: lower, bound, kappa, tau and v_tau. */
+/* visits: of all kernels of the set; bounded better, with proof->d_bar, where that is needed. attack: tau >
+ * 0. Makes `proof` better where it can: lower, bound, kappa, tau and v_tau. Stops when it is `wanted`; strict
+ * takes no short cuts, so that kappa is the smallest that can be had, and tries for longer. */
 nadir_status nadir_second_order_prove(nadir_context *context, const nadir_problem *problem,
-                                      const nadir_live *live, const nadir_visits *visits, double beta,
-                                      const nadir_attack *attack, int rounds, double wanted,
+                                      const nadir_live *live, nadir_visits *visits, double beta,
+                                      const nadir_attack *attack, nadir_certify effort, double wanted,
                                       nadir_valid_proof *proof);
 
 /* The same without columns: kappa is an estimate. */

@@ -13,6 +13,7 @@
 
 #include "linalg/threads.h"
 
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <omp.h>
@@ -20,9 +21,9 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-enum { STEPS = 8 }; /* of Newton, at most */
-#define CLOSE 1e-6  /* a step that moves c by less, relatively, is the last */
-#define FEW   0.75  /* positive entries, as a share of all, for a row to be looked at entry by entry */
+enum { STEPS = 8, BLOCK = 32 }; /* of Newton, at most; states whose rows are taken together */
+#define CLOSE 1e-6              /* a step that moves c by less, relatively, is the last */
+#define FEW   0.75 /* positive entries, as a share of all, for a row to be looked at entry by entry */
 
 void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitivity)
 {
@@ -85,6 +86,19 @@ static void list_positive(nadir_sensitivity *sensitivity)
     }
 }
 
+static bool is_symmetric(const nadir_live *live, const double *X, const int64_t *starts)
+{
+    if (live->columns == NULL) {
+        return starts[live->count] == 0;
+    }
+    for (int64_t e = 0; e < live->entries; e++) {
+        if (!(X[e] > 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *live, const double *X,
                                     nadir_sensitivity *sensitivity)
 {
@@ -96,6 +110,7 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *li
     for (int64_t i = 0; i < live->count; i++) {
         sensitivity->starts[i + 1] = sensitivity->starts[i] + count_few(live, X, i);
     }
+    sensitivity->symmetric = is_symmetric(live, X, sensitivity->starts);
     NADIR_NEW(context, sensitivity->positive, sensitivity->starts[live->count]);
     list_positive(sensitivity);
     sensitivity->threads = nadir_threads_for(context, 16 * live->states * live->states);
@@ -147,18 +162,16 @@ static double spread_square(const nadir_order *order, int64_t count, const int32
     return root * order->range * root * order->range;
 }
 
-/* sigma^2 of a row with a list of successors, for sign g. */
-static double listed_square(int64_t count, const int32_t *columns, const double *X, const double *g,
-                            double sign)
+/* The same of a row with a list of successors, for g and for -g: alike where no entry is zero. */
+typedef struct squares {
+    double up, down;
+} squares;
+
+/* For sign g, some entry being zero. c: the mean over X > 0. */
+static double one_sided_square(int64_t count, const int32_t *columns, const double *X, const double *g,
+                               double sign, double c)
 {
-    double c = 0;
-    int64_t positive = 0;
-    for (int64_t j = 0; j < count; j++) {
-        c += X[j] > 0 ? g[columns[j]] : 0;
-        positive += X[j] > 0;
-    }
-    c = sign * c / (double)positive;
-    for (int step = 0; step < STEPS && positive < count; step++) {
+    for (int step = 0; step < STEPS; step++) {
         double sum = 0;
         int64_t active = 0;
         for (int64_t j = 0; j < count; j++) {
@@ -180,24 +193,50 @@ static double listed_square(int64_t count, const int32_t *columns, const double 
     return square;
 }
 
-/* What the rows of one state add up to. */
-static double state_square(const nadir_sensitivity *sensitivity, int64_t state, const nadir_order *order,
-                           const double *g, double sign, double whole)
+static squares listed_squares(int64_t count, const int32_t *columns, const double *X, const double *g)
+{
+    double c = 0;
+    int64_t positive = 0;
+    for (int64_t j = 0; j < count; j++) {
+        c += X[j] > 0 ? g[columns[j]] : 0;
+        positive += X[j] > 0;
+    }
+    c /= (double)positive;
+    if (positive < count) {
+        return (squares){one_sided_square(count, columns, X, g, 1, c),
+                         one_sided_square(count, columns, X, g, -1, -c)};
+    }
+    double square = 0;
+    for (int64_t j = 0; j < count; j++) {
+        const double far = g[columns[j]] - c;
+        square += far * far;
+    }
+    return (squares){square, square};
+}
+
+/* What the rows of one state add up to. falling, rising: of -g and g. whole: |g|^2. */
+static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state, const nadir_order *falling,
+                             const nadir_order *rising, const double *g, double whole)
 {
     const nadir_live *live = sensitivity->live;
-    double sum = sensitivity->full[state] * whole;
+    const double factor = 1 + 2 * UNIT * (double)(2 * live->states + 64);
+    squares sum = {sensitivity->full[state] * whole, sensitivity->full[state] * whole};
     for (int64_t i = live->first[state]; i < live->first[state + 1]; i++) {
         const int64_t first = sensitivity->starts[i];
         const int64_t count = sensitivity->starts[i + 1] - first;
+        squares row = {0};
         if (live->columns != NULL) {
             const int64_t start = live->starts[i];
-            sum += row_square(live, i) * listed_square(live->starts[i + 1] - start, live->columns + start,
-                                                       sensitivity->X + start, g, sign);
+            row =
+                listed_squares(live->starts[i + 1] - start, live->columns + start, sensitivity->X + start, g);
         } else if (count > 0) {
-            sum += row_square(live, i) * spread_square(order, count, sensitivity->positive + first);
+            row.up = spread_square(falling, count, sensitivity->positive + first);
+            row.down = spread_square(rising, count, sensitivity->positive + first);
         }
+        sum.up += row_square(live, i) * row.up;
+        sum.down += row_square(live, i) * row.down;
     }
-    return sum * (1 + 2 * UNIT * (double)(2 * live->states + 64)) + DBL_MIN;
+    return (squares){sum.up * factor + DBL_MIN, sum.down * factor + DBL_MIN};
 }
 
 /* One column; the orders of the thread are used. */
@@ -219,8 +258,11 @@ static nadir_status fill_column(nadir_context *context, const nadir_sensitivity 
         NADIR_CHECK(nadir_order_make(context, n, negative, falling));
     }
     for (int64_t s = 0; s < n; s++) {
-        up[s] = state_square(sensitivity, s, falling, g, 1, whole);
-        down[s] = state_square(sensitivity, s, rising, g, -1, whole);
+        const squares of = state_squares(sensitivity, s, falling, rising, g, whole);
+        up[s] = of.up;
+        if (down != NULL) {
+            down[s] = of.down;
+        }
     }
 cleanup:
     return status;
@@ -234,34 +276,56 @@ nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity 
 #pragma omp parallel for num_threads(sensitivity->threads) schedule(static) reduction(+ : failures)
     for (int64_t t = 0; t < count; t++) {
         failures += fill_column(context, sensitivity, omp_get_thread_num(), g + t * n, up + t * n,
-                                down + t * n) != NADIR_OK;
+                                down != NULL ? down + t * n : NULL) != NADIR_OK;
     }
     return failures == 0 ? NADIR_OK : NADIR_ERROR_ARGUMENT;
 }
 
+void nadir_sensitivity_coarse(const nadir_live *live, int64_t count, const double *g, double *both)
+{
+    const int64_t n = live->states;
+    const double factor = 1 + 2 * UNIT * (double)(2 * n + 64);
+    for (int64_t t = 0; t < count; t++) {
+        double whole = 0;
+        for (int64_t j = 0; j < n; j++) {
+            whole += g[t * n + j] * g[t * n + j];
+        }
+        for (int64_t s = 0; s < n; s++) {
+            double sum = 0;
+            for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+                sum += row_square(live, i);
+            }
+            both[t * n + s] = sum * whole * factor + DBL_MIN;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- weights */
+
+/* sum of (g - c)^2 / omega of one row with a list of successors, c the mean. */
 static double weighted_square(const nadir_live *live, int64_t i, const double *inverse, const double *g)
 {
     const int64_t start = live->starts[i];
     const int64_t length = live->starts[i + 1] - start;
-    const int32_t *columns = live->columns != NULL ? live->columns + start : NULL;
+    const int32_t *columns = live->columns + start;
     const double *weights = inverse + start;
     double mass = 0;
     double mean = 0;
     double square = 0;
     for (int64_t j = 0; j < length; j++) {
         mass += weights[j];
-        mean += weights[j] * g[columns != NULL ? columns[j] : j];
+        mean += weights[j] * g[columns[j]];
     }
     mean /= mass;
     for (int64_t j = 0; j < length; j++) {
-        const double far = g[columns != NULL ? columns[j] : j] - mean;
+        const double far = g[columns[j]] - mean;
         square += weights[j] * far * far;
     }
     return square;
 }
 
-void nadir_sensitivity_weighted(nadir_context *context, const nadir_live *live, const double *inverse,
-                                int64_t count, const double *g, double *both)
+static void weigh_lists(nadir_context *context, const nadir_live *live, const double *inverse, int64_t count,
+                        const double *g, double *both)
 {
     const int64_t n = live->states;
     const int threads = nadir_threads_for(context, 4 * count * live->entries);
@@ -275,4 +339,97 @@ void nadir_sensitivity_weighted(nadir_context *context, const nadir_live *live, 
             both[t * n + s] = sum * (1 + 2 * UNIT * (double)(2 * n + 64)) + DBL_MIN;
         }
     }
+}
+
+/* both = sum of (alpha pi)^2 sum of g^2 / omega, by one product of matrices. room, sums: [states * count],
+ * [states * states] work space. */
+static void weigh_squares(const nadir_live *live, const double *inverse, int64_t count, const double *g,
+                          double *room, double *sums, double *both)
+{
+    const int64_t n = live->states;
+    for (int64_t e = 0; e < n * count; e++) {
+        room[e] = g[e] * g[e];
+    }
+    memset(sums, 0, (size_t)(n * n) * sizeof *sums);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            cblas_daxpy((blasint)n, row_square(live, i), inverse + live->starts[i], 1, sums + s * n, 1);
+        }
+    }
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)count, (blasint)n, 1, sums,
+                (blasint)n, room, (blasint)n, 0, both, (blasint)n);
+}
+
+/* both -= sum of (alpha pi)^2 (sum of g / omega)^2 / sum of 1 / omega, over the rows of states first .. end -
+ * 1. means: [rows * count] work space. */
+static void take_means(const nadir_live *live, const double *inverse, int64_t count, const double *g,
+                       int64_t first, int64_t end, double *means, double *both)
+{
+    const int64_t n = live->states;
+    const int64_t begin = live->first[first];
+    const int64_t rows = live->first[end] - begin;
+    if (rows == 0) {
+        return;
+    }
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)rows, (blasint)count, (blasint)n, 1,
+                inverse + live->starts[begin], (blasint)n, g, (blasint)n, 0, means, (blasint)rows);
+    for (int64_t s = first; s < end; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            double mass = 0;
+            for (int64_t j = 0; j < n; j++) {
+                mass += inverse[live->starts[i] + j];
+            }
+            const double factor = row_square(live, i) / mass;
+            for (int64_t t = 0; t < count; t++) {
+                const double sum = means[t * rows + i - begin];
+                both[t * n + s] -= factor * sum * sum;
+            }
+        }
+    }
+}
+
+/* Rows that allow all states. The first part is off by n + A + 3 roundings of itself, the second, by Cauchy
+ * and Schwarz, by 2 n + 8 of the first part, which is the larger one. */
+static nadir_status weigh_rows(nadir_context *context, const nadir_live *live, const double *inverse,
+                               int64_t count, const double *g, double *both)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = live->states;
+    int64_t most = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t rows = live->first[s + 1] - live->first[s];
+        most = rows > most ? rows : most;
+    }
+    const double off = UNIT * (double)(4 * n + most + 64);
+    double *room = NULL;
+    double *sums = NULL;
+    double *means = NULL;
+    NADIR_NEW(context, room, n * count);
+    NADIR_NEW(context, sums, n * n);
+    NADIR_NEW(context, means, BLOCK * most * count);
+    const int before = nadir_blas_threads(nadir_threads_for(context, count * live->entries));
+    weigh_squares(live, inverse, count, g, room, sums, both);
+    memcpy(room, both, (size_t)(n * count) * sizeof *room);
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        take_means(live, inverse, count, g, first, first + BLOCK < n ? first + BLOCK : n, means, both);
+    }
+    nadir_blas_restore(before);
+    for (int64_t e = 0; e < n * count; e++) {
+        both[e] = fmax(both[e], 0) + off * room[e] + DBL_MIN;
+    }
+cleanup:
+    nadir_release(context, room);
+    nadir_release(context, sums);
+    nadir_release(context, means);
+    return status;
+}
+
+nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_live *live, const double *inverse,
+                                        int64_t count, const double *g, double *both)
+{
+    if (live->columns == NULL) {
+        return weigh_rows(context, live, inverse, count, g, both);
+    }
+    weigh_lists(context, live, inverse, count, g, both);
+    return NADIR_OK;
 }

@@ -21,6 +21,7 @@ typedef struct nadir_sensitivity {
     int64_t *starts;   /* [count + 1] */
     int32_t *positive; /* [starts[count]] successors with X > 0, of rows that allow all states and have few */
     double *full;      /* [states] sum of (alpha pi)^2 over rows that count as positive everywhere */
+    bool symmetric;    /* all rows do: k(s, g) = k(s, -g) */
     int threads;
     nadir_order *rising, *falling; /* [threads] of a column and of its negative */
     double *negative;              /* [threads * states] */
@@ -32,16 +33,20 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *li
 void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitivity);
 
 /* up[t * states + s] = k(s, g_t)^2 and down = k(s, -g_t)^2 for columns g: [count * states], of mean about
- * zero. Rounding is included: no true number is above. */
+ * zero. Rounding is included: no true number is above. down: may be NULL if it is symmetric. */
 nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity *sensitivity, int64_t count,
                                       const double *g, double *up, double *down);
+
+/* A bound of the same, for both signs, that is cheap: all entries count as positive. Rows allow all states.
+ */
+void nadir_sensitivity_coarse(const nadir_live *live, int64_t count, const double *g, double *both);
 
 /*
  * The same for both signs with weights omega >= 1 on the entries, lengths being sqrt(sum omega delta^2):
  * both[t * states + s] is at least sum over rows of (alpha pi)^2 min over c of sum of (g - c)^2 / omega.
  * inverse: [entries] 1 / omega.
  */
-void nadir_sensitivity_weighted(nadir_context *context, const nadir_live *live, const double *inverse,
-                                int64_t count, const double *g, double *both);
+nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_live *live, const double *inverse,
+                                        int64_t count, const double *g, double *both);
 
 #endif

@@ -5,8 +5,8 @@
  *
  *     sum low v + lambda (T - sum low) + sum (high - low) max(0, v - lambda),
  *
- * and is equal to it where the states above lambda use T up: found by partitions around a pivot, as
- * quickselect does. A price that rounding spoiled only makes the bound a little larger.
+ * and is equal to it where the states above lambda use T up. It is convex in lambda: tangents lead to about
+ * the least of it. A price that is a little off only makes the bound a little larger.
  */
 #include "adversary/valid/visits.h"
 
@@ -21,8 +21,9 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-enum { PASSES = 24 }; /* around the nominal kernel */
-#define SETTLED 1e-6  /* bounds that move by less, as a share of all visits, stay */
+enum { PASSES = 24, STEPS = 30 }; /* around the nominal kernel; for a price */
+#define NEAR    1e-5              /* of a knapsack's bound to the least one, relatively */
+#define SETTLED 1e-6              /* bounds that move by less, as a share of all visits, stay */
 
 void nadir_visits_clear(nadir_context *context, nadir_visits *visits)
 {
@@ -130,143 +131,143 @@ void nadir_visits_limit_around(const nadir_centre *centre, double radius, nadir_
           visits);
 }
 
-/* One thing for the knapsack. */
-typedef struct thing {
-    double value, room;
-} thing;
+/* The rooms of all states, and what fits in them: T - sum low. */
+typedef struct sack {
+    const nadir_visits *visits;
+    const double *room; /* [states] high - low */
+    double left;
+    double near; /* a bound that is so near the least one is good enough, relatively */
+} sack;
 
-static void swap(thing *things, int64_t i, int64_t j)
+/* Of the bound at one price: the room that states above it have, and what that is worth. */
+typedef struct tangent {
+    double room, worth;
+} tangent;
+
+static tangent look_at(int64_t count, const double *value, const double *room, double price)
 {
-    const thing held = things[i];
-    things[i] = things[j];
-    things[j] = held;
-}
-
-/* things[first .. end - 1] rearranged: those above the pivot, those equal, those below; ends of the first two
- * parts. */
-typedef struct parts {
-    int64_t above, equal;
-} parts;
-
-static parts split(thing *things, int64_t first, int64_t end, double pivot)
-{
-    int64_t above = first;
-    int64_t below = end;
-    for (int64_t i = first; i < below;) {
-        if (things[i].value > pivot) {
-            swap(things, i++, above++);
-        } else if (things[i].value < pivot) {
-            swap(things, i, --below);
-        } else {
-            i++;
-        }
-    }
-    return (parts){above, below};
-}
-
-static double room_of(const thing *things, int64_t first, int64_t end)
-{
-    double sum = 0;
-    for (int64_t i = first; i < end; i++) {
-        sum += things[i].room;
-    }
-    return sum;
-}
-
-/* The value of the last thing that goes into the knapsack of size `left`; 0: all do. */
-static double find_price(int64_t count, thing *things, double left)
-{
-    int64_t first = 0;
-    int64_t end = count;
-    while (first < end) {
-        const double a = things[first].value;
-        const double b = things[first + (end - first) / 2].value;
-        const double c = things[end - 1].value;
-        const double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
-        const parts at = split(things, first, end, pivot);
-        const double above = room_of(things, first, at.above);
-        if (above >= left) {
-            end = at.above;
-            continue;
-        }
-        const double equal = room_of(things, at.above, at.equal);
-        if (above + equal >= left) {
-            return pivot;
-        }
-        left -= above + equal;
-        first = at.equal;
-    }
-    return 0;
-}
-
-/* At least max sum y v of things whose values are set; `left`: T - sum low. */
-static double pack(const nadir_visits *visits, double left, thing *things)
-{
-    const int64_t n = visits->states;
-    double sum = 0;
-    for (int64_t s = 0; s < n; s++) {
-        things[s].room = fmax(visits->high[s] - visits->low[s], 0);
-        sum += visits->low[s] * things[s].value;
-    }
-    const double price = find_price(n, things, left);
     double above = 0;
-    for (int64_t s = 0; s < n; s++) {
-        const double more = things[s].value - price;
-        above += more > 0 ? more * things[s].room : 0;
+    double worth = 0;
+#pragma omp simd reduction(+ : above, worth)
+    for (int64_t s = 0; s < count; s++) {
+        const double v = value[s];
+        const double all = room[s];
+        const double taken = v > price ? all : 0;
+        above += taken;
+        worth += taken * v;
     }
-    return (sum + price * left + above) * (1 + 2 * UNIT * (double)(n + 16));
+    return (tangent){above, worth};
 }
 
-/* The same for values h k. */
-static double pack_products(const nadir_visits *visits, double left, const double *h, const double *k,
-                            thing *things)
+/* A price at which the bound is about the smallest: where the tangents of two prices on either side of it
+ * meet, that at the largest value being price * left. */
+static double find_price(const sack *of, const double *value)
+{
+    const double left = of->left;
+    double price = 0;
+    double best = 0;
+    double least = INFINITY;
+    tangent right = {0};
+    tangent begin = look_at(of->visits->states, value, of->room, 0);
+    for (int step = 0; step < STEPS && begin.room > left; step++) {
+        /* B + price (left - A) of both are equal, and below the bound */
+        price = (begin.worth - right.worth) / (begin.room - right.room);
+        const double below = begin.worth + price * (left - begin.room);
+        const tangent here = look_at(of->visits->states, value, of->room, price);
+        const double bound = here.worth + price * (left - here.room);
+        if (bound < least) {
+            least = bound;
+            best = price;
+        }
+        if (!(bound > below * (1 + of->near)) || here.room == begin.room || here.room == right.room) {
+            break;
+        }
+        if (here.room > left) {
+            begin = here;
+        } else {
+            right = here;
+        }
+    }
+    return best;
+}
+
+/* At least max sum y v. value: [states]. */
+static double pack(const sack *of, const double *value)
+{
+    const int64_t n = of->visits->states;
+    const double *low = of->visits->low;
+    const double *room = of->room;
+    const double price = find_price(of, value);
+    double sum = 0;
+    double above = 0;
+#pragma omp simd reduction(+ : sum, above)
+    for (int64_t s = 0; s < n; s++) {
+        const double v = value[s];
+        const double all = room[s];
+        const double more = v > price ? v - price : 0;
+        sum += low[s] * v;
+        above += more * all;
+    }
+    return (sum + price * of->left + above) * (1 + 2 * UNIT * (double)(n + 16));
+}
+
+/* The same for values h k; value: [states] work space. */
+static double pack_products(const sack *of, const double *h, const double *k, double *value)
+{
+    for (int64_t s = 0; s < of->visits->states; s++) {
+        value[s] = h[s] * k[s];
+    }
+    return pack(of, value);
+}
+
+/* room: [states], filled in. */
+static sack make_sack(const nadir_visits *visits, double near, double *room)
 {
     for (int64_t s = 0; s < visits->states; s++) {
-        things[s].value = h[s] * k[s];
+        room[s] = fmax(visits->high[s] - visits->low[s], 0);
     }
-    return pack(visits, left, things);
-}
-
-static double room_left(const nadir_visits *visits)
-{
     const double low = nadir_vector_sum(visits->states, visits->low);
-    return fmax(visits->total - low, 0) + 8 * UNIT * visits->total;
+    return (sack){visits, room, fmax(visits->total - low, 0) + 8 * UNIT * visits->total, near};
 }
 
 nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visits, const double *value,
                                double *most)
 {
     nadir_status status = NADIR_OK;
-    thing *things = NULL;
-    NADIR_NEW(context, things, visits->states);
-    for (int64_t s = 0; s < visits->states; s++) {
-        things[s].value = value[s];
-    }
-    *most = pack(visits, room_left(visits), things);
+    double *room = NULL;
+    NADIR_NEW(context, room, visits->states);
+    const sack of = make_sack(visits, 0, room);
+    *most = pack(&of, value);
 cleanup:
-    nadir_release(context, things);
+    nadir_release(context, room);
     return status;
 }
 
 nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
                                  const double *up, const double *down, const double *h, double radius,
-                                 double *moved)
+                                 double *slope, double *moved)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = visits->states;
-    const double reach = centre->problem.gamma * radius * (1 + 8 * UNIT);
-    const double left = room_left(visits);
+    const double gamma = centre->problem.gamma * (1 + 8 * UNIT);
     const double *factors = h != NULL ? h : visits->high;
     const int threads = nadir_threads_for(context, 8 * n * n);
-    thing *things = NULL;
+    double *values = NULL;
     double *bounds = NULL;
-    NADIR_NEW(context, things, threads * n);
+    NADIR_NEW(context, values, (threads + 1) * n);
     NADIR_NEW(context, bounds, 2 * n);
+    const sack of = make_sack(visits, NEAR, values + threads * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
-        thing *own = things + omp_get_thread_num() * n;
-        const double rise = reach * sqrt(pack_products(visits, left, factors, up + t * n, own));
-        const double fall = reach * sqrt(pack_products(visits, left, factors, down + t * n, own));
+        double *own = values + omp_get_thread_num() * n;
+        const double steep = gamma * sqrt(pack_products(&of, factors, up + t * n, own));
+        const double steep_down =
+            down != NULL ? gamma * sqrt(pack_products(&of, factors, down + t * n, own)) : steep;
+        const double rise = radius * steep;
+        const double fall = radius * steep_down;
+        if (slope != NULL) {
+            slope[t] = fmax(steep, steep_down) * (1 + 8 * UNIT);
+        }
         bounds[t] = (centre->d[t] + centre->off[t] + rise) * (1 + 8 * UNIT);
         bounds[n + t] = centre->d[t] * (1 - 8 * UNIT) - (centre->off[t] + fall) * (1 + 8 * UNIT);
     }
@@ -284,7 +285,7 @@ nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, c
     }
     *moved = most / visits->total;
 cleanup:
-    nadir_release(context, things);
+    nadir_release(context, values);
     nadir_release(context, bounds);
     return status;
 }
@@ -303,12 +304,14 @@ nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *pro
     NADIR_CHECK(nadir_centre_columns(context, &centre));
     NADIR_CHECK(nadir_sensitivity_make(context, live, centre.X, &sensitivity));
     NADIR_NEW(context, up, n * n);
-    NADIR_NEW(context, down, n * n);
+    if (!sensitivity.symmetric) {
+        NADIR_NEW(context, down, n * n);
+    }
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
     nadir_visits_limit(problem, radius, visits);
     for (int i = 0; i < PASSES && moved > SETTLED; i++) {
         NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
-        NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, &moved));
+        NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, NULL, &moved));
     }
 cleanup:
     nadir_sensitivity_clear(context, &sensitivity);

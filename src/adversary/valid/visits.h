@@ -41,11 +41,12 @@ void nadir_visits_limit(const nadir_problem *problem, double radius, nadir_visit
 /* X is a centre that has d and off. */
 void nadir_visits_limit_around(const nadir_centre *centre, double radius, nadir_visits *visits);
 
-/* One pass. up, down: [states * states] k^2 around the centre, which has its columns. h: [states]; NULL:
- * m_s = 1. *moved: the most that a bound moved, as a share of T. */
+/* One pass. up, down: [states * states] k^2 around the centre, which has its columns; down NULL: as up. h:
+ * [states]; NULL: m_s = 1. slope: [states], NULL: not asked for; with h NULL, |d_P(t) - d_X(t)| <= slope_t |P
+ * - X| + off_t. *moved: the most that a bound moved, as a share of T. */
 nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
                                  const double *up, const double *down, const double *h, double radius,
-                                 double *moved);
+                                 double *slope, double *moved);
 
 /* Passes around the nominal kernel, for all kernels of the L_2 ball of this radius, until the bounds stay. */
 nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
