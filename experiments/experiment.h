@@ -60,8 +60,10 @@ struct experiment_run {
     const char *folder;                            /* OUT/NAME, which is there */
     char files[EXPERIMENT_FILES][EXPERIMENT_NAME]; /* written so far, for the list */
     int files_count;
-    FILE *section;       /* HTML of the report's section, in memory; use the functions below */
-    FILE *findings;      /* rows of the table of findings */
+    FILE *section;                      /* HTML of the report's section, in memory; use the functions below */
+    FILE *findings;                     /* rows of the table of findings */
+    char *section_text, *findings_text; /* what they hold once closed */
+    size_t section_length, findings_length;
     nadir_status status; /* of the first failure that was kept */
     char texts[4][512];  /* of experiment_text, in turn */
     int texts_count;
@@ -76,6 +78,11 @@ nadir_status experiment_progress(experiment_run *run, const char *format, ...)
  * write; write those with cli_output or a function of the library. */
 nadir_status experiment_file(experiment_run *run, const char *stem, const char *ending,
                              char path[EXPERIMENT_PATH]);
+
+/* The paper's random instance: rows of P uniform and normalised, R normal, mu uniform, and a policy that is
+ * uniform and normalised. The caller frees both. */
+nadir_status experiment_setting(experiment_run *run, int64_t states, int64_t actions, double discount,
+                                uint64_t seed, nadir_model **model, nadir_policy **policy);
 
 /* ------------------------------------------------------------------------------------------------- data */
 

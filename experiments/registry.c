@@ -3,26 +3,22 @@
 
 #include <string.h>
 
-extern const experiment experiment_penalty_function;
-extern const experiment experiment_negative_entries;
-
+/* NULL ends the list. */
 static const experiment *const experiments[] = {
-    &experiment_penalty_function,
-    &experiment_negative_entries,
+    NULL,
 };
-
-enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
 const experiment *experiment_at(int64_t index)
 {
-    return index >= 0 && index < EXPERIMENTS ? experiments[index] : NULL;
+    const int64_t count = (int64_t)(sizeof experiments / sizeof *experiments) - 1;
+    return index >= 0 && index < count ? experiments[index] : NULL;
 }
 
 const experiment *experiment_find(const char *name)
 {
-    for (int i = 0; i < EXPERIMENTS; i++) {
-        if (strcmp(experiments[i]->name, name) == 0) {
-            return experiments[i];
+    for (const experiment *const *at = experiments; *at != NULL; at++) {
+        if (strcmp((*at)->name, name) == 0) {
+            return *at;
         }
     }
     return NULL;
