@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+extern const experiment experiment_penalty_function;
+
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
+    &experiment_penalty_function,
     NULL,
 };
 
