@@ -3,10 +3,18 @@
 
 #include <string.h>
 
+extern const experiment experiment_norm_table;
+extern const experiment experiment_random_guess;
+extern const experiment experiment_penalty;
+extern const experiment experiment_convergence;
 extern const experiment experiment_penalty_function;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
+    &experiment_norm_table,
+    &experiment_random_guess,
+    &experiment_penalty,
+    &experiment_convergence,
     &experiment_penalty_function,
     NULL,
 };
