@@ -4,10 +4,12 @@
 #include <string.h>
 
 extern const experiment experiment_penalty_function;
+extern const experiment experiment_negative_entries;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
     &experiment_penalty_function,
+    &experiment_negative_entries,
     NULL,
 };
 
