@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STATES = 100, ACTIONS = 10, POINTS = 121, STEPS = 64 };
+enum { STATES = 100, ACTIONS = 10, POINTS = 61, STEPS = 64 };
 #define DISCOUNT 0.9
 /* The last point of a search is this near to the fixed point, relatively. */
 #define NEAR 1e-12
@@ -226,50 +226,56 @@ static void write_steps(const curve *at, const char *search, const char *block, 
     fputs("EOD\n", script);
 }
 
-/* One of the two panels; the left one has the legend of both. */
-static void write_panel(const experiment_plot *plot, const curve *at, bool near)
+/* What both panels and the legend plot, from data or, for the legend, from nothing. */
+static void write_items(const experiment_plot *plot, const char *curve_data, const char *newton_data,
+                        const char *bisection_data, double fixed_point)
 {
     FILE *script = plot->script;
-    const char *data = near ? "near" : "far";
-    fputs("plot ", script);
-    fprintf(script, "$%s using 1:1 with lines linewidth 1.5", data);
+    fprintf(script, "plot %s using 1:1 with lines linewidth 1.5", curve_data);
     experiment_plot_line(plot, "reference");
-    fprintf(script, "title 'diagonal: λ', $%s using 1:3 with lines linewidth 5", data);
+    fprintf(script, "title 'diagonal: λ', %s using 1:3 with lines linewidth 6", curve_data);
     experiment_plot_line(plot, "paper");
-    fprintf(script, "title 'F(λ), b ≥ 0, by Algorithm 2', $%s using 1:2 with lines linewidth 2.5", data);
+    fprintf(script, "title 'F(λ) with b ≥ 0, Algorithm 2', %s using 1:2 with lines linewidth 2.5",
+            curve_data);
     experiment_plot_line(plot, "newton");
-    fputs("title 'F(λ), exact', $bisection using 1:2 with points linewidth 1.5 pointsize 1", script);
+    fprintf(script, "title 'F(λ), exact', %s using 1:2 with points linewidth 2 pointsize 1.2",
+            bisection_data);
     experiment_plot_style(plot, "bisect");
-    fprintf(script, "title 'steps of bisection', $%s using 1:2 with points pointsize 1.8",
-            near ? "below" : "above");
+    fprintf(script, "title 'steps of bisection (Algorithm 1)', %s using 1:2 with points pointsize 1.8",
+            newton_data);
     experiment_plot_style(plot, "newton");
-    fputs("title 'steps of Newton'", script);
     fprintf(script,
-            ", '+' using (%.12g):(%.12g) every ::0::0 with points pointtype 6 pointsize 3 linewidth 2.5 "
-            "linecolor rgb '#000000' title 'fixed point λ*'\n",
-            at->exact, at->exact);
+            "title 'steps of Newton', %s using (%.12g):(%.12g) every ::0::0 with points pointtype 6 "
+            "pointsize 3 linewidth 2.5 linecolor rgb '#000000' title 'fixed point λ*'\n",
+            curve_data, fixed_point, fixed_point);
 }
 
 static void write_layout(const curve *at, experiment_plot *plot)
 {
     FILE *script = plot->script;
+    const double top = 1.2 / (1 - DISCOUNT);
     fprintf(script,
-            "set multiplot\nset key at screen 0.5,0.985 center top horizontal maxrows 2 samplen 2 "
-            "width 1\n"
-            "set xlabel 'λ'\nset ylabel 'F(λ)'\nset format '%%g'\n"
-            "set lmargin at screen 0.085\nset rmargin at screen 0.475\n"
-            "set tmargin at screen 0.79\nset bmargin at screen 0.14\n"
+            "set multiplot\nunset key\nset xlabel 'λ'\nset ylabel 'F(λ)'\nset format '%%g'\n"
+            "set lmargin at screen 0.1\nset rmargin at screen 0.475\n"
+            "set tmargin at screen 0.92\nset bmargin at screen 0.31\n"
             "set title 'around the fixed point' offset 0,-0.5\n"
             "set xrange [0:%.6g]\nset yrange [0:%.6g]\nset xtics %.1g\nset ytics %.1g\n",
             2.5 * at->exact, 2.5 * at->exact, at->exact / 2, at->exact / 2);
-    write_panel(plot, at, true);
+    write_items(plot, "$near", "$below", "$bisection", at->exact);
     fprintf(script,
-            "unset key\nset title 'the interval of Algorithm 1, from %.1g to 1/(1 − γ) = %g' offset 0,-0.5\n"
-            "set lmargin at screen 0.585\nset rmargin at screen 0.975\nset logscale\n"
+            "set title 'all of Algorithm 1, up to 1/(1 − γ), log scales' offset 0,-0.5\n"
+            "set lmargin at screen 0.6\nset rmargin at screen 0.975\nset logscale\n"
             "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset xtics auto\nset ytics auto\n",
-            at->exact / 20, 1 / (1 - DISCOUNT), at->exact / 20, 1.2 / (1 - DISCOUNT), at->exact / 20,
-            1.2 / (1 - DISCOUNT));
-    write_panel(plot, at, false);
+            at->exact / 20, top, at->exact / 20, top);
+    write_items(plot, "$far", "$above", "$bisection", at->exact);
+    /* The legend: a plot of nothing below both. */
+    fputs("unset title\nunset xlabel\nunset ylabel\nunset border\nunset tics\nunset logscale\n"
+          "set lmargin at screen 0.03\nset rmargin at screen 0.97\nset tmargin at screen 0.15\n"
+          "set bmargin at screen 0.01\nset xrange [1:2]\nset yrange [1:2]\n"
+          "set key inside center center horizontal Left reverse samplen 2 maxrows 2\n"
+          "$nothing << EOD\n0 0 0\n0 0 0\nEOD\n",
+          script);
+    write_items(plot, "$nothing", "$nothing", "$nothing", 0);
     fputs("unset multiplot\n", script);
 }
 

@@ -8,6 +8,7 @@ extern const experiment experiment_random_guess;
 extern const experiment experiment_penalty;
 extern const experiment experiment_convergence;
 extern const experiment experiment_penalty_function;
+extern const experiment experiment_negative_entries;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
@@ -16,6 +17,7 @@ static const experiment *const experiments[] = {
     &experiment_penalty,
     &experiment_convergence,
     &experiment_penalty_function,
+    &experiment_negative_entries,
     NULL,
 };
 
