@@ -92,9 +92,9 @@ static nadir_status draw(experiment_run *run, const outcome *of, const char *ste
     }
     fprintf(plot.script,
             "set title 'Penalty found against time: S = %" PRId64 ", A = 8, γ = 0.9, β = 0.01'\n"
-            "set logscale x\nset format x '10^{%%T}'\nset xrange [%.3g:%.3g]\nset yrange [0:105]\n"
-            "set xlabel 'seconds since the nominal solution' offset 0,-0.3\nset xtics enhanced\n"
-            "set ylabel 'share of the exact penalty (%%)'\n",
+            "set logscale x\nset format x '%%.0s %%cs'\nset xrange [%.3g:%.3g]\nset yrange [0:105]\n"
+            "set xlabel 'time since the nominal solution'\n"
+            "set ylabel 'share of the exact penalty (%%)'\n" EXPERIMENT_KEY_BELOW,
             of->states, first, 1.3 * last);
     for (int method = 0; method < METHODS; method++) {
         const experiment_found *found = &of->found[method];
@@ -107,11 +107,11 @@ static nadir_status draw(experiment_run *run, const outcome *of, const char *ste
                 100 * share_of(of, found->result.penalty));
     }
     fputs("plot 100 with lines linewidth 2 ", plot.script);
-    experiment_plot_style(&plot, "exact");
+    experiment_plot_line(&plot, "exact");
     experiment_plot_title(&plot, "exact");
     for (int method = 0; method < METHODS; method++) {
         fprintf(plot.script, ", $m%d with steps linewidth 2.5 ", method);
-        experiment_plot_style(&plot, methods[method].name);
+        experiment_plot_line(&plot, methods[method].name);
         fprintf(plot.script, "notitle, $m%d every ::%" PRId64 " with points pointsize 1.8 linewidth 2 ",
                 method, of->found[method].count);
         experiment_plot_style(&plot, methods[method].name);

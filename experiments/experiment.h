@@ -114,6 +114,10 @@ void experiment_csv_drop(experiment_csv *csv);
 /* Sizes that go well with the report; the font is 16 points. */
 enum { EXPERIMENT_WIDTH = 1000, EXPERIMENT_HEIGHT = 600 };
 
+/* For scripts with long labels: the legend below the plot, which then has the whole width. */
+#define EXPERIMENT_KEY_BELOW                                                                                 \
+    "set key outside below center horizontal Left reverse maxcols 3 samplen 2.5 width 1\n"
+
 typedef struct experiment_plot {
     experiment_run *run;
     FILE *script; /* write commands of gnuplot to this: data as $name << EOD ... EOD, then plot */

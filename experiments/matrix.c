@@ -6,8 +6,8 @@
 #include <math.h>
 
 /* A run is repeated until so many or so many seconds. */
-#define REPEATS        5
-#define REPEAT_SECONDS 0.2
+#define REPEATS        20
+#define REPEAT_SECONDS 0.3
 
 nadir_status experiment_matrix_create(experiment_run *run, int64_t n, uint64_t seed, double **matrix)
 {

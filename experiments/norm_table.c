@@ -132,7 +132,9 @@ static void print_blocks(FILE *script, const table *of)
 
 static void print_axis(const experiment_plot *plot, const table *of)
 {
-    fprintf(plot->script, "set logscale x\nset xrange [8:%g]\nset xlabel 'size n of the matrix'\nset xtics (",
+    fprintf(plot->script,
+            "set logscale x\nset xrange [8:%g]\nset xlabel 'size n of the matrix'\n" EXPERIMENT_KEY_BELOW
+            "set xtics (",
             1.2 * (double)paper[of->sizes - 1].n);
     for (int size = 0; size < of->sizes; size++) {
         fprintf(plot->script, "%s%" PRId64, size > 0 ? ", " : "", paper[size].n);
@@ -169,7 +171,7 @@ static nadir_status draw_values(experiment_run *run, const table *of, bool share
     print_axis(&plot, of);
     print_blocks(plot.script, of);
     fprintf(plot.script, "plot $bound using 1:%d with lines linewidth 2 ", share ? 3 : 2);
-    experiment_plot_style(&plot, "bound");
+    experiment_plot_line(&plot, "bound");
     experiment_plot_title(&plot, "bound");
     print_methods(&plot, share ? 3 : 2);
     fputc('\n', plot.script);
@@ -184,13 +186,12 @@ static nadir_status draw_times(experiment_run *run, const table *of)
     if (experiment_plot_open(run, "time", EXPERIMENT_WIDTH, EXPERIMENT_HEIGHT, &plot) != NADIR_OK) {
         return run->status;
     }
-    fputs("set title 'Time taken against n'\nset ylabel 'seconds'\nset logscale y\nset format y '10^{%T}'\n"
-          "set ytics enhanced\n",
+    fputs("set title 'Time taken against n'\nset ylabel 'time'\nset logscale y\nset format y '%.0s %cs'\n",
           plot.script);
     print_axis(&plot, of);
     print_blocks(plot.script, of);
     fputs("plot $bound using 1:4 with lines linewidth 2 ", plot.script);
-    experiment_plot_style(&plot, "bound");
+    experiment_plot_line(&plot, "bound");
     experiment_plot_title(&plot, "bound");
     print_methods(&plot, 4);
     for (int i = 0; i < 3; i++) {
@@ -318,7 +319,7 @@ const experiment experiment_norm_table = {
         "every n (42 in the paper): random search with 10000 vectors, Algorithm 2 as printed, SLSQP (NLopt, "
         "analytic gradient, one random start, tolerance 1e-6), nadir's projected power iterations, and "
         "upper bounds. Full: n = 10 to 1000, the dual bound with at most 1000 iterations, 200 for n = 1000. "
-        "Quick: n = 10 to 300. A time is that of the fastest of up to five runs.",
+        "Quick: n = 10 to 300. A time is that of the fastest of up to twenty runs.",
     .sources = sources,
     .run = run_norm_table,
 };

@@ -14,7 +14,7 @@
 
 #define TIME 0.5 /* seconds for each method */
 
-enum { RADII = 4, METHODS = 4, SIZES = 6, SEEDS = 5, QUICK_SIZES = 4, QUICK_SEEDS = 3 };
+enum { RADII = 4, METHODS = 5, SIZES = 6, SEEDS = 5, QUICK_SIZES = 4, QUICK_SEEDS = 3 };
 
 static const double radii[RADII] = {0.01, 0.1, 0.02, 0.005}; /* in the order of the sources */
 static const char *const stems[RADII] = {"penalty-0.01", "penalty-0.1", "penalty-0.02", "penalty-0.005"};
@@ -22,7 +22,11 @@ static const int64_t sizes[SIZES] = {4, 8, 16, 32, 64, 128};
 static const struct {
     const char *name;
     int64_t quick; /* kernels or steps */
-} methods[METHODS] = {{"paper", 10000}, {"slsqp", 40}, {"random-rank-one", 20000}, {"random-kernel", 2000}};
+} methods[METHODS] = {{"paper", 10000},
+                      {"slsqp", 40},
+                      {"slsqp-scaled", 40},
+                      {"random-rank-one", 20000},
+                      {"random-kernel", 2000}};
 
 /* Mean and spread over the seeds. */
 typedef struct spread {
@@ -172,7 +176,8 @@ static void print_block(FILE *script, const results *of, const char *name, int p
 static void print_axes(const experiment_plot *plot, const results *of)
 {
     fprintf(plot->script,
-            "set logscale x 2\nset xrange [%g:%g]\nset xlabel 'number of states S'\nset xtics (",
+            "set logscale x 2\nset xrange [%g:%g]\nset xlabel 'number of states S'\n" EXPERIMENT_KEY_BELOW
+            "set xtics (",
             (double)sizes[0] / 1.2, (double)sizes[of->sizes - 1] * 1.3);
     for (int size = 0; size < of->sizes; size++) {
         fprintf(plot->script, "%s'%d' %d", size > 0 ? ", " : "", (int)sizes[size], (int)sizes[size]);
@@ -180,7 +185,7 @@ static void print_axes(const experiment_plot *plot, const results *of)
     fputs(")\n", plot->script);
 }
 
-static const char *const block_names[METHODS] = {"paper", "slsqp", "rankone", "kernel"};
+static const char *const block_names[METHODS] = {"paper", "slsqp", "scaled", "rankone", "kernel"};
 
 static void print_methods(const experiment_plot *plot)
 {
@@ -199,19 +204,19 @@ static nadir_status draw_penalty(experiment_run *run, const results *of, int rad
         return run->status;
     }
     fprintf(plot.script,
-            "set title 'Penalty found against S: A = 8, γ = 0.9, β = %g; mean, least and most of %d seeds'\n"
+            "set title 'Penalty found: A = 8, γ = 0.9, β = %g; mean, least and most of %d seeds'\n"
             "set ylabel 'penalty J − J_U (units of reward)'\nset yrange [0:*]\nset offsets 0, 0, graph 0.05, "
             "0\n",
             radii[radius], of->seeds);
     print_axes(&plot, of);
     print_block(plot.script, of, "exact", 0, of->exact[radius], 1);
     for (int method = 0; method < METHODS; method++) {
-        print_block(plot.script, of, block_names[method], method - 1, of->penalty[radius][method], 1);
+        print_block(plot.script, of, block_names[method], method - 2, of->penalty[radius][method], 1);
     }
     fputs("plot $exact using 1:3:4 with filledcurves linecolor rgb '#e4e4e4' title 'exact, all seeds', "
           "$exact using 1:2 with lines linewidth 3 ",
           plot.script);
-    experiment_plot_style(&plot, "exact");
+    experiment_plot_line(&plot, "exact");
     fputs("title 'exact, mean'", plot.script);
     print_methods(&plot);
     return experiment_plot_close(&plot);
@@ -223,16 +228,17 @@ static nadir_status draw_share(experiment_run *run, const results *of)
     if (experiment_plot_open(run, "share-0.01", EXPERIMENT_WIDTH, EXPERIMENT_HEIGHT, &plot) != NADIR_OK) {
         return run->status;
     }
-    fprintf(plot.script,
-            "set title 'Share of the exact penalty: β = 0.01; mean, least and most of %d seeds'\n"
-            "set ylabel 'share of the exact penalty (%%)'\nset yrange [0:105]\n",
-            of->seeds);
+    fprintf(
+        plot.script,
+        "set title 'Share of the exact penalty: A = 8, γ = 0.9, β = 0.01; mean, least and most of %d seeds'\n"
+        "set ylabel 'share of the exact penalty (%%)'\nset yrange [0:105]\n",
+        of->seeds);
     print_axes(&plot, of);
     for (int method = 0; method < METHODS; method++) {
-        print_block(plot.script, of, block_names[method], method - 1, of->share[0][method], 100);
+        print_block(plot.script, of, block_names[method], method - 2, of->share[0][method], 100);
     }
     fputs("plot 100 with lines linewidth 3 ", plot.script);
-    experiment_plot_style(&plot, "exact");
+    experiment_plot_line(&plot, "exact");
     experiment_plot_title(&plot, "exact");
     print_methods(&plot);
     return experiment_plot_close(&plot);
@@ -242,9 +248,9 @@ static nadir_status draw_share(experiment_run *run, const results *of)
 
 static void print_shares(experiment_run *run, const results *of)
 {
-    experiment_table(
-        run, "Share of the exact penalty that was found, %: mean over seeds (least to most)",
-        "β|S|exact penalty, mean|Algorithms 1 and 2|SLSQP|random rank-one kernels|random kernels");
+    experiment_table(run, "Share of the exact penalty that was found, %: mean over seeds (least to most)",
+                     "β|S|exact penalty, mean|Algorithms 1 and 2|SLSQP|SLSQP, scaled|random rank-one "
+                     "kernels|random kernels");
     for (int radius = 0; radius < RADII; radius++) {
         for (int size = 0; size < of->sizes; size++) {
             char cells[METHODS][64];
@@ -253,8 +259,9 @@ static void print_shares(experiment_run *run, const results *of)
                 (void)snprintf(cells[method], sizeof cells[method], "%.4g (%.3g to %.3g)",
                                100 * mean(of, share), 100 * share->least, 100 * share->most);
             }
-            experiment_table_row(run, "%g|%" PRId64 "|%.6g|%s|%s|%s|%s", radii[radius], sizes[size],
-                                 mean(of, &of->exact[radius][size]), cells[0], cells[1], cells[2], cells[3]);
+            experiment_table_row(run, "%g|%" PRId64 "|%.6g|%s|%s|%s|%s|%s", radii[radius], sizes[size],
+                                 mean(of, &of->exact[radius][size]), cells[0], cells[1], cells[2], cells[3],
+                                 cells[4]);
         }
     }
     experiment_table_end(run);
@@ -282,10 +289,11 @@ static void find(experiment_run *run, const results *of, int radius)
     const char *subject = experiment_text(run, "Penalty against S, β = %g", radii[radius]);
     const char *ours = experiment_text(
         run,
-        "of the exact penalty, %s: Algorithms 1 and 2 %s, SLSQP %s (nothing in %d of %d problems), random "
+        "of the exact penalty, %s: Algorithms 1 and 2 %s, SLSQP %s (nothing in %d of %d problems), scaled by "
+        "β %s, random "
         "rank-one kernels %s, random kernels %s",
         run->quick ? "with fixed numbers of kernels and steps (quick)" : "in half a second each", ranges[0],
-        ranges[1], of->nothing[radius], of->sizes * of->seeds, ranges[2], ranges[3]);
+        ranges[1], of->nothing[radius], of->sizes * of->seeds, ranges[2], ranges[3], ranges[4]);
     experiment_finding(
         run, subject,
         radius == 3
@@ -294,14 +302,14 @@ static void find(experiment_run *run, const results *of, int radius)
             : "Algorithm 1 far above both kinds of sampling; SLSQP slightly better on average, but less "
               "reliable",
         ours,
-        "SLSQP cannot be better than Algorithm 1, which finds the exact value here; the paper's own program "
-        "took diag(d)·P^π for D, so that its penalties are other numbers and cannot be compared.");
+        "Algorithm 1 is exact here, so that SLSQP cannot be better; in units of β it comes close where time "
+        "allows. The paper's own program took diag(d)·P^π for D: its penalties are other numbers.");
 }
 
 static const char *const remarks[RADII] = {
     "Grey: where the exact values of all seeds lie. Algorithms 1 and 2 lie on the exact line.",
     "The same problems with β = 0.1.", "The same problems with β = 0.02.",
-    "The same problems with β = 0.005: where SLSQP ends at nothing its whisker reaches 0."};
+    "The same problems with β = 0.005: whiskers that reach 0 are problems where SLSQP ends at nothing."};
 
 static nadir_status run_penalty(experiment_run *run)
 {

@@ -132,34 +132,36 @@ static void print_blocks(FILE *script, const guess guesses[SIZES])
     }
 }
 
-/* The sizes have a mark and a dash of their own, the methods their colours. */
+/* The sizes have a mark of their own, the methods their colours. */
 static nadir_status draw(experiment_run *run, const theme *about, const guess guesses[SIZES])
 {
-    static const int marks[SIZES] = {7, 5, 9};
-    static const int dashes[SIZES] = {1, 2, 4};
+    static const int full[SIZES] = {7, 5, 9};
+    static const int open[SIZES] = {6, 4, 8};
+    const cli_style *guessed = cli_style_find(about->guess_style);
+    const cli_style *method = cli_style_find(about->method_style);
     experiment_plot plot;
     if (experiment_plot_open(run, about->stem, EXPERIMENT_WIDTH, EXPERIMENT_HEIGHT, &plot) != NADIR_OK) {
         return run->status;
     }
     fprintf(plot.script,
-            "set title '%s'\nset logscale x\nset format x '10^{%%T}'\nset xtics enhanced\n"
-            "set xlabel 'seconds' offset 0,-0.3\nset ylabel '%s'\nset yrange [0:105]\n",
+            "set title '%s'\nset logscale x\nset format x '%%.0s %%cs'\n"
+            "set xlabel 'time'\nset ylabel '%s'\nset yrange [0:105]\n" EXPERIMENT_KEY_BELOW,
             about->title, about->ylabel);
     print_blocks(plot.script, guesses);
     fputs("plot 100 with lines linewidth 2 ", plot.script);
-    experiment_plot_style(&plot, "exact");
+    experiment_plot_line(&plot, "exact");
     fputs("title 'exact'", plot.script);
     for (int i = 0; i < SIZES; i++) {
         fprintf(plot.script,
-                ", $g%d with steps linewidth 3 linecolor rgb '%s' dashtype %d title '%s, %s = %d'", i,
-                cli_style_find(about->guess_style)->colour, dashes[i],
-                cli_style_find(about->guess_style)->label, about->letter, (int)guesses[i].size);
+                ", $g%d with steps linewidth 3 linecolor rgb '%s' notitle, $g%d every ::%" PRId64
+                " with points pointsize 2 linewidth 2 pointtype %d linecolor rgb '%s' title '%s, %s = %d'",
+                i, guessed->colour, i, guesses[i].count, open[i], guessed->colour, guessed->label,
+                about->letter, (int)guesses[i].size);
     }
     for (int i = 0; i < SIZES; i++) {
         fprintf(plot.script,
                 ", $m%d with points pointsize 2 pointtype %d linecolor rgb '%s' title '%s, %s = %d'", i,
-                marks[i], cli_style_find(about->method_style)->colour,
-                cli_style_find(about->method_style)->label, about->letter, (int)guesses[i].size);
+                full[i], method->colour, method->label, about->letter, (int)guesses[i].size);
     }
     fputc('\n', plot.script);
     return experiment_plot_close(&plot);
@@ -181,9 +183,10 @@ static nadir_status run_vectors(experiment_run *run)
     NADIR_CHECK(write_guesses(run, about.stem,
                               "n,samples,value,share,maximum,spectral,seconds,seconds_spectral", guesses));
     NADIR_CHECK(draw(run, &about, guesses));
-    experiment_show(run, about.stem, 0,
-                    "Random vectors, as the text around the figure has it. A mark shows when Algorithm 2 was "
-                    "done, and with what.");
+    experiment_show(
+        run, about.stem, 0,
+        "Random vectors, as the text around the figure has it. A full mark shows when Algorithm 2 was "
+        "done, and with what.");
     experiment_finding(
         run, "Random vectors against time", "random guessing \"takes exponentially long time to converge\"",
         experiment_text(run, "after %.0e vectors n = 10 is at %.1f %%, n = 50 at %.1f %%, n = 200 at %.1f %%",
@@ -215,7 +218,7 @@ static nadir_status run_kernels(experiment_run *run)
                               "states,samples,penalty,share,exact,paper,seconds,seconds_paper", guesses));
     NADIR_CHECK(draw(run, &about, guesses));
     experiment_show(run, about.stem, 0,
-                    "Random kernels, as the caption has it. A mark shows when Algorithm 1 was "
+                    "Random kernels, as the caption has it. A full mark shows when Algorithm 1 was "
                     "done, and with what.");
     experiment_finding(
         run, "Random kernels against time",
