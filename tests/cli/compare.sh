@@ -52,6 +52,8 @@ expect_out '"method": "conservative"'
 expect_failure 2 "is for the non-rectangular ball with norm 2 on the domain free" \
     compare model.npz --policy uniform --radius 0.05 --time 1 --domain support --methods paper
 
+enough_for_memcheck
+
 # Near breakdown the paper's method is far from the worst kernel; slsqp stops where nothing is gained.
 run compare model.npz --policy uniform --radius 1.2 --time inf --samples 1000 --methods auto,paper --json
 [[ $(number exact_penalty) == 8.246613* ]] || complain "the exact penalty is 8.246613"
