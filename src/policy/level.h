@@ -24,11 +24,16 @@ typedef struct nadir_level_answer {
 /* The last call for an action is made with the radius of the answer. */
 typedef nadir_level_answer (*nadir_level_ask)(void *user, int64_t action, double radius);
 
+enum { NADIR_LEVEL_TANGENTS = 8 };
+
 /* Where the search stands with an action. */
 typedef struct nadir_level_action {
     nadir_level_answer most; /* within beta */
     nadir_level_answer now;
-    double radius; /* that it takes */
+    int tangents; /* of the gain, which is below all of them */
+    double touch[NADIR_LEVEL_TANGENTS];
+    double start[NADIR_LEVEL_TANGENTS];
+    double slope[NADIR_LEVEL_TANGENTS];
 } nadir_level_action;
 
 typedef struct nadir_level {

@@ -24,13 +24,32 @@ void nadir_response_clear(nadir_context *context, nadir_response *response)
     *response = (nadir_response){0};
 }
 
+void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_response *response)
+{
+    for (int i = 0; i < 2 && response->verdict.attack.kernel != NULL; i++) {
+        if (duel->spare[i] == NULL) {
+            duel->spare[i] = response->verdict.attack.kernel;
+            response->verdict.attack.kernel = NULL;
+        }
+    }
+    nadir_response_clear(context, response);
+}
+
+void nadir_duel_clear(nadir_duel *duel)
+{
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel_free(duel->spare[i]);
+        duel->spare[i] = NULL;
+    }
+}
+
 /* Whether the search can start from the response to another policy. */
 static bool can_follow(const nadir_uncertainty *set)
 {
     return !set->idle && set->set == NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_FREE;
 }
 
-static nadir_status search(nadir_context *context, const nadir_duel *duel, const double *near_v,
+static nadir_status search(nadir_context *context, nadir_duel *duel, const double *near_v,
                            const double *near_d, double tolerance, nadir_response *response)
 {
     nadir_status status = NADIR_OK;
@@ -39,7 +58,7 @@ static nadir_status search(nadir_context *context, const nadir_duel *duel, const
     const double factor = 1;
     if (can_follow(problem->uncertainty) && near_v != NULL) {
         NADIR_CHECK(nadir_valid_search_near(context, problem, problem->uncertainty->radius, near_v, near_d,
-                                            tolerance, duel->iterations_limit, attack));
+                                            tolerance, duel->iterations_limit, duel->spare, attack));
     } else if (can_follow(problem->uncertainty)) {
         NADIR_CHECK(nadir_valid_search(context, problem, problem->uncertainty->radius, tolerance,
                                        duel->iterations_limit, attack));

@@ -29,6 +29,7 @@ typedef struct nadir_duel {
     const char *backend;
     int64_t iterations_limit; /* of each search */
     int64_t evaluations;      /* counts */
+    nadir_kernel *spare[2];   /* owned: of responses that are gone, to be written over; NULL: none */
 } nadir_duel;
 
 /*
@@ -41,6 +42,9 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
                                  const double *near_v, const double *near_d, double tolerance,
                                  nadir_response *response);
 void nadir_response_clear(nadir_context *context, nadir_response *response);
+/* The same; the duel keeps what the next response can use. */
+void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_response *response);
+void nadir_duel_clear(nadir_duel *duel);
 
 /* sum over s of d(s) max_a (Q(s, a) - v(s)): zero exactly where no change of the policy helps at first order.
  */

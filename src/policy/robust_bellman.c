@@ -77,6 +77,7 @@ static nadir_level_answer ask_free(void *user, int64_t action, double radius)
     return (nadir_level_answer){radius * slope, slope, slope > 0 ? radius : 0};
 }
 
+/* Rows beside each other have similar answers: one without any starts from that of the row before. */
 static nadir_level_answer ask_valid(void *user, int64_t action, double radius)
 {
     const state_rows *of = user;
@@ -85,9 +86,12 @@ static nadir_level_answer ask_valid(void *user, int64_t action, double radius)
     const double weight = 1;
     nadir_row_answer *answer = &of->bellman->answers[row];
     nadir_row_budget budget;
+    if (action > 0 && !(answer->step > 0)) {
+        *answer = answer[-1];
+    }
     nadir_rows_share(rows, row, row + 1, &weight, radius, of->room, answer, &budget);
-    if (!(answer->gain > 0)) {
-        return (nadir_level_answer){0};
+    if (!(answer->gain > 0) || of->bellman->set->set != NADIR_SET_S) { /* no slope is wanted */
+        return (nadir_level_answer){.gain = answer->gain};
     }
     const nadir_row_bound bound = nadir_rows_bound(rows, row, answer, of->room);
     const double alpha = nadir_uncertainty_scale(of->bellman->set, row);

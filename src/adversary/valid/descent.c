@@ -134,8 +134,8 @@ nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find
     double *own = find->product;
     double *nominal = find->product + problem->rows;
     NADIR_CHECK(nadir_descent_answer(context, find));
-    nadir_kernel_multiply(context, find->here.kernel, find->order.x, own);
-    nadir_kernel_multiply(context, problem->kernel, find->order.x, nominal);
+    nadir_kernel_multiply_where(context, find->here.kernel, find->weights, find->order.x, own);
+    nadir_kernel_multiply_where(context, problem->kernel, find->weights, find->order.x, nominal);
     double gap = 0;
     for (int64_t row = 0; row < problem->rows; row++) {
         const double moved = (own[row] - nominal[row]) * find->order.range;
@@ -162,8 +162,8 @@ static double slope(nadir_context *context, nadir_descent *find, const nadir_des
     double *from = find->product;
     double *to = find->product + problem->rows;
     double sum = 0;
-    nadir_kernel_multiply(context, find->here.kernel, at->v, from);
-    nadir_kernel_multiply(context, full, at->v, to);
+    nadir_kernel_multiply_where(context, find->here.kernel, problem->policy->probabilities, at->v, from);
+    nadir_kernel_multiply_where(context, full, problem->policy->probabilities, at->v, to);
     for (int64_t s = 0; s < problem->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             sum += at->d[s] * problem->policy->probabilities[row] * (to[row] - from[row]);
@@ -410,12 +410,33 @@ void nadir_descent_free(nadir_context *context, nadir_descent *descent)
     }
 }
 
+void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
+{
+    nadir_kernel **own[] = {&descent->here.kernel, &descent->there.kernel};
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel *kept = *own[i];
+        *own[i] = spare[i];
+        spare[i] = kept;
+    }
+}
+
+/* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
+static void scale_steps(nadir_descent *descent, double beta)
+{
+    if (descent->beta > 0 && descent->rows.p == 2) {
+        for (int64_t row = 0; row < descent->problem->rows; row++) {
+            descent->answers[row].step *= beta / descent->beta;
+        }
+    }
+}
+
 nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
                                   const double *v, const double *d, double tolerance,
                                   int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = descent->problem->states;
+    scale_steps(descent, beta);
     descent->beta = beta;
     nadir_kernel_free(descent->before);
     descent->before = NULL;
