@@ -771,7 +771,8 @@ typedef struct nadir_robust_optimum_result {
     bool certified;                /* the evaluation of the policy is, and the gap is as small as wanted */
     const char *certificate;       /* "rigorous", "numerical" or "none": of the weaker of both bounds */
     const char *method;
-    const char *stop_reason; /* "gap"; "stationary": nothing is left to improve, and the bounds have not met;
+    const char *stop_reason; /* "gap": the search has closed it; whether it is proven, `certified` tells;
+                                "stationary": nothing is left to improve, and the bounds have not met;
                                 "evaluations", "time", "interrupted" */
     int64_t iterations;      /* steps of the policy */
     int64_t evaluations;
