@@ -54,6 +54,7 @@ static void print_json(const cli_run *run, const verify_report *report, const na
     cli_json_double(&json, "radius", result->radius);
     cli_json_text(&json, "domain", nadir_domain_name(result->domain));
     cli_json_bool(&json, "optimistic", result->optimistic);
+    cli_json_bool(&json, "scaled", result->scaled);
     cli_json_double(&json, "nominal_return", result->nominal_return);
     cli_json_double(&json, "return_low", result->return_low);
     cli_json_double(&json, "return_high", result->return_high);
@@ -73,9 +74,10 @@ static void print_text(const verify_report *report, const nadir_verification *ma
     if (!isnan(report->result.radius)) {
         char norm[32];
         char radius[32];
-        printf("  the ball: %s, norm %s, domain %s, radius %s%s\n", nadir_set_name(report->result.set),
+        printf("  the ball: %s, norm %s, domain %s, radius %s%s%s\n", nadir_set_name(report->result.set),
                cli_number(report->result.norm, norm), nadir_domain_name(report->result.domain),
-               cli_number(report->result.radius, radius), report->result.optimistic ? "; the best case" : "");
+               cli_number(report->result.radius, radius), report->result.scaled ? ", rows with scales" : "",
+               report->result.optimistic ? "; the best case" : "");
     }
     for (int64_t i = 0; (check = nadir_verification_check(made, i)) != NULL; i++) {
         printf("  %s: %s\n", check->holds ? "holds" : "fails", check->detail);

@@ -92,10 +92,10 @@ static nadir_status fail(cli_run *run, const char *path, int error)
 
 nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot)
 {
-    cli_output output;
+    cli_output output = {0};
     const bool written = fflush(plot->script) == 0 && ferror(plot->script) == 0;
     nadir_status status = written ? cli_output_open(run, plot->path, &output) : fail(run, plot->path, EIO);
-    if (status == NADIR_OK) {
+    if (output.out != NULL) {
         rewind(plot->script);
         const int error = draw(fileno(plot->script), fileno(output.out));
         if (error == 0) {

@@ -771,7 +771,8 @@ typedef struct nadir_robust_optimum_result {
     bool certified;                /* the evaluation of the policy is, and the gap is as small as wanted */
     const char *certificate;       /* "rigorous", "numerical" or "none": of the weaker of both bounds */
     const char *method;
-    const char *stop_reason; /* "gap"; "stationary": nothing is left to improve, and the bounds have not met;
+    const char *stop_reason; /* "gap": the search has closed it; whether it is proven, `certified` tells;
+                                "stationary": nothing is left to improve, and the bounds have not met;
                                 "evaluations", "time", "interrupted" */
     int64_t iterations;      /* steps of the policy */
     int64_t evaluations;
@@ -822,6 +823,7 @@ typedef struct nadir_verify_result {
     double norm;
     double radius; /* the largest, where there are many */
     bool optimistic;
+    bool scaled; /* rows have scales: the kernel file's own or, where it has none, the model's */
     double nominal_return;
     double return_low, return_high; /* of the kernel */
     double bound_proven;            /* on the worst case over the ball (best case: on the best) */

@@ -16,8 +16,9 @@
 /* The share of its promise that a step must keep, and the shortest step. */
 #define ARMIJO   1e-4
 #define SHORTEST 1e-7
-/* Responses are found to this share of the penalty at first; later to the square of the advantage, since the
- * error of the gradient is the root of that of the return. */
+/* Responses are found to this share of the penalty while much is to be gained; later to the square of the
+ * advantage, since the error of the gradient is the root of that of the return. */
+#define FIRST  1e-7 /* what the first policy is worth is told to the user */
 #define LOOSE  1e-3
 #define SQUARE 1e-2
 #define TIGHT  1e-11
@@ -125,6 +126,7 @@ static void take_stock(nadir_ascent *at)
     at->state.history[at->state.iterations % NADIR_ASCENT_HISTORY] = here->J;
     if (at->state.iterations == 0 || here->J - here->error > at->state.best) {
         at->state.best = here->J - here->error;
+        at->state.best_nominal = here->asked.problem.J;
         memcpy(at->best, here->policy->probabilities, (size_t)model->rows * sizeof *at->best);
     }
 }
@@ -137,7 +139,7 @@ static nadir_status begin(nadir_ascent *at, const double *start)
     if (resumed) {
         NADIR_CHECK(nadir_checkpoint_read(at->context, at, at->settings->resume));
     } else {
-        at->state.tolerance = LOOSE;
+        at->state.tolerance = FIRST;
     }
     at->duel.evaluations = at->state.evaluations - (resumed ? 1 : 0);
     NADIR_CHECK(nadir_response_find(at->context, &at->duel, resumed ? at->direction : start,
@@ -204,6 +206,7 @@ static void stop_here(nadir_ascent *at, const char *reason)
 {
     at->stop_reason = reason;
     at->state.best = at->here->J - at->here->error;
+    at->state.best_nominal = at->here->asked.problem.J;
     memcpy(at->best, at->here->policy->probabilities, (size_t)at->duel.model->rows * sizeof *at->best);
 }
 
@@ -263,6 +266,7 @@ static nadir_status propose_paper(nadir_ascent *at)
             at->gradient[row] = at->here->d[s] * at->here->q[row];
         }
     }
+    nadir_secants_prepare(model, &at->secants, at->metric, at->settings->step);
     return nadir_secants_step(at->context, model, &at->secants, at->metric, at->settings->step,
                               at->here->policy->probabilities, at->gradient, at->direction);
 }
@@ -477,23 +481,23 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_again(nadir_ascent *at)
+nadir_status nadir_ascent_again(nadir_ascent *ascent)
 {
     nadir_status status = NADIR_OK;
-    at->stop_reason = NULL;
-    at->secants.count = 0;
-    at->state.iterations = 0;
-    at->state.alpha = 0;
-    at->state.asked = INFINITY;
-    at->state.followed = 0;
-    at->state.tolerance = next_tolerance(at);
-    nadir_response_clear(at->context, at->here);
-    NADIR_CHECK(
-        nadir_response_find(at->context, &at->duel, at->best, NULL, NULL, at->state.tolerance, at->here));
-    take_stock(at);
-    status = climb(at);
+    ascent->stop_reason = NULL;
+    ascent->secants.count = 0;
+    ascent->state.iterations = 0;
+    ascent->state.alpha = 0;
+    ascent->state.asked = INFINITY;
+    ascent->state.followed = 0;
+    ascent->state.tolerance = next_tolerance(ascent);
+    nadir_response_clear(ascent->context, ascent->here);
+    NADIR_CHECK(nadir_response_find(ascent->context, &ascent->duel, ascent->best, NULL, NULL,
+                                    ascent->state.tolerance, ascent->here));
+    take_stock(ascent);
+    status = climb(ascent);
     if (status == NADIR_ERROR_INTERRUPTED) {
-        at->stop_reason = "interrupted";
+        ascent->stop_reason = "interrupted";
     }
 cleanup:
     return status;

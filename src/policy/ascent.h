@@ -37,6 +37,7 @@ typedef struct nadir_ascent_state {
     int64_t followed;                     /* 1: that response was found from near_v, near_d */
     double initial;                       /* worst return of the first policy */
     double best;                          /* worst return of the best policy */
+    double best_nominal;                  /* nominal return of it */
     double asked;                         /* the ceiling is not asked before the advantage is this small */
     double least;                         /* smallest advantage so far */
     double risen;                         /* return when it was last seen to rise */

@@ -335,7 +335,7 @@ static void conclude(quest *at)
     const bool evaluated = evaluation->stop_reason != NULL;
     const bool process = evaluation->domain != NADIR_DOMAIN_FREE || evaluation->kernel_valid;
     result->robust_return = evaluated ? evaluation->robust_return : at->ascent.state.best;
-    result->nominal_return = evaluated ? evaluation->nominal_return : NAN;
+    result->nominal_return = evaluated ? evaluation->nominal_return : at->ascent.state.best_nominal;
     result->lower_bound = evaluated ? evaluation->lower_bound : -INFINITY;
     result->optimality_upper_bound = fmax(at->upper, result->robust_return);
     result->optimality_gap = result->optimality_upper_bound - result->lower_bound;

@@ -110,15 +110,30 @@ expect_out "the time is up"
 enough_for_memcheck
 
 # Other sets, norms, methods and degenerate questions have their answers.
-for options in "--set sa --method spectral" "--set s --method spectral" "--norm 1" "--method spectral" \
-    "--domain free --radius 0.01"; do
+run generate garnet garnet.npz --states 20 --branch 6 --seed 2 --quiet
+for options in "--set sa" "--set s" "--norm 1" "--norm inf" "--method spectral" "--domain free --radius 0.01"; do
     [[ $options == *--radius* ]] || options+=" --radius 0.1"
     # shellcheck disable=SC2086 # several words
-    run optimize machine.npz $options --out other.csv --json
+    run optimize garnet.npz $options --out other.csv --json
     expect_status 0
+    [[ $options == *--set* || $options == *inf* ]] && expect_json method '"bellman"' && expect_json certified true
     awk -v w="$(exact optimum_robust_return)" -v r="$(exact robust_return)" 'BEGIN { exit !(r >= w - 1e-6) }' ||
         complain "worse than the nominal optimum"
 done
+# Rectangular sets by two methods; the one that keeps checkpoints steps in where they are wanted.
+for set in sa s; do
+    run optimize garnet.npz --set $set --radius 0.3 --out other.csv --json
+    expect_json certified true
+    bellman=$(exact robust_return)
+    awk -v w="$(exact optimum_robust_return)" -v r="$bellman" 'BEGIN { exit !(r > w + 1e-3) }' ||
+        complain "nothing was gained over the nominal optimum"
+    run optimize garnet.npz --set $set --radius 0.3 --out other.csv --checkpoint other.ckpt --json
+    expect_json method '"quasi-newton"'
+    # Its gradients do not lead over kinks, and it knows: what it reports is not above, and its bounds hold.
+    awk -v r="$(exact robust_return)" -v u="$(exact optimality_upper_bound)" -v b="$bellman" \
+        'BEGIN { exit !(r < b * (1 + 1e-6) && r > b * (1 - 1e-3) && u > b * (1 - 1e-9)) }' || complain "expected $bellman or so"
+done
+expect_failure 2 "keeps no checkpoints" optimize garnet.npz --set s --radius 0.3 --out other.csv --method bellman --checkpoint x
 run optimize machine.npz --radius 0 --out nothing.csv --json
 close "$(exact robust_return)" "$(exact nominal_optimum)" 1e-9 || complain "radius 0 is not the nominal optimum"
 run optimize machine.npz --radius 0.3 --method paper --step 0.01 --max-evaluations 300 --out paper.csv --json
@@ -216,6 +231,22 @@ for place in 1 2 3; do
 done
 run optimize machine.npz --radius 0.2 --out single.csv --json
 close "$(exact robust_return)" "${worst[2]}" 2e-6 || complain "another optimum at radius 0.2"
+# The checkpoint is that of the policy asked for, whatever the frontier does.
+run optimize machine.npz --radius 0.3 --out robust.csv --radii 0.1:0.6:2 --checkpoint frontier.ckpt --checkpoint-interval 0
+expect_status 0
+run optimize machine.npz --radius 0.3 --out robust.csv --resume frontier.ckpt --json
+expect_status 0
+close "$(exact robust_return)" "$robust" 1e-9 || complain "expected $robust"
+# Where states have radii of their own, all of them shrink alike; the largest gives its name.
+awk 'BEGIN { print "idstate,value"; for (s = 0; s < 10; s++) print s "," (s + 1) / 50 }' >radii.csv
+awk 'BEGIN { print "idstate,value"; for (s = 0; s < 10; s++) print s "," (s + 1) / 100 }' >halves.csv
+run optimize machine.npz --radius halves.csv --set s --out single.csv --json
+expect_json radius 0.1
+halves=$(exact robust_return)
+run optimize machine.npz --radius radii.csv --set s --out robust.csv --radii 0.1:0.2:2 --json
+mapfile -t worst < <(sed -n 's/^      "robust_return": \(.*\),$/\1/p' stdout.txt)
+close "${worst[0]}" "$halves" 2e-6 || complain "another optimum with half the radii: $halves"
+close "${worst[1]}" "$(exact robust_return)" 1e-9 || complain "the last point is not the policy asked for"
 run optimize machine.npz --radius 0.01 --domain free --out robust.csv --radii 0:2:5
 expect_status 0
 expect_err "frontier: "

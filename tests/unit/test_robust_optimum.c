@@ -38,7 +38,7 @@ static answer ask(nadir_context *context, nadir_model *model, const nadir_ball *
         assert_true(!result->certified || made.evaluation.certified);
         assert_that(result->robust_return >=
                         result->initial_robust_return -
-                            2e-3 * fabs(result->nominal_optimum - result->initial_robust_return),
+                            1e-6 * fabs(result->nominal_optimum - result->initial_robust_return),
                     "from %.17g down to %.17g", result->initial_robust_return, result->robust_return);
     }
     return made;

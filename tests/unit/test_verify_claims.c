@@ -209,7 +209,7 @@ static void numbers_of_other_kinds(void **state)
     assert_ok(here.context, nadir_witness_read(here.context, here.model, "worst.json", &witness));
     assert_non_null(witness.d_bar);
     memcpy(d_bar, witness.d_bar, sizeof d_bar);
-    d_bar[17] *= 0.999;
+    d_bar[17] *= 0.5; /* less than the nominal kernel visits it */
     witness.d_bar = d_bar;
     assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
     assert_check_fails(&here, "worst.npz", "lie.json", "d_bar");
@@ -231,13 +231,33 @@ static void numbers_of_other_kinds(void **state)
     test_place_clear(&here);
 }
 
+/* A kappa that is not small, and one that is too small for it. */
+static void kappa_is_found_again(void **state)
+{
+    (void)state;
+    test_place here = {.context = test_context()};
+    const double radius = 0.3;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
+    nadir_witness witness;
+    assert_ok(here.context, nadir_model_generate(here.context, "riverswim", NULL, &here.model));
+    assert_ok(here.context, nadir_policy_create_uniform(here.context, here.model, &here.policy));
+    here.solver = test_solver(here.context, here.model, here.policy);
+    (void)test_verified_evaluate(&here, &ball, NULL);
+    assert_ok(here.context, nadir_witness_read(here.context, here.model, "worst.json", &witness));
+    assert_true(witness.kappa > 0.25 && witness.kappa <= 0.5);
+    witness.kappa = 0.05; /* more rounds than the bound takes show less than was claimed, but not that */
+    assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
+    assert_check_fails(&here, "worst.npz", "lie.json", "kappa");
+    nadir_witness_clear(here.context, &witness);
+    test_place_clear(&here);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(false_claims_fail),
-        cmocka_unit_test(certificates_must_be_earned),
-        cmocka_unit_test(numbers_beside_the_bounds),
-        cmocka_unit_test(numbers_of_other_kinds),
+        cmocka_unit_test(false_claims_fail),         cmocka_unit_test(certificates_must_be_earned),
+        cmocka_unit_test(numbers_beside_the_bounds), cmocka_unit_test(numbers_of_other_kinds),
+        cmocka_unit_test(kappa_is_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

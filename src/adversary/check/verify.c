@@ -141,6 +141,7 @@ static nadir_verify_result make_result(const nadir_verify_run *run)
         .norm = posed ? set->p : NAN,
         .radius = posed ? set->radius : NAN,
         .optimistic = sign < 0,
+        .scaled = posed && set->scales != NULL,
         .nominal_return = posed ? sign * problem->J : NAN,
         .return_low = sign > 0 ? run->low : -run->high,
         .return_high = sign > 0 ? run->high : -run->low,

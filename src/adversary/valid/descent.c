@@ -420,12 +420,23 @@ void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
     }
 }
 
+/* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
+static void scale_steps(nadir_descent *descent, double beta)
+{
+    if (descent->beta > 0 && descent->rows.p == 2) {
+        for (int64_t row = 0; row < descent->problem->rows; row++) {
+            descent->answers[row].step *= beta / descent->beta;
+        }
+    }
+}
+
 nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
                                   const double *v, const double *d, double tolerance,
                                   int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = descent->problem->states;
+    scale_steps(descent, beta);
     descent->beta = beta;
     nadir_kernel_free(descent->before);
     descent->before = NULL;

@@ -28,13 +28,13 @@
 
 /* What rows may lack of stationarity, as a share of the width. */
 #define POLISHED         1e-3
-#define POLISHED_ROUGHLY 2e-2
+#define POLISHED_ROUGHLY 5e-2
 
 /* So many radii are worth a series of proofs. */
 #define SERIES 4
 
 /* A path is followed for so many radii before it is compared with a search from nothing. */
-#define TRUST 25
+#define TRUST 50
 /* A path that takes more steps than this to its next point has come to a bend, where it may have lost its
  * way.
  */
@@ -136,9 +136,12 @@ static nadir_status polish(valid_run *run, double share)
     if (!small && run->settings->certify != NADIR_CERTIFY_STRICT) {
         return NADIR_OK;
     }
-    const double penalty = run->problem->J - run->verdict->attack.J;
-    return nadir_descent_polish(run->context, run->problem, run->beta, share * run->settings->width * penalty,
-                                &run->verdict->attack);
+    nadir_attack *attack = &run->verdict->attack;
+    const double wanted = share * run->settings->width * (run->problem->J - attack->J);
+    nadir_descent *descent = run->descent;
+    run->descent = NULL;
+    return descent != NULL ? nadir_descent_polish_on(run->context, descent, wanted, attack)
+                           : nadir_descent_polish(run->context, run->problem, run->beta, wanted, attack);
 }
 
 /* From the answers of the Lagrangian bound that the proof has found. */
