@@ -6,12 +6,16 @@
 
 cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS])
 {
-    *ball = (cli_ball){.norm = NAN, .set = -1, .domain = -1};
+    static const char help[] = "how far kernels may be from the nominal one: a number, or a file (.csv or\n"
+                               ".npy) with one for each state (set s) or row (set sa)\n"
+                               "(default: the model's own)";
+    *ball = (cli_ball){.radius_value = ball->radius_value != NULL ? ball->radius_value : "RADIUS",
+                       .radius_help = ball->radius_help != NULL ? ball->radius_help : help,
+                       .norm = NAN,
+                       .set = -1,
+                       .domain = -1};
     const cli_option options[CLI_BALL_OPTIONS] = {
-        {"--radius", CLI_TEXT, "RADIUS", NULL, &ball->radius_text,
-         "how far kernels may be from the nominal one: a number, or a file (.csv or\n"
-         ".npy) with one for each state (set s) or row (set sa)\n"
-         "(default: the model's own)"},
+        {"--radius", CLI_TEXT, ball->radius_value, NULL, &ball->radius_text, ball->radius_help},
         {"--norm", CLI_NUMBER, "P", NULL, &ball->norm,
          "the distance is the L_P norm, 1 to inf (default: the model's, else 2)"},
         {"--set", CLI_CHOICE, NULL, "nonrect|s|sa", &ball->set,

@@ -25,10 +25,11 @@ typedef struct cli_run {
     nadir_context *context;
     char **warnings; /* what the library said while it worked, for the JSON */
     int64_t warnings_count;
-    double started;  /* cli_clock of the first sign of progress */
-    bool bar_shown;  /* a progress bar stands on the terminal's last line */
-    bool answered;   /* the JSON object is out: a failure does not print another */
-    char error[512]; /* of cli_fail */
+    double started;     /* cli_clock of the first sign of progress */
+    bool bar_shown;     /* a progress bar stands on the terminal's last line */
+    char headline[256]; /* shown instead of the bar; empty: none */
+    bool answered;      /* the JSON object is out: a failure does not print another */
+    char error[512];    /* of cli_fail */
 } cli_run;
 
 typedef struct cli_command {
@@ -44,9 +45,12 @@ extern const cli_command cli_command_generate;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
 extern const cli_command cli_command_verify;
+extern const cli_command cli_command_optimize;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_radius;
+extern const cli_command cli_command_gradient;
 extern const cli_command cli_command_norm;
+extern const cli_command cli_command_compare;
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6 };
@@ -63,8 +67,17 @@ const char *cli_policy_file(const char *policy);
 cli_option cli_backend_option(int *backend);
 const char *cli_backend_name(int backend);
 
+/* The methods: their names, in the order of nadir_method_name, as choices, and lines for --help. */
+typedef struct cli_methods {
+    char choices[512];
+    char help[2048];
+} cli_methods;
+void cli_methods_list(cli_methods *methods, const char *introduction);
+
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {
+    const char *radius_value; /* what --help calls and says of --radius; NULL: of one ball */
+    const char *radius_help;
     const char *radius_text; /* a number or a file */
     const char *scales_path;
     double norm;
@@ -74,6 +87,7 @@ typedef struct cli_ball {
     double *scales;
 } cli_ball;
 enum { CLI_BALL_OPTIONS = 6 };
+/* Sets all but the help of the radius. */
 cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS]);
 /* Reads the files, if any. */
 nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball, nadir_ball *made);
@@ -126,5 +140,8 @@ int cli_progress(void *user, const char *task, double share);
 void cli_progress_clear(cli_run *run);
 /* From now on Ctrl-C and SIGTERM ask the library to stop; another one a second later kills. */
 void cli_catch_interrupts(void);
+/* What was asked to stop has stopped; what is left to do, such as writing what was found, is done in any
+ * case. */
+void cli_obey_interrupt(void);
 
 #endif

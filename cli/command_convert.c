@@ -1,5 +1,5 @@
 /* command_convert.c: nadir convert: a model from one format to another. */
-#include "cli.h"
+#include "files.h"
 
 static const char about[] =
     "Reads a model in any format and writes it in the one that OUT's ending names: .csv, .npz, .tra, .drn, "
@@ -29,7 +29,13 @@ static int convert_main(cli_run *run, int argc, char **argv)
     }
     nadir_model *model = NULL;
     const char *format;
-    nadir_status status = cli_open(run);
+    cli_files files = {0};
+    cli_files_read_model(&files, positionals[0], &settings);
+    cli_files_write(&files, positionals[1]);
+    nadir_status status = cli_files_check(run, &files);
+    if (status == NADIR_OK) {
+        status = cli_open(run);
+    }
     if (status == NADIR_OK) { /* a wrong ending is told before the work is done */
         status = nadir_write_format(run->context, positionals[1], &format);
     }

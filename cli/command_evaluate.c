@@ -1,7 +1,10 @@
 /* command_evaluate.c: nadir evaluate: what a policy is worth when the kernel may be any of a ball. */
 #include "explain.h"
+#include "files.h"
 #include "gnuplot.h"
 #include "policies.h"
+#include "robust.h"
+#include "subject.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,47 +30,16 @@ static const char about[] =
     "  nadir evaluate model.npz --policy optimal --radius radii.csv --set sa --norm 1 --json";
 
 typedef struct evaluate_report {
-    const char *model_path;
+    cli_subject subject; /* its policy is the first */
     const char *kernel_path;
     const char *kernel_model_path;
     const char *witness_path;
     cli_explain explain;
-    nadir_model_data view;
     int count; /* of policies */
     cli_evaluated evaluated[CLI_LIST_LENGTH];
     bool compares;               /* --difference */
     nadir_difference difference; /* stop_reason NULL: there is none */
-    char model_digest[65];
-    double load_seconds;
-    double total_seconds;
 } evaluate_report;
-
-static void print_robust(cli_json *json, const nadir_robust *robust)
-{
-    cli_json_double(json, "nominal_return", robust->nominal_return);
-    cli_json_double(json, "robust_return", robust->robust_return);
-    cli_json_double(json, "penalty", robust->penalty);
-    cli_json_double(json, "lower_bound", robust->lower_bound);
-    cli_json_double(json, "upper_bound", robust->upper_bound);
-    cli_json_double(json, "gap", robust->upper_bound - robust->lower_bound);
-    cli_json_bool(json, "certified", robust->certified);
-    cli_json_text(json, "certificate", robust->certificate);
-    cli_json_text(json, "bound", robust->bound);
-    cli_json_double(json, "kappa", robust->kappa);
-    cli_json_double(json, "stationarity_gap", robust->stationarity_gap);
-    cli_json_text(json, "set", nadir_set_name(robust->set));
-    cli_json_norm(json, "norm", robust->norm);
-    cli_json_double(json, "radius", robust->radius);
-    cli_json_text(json, "domain", nadir_domain_name(robust->domain));
-    cli_json_text(json, "method", robust->method);
-    cli_json_text(json, "stop_reason", robust->stop_reason);
-    cli_json_integer(json, "iterations", robust->iterations);
-    cli_json_integer(json, "solves", robust->solves);
-    cli_json_double(json, "breakdown_radius", robust->breakdown_radius);
-    cli_json_double(json, "valid_radius", robust->valid_radius);
-    cli_json_double(json, "kernel_min", robust->kernel_minimum);
-    cli_json_bool(json, "kernel_valid", robust->kernel_valid);
-}
 
 static void print_json(const cli_run *run, const nadir_model *model, const evaluate_report *report,
                        bool optimistic)
@@ -75,33 +47,19 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     const nadir_robust *robust = &report->evaluated[0].robust;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->model_path);
+    cli_json_text(&json, "model", report->subject.model_path);
     cli_json_text(&json, "policy", report->evaluated[0].policy);
-    print_robust(&json, robust);
+    cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
-    cli_json_double(&json, "residual", robust->residual);
-    cli_json_double(&json, "return_difference", robust->return_difference);
-    cli_json_text(&json, "backend", robust->backend);
-    cli_json_integer(&json, "backend_bytes", robust->backend_memory);
-    cli_json_integer(&json, "states", report->view.states);
-    cli_json_integer(&json, "rows", report->view.rows);
-    cli_json_integer(&json, "nonzeros", report->view.nonzeros);
-    cli_json_double(&json, "discount", report->view.discount);
-    cli_json_text(&json, "model_sha256", report->model_digest);
-    cli_json_text(&json, "policy_sha256", report->evaluated[0].digest);
+    cli_subject_json(&json, &report->subject);
     if (report->count > 1) {
         cli_policies_json(&json, report->count, report->evaluated);
     }
     if (report->difference.stop_reason != NULL) {
         cli_difference_json(&json, &report->difference);
     }
-    cli_json_object(&json, "seconds");
-    cli_json_double(&json, "load", report->load_seconds);
-    cli_json_double(&json, "nominal", robust->seconds_nominal);
-    cli_json_double(&json, "robust", robust->seconds_robust);
-    cli_json_double(&json, "certify", robust->seconds_certify);
-    cli_json_double(&json, "total", report->total_seconds);
-    cli_json_object_end(&json);
+    cli_subject_seconds(&json, &report->subject, robust->seconds_nominal, robust->seconds_robust,
+                        robust->seconds_certify);
     if (report->explain.wanted && report->explain.damages != NULL) {
         cli_explain_json(&json, model, &report->explain);
     }
@@ -123,12 +81,14 @@ static void print_text(const evaluate_report *report, bool optimistic)
 {
     const nadir_robust *robust = &report->evaluated[0].robust;
     char number[32];
-    printf("%s, policy %s: %s of the ball of radius %s\n", report->model_path, report->evaluated[0].policy,
-           optimistic ? "the best kernel" : "the worst kernel", cli_number(robust->radius, number));
+    printf("%s, policy %s: %s of the ball of radius %s\n", report->subject.model_path,
+           report->evaluated[0].policy, optimistic ? "the best kernel" : "the worst kernel",
+           cli_number(robust->radius, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
-    printf("  %s return     %s\n", optimistic ? "best " : "worst", cli_number(robust->robust_return, number));
+    printf("  %-16s %s\n", optimistic ? "best return" : "worst return",
+           cli_number(robust->robust_return, number));
     printf("  lower bound      %s\n", cli_number(robust->lower_bound, number));
     printf("  upper bound      %s\n", cli_number(robust->upper_bound, number));
     printf("  certified        %s\n", explain_bounds(robust));
@@ -141,20 +101,6 @@ static void print_text(const evaluate_report *report, bool optimistic)
            robust->iterations, robust->stop_reason, robust->backend, robust->solves);
     printf("  seconds          nominal %.3g, robust %.3g, proof %.3g\n", robust->seconds_nominal,
            robust->seconds_robust, robust->seconds_certify);
-}
-
-/* What can be told of the files to write before the work is done. */
-static nadir_status check_files(cli_run *run, const evaluate_report *report)
-{
-    const char *format;
-    if (report->kernel_path == NULL) {
-        return NADIR_OK;
-    }
-    if (report->witness_path != NULL && strcmp(report->kernel_path, report->witness_path) == 0) {
-        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--kernel and --witness name the same file, %s",
-                        report->kernel_path);
-    }
-    return nadir_write_format(run->context, report->kernel_path, &format);
 }
 
 static nadir_status write_kernel_model(cli_run *run, const char *path, const nadir_worst *worst)
@@ -170,33 +116,34 @@ static nadir_status write_kernel_model(cli_run *run, const char *path, const nad
 
 static nadir_status write_files(cli_run *run, const evaluate_report *report, nadir_worst *worst)
 {
-    nadir_context *context = run->context;
-    nadir_status status = NADIR_OK;
-    if (report->kernel_path != NULL || report->witness_path != NULL) {
-        status = nadir_worst_set_files(context, worst, report->model_path,
-                                       cli_policy_file(report->evaluated[0].policy), NULL);
-    }
-    if (status == NADIR_OK && report->kernel_path != NULL) {
-        status = nadir_worst_write(context, worst, report->kernel_path);
-    }
-    if (status == NADIR_OK) { /* the witness names the kernel that it is about */
-        status = nadir_worst_set_files(context, worst, NULL, NULL, report->kernel_path);
-    }
-    if (status == NADIR_OK && report->witness_path != NULL) {
-        status = nadir_worst_write_witness(context, worst, report->witness_path);
-    }
+    nadir_status status =
+        cli_worst_write(run, worst, report->subject.model_path, cli_policy_file(report->evaluated[0].policy),
+                        report->kernel_path, report->witness_path);
     if (status == NADIR_OK && report->kernel_model_path != NULL) {
         status = write_kernel_model(run, report->kernel_model_path, worst);
     }
     return status;
 }
 
-/* Endings that name no format are told before the work is done. */
-static nadir_status check_paths(cli_run *run, const evaluate_report *report)
+/* What can be told of the files to write before the work is done: endings that name no format, and files that
+ * are needed otherwise. */
+static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
+                                const evaluate_report *report)
 {
     const char *format;
-    nadir_status status = NADIR_OK;
-    if (report->kernel_path != NULL) {
+    cli_files files = {0};
+    cli_files_read_model(&files, report->subject.model_path, reading);
+    for (int i = 0; i < report->count; i++) {
+        cli_files_read(&files, cli_policy_file(report->evaluated[i].policy));
+    }
+    cli_files_read(&files, ball->radius_text);
+    cli_files_read(&files, ball->scales_path);
+    cli_files_write(&files, report->kernel_path);
+    cli_files_write(&files, report->witness_path);
+    cli_files_write(&files, report->kernel_model_path);
+    cli_files_write(&files, report->explain.plot_path);
+    nadir_status status = cli_files_check(run, &files);
+    if (status == NADIR_OK && report->kernel_path != NULL) {
         status = nadir_write_format(run->context, report->kernel_path, &format);
     }
     if (status == NADIR_OK && report->kernel_model_path != NULL) {
@@ -232,21 +179,13 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const nadir_solv
                               const nadir_ball *ball, const nadir_robust_settings *robust,
                               evaluate_report *report, cli_evaluated *one, nadir_solver **solver)
 {
-    nadir_context *context = run->context;
     const bool keep = report->count == 1 && (report->kernel_path != NULL || report->witness_path != NULL ||
                                              report->kernel_model_path != NULL || report->explain.wanted ||
                                              report->explain.plot_path != NULL);
-    nadir_policy *policy = NULL;
     nadir_worst *worst = NULL;
-    nadir_status status = cli_policy_get(run, model, one->policy, settings->backend, &policy);
+    nadir_status status = cli_subject_solver(run, model, one->policy, settings, one->digest, solver);
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(context, policy, one->digest);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, settings, solver);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_robust(context, *solver, ball, robust, &one->robust, keep ? &worst : NULL);
+        status = nadir_solver_robust(run->context, *solver, ball, robust, &one->robust, keep ? &worst : NULL);
     }
     if (worst != NULL && answered(status, one->robust.stop_reason)) {
         nadir_status written = write_files(run, report, worst);
@@ -257,11 +196,10 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const nadir_solv
     }
     if (report->count > 1 && status != NADIR_OK) {
         char reason[400];
-        (void)snprintf(reason, sizeof reason, "%s", nadir_context_error(context));
+        (void)snprintf(reason, sizeof reason, "%s", nadir_context_error(run->context));
         (void)cli_fail(run, status, "policy %s: %s", one->policy, reason);
     }
     nadir_worst_free(worst);
-    nadir_policy_free(policy);
     return status;
 }
 
@@ -290,7 +228,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
 {
     nadir_solver *solvers[2] = {NULL, NULL};
     nadir_status told = NADIR_OK;
-    nadir_status status = nadir_model_digest(run->context, model, report->model_digest);
+    nadir_status status = NADIR_OK;
     for (int i = 0; i < report->count && answered(status, ""); i++) {
         cli_evaluated *one = &report->evaluated[i];
         nadir_solver *solver = NULL;
@@ -307,6 +245,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     }
     nadir_solver_free(solvers[0]);
     nadir_solver_free(solvers[1]);
+    memcpy(report->subject.policy_digest, report->evaluated[0].digest, sizeof report->subject.policy_digest);
     return status != NADIR_OK ? status : told;
 }
 
@@ -322,7 +261,7 @@ static void print(cli_run *run, const nadir_model *model, const evaluate_report 
             cli_explain_text(model, &report->explain);
         }
     } else {
-        cli_policies_text(report->count, report->evaluated, report->model_path, optimistic);
+        cli_policies_text(report->count, report->evaluated, report->subject.model_path, optimistic);
     }
     if (!run->json && report->difference.stop_reason != NULL) {
         cli_difference_text(&report->difference, report->evaluated, optimistic);
@@ -333,16 +272,10 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
                              const nadir_solver_settings *settings, cli_ball *asked,
                              const nadir_robust_settings *robust, evaluate_report *report)
 {
-    const double begun = cli_clock();
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = check_paths(run, report);
+    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
     if (status == NADIR_OK) {
-        status = nadir_model_read(run->context, report->model_path, reading, &model);
-    }
-    report->load_seconds = cli_clock() - begun;
-    if (status == NADIR_OK) {
-        nadir_model_view(model, &report->view);
         status = cli_ball_get(run, model, asked, &ball);
     }
     if (status == NADIR_OK) {
@@ -353,7 +286,7 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
         all = all && report->evaluated[i].robust.stop_reason != NULL;
     }
     if (all && answered(status, "")) { /* the best so far is shown, too */
-        report->total_seconds = cli_clock() - begun;
+        cli_subject_end(&report->subject);
         print(run, model, report, robust->optimistic);
     }
     cli_explain_clear(&report->explain);
@@ -386,7 +319,6 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
 
 static int evaluate_main(cli_run *run, int argc, char **argv)
 {
-    static const char *const methods[] = {"auto", "newton", "bisect", "best-response"};
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings reading;
     nadir_solver_settings settings;
@@ -397,19 +329,19 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     int backend = 0;
     int method = 0;
     int certify = NADIR_CERTIFY_AUTO;
-    cli_ball ball;
+    cli_ball ball = {0};
     cli_list policies = {0};
     evaluate_report report = {.difference.size = sizeof report.difference, .explain.limit = -1};
-    nadir_model_data_default(&report.view);
+    cli_methods methods;
+    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
+                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
         cli_policies_option(&policies),
         {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, NULL, "auto|newton|bisect|best-response", &method,
-         "how the worst kernel of the free, non-rectangular ball is found\n"
-         "(default: auto, the fastest that is exact; see docs/robust.md)"},
+        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof may cost: none, in proportion, or all there is,\n"
          "with the kernel factored anew and breakdown exactly (default: auto)"},
@@ -427,7 +359,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "who does the damage: the rows that carry the most of the penalty, how much\n"
          "probability moves in them, from where to where"},
         {"--explain-rows", CLI_INTEGER, "N", NULL, &report.explain.limit,
-         "how many of them (default: 10; with --json: all)"},
+         "how many of them, at most (default: 10; with --json: all)"},
         {"--explain-plot", CLI_TEXT, "FILE", NULL, &report.explain.plot_path,
          "draw them, .svg or .png: bars, or a map where the states are cells of a\n"
          "grid (names r3c4)"},
@@ -446,12 +378,14 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
-    robust.method = methods[method];
+    robust.method = nadir_method_name(method);
     robust.certify = (nadir_certify)certify;
-    report.model_path = positionals[0];
+    report.subject.model_path = positionals[0];
+    report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
+    report.explain.optimistic = robust.optimistic;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
-        status = check_files(run, &report);
+        status = check_files(run, &reading, &ball, &report);
     }
     if (status == NADIR_OK) {
         status = evaluate(run, &reading, &settings, &ball, &robust, &report);

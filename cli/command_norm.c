@@ -1,21 +1,25 @@
 /* command_norm.c: nadir norm: the norm of a matrix over the nonnegative cone. */
-#include "cli.h"
+#include "files.h"
+#include "output.h"
 
 #include <inttypes.h>
 
-static const char about[] = "max |A x|_2 over x >= 0, |x|_2 <= 1 for the matrix A of a .npy file: a value "
-                            "that some x attains, and an "
-                            "upper\n"
-                            "bound that holds whatever the rounding.\n"
-                            "\n"
-                            "Example:\n"
-                            "  nadir norm matrix.npy --bounds";
+static const char about[] =
+    "max |A x|_2 over x >= 0, |x|_2 <= 1 for the matrix A of a .npy file: a value that some x attains, and "
+    "an\n"
+    "upper bound that holds whatever the rounding.\n"
+    "\n"
+    "Examples:\n"
+    "  nadir norm matrix.npy --bounds\n"
+    "  nadir norm matrix.npy --order random --samples 1000000 --time 60 --csv trajectory.csv";
 
-static const char *const orders[] = {"power", "0", "1", "2", "3", "paper"};
-#define ORDERS "power|0|1|2|3|paper"
+static const char *const orders[] = {"power", "0", "1", "2", "3", "paper", "random"};
+#define ORDERS "power|0|1|2|3|paper|random"
+enum { RANDOM = 6 };
 
 typedef struct norm_report {
     const char *path;
+    const char *csv_path; /* NULL: none */
     int64_t rows, columns;
     nadir_cone_norm_result result;
 } norm_report;
@@ -37,6 +41,7 @@ static void print_json(const cli_run *run, const norm_report *report)
     cli_json_double(&json, "dual_bound", result->dual_bound);
     cli_json_integer(&json, "iterations", result->iterations);
     cli_json_integer(&json, "support", result->support);
+    cli_json_integer(&json, "samples", result->samples);
     cli_json_double(&json, "seconds", result->seconds_value);
     cli_json_double(&json, "seconds_bounds", result->seconds_bounds);
     cli_json_warnings(run, &json);
@@ -58,8 +63,30 @@ static void print_text(const norm_report *report, bool dual)
         printf("  dual           %s, %" PRId64 " iterations\n", cli_number(result->dual_bound, number),
                result->iterations);
     }
+    if (result->samples > 0) {
+        printf("  samples        %" PRId64 "\n", result->samples);
+    }
     printf("  support        %" PRId64 " of %" PRId64 " entries\n", result->support, report->columns);
     printf("  seconds        %.3g, bounds %.3g\n", result->seconds_value, result->seconds_bounds);
+}
+
+/* What the search knew by when. */
+static nadir_status write_points(cli_run *run, const char *path, const nadir_cone_norm_result *result)
+{
+    cli_output output;
+    const nadir_status status = cli_output_open(run, path, &output);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    fputs("seconds,samples,value\n", output.out);
+    for (int64_t i = 0; i < result->points_count; i++) {
+        const nadir_trajectory_point *point = &result->points[i];
+        char seconds[32];
+        char value[32];
+        fprintf(output.out, "%s,%" PRId64 ",%s\n", cli_number(point->seconds, seconds), point->samples,
+                cli_number(point->value, value));
+    }
+    return cli_output_close(run, &output);
 }
 
 static nadir_status find(cli_run *run, const nadir_cone_norm_settings *settings, norm_report *report)
@@ -71,8 +98,12 @@ static nadir_status find(cli_run *run, const nadir_cone_norm_settings *settings,
         status = nadir_cone_norm(run->context, report->rows, report->columns, matrix, settings, NULL,
                                  &report->result);
     }
+    if (status == NADIR_OK && report->csv_path != NULL) {
+        status = write_points(run, report->csv_path, &report->result);
+    }
     if (matrix != NULL) {
         nadir_numbers_free(run->context, matrix);
+        nadir_trajectory_free(run->context, report->result.points);
     }
     return status;
 }
@@ -92,7 +123,8 @@ static int norm_main(cli_run *run, int argc, char **argv)
          "2, 3: the best positive part of any combination of the two or three\n"
          "leading ones, exactly\n"
          "paper: Algorithm 2 of the paper as printed\n"
-         "power: projected power iterations from many starts (default)"},
+         "power: projected power iterations from many starts (default)\n"
+         "random: the best of random points"},
         {"--bounds", CLI_FLAG, NULL, NULL, &settings.bounds,
          "also the dual bound, min over N >= 0 of the largest eigenvalue of\n"
          "A^T A + N: by far the best, and many times the work"},
@@ -100,6 +132,10 @@ static int norm_main(cli_run *run, int argc, char **argv)
          "of the dual bound, relative to the value (default 1e-6)"},
         {"--iterations", CLI_INTEGER, "N", NULL, &settings.iterations_limit,
          "of the dual bound (default 1000); whatever was reached is a bound"},
+        {"--samples", CLI_INTEGER, "N", NULL, &settings.samples, "random: how many points (default 10000)"},
+        {"--time", CLI_NUMBER, "SECONDS", NULL, &settings.seconds,
+         "random: for how long at most (default: any time)"},
+        {"--csv", CLI_TEXT, "FILE", NULL, &report.csv_path, "random: write what was known by when"},
         {0},
     };
     const cli_option_group groups[] = {{"Options", own}, cli_common_options(run, common), {0}};
@@ -107,9 +143,20 @@ static int norm_main(cli_run *run, int argc, char **argv)
     if (!cli_parse(run, &cli_command_norm, argc, argv, groups, 1, positionals, about, &exit)) {
         return exit;
     }
+    if (report.csv_path != NULL && order != RANDOM) {
+        (void)cli_wrong(run, "--csv is for --order random: the others find their value all at once");
+        return CLI_EXIT_USAGE;
+    }
     settings.order = orders[order];
+    settings.record = report.csv_path != NULL;
     report.path = positionals[0];
-    nadir_status status = cli_open(run);
+    cli_files files = {0};
+    cli_files_read(&files, report.path);
+    cli_files_write(&files, report.csv_path);
+    nadir_status status = cli_files_check(run, &files);
+    if (status == NADIR_OK) {
+        status = cli_open(run);
+    }
     if (status == NADIR_OK) {
         status = find(run, &settings, &report);
     }

@@ -1,5 +1,5 @@
 /* command_radius.c: nadir radius: how large a ball may be before the worst case misses a target. */
-#include "cli.h"
+#include "subject.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,15 +19,9 @@ static const char about[] =
     "  nadir radius model.npz --policy best.csv --target 0.9 --set sa --norm 1 --json";
 
 typedef struct radius_report {
-    const char *model_path;
-    const char *policy_name;
+    cli_subject subject;
     bool optimistic;
-    nadir_model_data view;
     nadir_radius radius;
-    char model_digest[65];
-    char policy_digest[65];
-    double load_seconds;
-    double total_seconds;
 } radius_report;
 
 /* What is to be said where there is no largest radius; NULL: there is one. */
@@ -46,8 +40,8 @@ static void print_json(const cli_run *run, const radius_report *report)
     const nadir_radius *radius = &report->radius;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->model_path);
-    cli_json_text(&json, "policy", report->policy_name);
+    cli_json_text(&json, "model", report->subject.model_path);
+    cli_json_text(&json, "policy", report->subject.policy_name);
     cli_json_double(&json, "target", radius->target);
     cli_json_double(&json, "radius", radius->radius);
     cli_json_double(&json, "radius_lower", radius->radius_lower);
@@ -58,11 +52,7 @@ static void print_json(const cli_run *run, const radius_report *report)
     cli_json_text(&json, "stop_reason", radius->stop_reason);
     cli_json_double(&json, "nominal_return", radius->nominal_return);
     cli_json_text(&json, "set", nadir_set_name(radius->set));
-    if (isinf(radius->norm)) {
-        cli_json_text(&json, "norm", "inf");
-    } else {
-        cli_json_double(&json, "norm", radius->norm);
-    }
+    cli_json_norm(&json, "norm", radius->norm);
     cli_json_text(&json, "domain", nadir_domain_name(radius->domain));
     cli_json_bool(&json, "optimistic", report->optimistic);
     cli_json_double(&json, "breakdown_radius", radius->breakdown_radius);
@@ -70,19 +60,9 @@ static void print_json(const cli_run *run, const radius_report *report)
     cli_json_integer(&json, "evaluations", radius->evaluations);
     cli_json_integer(&json, "solves", radius->solves);
     cli_json_text(&json, "backend", radius->backend);
-    cli_json_integer(&json, "states", report->view.states);
-    cli_json_integer(&json, "rows", report->view.rows);
-    cli_json_integer(&json, "nonzeros", report->view.nonzeros);
-    cli_json_double(&json, "discount", report->view.discount);
-    cli_json_text(&json, "model_sha256", report->model_digest);
-    cli_json_text(&json, "policy_sha256", report->policy_digest);
-    cli_json_object(&json, "seconds");
-    cli_json_double(&json, "load", report->load_seconds);
-    cli_json_double(&json, "nominal", radius->seconds_nominal);
-    cli_json_double(&json, "robust", radius->seconds_robust);
-    cli_json_double(&json, "certify", radius->seconds_certify);
-    cli_json_double(&json, "total", report->total_seconds);
-    cli_json_object_end(&json);
+    cli_subject_json(&json, &report->subject);
+    cli_subject_seconds(&json, &report->subject, radius->seconds_nominal, radius->seconds_robust,
+                        radius->seconds_certify);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -92,8 +72,9 @@ static void print_text(const radius_report *report)
     const nadir_radius *radius = &report->radius;
     const char *reason = explain_reason(radius);
     char number[32];
-    printf("%s, policy %s: the largest ball whose %s return is still %s\n", report->model_path,
-           report->policy_name, report->optimistic ? "best" : "worst", cli_number(radius->target, number));
+    printf("%s, policy %s: the largest ball whose %s return is still %s\n", report->subject.model_path,
+           report->subject.policy_name, report->optimistic ? "best" : "worst",
+           cli_number(radius->target, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(radius->set),
            cli_number(radius->norm, number), nadir_domain_name(radius->domain));
     printf("  nominal return   %s\n", cli_number(radius->nominal_return, number));
@@ -115,40 +96,11 @@ static void print_text(const radius_report *report)
            radius->seconds_robust, radius->seconds_certify);
 }
 
-static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                          const nadir_ball *ball, const nadir_robust_settings *robust, double target,
-                          radius_report *report)
+/* A file with the shape of the radii, or nothing: then the model's own, where they differ. */
+static nadir_status check_radius(cli_run *run, const cli_ball *asked)
 {
-    nadir_context *context = run->context;
-    nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
-    nadir_status status = nadir_model_digest(context, model, report->model_digest);
-    if (status == NADIR_OK) {
-        status = cli_policy_get(run, model, report->policy_name, settings->backend, &policy);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_policy_digest(context, policy, report->policy_digest);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, settings, &solver);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_radius(context, solver, ball, robust, target, &report->radius);
-    }
-    nadir_solver_free(solver);
-    nadir_policy_free(policy);
-    return status;
-}
-
-/* A file with the shape of the radii, or nothing. */
-static nadir_status check_radius(cli_run *run, cli_ball *asked)
-{
-    if (asked->radius_text == NULL) {
-        asked->radius_text = "1";
-        return NADIR_OK;
-    }
     double number;
-    return cli_options_number(asked->radius_text, &number)
+    return asked->radius_text != NULL && cli_options_number(asked->radius_text, &number)
                ? cli_fail(run, NADIR_ERROR_ARGUMENT,
                           "--radius: '%s' given, but the radius is what is asked for; expected a file with "
                           "the radii of states or rows, which are enlarged together, or nothing",
@@ -156,24 +108,48 @@ static nadir_status check_radius(cli_run *run, cli_ball *asked)
                : NADIR_OK;
 }
 
+/* Whether the model has a radius for each state or row of the set. */
+static bool has_own_radii(const nadir_model_data *view, const cli_ball *asked)
+{
+    const nadir_set set = asked->set >= 0 ? (nadir_set)(NADIR_SET_NONRECT + asked->set) : view->set;
+    return view->radius_count > 1 && ((set == NADIR_SET_S && view->radius_count == view->states) ||
+                                      (set == NADIR_SET_SA && view->radius_count == view->rows));
+}
+
+static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
+                          cli_ball *asked, const nadir_robust_settings *robust, double target,
+                          radius_report *report)
+{
+    cli_subject *subject = &report->subject;
+    nadir_solver *solver = NULL;
+    nadir_ball ball;
+    if (asked->radius_text == NULL && !has_own_radii(&subject->view, asked)) {
+        asked->radius_text = "1";
+    }
+    nadir_status status = cli_ball_get(run, model, asked, &ball);
+    if (status == NADIR_OK) {
+        status =
+            cli_subject_solver(run, model, subject->policy_name, settings, subject->policy_digest, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_radius(run->context, solver, &ball, robust, target, &report->radius);
+    }
+    nadir_solver_free(solver);
+    cli_ball_clear(run, asked);
+    return status;
+}
+
 static nadir_status find(cli_run *run, const nadir_read_settings *reading,
                          const nadir_solver_settings *settings, cli_ball *asked,
                          const nadir_robust_settings *robust, double target, radius_report *report)
 {
-    const double begun = cli_clock();
     nadir_model *model = NULL;
-    nadir_ball ball;
-    nadir_status status = nadir_model_read(run->context, report->model_path, reading, &model);
-    report->load_seconds = cli_clock() - begun;
+    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
     if (status == NADIR_OK) {
-        nadir_model_view(model, &report->view);
-        status = cli_ball_get(run, model, asked, &ball);
-    }
-    if (status == NADIR_OK) {
-        status = solve(run, model, settings, &ball, robust, target, report);
+        status = solve(run, model, settings, asked, robust, target, report);
     }
     if (status == NADIR_OK || report->radius.stop_reason != NULL) { /* the best so far is shown, too */
-        report->total_seconds = cli_clock() - begun;
+        cli_subject_end(&report->subject);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, report);
@@ -182,7 +158,6 @@ static nadir_status find(cli_run *run, const nadir_read_settings *reading,
             print_text(report);
         }
     }
-    cli_ball_clear(run, asked);
     nadir_model_free(model);
     return status;
 }
@@ -199,11 +174,13 @@ static int radius_main(cli_run *run, int argc, char **argv)
     int backend = 0;
     int certify = NADIR_CERTIFY_AUTO;
     double target = NAN;
-    cli_ball ball;
+    cli_ball ball = {.radius_value = "FILE",
+                     .radius_help = "one number for each state (set s) or row (set sa), .csv or .npy: how\n"
+                                    "their radii compare (default: as the model's own do, else all are\n"
+                                    "the same); the largest of them is what is asked for"};
     radius_report report = {.radius.size = sizeof report.radius};
-    nadir_model_data_default(&report.view);
     const cli_option own[] = {
-        cli_policy_option(&report.policy_name),
+        cli_policy_option(&report.subject.policy_name),
         {"--target", CLI_NUMBER, "J", NULL, &target, "the return that is still to be met"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic,
          "the largest radius whose best return is still the target or less"},
@@ -219,14 +196,14 @@ static int radius_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.subject.policy_name != NULL) ||
         !cli_needed(run, "--target J", !isnan(target))) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
     robust.certify = (nadir_certify)certify;
     report.optimistic = robust.optimistic;
-    report.model_path = positionals[0];
+    report.subject.model_path = positionals[0];
     nadir_status status = check_radius(run, &ball);
     if (status == NADIR_OK) {
         status = cli_open(run);

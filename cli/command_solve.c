@@ -1,5 +1,6 @@
 /* command_solve.c: nadir solve: the ordinary optimum of a model. */
-#include "cli.h"
+#include "files.h"
+#include "subject.h"
 
 #include <inttypes.h>
 
@@ -16,14 +17,8 @@ static const char about[] =
     "  nadir solve model.npz --out policy.csv";
 
 typedef struct solve_report {
-    const char *model_path;
-    const char *policy_path;
-    nadir_model_data view;
+    cli_subject subject; /* its policy is the file to write */
     nadir_optimum_result result;
-    char model_digest[65];
-    char policy_digest[65];
-    double load_seconds;
-    double total_seconds;
 } solve_report;
 
 static void print_json(const cli_run *run, const solve_report *report)
@@ -31,8 +26,8 @@ static void print_json(const cli_run *run, const solve_report *report)
     const nadir_optimum_result *result = &report->result;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->model_path);
-    cli_json_text(&json, "policy", report->policy_path);
+    cli_json_text(&json, "model", report->subject.model_path);
+    cli_json_text(&json, "policy", report->subject.policy_name);
     cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
     cli_json_double(&json, "lower_bound", result->lower_bound);
     cli_json_double(&json, "upper_bound", result->upper_bound);
@@ -44,16 +39,11 @@ static void print_json(const cli_run *run, const solve_report *report)
     cli_json_integer(&json, "solves", result->solves);
     cli_json_integer(&json, "products", result->products);
     cli_json_text(&json, "backend", result->backend);
-    cli_json_integer(&json, "states", report->view.states);
-    cli_json_integer(&json, "rows", report->view.rows);
-    cli_json_integer(&json, "nonzeros", report->view.nonzeros);
-    cli_json_double(&json, "discount", report->view.discount);
-    cli_json_text(&json, "model_sha256", report->model_digest);
-    cli_json_text(&json, "policy_sha256", report->policy_digest);
+    cli_subject_json(&json, &report->subject);
     cli_json_object(&json, "seconds");
-    cli_json_double(&json, "load", report->load_seconds);
+    cli_json_double(&json, "load", report->subject.load_seconds);
     cli_json_double(&json, "solve", result->seconds);
-    cli_json_double(&json, "total", report->total_seconds);
+    cli_json_double(&json, "total", report->subject.total_seconds);
     cli_json_object_end(&json);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
@@ -63,7 +53,7 @@ static void print_text(const solve_report *report)
 {
     const nadir_optimum_result *result = &report->result;
     char number[32];
-    printf("%s: the optimum, written to %s\n", report->model_path, report->policy_path);
+    printf("%s: the optimum, written to %s\n", report->subject.model_path, report->subject.policy_name);
     printf("  optimum        %s\n", cli_number(result->nominal_optimum, number));
     printf("  lower bound    %s\n", cli_number(result->lower_bound, number));
     printf("  upper bound    %s\n", cli_number(result->upper_bound, number));
@@ -75,18 +65,15 @@ static void print_text(const solve_report *report)
 
 /* Policy and numbers of a search that ended, at the optimum or at the limit. */
 static nadir_status report_result(cli_run *run, const nadir_model *model, const nadir_policy *policy,
-                                  double begun, solve_report *report)
+                                  solve_report *report)
 {
-    nadir_status status = nadir_policy_write(run->context, model, policy, report->policy_path);
+    cli_subject *subject = &report->subject;
+    nadir_status status = nadir_policy_write(run->context, model, policy, subject->policy_name);
     if (status == NADIR_OK) {
-        status = nadir_model_digest(run->context, model, report->model_digest);
+        status = nadir_policy_digest(run->context, policy, subject->policy_digest);
     }
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(run->context, policy, report->policy_digest);
-    }
-    if (status == NADIR_OK) {
-        nadir_model_view(model, &report->view);
-        report->total_seconds = cli_clock() - begun;
+        cli_subject_end(subject);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, report);
@@ -101,18 +88,16 @@ static nadir_status report_result(cli_run *run, const nadir_model *model, const 
 static nadir_status solve(cli_run *run, const nadir_read_settings *reading,
                           const nadir_optimum_settings *settings, solve_report *report)
 {
-    const double begun = cli_clock();
     nadir_model *model = NULL;
     nadir_policy *policy = NULL;
-    nadir_status status = nadir_model_read(run->context, report->model_path, reading, &model);
-    report->load_seconds = cli_clock() - begun;
+    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
     if (status == NADIR_OK) {
         status = nadir_optimum(run->context, model, settings, &policy, &report->result);
     }
     if (policy != NULL) {
         char reached[512];
         (void)snprintf(reached, sizeof reached, "%s", nadir_context_error(run->context));
-        const nadir_status told = report_result(run, model, policy, begun, report);
+        const nadir_status told = report_result(run, model, policy, report);
         if (told != NADIR_OK) {
             status = told;
         } else if (status != NADIR_OK) {
@@ -133,9 +118,9 @@ static int solve_main(cli_run *run, int argc, char **argv)
     nadir_optimum_settings_default(&settings);
     int backend = 0;
     solve_report report = {.result.size = sizeof report.result};
-    nadir_model_data_default(&report.view);
     const cli_option own[] = {
-        {"--out", CLI_TEXT, "POLICY", NULL, &report.policy_path, "where to write the policy (needed)"},
+        {"--out", CLI_TEXT, "POLICY", NULL, &report.subject.policy_name,
+         "where to write the policy (needed)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &settings.tolerance,
          "how well the optimum of every state is to be known, relative to the\n"
          "largest (default 1e-9)"},
@@ -149,12 +134,18 @@ static int solve_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--out POLICY", report.policy_path != NULL)) {
+    if (!cli_needed(run, "--out POLICY", report.subject.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
-    report.model_path = positionals[0];
-    nadir_status status = cli_open(run);
+    report.subject.model_path = positionals[0];
+    cli_files files = {0};
+    cli_files_read_model(&files, positionals[0], &reading);
+    cli_files_write(&files, report.subject.policy_name);
+    nadir_status status = cli_files_check(run, &files);
+    if (status == NADIR_OK) {
+        status = cli_open(run);
+    }
     if (status == NADIR_OK) {
         status = solve(run, &reading, &settings, &report);
     }

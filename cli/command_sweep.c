@@ -1,4 +1,5 @@
 /* command_sweep.c: nadir sweep: what a policy is worth as the ball of kernels grows. */
+#include "files.h"
 #include "gnuplot.h"
 #include "sweep.h"
 
@@ -20,13 +21,13 @@ static const char about[] =
     "  nadir sweep model.npz --policy best.csv --radius 0.01:0.2:20 --sets nonrect,s,sa --csv risk.csv\n"
     "  nadir sweep model.npz --policy optimal --radius 0:1:50 --domains simplex,support --plot risk.png";
 
-/* More would not fit in a picture, nor in anybody's head. */
-enum { RADII_LIMIT = 100000 };
-
-double cli_sweep_radius(const cli_sweep *sweep, int64_t place)
+const nadir_robust *cli_sweep_any_answer(const cli_sweep *sweep)
 {
-    const double share = sweep->radii > 1 ? (double)place / (double)(sweep->radii - 1) : 1;
-    return place == sweep->radii - 1 ? sweep->last : sweep->first + share * (sweep->last - sweep->first);
+    int place = 0;
+    while (place + 1 < sweep->curves_count && sweep->curves[place].count == 0) {
+        place++;
+    }
+    return sweep->curves[place].results;
 }
 
 const char *cli_curve_name(const cli_curve *curve, char name[32])
@@ -36,38 +37,6 @@ const char *cli_curve_name(const cli_curve *curve, char name[32])
 }
 
 /* ---------------------------------------------------------------------------------------- question */
-
-/* "LO:HI:N" */
-static nadir_status parse_radii(cli_run *run, const char *text, cli_sweep *sweep)
-{
-    char words[3][64] = {{0}};
-    const char *at = text;
-    double count = 0;
-    bool good = text != NULL;
-    for (int i = 0; i < 3 && good; i++) {
-        const char *end = strchr(at, ':');
-        const size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
-        good = (end != NULL) == (i < 2) && length > 0 && length < sizeof words[i];
-        if (good) {
-            memcpy(words[i], at, length);
-            at += length + 1;
-        }
-    }
-    good = good && cli_options_number(words[0], &sweep->first) &&
-           cli_options_number(words[1], &sweep->last) && cli_options_number(words[2], &count);
-    good = good && sweep->first >= 0 && isfinite(sweep->last) && count == floor(count) &&
-           count <= RADII_LIMIT &&
-           (count >= 2 ? sweep->last > sweep->first : count == 1 && sweep->last == sweep->first);
-    if (!good) {
-        return cli_fail(
-            run, NADIR_ERROR_ARGUMENT,
-            "--radius: '%s' given, expected LO:HI:N, the first radius, a larger last one, and how "
-            "many there are, at most %d",
-            text != NULL ? text : "nothing", RADII_LIMIT);
-    }
-    sweep->radii = (int64_t)count;
-    return NADIR_OK;
-}
 
 /* The places of the words of "a,b" among `names`, each once; returns how many, -1: something else is there.
  */
@@ -143,11 +112,12 @@ static void settle_curves(cli_sweep *sweep)
     for (int c = 0; c < sweep->curves_count; c++) {
         cli_curve *curve = &sweep->curves[c];
         if (curve->set == NADIR_SET_UNSAID) {
-            curve->set = sweep->view.set != NADIR_SET_UNSAID ? sweep->view.set : NADIR_SET_NONRECT;
+            curve->set =
+                sweep->subject.view.set != NADIR_SET_UNSAID ? sweep->subject.view.set : NADIR_SET_NONRECT;
         }
         if (curve->domain == NADIR_DOMAIN_UNSAID) {
-            curve->domain =
-                sweep->view.domain != NADIR_DOMAIN_UNSAID ? sweep->view.domain : NADIR_DOMAIN_SIMPLEX;
+            curve->domain = sweep->subject.view.domain != NADIR_DOMAIN_UNSAID ? sweep->subject.view.domain
+                                                                              : NADIR_DOMAIN_SIMPLEX;
         }
     }
 }
@@ -159,18 +129,18 @@ static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve
 {
     char name[32];
     char number[2][32];
-    const nadir_robust *last = &curve->results[sweep->radii - 1];
-    while (curve->count < sweep->radii && !isnan(curve->results[curve->count].robust_return)) {
+    const nadir_robust *last = &curve->results[sweep->radii.count - 1];
+    while (curve->count < sweep->radii.count && !isnan(curve->results[curve->count].robust_return)) {
         curve->count++;
     }
     curve->breakdown = last->breakdown_radius;
-    if (curve->count < sweep->radii) {
-        cli_warn(run,
-                 "%s: %lld of %lld radii, from %s on, are left out: at or past breakdown, which is at %s%s",
-                 cli_curve_name(curve, name), (long long)(sweep->radii - curve->count),
-                 (long long)sweep->radii, cli_number(cli_sweep_radius(sweep, curve->count), number[0]),
-                 curve->set == NADIR_SET_NONRECT && last->norm == 2 ? "" : "or below ",
-                 cli_number(curve->breakdown, number[1]));
+    if (curve->count < sweep->radii.count) {
+        cli_warn(
+            run, "%s: %lld of %lld radii, from %s on, are left out: at or past breakdown, which is at %s%s",
+            cli_curve_name(curve, name), (long long)(sweep->radii.count - curve->count),
+            (long long)sweep->radii.count, cli_number(cli_radii_at(&sweep->radii, curve->count), number[0]),
+            curve->set == NADIR_SET_NONRECT && last->norm == 2 ? "" : "or below ",
+            cli_number(curve->breakdown, number[1]));
     }
 }
 
@@ -182,15 +152,15 @@ static nadir_status find_curve(cli_run *run, nadir_solver *solver, const nadir_b
     nadir_ball own = *ball;
     own.set = curve->set;
     own.domain = curve->domain;
-    curve->results = calloc((size_t)sweep->radii, sizeof *curve->results);
+    curve->results = calloc((size_t)sweep->radii.count, sizeof *curve->results);
     if (curve->results == NULL) {
         return NADIR_ERROR_MEMORY;
     }
-    for (int64_t i = 0; i < sweep->radii; i++) {
+    for (int64_t i = 0; i < sweep->radii.count; i++) {
         curve->results[i].size = sizeof *curve->results;
     }
-    const nadir_status status =
-        nadir_solver_robust_many(run->context, solver, &own, settings, sweep->radii, factors, curve->results);
+    const nadir_status status = nadir_solver_robust_many(run->context, solver, &own, settings,
+                                                         sweep->radii.count, factors, curve->results);
     if (status == NADIR_OK ||
         (status == NADIR_ERROR_NOT_CONVERGED && curve->results[0].stop_reason != NULL)) {
         look_at_curve(run, sweep, curve);
@@ -212,12 +182,12 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
     nadir_status status = NADIR_OK;
     bool converged = true;
     int64_t found = 0;
-    double *factors = calloc((size_t)sweep->radii, sizeof *factors);
+    double *factors = calloc((size_t)sweep->radii.count, sizeof *factors);
     if (factors == NULL) {
         return NADIR_ERROR_MEMORY;
     }
-    for (int64_t i = 0; i < sweep->radii; i++) {
-        factors[i] = sweep->last > 0 ? cli_sweep_radius(sweep, i) / sweep->last : 1;
+    for (int64_t i = 0; i < sweep->radii.count; i++) {
+        factors[i] = sweep->radii.last > 0 ? cli_radii_at(&sweep->radii, i) / sweep->radii.last : 1;
     }
     for (int c = 0; c < sweep->curves_count && status == NADIR_OK; c++) {
         cli_curve *curve = &sweep->curves[c];
@@ -228,7 +198,7 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
         }
         found += curve->count;
         for (int64_t i = 0; i < curve->count; i++) {
-            curve->results[i].radius = cli_sweep_radius(sweep, i); /* as asked, not by way of a factor */
+            curve->results[i].radius = cli_radii_at(&sweep->radii, i); /* as asked, not by way of a factor */
         }
     }
     free(factors);
@@ -239,26 +209,24 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
 }
 
 static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                          const nadir_ball *ball, const nadir_robust_settings *robust, cli_sweep *sweep)
+                          cli_ball *asked, const nadir_robust_settings *robust, cli_sweep *sweep)
 {
-    nadir_context *context = run->context;
-    nadir_policy *policy = NULL;
+    cli_subject *subject = &sweep->subject;
     nadir_solver *solver = NULL;
-    nadir_status status = nadir_model_digest(context, model, sweep->model_digest);
+    nadir_ball ball;
+    char last[32];
+    settle_curves(sweep);
+    asked->radius_text = cli_number(sweep->radii.last, last);
+    nadir_status status = cli_ball_get(run, model, asked, &ball);
     if (status == NADIR_OK) {
-        status = cli_policy_get(run, model, sweep->policy_name, settings->backend, &policy);
+        status =
+            cli_subject_solver(run, model, subject->policy_name, settings, subject->policy_digest, &solver);
     }
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(context, policy, sweep->policy_digest);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, settings, &solver);
-    }
-    if (status == NADIR_OK) {
-        status = find_curves(run, solver, ball, robust, sweep);
+        status = find_curves(run, solver, &ball, robust, sweep);
     }
     nadir_solver_free(solver);
-    nadir_policy_free(policy);
+    cli_ball_clear(run, asked);
     return status;
 }
 
@@ -289,21 +257,11 @@ static nadir_status find_and_report(cli_run *run, const nadir_read_settings *rea
                                     const nadir_solver_settings *settings, cli_ball *asked,
                                     const nadir_robust_settings *robust, cli_sweep *sweep)
 {
-    const double begun = cli_clock();
     nadir_model *model = NULL;
-    nadir_ball ball;
-    char last[32];
-    nadir_status status = nadir_model_read(run->context, sweep->model_path, reading, &model);
-    sweep->load_seconds = cli_clock() - begun;
+    nadir_status status = cli_subject_read(run, reading, &sweep->subject, &model);
     if (status == NADIR_OK) {
-        nadir_model_view(model, &sweep->view);
-        settle_curves(sweep);
-        asked->radius_text = cli_number(sweep->last, last);
-        status = cli_ball_get(run, model, asked, &ball);
-    }
-    if (status == NADIR_OK) {
-        status = solve(run, model, settings, &ball, robust, sweep);
-        sweep->total_seconds = cli_clock() - begun;
+        status = solve(run, model, settings, asked, robust, sweep);
+        cli_subject_end(&sweep->subject);
     }
     if (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED) {
         const nadir_status reported = report(run, sweep);
@@ -312,9 +270,20 @@ static nadir_status find_and_report(cli_run *run, const nadir_read_settings *rea
     for (int c = 0; c < sweep->curves_count; c++) {
         free(sweep->curves[c].results);
     }
-    cli_ball_clear(run, asked);
     nadir_model_free(model);
     return status;
+}
+
+static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
+                                const cli_sweep *sweep)
+{
+    cli_files files = {0};
+    cli_files_read_model(&files, sweep->subject.model_path, reading);
+    cli_files_read(&files, cli_policy_file(sweep->subject.policy_name));
+    cli_files_read(&files, ball->scales_path);
+    cli_files_write(&files, sweep->csv_path);
+    cli_files_write(&files, sweep->plot_path);
+    return cli_files_check(run, &files);
 }
 
 static int sweep_main(cli_run *run, int argc, char **argv)
@@ -330,11 +299,11 @@ static int sweep_main(cli_run *run, int argc, char **argv)
     nadir_robust_settings_default(&robust);
     int backend = 0;
     int certify = NADIR_CERTIFY_AUTO;
-    cli_ball ball;
+    cli_ball ball = {.radius_value = "LO:HI:N",
+                     .radius_help = "the first radius, the last one, and how many there are (needed)"};
     cli_sweep sweep = {0};
-    nadir_model_data_default(&sweep.view);
     const cli_option own[] = {
-        cli_policy_option(&sweep.policy_name),
+        cli_policy_option(&sweep.subject.policy_name),
         {"--plot", CLI_TEXT, "FILE", NULL, &sweep.plot_path, "draw the curves: .svg or .png (by gnuplot)"},
         {"--csv", CLI_TEXT, "FILE", NULL, &sweep.csv_path, "write the curves as a table"},
         {"--sets", CLI_TEXT, "LIST", NULL, &sets, "several sets at once: some of nonrect,s,sa"},
@@ -354,20 +323,23 @@ static int sweep_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.subject.policy_name != NULL) ||
         !cli_needed(run, "--radius LO:HI:N", ball.radius_text != NULL)) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
     robust.certify = (nadir_certify)certify;
     sweep.optimistic = robust.optimistic;
-    sweep.model_path = positionals[0];
-    nadir_status status = parse_radii(run, ball.radius_text, &sweep);
+    sweep.subject.model_path = positionals[0];
+    nadir_status status = cli_radii_parse(run, "--radius", ball.radius_text, &sweep.radii);
     if (status == NADIR_OK) {
         status = list_curves(run, &ball, sets, domains, &sweep);
     }
     if (status == NADIR_OK && sweep.plot_path != NULL) {
         status = cli_gnuplot_check(run, sweep.plot_path);
+    }
+    if (status == NADIR_OK) {
+        status = check_files(run, &reading, &ball, &sweep);
     }
     if (status == NADIR_OK) {
         status = cli_open(run);

@@ -1,5 +1,5 @@
 /* command_verify.c: nadir verify: a saved worst kernel and its bounds, checked again without searching. */
-#include "cli.h"
+#include "subject.h"
 
 #include <math.h>
 
@@ -18,13 +18,10 @@ static const char about[] =
     "  nadir verify model.npz --policy uniform --kernel worst.npz --witness worst.json";
 
 typedef struct verify_report {
-    const char *model_path;
-    const char *policy_name;
+    cli_subject subject;
     nadir_verify_settings settings;
     bool other_files;
     nadir_verify_result result;
-    char model_digest[65];
-    char policy_digest[65];
 } verify_report;
 
 static void print_checks(cli_json *json, const nadir_verification *made)
@@ -46,8 +43,8 @@ static void print_json(const cli_run *run, const verify_report *report, const na
     const nadir_verify_result *result = &report->result;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->model_path);
-    cli_json_text(&json, "policy", report->policy_name);
+    cli_json_text(&json, "model", report->subject.model_path);
+    cli_json_text(&json, "policy", report->subject.policy_name);
     cli_json_text(&json, "kernel", report->settings.kernel);
     cli_json_text(&json, "witness", report->settings.witness);
     cli_json_bool(&json, "verified", result->verified);
@@ -57,14 +54,14 @@ static void print_json(const cli_run *run, const verify_report *report, const na
     cli_json_double(&json, "radius", result->radius);
     cli_json_text(&json, "domain", nadir_domain_name(result->domain));
     cli_json_bool(&json, "optimistic", result->optimistic);
+    cli_json_bool(&json, "scaled", result->scaled);
     cli_json_double(&json, "nominal_return", result->nominal_return);
     cli_json_double(&json, "return_low", result->return_low);
     cli_json_double(&json, "return_high", result->return_high);
     cli_json_double(&json, "lower_bound", result->optimistic ? result->return_low : result->bound_proven);
     cli_json_double(&json, "upper_bound", result->optimistic ? result->bound_proven : result->return_high);
     cli_json_text(&json, "certificate", result->certificate);
-    cli_json_text(&json, "model_sha256", report->model_digest);
-    cli_json_text(&json, "policy_sha256", report->policy_digest);
+    cli_subject_json(&json, &report->subject);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -72,14 +69,15 @@ static void print_json(const cli_run *run, const verify_report *report, const na
 static void print_text(const verify_report *report, const nadir_verification *made)
 {
     const nadir_verify_check *check;
-    printf("%s, policy %s, kernel %s: %s\n", report->model_path, report->policy_name, report->settings.kernel,
-           report->result.verified ? "verified" : "NOT VERIFIED");
+    printf("%s, policy %s, kernel %s: %s\n", report->subject.model_path, report->subject.policy_name,
+           report->settings.kernel, report->result.verified ? "verified" : "NOT VERIFIED");
     if (!isnan(report->result.radius)) {
         char norm[32];
         char radius[32];
-        printf("  the ball: %s, norm %s, domain %s, radius %s%s\n", nadir_set_name(report->result.set),
+        printf("  the ball: %s, norm %s, domain %s, radius %s%s%s\n", nadir_set_name(report->result.set),
                cli_number(report->result.norm, norm), nadir_domain_name(report->result.domain),
-               cli_number(report->result.radius, radius), report->result.optimistic ? "; the best case" : "");
+               cli_number(report->result.radius, radius), report->result.scaled ? ", rows with scales" : "",
+               report->result.optimistic ? "; the best case" : "");
     }
     for (int64_t i = 0; (check = nadir_verification_check(made, i)) != NULL; i++) {
         printf("  %s: %s\n", check->holds ? "holds" : "fails", check->detail);
@@ -92,22 +90,20 @@ static void print_text(const verify_report *report, const nadir_verification *ma
 static nadir_status verify(cli_run *run, const nadir_read_settings *reading, verify_report *report)
 {
     nadir_context *context = run->context;
+    cli_subject *subject = &report->subject;
     nadir_model *model = NULL;
     nadir_policy *policy = NULL;
     nadir_verification *made = NULL;
     if (!report->other_files) {
-        report->settings.model_file = report->model_path;
-        report->settings.policy_file = cli_policy_file(report->policy_name);
+        report->settings.model_file = subject->model_path;
+        report->settings.policy_file = cli_policy_file(subject->policy_name);
     }
-    nadir_status status = nadir_model_read(context, report->model_path, reading, &model);
+    nadir_status status = cli_subject_read(run, reading, subject, &model);
     if (status == NADIR_OK) {
-        status = nadir_model_digest(context, model, report->model_digest);
-    }
-    if (status == NADIR_OK) {
-        status = cli_policy_get(run, model, report->policy_name, report->settings.backend, &policy);
+        status = cli_policy_get(run, model, subject->policy_name, report->settings.backend, &policy);
     }
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(context, policy, report->policy_digest);
+        status = nadir_policy_digest(context, policy, subject->policy_digest);
     }
     if (status == NADIR_OK) {
         status = nadir_verify(context, model, policy, &report->settings, &report->result, &made);
@@ -136,7 +132,7 @@ static int verify_main(cli_run *run, int argc, char **argv)
     nadir_verify_settings_default(&report.settings);
     int backend = 0;
     const cli_option own[] = {
-        cli_policy_option(&report.policy_name),
+        cli_policy_option(&report.subject.policy_name),
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.settings.kernel,
          "the kernel, .npz, as nadir evaluate wrote it"},
         {"--witness", CLI_TEXT, "FILE", NULL, &report.settings.witness,
@@ -152,12 +148,12 @@ static int verify_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.subject.policy_name != NULL) ||
         !cli_needed(run, "--kernel FILE", report.settings.kernel != NULL)) {
         return CLI_EXIT_USAGE;
     }
     report.settings.backend = cli_backend_name(backend);
-    report.model_path = positionals[0];
+    report.subject.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = verify(run, &reading, &report);

@@ -72,9 +72,11 @@ static int64_t count_shown(const cli_explain *explain, int64_t standard)
     return limit < explain->changed ? limit : explain->changed;
 }
 
-static void print_line(const nadir_damage *damage, const char *place, const char *way)
+static void print_line(const cli_explain *explain, const nadir_damage *damage, const char *place,
+                       const char *way)
 {
-    printf("  %6.1f %%  %12.6g  %10.3g  %s%s%s\n", 100 * damage->share, damage->penalty, damage->mass, place,
+    printf("  %6.1f %%  %12.6g  %10.3g  %s%s%s\n", 100 * damage->share,
+           explain->optimistic ? -damage->penalty : damage->penalty, damage->mass, place,
            *way != '\0' ? ": " : "", way);
 }
 
@@ -85,8 +87,10 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
         printf("\nNo row changes.\n");
         return;
     }
-    printf("\nWho does the damage (%" PRId64 " rows change):\n", explain->changed);
-    printf("     share       penalty  mass moved  state, action: from -> to\n");
+    printf("\nWho %s (%" PRId64 " rows change):\n",
+           explain->optimistic ? "brings the gain" : "does the damage", explain->changed);
+    printf("     share  %12s  mass moved  state, action: from -> to\n",
+           explain->optimistic ? "gain" : "penalty");
     for (int64_t i = 0; i < shown; i++) {
         const nadir_damage *damage = &explain->damages[i];
         char state[LABEL];
@@ -99,13 +103,13 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
                        cli_explain_action(model, damage, LABEL, action));
         (void)snprintf(way, sizeof way, "%s -> %s", cli_explain_state(model, damage->from, LABEL, from),
                        cli_explain_state(model, damage->to, LABEL, to));
-        print_line(damage, place, way);
+        print_line(explain, damage, place, way);
     }
     if (shown < explain->changed) {
         const nadir_damage rest = sum_rest(explain, shown);
         char place[64];
         (void)snprintf(place, sizeof place, "%" PRId64 " other rows", explain->changed - shown);
-        print_line(&rest, place, "");
+        print_line(explain, &rest, place, "");
     }
 }
 
@@ -121,6 +125,8 @@ static void print_row(cli_json *json, const nadir_model *model, const nadir_dama
     cli_json_double(json, "mass", damage->mass);
     cli_json_integer(json, "from", damage->from);
     cli_json_integer(json, "to", damage->to);
+    cli_json_text(json, "from_name", nadir_model_state_name(model, damage->from));
+    cli_json_text(json, "to_name", nadir_model_state_name(model, damage->to));
     cli_json_double(json, "lost", damage->lost);
     cli_json_double(json, "gained", damage->gained);
     cli_json_object_end(json);

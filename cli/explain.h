@@ -10,6 +10,7 @@ typedef struct cli_explain {
     bool wanted;           /* --explain */
     const char *plot_path; /* --explain-plot */
     int64_t limit;         /* --explain-rows: of the list; -1: 10 in text, all in JSON */
+    bool optimistic;       /* the best case: what is called a gain is a negative penalty */
     nadir_damage *damages; /* [changed] owned, largest share first */
     int64_t changed;       /* rows */
     double penalty;        /* of all of them */

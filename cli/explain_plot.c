@@ -113,7 +113,8 @@ static void write_bars(const nadir_model *model, const cli_explain *explain, int
 
 static void write_title(const cli_explain *explain, const char *of_what, FILE *script)
 {
-    fprintf(script, "set title 'Share of the penalty, %.4g, by %s'\n", explain->penalty, of_what);
+    fprintf(script, "set title 'Share of the %s, %.4g, by %s'\n", explain->optimistic ? "gain" : "penalty",
+            explain->optimistic ? -explain->penalty : explain->penalty, of_what);
 }
 
 static nadir_status draw_bars(cli_run *run, const nadir_model *model, const cli_explain *explain)
@@ -160,13 +161,26 @@ static double *sum_cells(const cli_explain *explain, const grid *cells)
     return shares;
 }
 
+/* A round number, of which no more than `count` fit into the range. */
+static double round_step(double range, double count)
+{
+    const double least = range / count;
+    const double power = pow(10, floor(log10(least)));
+    return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
+}
+
 static void write_map(const grid *cells, const double *shares, FILE *script)
 {
     double most = 0;
     for (int64_t i = 0; i < cells->width * cells->height; i++) {
         most = isnan(shares[i]) ? most : fmax(most, shares[i]);
     }
-    fprintf(script, "set cbrange [0:%.6g]\n$map << EOD\n", most > 0 ? most : 1);
+    most = most > 0 ? most : 1;
+    fprintf(script, "set cbrange [0:%.6g]\nset cbtics %.6g format '%%g %%%%'\n", most, round_step(most, 4));
+    const double tall = (double)cells->height / (double)cells->width;
+    fprintf(script, "set xtics %g out nomirror\nset ytics %g out nomirror\n$map << EOD\n",
+            fmax(1, round_step((double)cells->width, 10)),
+            fmax(1, round_step((double)cells->height, fmin(10, fmax(2, 10 * tall)))));
     for (int64_t row = 0; row < cells->height; row++) {
         for (int64_t column = 0; column < cells->width; column++) {
             const double share = shares[row * cells->width + column];
@@ -175,7 +189,7 @@ static void write_map(const grid *cells, const double *shares, FILE *script)
                 fputs("NaN 0 \"\"\n", script);
             } else {
                 char number[32] = "";
-                (void)(share >= 0.05 ? snprintf(number, sizeof number, "%.1f", share) : 0);
+                (void)(fabs(share) >= 0.05 ? snprintf(number, sizeof number, "%.1f", share) : 0);
                 fprintf(script, "%.6g %d \"%s\"\n", share, share > 0.55 * most, number);
             }
         }
@@ -200,8 +214,7 @@ static nadir_status draw_map(cli_run *run, const cli_explain *explain, const gri
         fprintf(plot.script,
                 "set palette gray negative\nset size ratio %.6g\nset border linewidth 2\nunset key\n"
                 "set xrange [-0.5:%" PRId64 ".5]\nset yrange [%" PRId64 ".5:-0.5]\n"
-                "set xlabel 'column'\nset ylabel 'row'\nset cbtics format '%%g %%%%'\n"
-                "set xtics out nomirror\nset ytics out nomirror\n"
+                "set xlabel 'column'\nset ylabel 'row'\n"
                 "set style fill solid 1 %s\n"
                 "plot $map using 1:2:(0.5):(0.5):3 with boxxyerror palette linewidth 1%s\n",
                 tall, cells->width - 1, cells->height - 1,

@@ -1,8 +1,8 @@
 /* gnuplot.c: pictures drawn by gnuplot; see gnuplot.h. */
 #include "gnuplot.h"
+#include "output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +56,11 @@ void cli_gnuplot_text(const cli_gnuplot *plot, const char *text)
     fputc('\'', plot->script);
 }
 
-/* Runs gnuplot from one file to another; its messages go to our stderr. Returns errno, or -1 when gnuplot did
- * not do it. */
+/* Runs gnuplot from one file to another, whatever the user's own settings of it are (-d); its messages go to
+ * our stderr. Returns errno, or -1 when gnuplot did not do it. */
 static int draw(int from, int to)
 {
-    char *const arguments[] = {"gnuplot", "-", NULL};
+    char *const arguments[] = {"gnuplot", "-d", "-", NULL};
     posix_spawn_file_actions_t actions;
     pid_t child;
     int result = 0;
@@ -92,28 +92,20 @@ static nadir_status fail(cli_run *run, const char *path, int error)
 
 nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot)
 {
-    char temporary[4096];
-    int error = 0;
-    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", plot->path, (long)getpid());
+    cli_output output = {0};
     const bool written = fflush(plot->script) == 0 && ferror(plot->script) == 0;
-    rewind(plot->script);
-    const int to = written && length > 0 && (size_t)length < sizeof temporary
-                       ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                       : -1;
-    if (to < 0) {
-        (void)fclose(plot->script);
-        plot->script = NULL;
-        return cli_fail(run, NADIR_ERROR_IO, "%s: cannot write the file: %s", plot->path, strerror(errno));
+    nadir_status status = written ? cli_output_open(run, plot->path, &output) : fail(run, plot->path, EIO);
+    if (output.out != NULL) {
+        rewind(plot->script);
+        const int error = draw(fileno(plot->script), fileno(output.out));
+        if (error == 0) {
+            status = cli_output_close(run, &output);
+        } else {
+            cli_output_drop(&output);
+            status = fail(run, plot->path, error);
+        }
     }
-    error = draw(fileno(plot->script), to);
-    if (error == 0 && (fsync(to) != 0 || rename(temporary, plot->path) != 0)) {
-        error = errno != ENOENT ? errno : EIO;
-    }
-    if (error != 0) {
-        (void)unlink(temporary);
-    }
-    close(to);
     (void)fclose(plot->script);
     plot->script = NULL;
-    return error == 0 ? NADIR_OK : fail(run, plot->path, error);
+    return status;
 }

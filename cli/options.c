@@ -254,7 +254,7 @@ void cli_options_help(const cli_option_group *groups)
     for (; groups->options != NULL; groups++) {
         printf("\n%s:\n", groups->title);
         for (const cli_option *option = groups->options; option->name != NULL; option++) {
-            const char *value = option->kind == CLI_CHOICE ? option->choices : option->value;
+            const char *value = option->value != NULL ? option->value : option->choices;
             const int length =
                 printf("  %s%s%s", option->name, value != NULL ? " " : "", value != NULL ? value : "");
             if (length >= COLUMN) {

@@ -28,7 +28,7 @@ typedef struct cli_list {
 typedef struct cli_option {
     const char *name; /* "--discount"; NULL ends a group */
     cli_option_kind kind;
-    const char *value;   /* how --help calls the value: "GAMMA" */
+    const char *value;   /* how --help calls the value: "GAMMA"; CLI_CHOICE: NULL: by its choices */
     const char *choices; /* CLI_CHOICE: "auto|sas|ass" */
     void *target;
     const char *help; /* one or more lines */

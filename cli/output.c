@@ -1,14 +1,20 @@
-/* output.c: text files that are written whole or not at all; see output.h. */
+/* output.c: files that are written whole or not at all; see output.h. */
 #include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 nadir_status cli_output_open(cli_run *run, const char *path, cli_output *output)
 {
+    struct stat facts;
     *output = (cli_output){.path = path};
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) { /* a device, say, would be gone for good */
+        return cli_fail(run, NADIR_ERROR_IO, "%s: cannot write the file: %s stands there", path,
+                        S_ISDIR(facts.st_mode) ? "a directory" : "something that is no regular file");
+    }
     const int length =
         snprintf(output->temporary, sizeof output->temporary, "%s.%ld.tmp", path, (long)getpid());
     errno = ENAMETOOLONG;
@@ -45,4 +51,11 @@ nadir_status cli_output_close(cli_run *run, cli_output *output)
         return cli_fail(run, NADIR_ERROR_IO, "%s: cannot write the file: %s", output->path, strerror(error));
     }
     return NADIR_OK;
+}
+
+void cli_output_drop(cli_output *output)
+{
+    (void)fclose(output->out);
+    output->out = NULL;
+    (void)unlink(output->temporary);
 }

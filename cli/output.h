@@ -1,4 +1,4 @@
-/* output.h: text files that are written whole or not at all. */
+/* output.h: files that are written whole or not at all. */
 #ifndef NADIR_CLI_OUTPUT_H
 #define NADIR_CLI_OUTPUT_H
 
@@ -13,5 +13,7 @@ typedef struct cli_output {
 nadir_status cli_output_open(cli_run *run, const char *path, cli_output *output);
 /* Gives the file its name, once all of it is on the disk. */
 nadir_status cli_output_close(cli_run *run, cli_output *output);
+/* Leaves no file. */
+void cli_output_drop(cli_output *output);
 
 #endif

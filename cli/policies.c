@@ -94,7 +94,7 @@ void cli_difference_text(const nadir_difference *difference, const cli_evaluated
     char number[32];
     printf("%s less %s, both under the same kernel\n", evaluated[0].policy, evaluated[1].policy);
     printf("  nominal          %s\n", cli_number(difference->nominal, number));
-    printf("  %s            %s\n", optimistic ? "best " : "worst", cli_number(difference->worst, number));
+    printf("  %-16s %s\n", optimistic ? "best" : "worst", cli_number(difference->worst, number));
     printf("  lower bound      %s\n", cli_number(difference->lower_bound, number));
     printf("  upper bound      %s\n", cli_number(difference->upper_bound, number));
     printf("  certified        %s\n", ending);

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #define PATIENCE_SECONDS 1.0
 
 static volatile sig_atomic_t interrupted;
+static bool obeyed; /* what was to stop has stopped */
 
 /* Seconds of patience with a first signal; a second one after that ends the process at once. One keystroke
  * can send the same signal twice in a row. */
@@ -45,11 +47,18 @@ void cli_catch_interrupts(void)
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
+/* A line that is longer could not be removed. */
+static int terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+}
+
 int cli_progress(void *user, const char *task, double share)
 {
     enum { WIDTH = 30 };
     cli_run *run = user;
-    if (interrupted != 0) {
+    if (interrupted != 0 && !obeyed) {
         return 1;
     }
     if (run->started == 0) {
@@ -58,7 +67,11 @@ int cli_progress(void *user, const char *task, double share)
     if (run->quiet || cli_clock() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
         return 0;
     }
-    if (share < 0) {
+    if (*run->headline != '\0') {
+        char line[sizeof run->headline + 64];
+        (void)snprintf(line, sizeof line, "%s; %s", run->headline, task);
+        fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
+    } else if (share < 0) {
         fprintf(stderr, "\r\033[K%s ...", task);
     } else {
         const double held = share > 1 ? 1 : share;
@@ -69,6 +82,11 @@ int cli_progress(void *user, const char *task, double share)
     fflush(stderr);
     run->bar_shown = true;
     return 0;
+}
+
+void cli_obey_interrupt(void)
+{
+    obeyed = true;
 }
 
 void cli_progress_clear(cli_run *run)

@@ -2,7 +2,8 @@
 #ifndef NADIR_CLI_SWEEP_H
 #define NADIR_CLI_SWEEP_H
 
-#include "cli.h"
+#include "radii.h"
+#include "subject.h"
 
 enum { CLI_SWEEP_CURVES = 9 }; /* every set on every domain */
 
@@ -16,24 +17,17 @@ typedef struct cli_curve {
 } cli_curve;
 
 typedef struct cli_sweep {
-    const char *model_path;
-    const char *policy_name;
+    cli_subject subject;
     const char *plot_path;
     const char *csv_path;
     bool optimistic;
-    double first, last; /* radii */
-    int64_t radii;
+    cli_radii radii;
     int curves_count;
     cli_curve curves[CLI_SWEEP_CURVES];
-    nadir_model_data view;
-    char model_digest[65];
-    char policy_digest[65];
-    double load_seconds;
-    double total_seconds;
 } cli_sweep;
 
-/* The radius at a place. */
-double cli_sweep_radius(const cli_sweep *sweep, int64_t place);
+/* The first answer that there is: nominal quantities are the same in all. */
+const nadir_robust *cli_sweep_any_answer(const cli_sweep *sweep);
 /* "nonrect, simplex" */
 const char *cli_curve_name(const cli_curve *curve, char name[32]);
 

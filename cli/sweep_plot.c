@@ -26,15 +26,6 @@ typedef struct frame {
     double bottom, top;
 } frame;
 
-static const nadir_robust *any_answer(const cli_sweep *sweep)
-{
-    int place = 0;
-    while (place + 1 < sweep->curves_count && sweep->curves[place].count == 0) {
-        place++;
-    }
-    return sweep->curves[place].results;
-}
-
 /* How far a curve goes from the nominal return. One of the free domain, which falls without end towards
  * breakdown, is followed to a few times of what it is half way. */
 static double reach_of(const cli_curve *curve)
@@ -66,7 +57,7 @@ static double range_of(const cli_sweep *sweep)
 /* The furthest bound that is not cut off. */
 static double bounds_of(const cli_sweep *sweep, double range)
 {
-    const double nominal = any_answer(sweep)->nominal_return;
+    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
     double reach = range;
     for (int c = 0; c < sweep->curves_count; c++) {
         for (int64_t i = 0; i < sweep->curves[c].count; i++) {
@@ -81,14 +72,15 @@ static double bounds_of(const cli_sweep *sweep, double range)
 
 static frame make_frame(const cli_sweep *sweep)
 {
-    const double nominal = any_answer(sweep)->nominal_return;
+    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
     double range = bounds_of(sweep, range_of(sweep));
     range = range > 0 ? range : fmax(1e-3 * fabs(nominal), 1e-9);
     const double low = sweep->optimistic ? nominal : nominal - range;
     const double high = sweep->optimistic ? nominal + range : nominal;
     return (frame){
-        .left = sweep->radii > 1 ? sweep->first : 0.5 * sweep->last,
-        .right = sweep->radii > 1 ? sweep->last : 1.5 * sweep->last + (sweep->last == 0),
+        .left = sweep->radii.count > 1 ? sweep->radii.first : 0.5 * sweep->radii.last,
+        .right =
+            sweep->radii.count > 1 ? sweep->radii.last : 1.5 * sweep->radii.last + (sweep->radii.last == 0),
         .bottom = low - 0.05 * range,
         .top = high + 0.2 * range, /* with room for the names of vertical lines */
     };
@@ -140,10 +132,10 @@ static void write_marks(const cli_sweep *sweep, const frame *in, FILE *script)
         const cli_curve *one = &sweep->curves[c];
         curve = one->domain == NADIR_DOMAIN_FREE && one->count > 0 ? one : NULL;
     }
-    write_mark("valid up to", any_answer(sweep)->valid_radius, 3, 0, in, script);
+    write_mark("valid up to", cli_sweep_any_answer(sweep)->valid_radius, 3, 0, in, script);
     if (curve != NULL) {
-        write_mark(curve->count < sweep->radii ? "breakdown" : "breakdown after", curve->breakdown, 2, 1, in,
-                   script);
+        write_mark(curve->count < sweep->radii.count ? "breakdown" : "breakdown after", curve->breakdown, 2,
+                   1, in, script);
     }
 }
 
@@ -153,6 +145,26 @@ typedef struct end_name {
     double x, y;
     double height; /* of the name */
 } end_name;
+
+/* Where a curve ends, or leaves the frame between two radii. */
+static end_name find_end(const cli_curve *curve, const frame *in)
+{
+    int64_t place = curve->count - 1;
+    while (place > 0 && (curve->results[place].robust_return < in->bottom ||
+                         curve->results[place].robust_return > in->top)) {
+        place--;
+    }
+    const nadir_robust *last = &curve->results[place];
+    end_name end = {.x = last->radius, .y = last->robust_return};
+    if (place + 1 < curve->count) {
+        const nadir_robust *next = last + 1;
+        const double edge = next->robust_return < in->bottom ? in->bottom : in->top;
+        const double share = (edge - last->robust_return) / (next->robust_return - last->robust_return);
+        end.x += share * (next->radius - last->radius);
+        end.y = edge;
+    }
+    return end;
+}
 
 /* What tells the curves apart: their sets, their domains, or both. */
 static void name_curve(const cli_sweep *sweep, const cli_curve *curve, const frame *in, end_name *end)
@@ -165,13 +177,7 @@ static void name_curve(const cli_sweep *sweep, const cli_curve *curve, const fra
         one_domain = one_domain && sweep->curves[c].domain == curve->domain;
     }
     const char *short_name = one_set ? nadir_domain_name(curve->domain) : nadir_set_name(curve->set);
-    int64_t place = curve->count - 1; /* where it ends, or leaves the frame */
-    while (place > 0 && (curve->results[place].robust_return < in->bottom ||
-                         curve->results[place].robust_return > in->top)) {
-        place--;
-    }
-    const nadir_robust *last = &curve->results[place];
-    *end = (end_name){.x = last->radius, .y = last->robust_return};
+    *end = find_end(curve, in);
     (void)snprintf(end->text, sizeof end->text, "%s",
                    one_set != one_domain ? short_name : cli_curve_name(curve, name));
 }
@@ -261,7 +267,7 @@ nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep)
     enum { WIDTH = 1000, HEIGHT = 640, FONT = 20 };
     cli_gnuplot plot;
     const frame in = make_frame(sweep);
-    const double nominal = any_answer(sweep)->nominal_return;
+    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
     const nadir_status status = cli_gnuplot_open(run, sweep->plot_path, WIDTH, HEIGHT, FONT, &plot);
     if (status != NADIR_OK) {
         return status;

@@ -24,16 +24,6 @@ static void print_curve(cli_json *json, const cli_curve *curve)
     cli_json_array_end(json);
 }
 
-/* The first answer that there is: nominal quantities are the same in all. */
-static const nadir_robust *any_answer(const cli_sweep *sweep)
-{
-    int place = 0;
-    while (place + 1 < sweep->curves_count && sweep->curves[place].count == 0) {
-        place++;
-    }
-    return sweep->curves[place].results;
-}
-
 static void print_seconds(cli_json *json, const cli_sweep *sweep)
 {
     double robust = 0;
@@ -44,40 +34,25 @@ static void print_seconds(cli_json *json, const cli_sweep *sweep)
             certify += sweep->curves[c].results[i].seconds_certify;
         }
     }
-    cli_json_object(json, "seconds");
-    cli_json_double(json, "load", sweep->load_seconds);
-    cli_json_double(json, "nominal", any_answer(sweep)->seconds_nominal);
-    cli_json_double(json, "robust", robust);
-    cli_json_double(json, "certify", certify);
-    cli_json_double(json, "total", sweep->total_seconds);
-    cli_json_object_end(json);
-}
-
-static void print_norm(cli_json *json, double norm)
-{
-    if (isinf(norm)) {
-        cli_json_text(json, "norm", "inf");
-    } else {
-        cli_json_double(json, "norm", norm);
-    }
+    cli_subject_seconds(json, &sweep->subject, cli_sweep_any_answer(sweep)->seconds_nominal, robust, certify);
 }
 
 void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
 {
-    const nadir_robust *any = any_answer(sweep);
+    const nadir_robust *any = cli_sweep_any_answer(sweep);
     const cli_curve *first = sweep->curves;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", sweep->model_path);
-    cli_json_text(&json, "policy", sweep->policy_name);
+    cli_json_text(&json, "model", sweep->subject.model_path);
+    cli_json_text(&json, "policy", sweep->subject.policy_name);
     cli_json_double(&json, "nominal_return", any->nominal_return);
     cli_json_text(&json, "set", nadir_set_name(first->set));
-    print_norm(&json, any->norm);
+    cli_json_norm(&json, "norm", any->norm);
     cli_json_text(&json, "domain", nadir_domain_name(first->domain));
     cli_json_bool(&json, "optimistic", sweep->optimistic);
-    cli_json_double(&json, "radius_first", sweep->first);
-    cli_json_double(&json, "radius_last", sweep->last);
-    cli_json_integer(&json, "radii", sweep->radii);
+    cli_json_double(&json, "radius_first", sweep->radii.first);
+    cli_json_double(&json, "radius_last", sweep->radii.last);
+    cli_json_integer(&json, "radii", sweep->radii.count);
     cli_json_double(&json, "breakdown_radius", first->breakdown);
     cli_json_double(&json, "valid_radius", any->valid_radius);
     print_curve(&json, first);
@@ -94,12 +69,7 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
         cli_json_array_end(&json);
     }
     cli_json_text(&json, "backend", any->backend);
-    cli_json_integer(&json, "states", sweep->view.states);
-    cli_json_integer(&json, "rows", sweep->view.rows);
-    cli_json_integer(&json, "nonzeros", sweep->view.nonzeros);
-    cli_json_double(&json, "discount", sweep->view.discount);
-    cli_json_text(&json, "model_sha256", sweep->model_digest);
-    cli_json_text(&json, "policy_sha256", sweep->policy_digest);
+    cli_subject_json(&json, &sweep->subject);
     cli_json_text(&json, "plot", sweep->plot_path);
     cli_json_text(&json, "csv", sweep->csv_path);
     print_seconds(&json, sweep);
@@ -126,10 +96,10 @@ static void print_table(const cli_sweep *sweep, const cli_curve *curve)
 
 void cli_sweep_print_text(const cli_sweep *sweep)
 {
-    const nadir_robust *any = any_answer(sweep);
+    const nadir_robust *any = cli_sweep_any_answer(sweep);
     char number[32];
-    printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->model_path,
-           sweep->policy_name, sweep->optimistic ? "best" : "worst", sweep->radii);
+    printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->subject.model_path,
+           sweep->subject.policy_name, sweep->optimistic ? "best" : "worst", sweep->radii.count);
     printf("  norm           %s\n", cli_number(any->norm, number));
     printf("  nominal return %s\n", cli_number(any->nominal_return, number));
     printf("  valid radius   %s\n", cli_number(any->valid_radius, number));

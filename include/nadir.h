@@ -6,8 +6,8 @@
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
  * How to read this file: status codes, context, model, policy, files, generators, nominal solution,
- * robust evaluation, verification, the norm over the nonnegative cone. Everything that can fail returns a
- * nadir_status; outputs come last; the sentence that explains a failure is kept in the context
+ * robust evaluation, verification, methods by name, the norm over the nonnegative cone. Everything that can
+ * fail returns a nadir_status; outputs come last; the sentence that explains a failure is kept in the context
  * (nadir_context_error). Handles are opaque and freed by the function that bears their name; freeing NULL is
  * legal. Settings, facts and results are plain structs whose first member is their size, so that they can
  * grow: fill them with the matching ..._default function, then change what you need. (It calls ..._fill with
@@ -528,12 +528,12 @@ typedef enum nadir_certify {
 
 typedef struct nadir_robust_settings {
     size_t size;
-    const char *method;       /* NULL or "auto"; "newton", "bisect", "best-response" */
+    const char *method;       /* NULL: "auto"; nadir_method_name has the others, docs/methods.md explains */
     nadir_certify certify;    /* default auto */
     double tolerance;         /* of the value, relative to the penalty; default 1e-9 */
     double width;             /* bounds closer than this share of the penalty are called certified; default
                                  1e-6 */
-    int64_t iterations_limit; /* of the search; default 10000 */
+    int64_t iterations_limit; /* of the search, or samples; default 10000 */
     bool optimistic;          /* the best case instead of the worst */
 } nadir_robust_settings;
 
@@ -704,6 +704,96 @@ NADIR_API nadir_status nadir_worst_explain(nadir_context *context, const nadir_w
                                            nadir_damage *damages, int64_t *found, int64_t *changed,
                                            double *penalty);
 
+/* The gradient of the worst (or best) return in the probabilities of the policy: d_P(s) Q_P(s, a) at the
+ * kernel found (Danskin), gradient: [rows]. Where several kernels are equally bad it is one of several
+ * subgradients. */
+NADIR_API nadir_status nadir_worst_gradient(nadir_context *context, const nadir_worst *worst,
+                                            double *gradient);
+/* The same number from the nominal value, occupancy and Q alone, by the paper's formula of four terms, for
+ * kernels Phat - b k^T (free domain); NADIR_ERROR_UNSUPPORTED for others. */
+NADIR_API nadir_status nadir_worst_gradient_nominal(nadir_context *context, const nadir_worst *worst,
+                                                    double *gradient);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * The robust policy: max over policies of the worst return over the ball
+ *
+ * No policy's worst return is above the optimum V*(P) of any one kernel P >= 0 of the ball: that is the upper
+ * bound, from the kernels that the search has met and mixtures of them. The lower bound is that of the robust
+ * evaluation of the policy found.
+ */
+typedef struct nadir_robust_optimum_step {
+    size_t size;
+    int64_t iteration;
+    int64_t evaluations;
+    double robust_return; /* of the policy at hand */
+    double gap;           /* at least: what policies at first order promise, relative; falls with the work */
+    double seconds;
+} nadir_robust_optimum_step;
+
+/* After every step; a nonzero return stops the search as an interruption does. */
+typedef int (*nadir_robust_optimum_watch)(void *user, const nadir_robust_optimum_step *step);
+
+typedef struct nadir_robust_optimum_settings {
+    size_t size;
+    const char *method;  /* NULL or "auto"; "quasi-newton", "spectral": projected gradients; "paper": its
+                            Algorithm 3; "bellman": robust policy iteration, rectangular sets alone */
+    const char *backend; /* NULL: auto */
+    double gap;          /* wanted between the bounds, relative to the larger of the nominal optimum and
+                            the robust return; default 1e-6 */
+    int64_t evaluations_limit; /* policies whose worst kernel is looked for; default 1000 */
+    double time_limit;         /* seconds; default infinity */
+    double step;           /* of method paper: alpha of all its steps, 0 (default): (1 - gamma) / (range of
+                              rewards) */
+    nadir_certify certify; /* of the last evaluation; default auto */
+    const nadir_policy *start; /* NULL: the nominal optimum */
+    const char *checkpoint;    /* a file that is kept up to date, whole at every moment; NULL: none */
+    double checkpoint_seconds; /* at least so long between two; default 1; 0: after every step */
+    const char *resume; /* a checkpoint to go on from, of the same model, ball and method; NULL: none */
+    nadir_robust_optimum_watch watch; /* NULL: none */
+    void *watch_user;
+} nadir_robust_optimum_settings;
+
+NADIR_API void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings, size_t size);
+static inline void nadir_robust_optimum_settings_default(nadir_robust_optimum_settings *settings)
+{
+    nadir_robust_optimum_settings_fill(settings, sizeof *settings);
+}
+
+typedef struct nadir_robust_optimum_result {
+    size_t size;
+    double nominal_optimum;        /* the best return on the nominal kernel */
+    double initial_robust_return;  /* the worst return of the policy that the search began with */
+    double robust_return;          /* the worst return of the policy found */
+    double nominal_return;         /* what it earns on the nominal kernel */
+    double lower_bound;            /* proven: its worst return is not below */
+    double optimality_upper_bound; /* proven: no policy's worst return is above */
+    double optimality_gap;         /* optimality_upper_bound - lower_bound */
+    bool certified;                /* the evaluation of the policy is, and the gap is as small as wanted */
+    const char *certificate;       /* "rigorous", "numerical" or "none": of the weaker of both bounds */
+    const char *method;
+    const char *stop_reason; /* "gap": the search has closed it; whether it is proven, `certified` tells;
+                                "stationary": nothing is left to improve, and the bounds have not met;
+                                "evaluations", "time", "interrupted" */
+    int64_t iterations;      /* steps of the policy */
+    int64_t evaluations;
+    int64_t stochastic_states; /* where the policy has more than one action */
+    int64_t mixed_kernels;     /* that the kernel of the upper bound is a mixture of; 1: none */
+    double seconds_nominal;    /* the nominal optimum */
+    double seconds_search;
+    double seconds_certify; /* the last evaluation, with its proof, and upper bounds */
+} nadir_robust_optimum_result;
+
+/* The best policy against the ball. ball and settings may be NULL for the defaults; result->size must be set,
+ * and evaluation->size if evaluation, the robust evaluation of the policy found, is not NULL; worst may be
+ * NULL. NADIR_ERROR_NOT_CONVERGED, NADIR_ERROR_INTERRUPTED: if *policy is not NULL it is the best so far,
+ * with bounds that hold for it. NADIR_ERROR_ILL_POSED: free domain, and every policy that was tried breaks
+ * down. */
+NADIR_API nadir_status nadir_robust_optimum(nadir_context *context, nadir_model *model,
+                                            const nadir_ball *ball,
+                                            const nadir_robust_optimum_settings *settings,
+                                            nadir_policy **policy, nadir_robust_optimum_result *result,
+                                            nadir_robust *evaluation, nadir_worst **worst);
+
 /* ---------------------------------------------------------------------------------------------------------
  * Verification: what the files of a robust evaluation promise, checked again without searching
  */
@@ -733,6 +823,7 @@ typedef struct nadir_verify_result {
     double norm;
     double radius; /* the largest, where there are many */
     bool optimistic;
+    bool scaled; /* rows have scales: the kernel file's own or, where it has none, the model's */
     double nominal_return;
     double return_low, return_high; /* of the kernel */
     double bound_proven;            /* on the worst case over the ball (best case: on the best) */
@@ -765,6 +856,67 @@ NADIR_API void nadir_verification_free(nadir_verification *verification);
 NADIR_API nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model, const char *path,
                                           double **numbers, int64_t *count);
 NADIR_API void nadir_numbers_free(nadir_context *context, double *numbers);
+/* The other way round, one for each row, of any sign: CSV with the columns idstate,idaction and `name`, or
+ * .npy if the path ends so, of shape (states, actions) where all states have the actions 0, 1, ..., else
+ * (rows). */
+NADIR_API nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *model, const char *name,
+                                           const double *numbers, const char *path);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Methods by name: those above, the paper's own, and those that it compares with; see docs/methods.md
+ *
+ * All but "auto" are for the non-rectangular ball, and most for domain free and norm 2 alone.
+ */
+
+/* The methods, index = 0, 1, ...; NULL past the last. What each does, in half a line. */
+NADIR_API const char *nadir_method_name(int64_t index);
+NADIR_API const char *nadir_method_summary(int64_t index);
+
+typedef struct nadir_baseline_settings {
+    size_t size;
+    const char *method; /* NULL: auto */
+    double seconds;     /* it stops after this time, between two steps; default infinity */
+    int64_t samples;    /* kernels that it may try, or steps that it may take; default 10000 */
+    double tolerance;   /* of the penalty, relative, where the method converges; default 1e-9 */
+    bool optimistic;    /* the best case instead of the worst */
+} nadir_baseline_settings;
+
+NADIR_API void nadir_baseline_settings_fill(nadir_baseline_settings *settings, size_t size);
+static inline void nadir_baseline_settings_default(nadir_baseline_settings *settings)
+{
+    nadir_baseline_settings_fill(settings, sizeof *settings);
+}
+
+typedef struct nadir_baseline {
+    size_t size;
+    double nominal_return;
+    double robust_return; /* of the kernel found, which lies in the ball */
+    double penalty;       /* nominal_return - robust_return; negative for the best case */
+    const char *method;
+    const char *stop_reason; /* "tolerance", "stable", "time", "samples", ... */
+    bool converged;          /* false: the budget was spent first; those that sample have no other end */
+    int64_t samples;         /* kernels tried, or steps */
+    double seconds;          /* from the nominal solution to the kernel */
+} nadir_baseline;
+
+/* What was known when. */
+typedef struct nadir_trajectory_point {
+    double seconds; /* since the nominal solution */
+    int64_t samples;
+    double value; /* the penalty of the best kernel so far, or its size for the best case; for the norm over
+                     the cone, below, that of the best point */
+} nadir_trajectory_point;
+
+/* Runs one method within a budget, without proofs: for comparisons. The same seed of the context, samples and
+ * threads give the same numbers (unless time runs out first). *points: [*count] rising in all three, the last
+ * one for the result; the caller's to free with nadir_trajectory_free. points and count may be NULL.
+ * result->size must be set; ball and settings may be NULL for the defaults. A budget that is spent is no
+ * error. */
+NADIR_API nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
+                                             const nadir_ball *ball, const nadir_baseline_settings *settings,
+                                             nadir_baseline *result, nadir_trajectory_point **points,
+                                             int64_t *count);
+NADIR_API void nadir_trajectory_free(nadir_context *context, nadir_trajectory_point *points);
 
 /* ---------------------------------------------------------------------------------------------------------
  * The norm over the nonnegative cone: max |A x|_2 over x >= 0, |x|_2 <= 1
@@ -778,6 +930,7 @@ NADIR_API void nadir_numbers_free(nadir_context *context, double *numbers);
  *     "3"      of v_1, v_2 and v_3, exactly; the maximum for rank three
  *     "paper"  the u_i with the largest lambda_i <v_i, u_i>: Algorithm 2 of the paper, as printed
  *     "power"  projected power iterations from the leading v_i of both signs, order 2 and more; the best end
+ *     "random" the best of random x, whose directions are uniform: brute force
  */
 typedef struct nadir_cone_norm_settings {
     size_t size;
@@ -785,6 +938,9 @@ typedef struct nadir_cone_norm_settings {
     bool bounds;       /* also the dual bound: by far the best, and many times the work */
     double tolerance;  /* the dual bound is good enough within this of the value, relatively; default 1e-6 */
     int64_t iterations_limit; /* of the dual bound, each about one eigendecomposition; default 1000 */
+    int64_t samples;          /* of "random": points to try; default 10000 */
+    double seconds;           /* and time to take; default infinity */
+    bool record;              /* of "random": what was known when, in points of the result */
 } nadir_cone_norm_settings;
 
 NADIR_API void nadir_cone_norm_settings_fill(nadir_cone_norm_settings *settings, size_t size);
@@ -806,6 +962,10 @@ typedef struct nadir_cone_norm_result {
     int64_t iterations;   /* of the dual bound */
     double seconds_value; /* products, eigenvectors and search */
     double seconds_bounds;
+    int64_t samples;                /* of "random": points tried */
+    nadir_trajectory_point *points; /* [points_count] to be freed with nadir_trajectory_free; NULL unless they
+                                       are to be recorded */
+    int64_t points_count;
 } nadir_cone_norm_result;
 
 /* matrix: [rows * columns] row after row, finite, at most 30000 columns; x: [columns], or NULL. settings may

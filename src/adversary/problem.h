@@ -28,6 +28,8 @@ typedef struct nadir_problem {
     double v_error;        /* of v, maximum norm */
     double d_error;        /* of d, 1-norm */
     double J_error;
+    const double *near_v, *near_d; /* [states] about value and occupancy under the worst kernel; NULL: not
+                                      known */
 } nadir_problem;
 
 #endif

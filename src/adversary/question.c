@@ -46,6 +46,8 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
         .v_error = solver->value.v_error,
         .d_error = solver->value.d_error,
         .J_error = solver->value.J_error,
+        .near_v = optimistic ? NULL : solver->near_v,
+        .near_d = optimistic ? NULL : solver->near_d,
     };
     if (optimistic) {
         negated(states, asked->owned, asked->owned);

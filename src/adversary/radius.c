@@ -10,6 +10,7 @@
  * until the return of its kernel, which is checked too, does not. Where bounds are apart the first may take a
  * search of its own, on the bounds.
  */
+#include "adversary/robust.h"
 #include "adversary/uncertainty.h"
 #include "base/context.h"
 #include "linalg/norm.h"
@@ -61,7 +62,7 @@ static nadir_status evaluate(inverse *at, double factor, nadir_certify certify, 
     settings.tolerance = tolerance;
     *robust = (nadir_robust){.size = sizeof *robust};
     *refused = false;
-    status = nadir_solver_robust_many(at->context, at->solver, at->ball, &settings, 1, &factor, robust);
+    status = nadir_robust_run_many(at->context, at->solver, at->ball, &settings, NULL, 1, &factor, robust);
     if (status == NADIR_ERROR_NOT_CONVERGED && robust->stop_reason != NULL) {
         at->converged = false;
         status = NADIR_OK;

@@ -1,5 +1,6 @@
-/* robust.c: the public robust evaluation: settles the question, asks the family of sets that answers it, and
- * turns verdicts into results. */
+/* robust.c: robust evaluation: settles the question, asks the family of sets that answers it, and turns
+ * verdicts into results. */
+#include "adversary/robust.h"
 #include "adversary/question.h"
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
@@ -20,7 +21,7 @@ void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
 }
 
 static nadir_status settle_settings(nadir_context *context, const nadir_robust_settings *settings,
-                                    nadir_robust_settings *use)
+                                    nadir_family *family, nadir_robust_settings *use)
 {
     nadir_robust_settings_default(use);
     if (settings != NULL && !nadir_settings_copy(use, sizeof *use, settings)) {
@@ -40,7 +41,7 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "certify is %d; expected off, auto or strict",
                           (int)use->certify);
     }
-    bool known = use->method == NULL;
+    bool known = use->method == NULL || family != NULL;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         known = known || strcmp(use->method, methods[i]) == 0;
     }
@@ -95,7 +96,7 @@ cleanup:
     return status;
 }
 
-static nadir_family *choose_family(const nadir_uncertainty *set)
+nadir_family *nadir_robust_family(const nadir_uncertainty *set)
 {
     if (set->idle) {
         return evaluate_nominal;
@@ -117,13 +118,13 @@ static nadir_status check_refusals(int64_t count, const nadir_verdict *verdicts)
     return count > 0 ? NADIR_ERROR_ILL_POSED : NADIR_OK;
 }
 
-/* The family for all factors but 0, which is the nominal kernel alone whatever the set. */
-static nadir_status evaluate(nadir_context *context, const nadir_problem *problem,
+/* The family (NULL: that of the set) for all factors but 0, which is the nominal kernel alone whatever the
+ * set. */
+static nadir_status evaluate(nadir_context *context, nadir_family *family, const nadir_problem *problem,
                              const nadir_robust_settings *settings, int64_t count, const double *factors,
                              nadir_verdict *verdicts)
 {
     nadir_status status = NADIR_OK;
-    nadir_family *family = choose_family(problem->uncertainty);
     nadir_verdict *others = NULL;
     double *positive = NULL;
     int64_t *places = NULL;
@@ -139,6 +140,7 @@ static nadir_status evaluate(nadir_context *context, const nadir_problem *proble
             NADIR_CHECK(evaluate_nominal(context, problem, settings, 1, &factors[i], &verdicts[i]));
         }
     }
+    family = family != NULL ? family : nadir_robust_family(problem->uncertainty);
     if (many > 0) {
         NADIR_CHECK(family(context, problem, settings, many, positive, others));
     }
@@ -284,19 +286,19 @@ static nadir_status check_factors(nadir_context *context, double radius, int64_t
     return NADIR_OK;
 }
 
-nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                      const nadir_robust_settings *settings, int64_t count,
-                                      const double *factors, nadir_robust *results)
+nadir_status nadir_robust_run_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                   const nadir_robust_settings *settings, nadir_family *family, int64_t count,
+                                   const double *factors, nadir_robust *results)
 {
     nadir_status status = NADIR_OK;
     nadir_verdict *verdicts = NULL;
     nadir_question asked = {0};
     nadir_robust_settings use;
-    NADIR_CHECK(settle_settings(context, settings, &use));
+    NADIR_CHECK(settle_settings(context, settings, family, &use));
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
     NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, verdicts, count);
-    NADIR_CHECK(evaluate(context, &asked.problem, &use, count, factors, verdicts));
+    NADIR_CHECK(evaluate(context, family, &asked.problem, &use, count, factors, verdicts));
     NADIR_CHECK(check_refusals(count, verdicts));
     NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, verdicts, results));
 cleanup:
@@ -308,18 +310,19 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                 const nadir_robust_settings *settings, nadir_robust *result,
-                                 nadir_worst **worst)
+nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                              const nadir_robust_settings *settings, nadir_family *family,
+                              nadir_robust *result, nadir_worst **worst)
 {
     nadir_status status = NADIR_OK;
     nadir_verdict verdict = {0};
     nadir_question asked = {0};
     nadir_robust_settings use;
     const double factor = 1;
-    NADIR_CHECK(settle_settings(context, settings, &use));
+    NADIR_CHECK(settle_settings(context, settings, family, &use));
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
-    NADIR_CHECK(choose_family(&asked.uncertainty)(context, &asked.problem, &use, 1, &factor, &verdict));
+    family = family != NULL ? family : nadir_robust_family(&asked.uncertainty);
+    NADIR_CHECK(family(context, &asked.problem, &use, 1, &factor, &verdict));
     NADIR_CHECK(check_refusals(1, &verdict));
     status = give_results(context, solver, &asked, &use, 1, &factor, &verdict, result);
     if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {

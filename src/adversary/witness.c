@@ -30,8 +30,6 @@ const nadir_member nadir_witness_members[] = {
     {MEMBER(certificate, NAME, false)},
     {MEMBER(bound, NAME, false)},
     {MEMBER(lambda, NUMBER, false)},
-    {MEMBER(theta, NUMBER, false)},
-    {MEMBER(rho, NUMBER, false)},
     {MEMBER(breakdown_low, NUMBER, false)},
     {MEMBER(breakdown_proof, NAME, false)},
     {MEMBER(kappa, NUMBER, false)},

@@ -30,14 +30,14 @@ typedef struct nadir_witness {
     const char *certificate; /* NULL: unsaid */
     const char *bound;       /* the proof that gave the better bound */
     /* Proofs of the free domain. */
-    double lambda, theta, rho;
+    double lambda; /* what the kernel costs */
     double breakdown_low;
     const char *breakdown_proof;
-    const double *c, *k;   /* [states] each; NULL: not of this kind, as all vectors here */
+    const double *c, *k;   /* [states] each, p = 2; NULL: not of this kind, as all vectors here */
     const double *c2, *k2; /* [states] the pair of the enclosing L_2 ball */
     /* Proofs of the domains simplex and support. */
     double kappa, tau;
-    const double *v;     /* [states] value under the kernel */
+    const double *v;     /* [states] of rectangular sets: value under the kernel */
     const double *d_bar; /* [states] no kernel of the set visits a state more than this */
     /* Of nadir_witness_read. */
     char sha256[65]; /* the seal of the file (base/seal.h), as it stands there */

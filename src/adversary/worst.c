@@ -131,11 +131,35 @@ cleanup:
     return status;
 }
 
+/* What the proof of the bound goes by, and nothing else: whatever a witness says is checked. */
+static void set_proof(const nadir_worst *worst, nadir_witness *witness)
+{
+    const nadir_verdict *verdict = &worst->verdict;
+    const nadir_attack *attack = &verdict->attack;
+    const nadir_uncertainty *set = &worst->uncertainty;
+    const bool rectangular = set->set != NADIR_SET_NONRECT;
+    const bool second_order = strcmp(worst->result.bound, "second-order") == 0;
+    if (set->domain == NADIR_DOMAIN_FREE) {
+        witness->lambda = attack->lambda;
+        witness->breakdown_low = verdict->breakdown;
+        witness->breakdown_proof = verdict->breakdown_proof;
+    } else if (second_order || strcmp(worst->result.bound, "lagrangian") == 0) {
+        witness->tau = attack->tau;
+        witness->d_bar = verdict->d_bar;
+        witness->kappa = second_order ? verdict->kappa : NAN;
+    }
+    if (strcmp(worst->result.bound, "spectral") == 0) {
+        witness->c = attack->c;
+        witness->k = attack->k;
+    }
+    witness->c2 = verdict->enclosing;
+    witness->k2 = verdict->enclosing != NULL ? verdict->enclosing + worst->model->states : NULL;
+    witness->v = rectangular ? attack->v : NULL;
+}
+
 nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst *worst, const char *path)
 {
     nadir_status status = NADIR_OK;
-    const nadir_verdict *verdict = &worst->verdict;
-    const nadir_attack *attack = &verdict->attack;
     nadir_witness witness;
     if (worst->result.size == 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
@@ -159,17 +183,7 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
     witness.upper_bound = worst->result.upper_bound;
     witness.certificate = worst->result.certificate;
     witness.bound = worst->result.bound;
-    witness.lambda = attack->lambda;
-    witness.breakdown_low = verdict->breakdown;
-    witness.breakdown_proof = verdict->breakdown_proof;
-    witness.c = attack->c;
-    witness.k = attack->k;
-    witness.c2 = verdict->enclosing;
-    witness.k2 = verdict->enclosing != NULL ? verdict->enclosing + worst->model->states : NULL;
-    witness.kappa = verdict->kappa;
-    witness.tau = attack->tau;
-    witness.v = attack->v;
-    witness.d_bar = verdict->d_bar;
+    set_proof(worst, &witness);
     NADIR_CHECK(nadir_witness_write(context, worst->model, &witness, path));
 cleanup:
     return status;

@@ -7,6 +7,7 @@
 #ifndef NADIR_BASELINE_CONE_H
 #define NADIR_BASELINE_CONE_H
 
+#include "baseline/track.h"
 #include "linalg/spectrum.h"
 
 typedef struct nadir_cone {
@@ -65,6 +66,10 @@ nadir_status nadir_cone_sphere(nadir_context *context, const nadir_cone *cone, c
  * eigenvectors given, of both signs, and some other points; the best end. */
 nadir_status nadir_cone_power(nadir_context *context, const nadir_cone *cone, const nadir_spectrum *spectrum,
                               double *x);
+
+/* The best of random points within the budget of the track, one block of them at least; the values on the way
+ * are those of A. */
+nadir_status nadir_cone_random(nadir_context *context, const nadir_cone *cone, nadir_track *track, double *x);
 
 /* Upper bounds, proven whatever the rounding; the first-order one is never above the zero-order one. */
 void nadir_cone_spectral_bounds(const nadir_context *context, const nadir_cone *cone,

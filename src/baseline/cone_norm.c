@@ -9,8 +9,16 @@
 
 enum { LEADING = 8 }; /* eigenvectors that the power iterations start from */
 
-typedef enum order { ORDER_POWER, ORDER_ZERO, ORDER_FIRST, ORDER_SECOND, ORDER_THIRD, ORDER_PAPER } order;
-static const char *const names[] = {"power", "0", "1", "2", "3", "paper"};
+typedef enum order {
+    ORDER_POWER,
+    ORDER_ZERO,
+    ORDER_FIRST,
+    ORDER_SECOND,
+    ORDER_THIRD,
+    ORDER_PAPER,
+    ORDER_RANDOM
+} order;
+static const char *const names[] = {"power", "0", "1", "2", "3", "paper", "random"};
 enum { ORDERS = sizeof names / sizeof names[0] };
 
 /* Eigenvectors that an order wants, where there are so many: two at least, for the bounds. */
@@ -25,6 +33,27 @@ static int64_t vectors_for(order which, int64_t n)
         count = 3;
     }
     return count < n ? count : n;
+}
+
+/* Brute force needs no spectrum. */
+static nadir_status search_random(nadir_context *context, const nadir_cone *cone,
+                                  const nadir_cone_norm_settings *use, double *x,
+                                  nadir_cone_norm_result *found)
+{
+    nadir_status status = NADIR_OK;
+    nadir_track track;
+    const nadir_budget budget = {use->seconds, use->samples, 0};
+    nadir_track_start("random points", &budget, &track);
+    NADIR_CHECK(nadir_cone_random(context, cone, &track, x));
+    found->samples = track.samples;
+    if (use->record) {
+        found->points = track.points;
+        found->points_count = track.count;
+        track.points = NULL;
+    }
+cleanup:
+    nadir_track_clear(context, &track);
+    return status;
 }
 
 static nadir_status search(nadir_context *context, const nadir_cone *cone, const nadir_spectrum *spectrum,
@@ -44,6 +73,7 @@ static nadir_status search(nadir_context *context, const nadir_cone *cone, const
         nadir_cone_scored(cone, spectrum, NADIR_CONE_SCORE_PRINTED, x);
         return NADIR_OK;
     case ORDER_POWER:
+    case ORDER_RANDOM:
         break;
     }
     return nadir_cone_power(context, cone, spectrum, x);
@@ -74,12 +104,17 @@ cleanup:
 }
 
 static nadir_status find_value(nadir_context *context, const nadir_cone *cone, order which,
-                               nadir_spectrum *spectrum, double *x, nadir_cone_norm_result *found)
+                               const nadir_cone_norm_settings *use, nadir_spectrum *spectrum, double *x,
+                               nadir_cone_norm_result *found)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_cone_spectrum(context, cone, vectors_for(which, cone->columns), spectrum));
-    NADIR_CHECK(search(context, cone, spectrum, which, x));
+    if (which == ORDER_RANDOM) {
+        NADIR_CHECK(search_random(context, cone, use, x, found));
+    } else {
+        NADIR_CHECK(nadir_cone_spectrum(context, cone, vectors_for(which, cone->columns), spectrum));
+        NADIR_CHECK(search(context, cone, spectrum, which, x));
+    }
     NADIR_CHECK(unscale_value(context, cone, x, &found->value));
     for (int64_t i = 0; i < cone->columns; i++) {
         found->support += x[i] > 0;
@@ -89,14 +124,17 @@ cleanup:
     return status;
 }
 
-static nadir_status find_bounds(nadir_context *context, const nadir_cone *cone,
-                                const nadir_spectrum *spectrum, const nadir_cone_norm_settings *use,
-                                const double *x, nadir_cone_norm_result *found)
+static nadir_status find_bounds(nadir_context *context, const nadir_cone *cone, nadir_spectrum *spectrum,
+                                const nadir_cone_norm_settings *use, const double *x,
+                                nadir_cone_norm_result *found)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
     double zero;
     double first;
+    if (spectrum->count == 0) { /* the search did without */
+        NADIR_CHECK(nadir_cone_spectrum(context, cone, vectors_for(ORDER_RANDOM, cone->columns), spectrum));
+    }
     nadir_cone_spectral_bounds(context, cone, spectrum, &zero, &first);
     found->zero_bound = fmax(unscale_up(cone, zero), found->value);
     found->first_bound = fmax(unscale_up(cone, first), found->value);
@@ -133,8 +171,8 @@ static nadir_status read_settings(nadir_context *context, const nadir_cone_norm_
         place++;
     }
     if (place == ORDERS) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "order '%s'; expected 0, 1, 2, 3, paper or power",
-                          use->order);
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "order '%s'; expected 0, 1, 2, 3, paper, power or random", use->order);
     }
     if (!(use->tolerance > 0) || use->iterations_limit < 0) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -142,13 +180,19 @@ static nadir_status read_settings(nadir_context *context, const nadir_cone_norm_
                           "or more",
                           use->tolerance, (long long)use->iterations_limit);
     }
+    if (use->samples < 1 || !(use->seconds > 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the budget is %g seconds and %lld samples; expected more than 0", use->seconds,
+                          (long long)use->samples);
+    }
     *which = (order)place;
     return NADIR_OK;
 }
 
 void nadir_cone_norm_settings_fill(nadir_cone_norm_settings *settings, size_t size)
 {
-    const nadir_cone_norm_settings made = {.tolerance = 1e-6, .iterations_limit = 1000};
+    const nadir_cone_norm_settings made = {
+        .tolerance = 1e-6, .iterations_limit = 1000, .samples = 10000, .seconds = INFINITY};
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
@@ -175,14 +219,18 @@ nadir_status nadir_cone_norm(nadir_context *context, int64_t rows, int64_t colum
     if (cone.trace == 0) {
         find_zero(use.bounds, point, &found);
     } else {
-        NADIR_CHECK(find_value(context, &cone, which, &spectrum, point, &found));
+        NADIR_CHECK(find_value(context, &cone, which, &use, &spectrum, point, &found));
         NADIR_CHECK(find_bounds(context, &cone, &spectrum, &use, point, &found));
     }
     if (x != NULL) {
         memcpy(x, point, (size_t)columns * sizeof *x);
     }
     (void)nadir_result_copy(result, &found, sizeof found);
+    if (result->size >= sizeof found) { /* they are the caller's now */
+        found.points = NULL;
+    }
 cleanup:
+    nadir_trajectory_free(context, found.points);
     nadir_release(context, point);
     nadir_spectrum_close(context, &spectrum);
     nadir_cone_close(context, &cone);

@@ -5,7 +5,8 @@
  *     CSV    idstate,idaction,value   for every row once;   number or name; `value`, `radius` or `scale`
  *     .npy   one number, (S), (rows), or (S, A) for models with A actions in every state
  *
- * Which of them is told by the content. All numbers are finite, and 0 or more.
+ * Which of them is told by the content. All numbers are finite, and 0 or more. Written are CSV of rows or,
+ * for the ending .npy, (S, A) where all states have the actions 0 .. A - 1, else (rows).
  */
 #include "io/csv/csv_cells.h"
 #include "io/lookup.h"
@@ -202,6 +203,48 @@ cleanup:
     nadir_release(context, at.numbers);
     nadir_release(context, at.lines);
     return status;
+}
+
+static nadir_status write_npy(nadir_context *context, const nadir_model *model, const double *numbers,
+                              const char *path)
+{
+    const int64_t actions = model->state_rows[1];
+    bool table = model->row_actions == NULL;
+    for (int64_t s = 0; s <= model->states; s++) {
+        table = table && model->state_rows[s] == s * actions;
+    }
+    const int64_t shape[] = {model->states, actions};
+    return nadir_npy_write(context, path, table ? 2 : 1, table ? shape : &model->rows, numbers);
+}
+
+static nadir_status write_csv(nadir_context *context, const nadir_model *model, const char *name,
+                              const double *numbers, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    nadir_output output = NADIR_OUTPUT_CLOSED;
+    NADIR_CHECK(nadir_output_open(context, path, &output));
+    nadir_output_format(&output, "idstate,idaction,%s\n", name);
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            nadir_output_integer(&output, s);
+            nadir_output_text(&output, ",");
+            nadir_output_integer(&output, nadir_model_row_action(model, s, row));
+            nadir_output_text(&output, ",");
+            nadir_output_double(&output, numbers[row]);
+            nadir_output_text(&output, "\n");
+        }
+    }
+    NADIR_CHECK(nadir_output_commit(context, &output));
+cleanup:
+    nadir_output_close(context, &output);
+    return status;
+}
+
+nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *model, const char *name,
+                                 const double *numbers, const char *path)
+{
+    return nadir_npy_is_name(path) ? write_npy(context, model, numbers, path)
+                                   : write_csv(context, model, name, numbers, path);
 }
 
 void nadir_numbers_free(nadir_context *context, double *numbers)

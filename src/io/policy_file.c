@@ -20,7 +20,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-#include <strings.h>
 
 typedef struct reader {
     nadir_context *context;
@@ -244,18 +243,6 @@ cleanup:
     return status;
 }
 
-static nadir_status write_npy(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
-                              const char *path)
-{
-    const int64_t actions = model->state_rows[1];
-    bool table = model->row_actions == NULL;
-    for (int64_t s = 0; s <= model->states; s++) {
-        table = table && model->state_rows[s] == s * actions;
-    }
-    const int64_t shape[] = {model->states, actions};
-    return nadir_npy_write(context, path, table ? 2 : 1, table ? shape : &model->rows, policy->probabilities);
-}
-
 static nadir_status write_csv(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
                               const char *path)
 {
@@ -290,7 +277,7 @@ nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model
                           (long long)policy->states, (long long)policy->rows, (long long)model->states,
                           (long long)model->rows);
     }
-    const size_t length = strlen(path);
-    const bool npy = length >= 4 && strcasecmp(path + length - 4, ".npy") == 0;
-    return npy ? write_npy(context, model, policy, path) : write_csv(context, model, policy, path);
+    return nadir_npy_is_name(path)
+               ? nadir_numbers_write(context, model, "probability", policy->probabilities, path)
+               : write_csv(context, model, policy, path);
 }

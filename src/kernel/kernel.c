@@ -27,10 +27,10 @@ void nadir_kernel_free(nadir_kernel *kernel)
     }
     nadir_memory *memory = kernel->memory;
     const nadir_tilt *tilt = &kernel->tilt;
-    void *const arrays[] = {kernel->b,      kernel->k,     kernel->starts, kernel->columns,
-                            kernel->values, kernel->place, kernel->sums,   kernel->spots,
-                            tilt->values,   tilt->x,       tilt->order,    tilt->omega,
-                            tilt->slope,    tilt->length,  tilt->extra,    tilt->amount};
+    void *const arrays[] = {kernel->b,     kernel->k,    kernel->starts, kernel->columns, kernel->values,
+                            kernel->place, kernel->sums, kernel->spots,  tilt->values,    tilt->x,
+                            tilt->order,   tilt->omega,  tilt->slope,    tilt->length,    tilt->extra,
+                            tilt->amount,  tilt->nominal};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
@@ -256,6 +256,21 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
     for (int64_t first = 0; first < rows; first += BLOCK) {
         const int64_t end = first + BLOCK < rows ? first + BLOCK : rows;
         nadir_kernel_multiply_rows(kernel, &vector, first, end, y + first);
+    }
+}
+
+void nadir_kernel_multiply_where(const nadir_context *context, const nadir_kernel *kernel,
+                                 const double *weights, const double *x, double *y)
+{
+    const int64_t rows = kernel->model->rows;
+    const nadir_kernel_vector vector = nadir_kernel_prepare(context, kernel, x);
+    const int threads = nadir_threads_for(context, work_of(kernel));
+#pragma omp parallel for num_threads(threads) schedule(static, 256)
+    for (int64_t row = 0; row < rows; row++) {
+        y[row] = 0;
+        if (weights[row] != 0) {
+            nadir_kernel_multiply_rows(kernel, &vector, row, row + 1, y + row);
+        }
     }
 }
 

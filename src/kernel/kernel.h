@@ -53,6 +53,7 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  */
 typedef struct nadir_tilt {
     double *values; /* [nonzeros]; dense models: [rows * states] */
+    bool *nominal;  /* [rows] the row is known to be the nominal one; for whoever fills in rows again */
     /* NULL unless spread: */
     double *x;       /* [states] finite */
     int32_t *order;  /* [states] all of them, x[order[0]] <= x[order[1]] <= ... */
@@ -94,6 +95,10 @@ typedef struct nadir_kernel_vector {
 /* O(states). x must stay, and the kernel as it is; good until the kernel is used for anything but rows. */
 nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nadir_kernel *kernel,
                                          const double *x);
+/* The same as nadir_kernel_multiply for the rows whose weight is not 0; y of the others is 0. weights:
+ * [rows]. */
+void nadir_kernel_multiply_where(const nadir_context *context, const nadir_kernel *kernel,
+                                 const double *weights, const double *x, double *y);
 /* The same as nadir_kernel_multiply for rows first .. end - 1 alone and on the calling thread, into y[row -
  * first]: for loops over rows that do more than products. */
 void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_vector *vector, int64_t first,

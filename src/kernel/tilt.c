@@ -46,6 +46,7 @@ nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *mode
     const bool dense = model->dense != NULL;
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
     NADIR_NEW(context, made->tilt.values, dense ? model->rows * model->states : model->nonzeros);
+    NADIR_NEW_ZERO(context, made->tilt.nominal, model->rows);
     if (spread && !dense) {
         NADIR_CHECK(make_spread(context, made));
     }

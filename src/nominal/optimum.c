@@ -54,7 +54,8 @@ typedef struct search {
     nadir_optimum_result result;
 } search;
 
-static nadir_status start(search *at)
+/* from: [states] the first v, or NULL. */
+static nadir_status begin(search *at, const double *from)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = at->model;
@@ -69,12 +70,15 @@ static nadir_status start(search *at)
     at->inner = INNER_TOLERANCE;
     at->smallest_range = INFINITY;
     at->sweep_work = (double)(model->dense != NULL ? model->rows * model->states : model->nonzeros);
-    at->work_left = FIRST_SWEEPS * at->sweep_work;
+    at->work_left = from == NULL ? FIRST_SWEEPS * at->sweep_work : 0;
     NADIR_NEW_ZERO(at->context, at->v, model->states);
     NADIR_NEW(at->context, at->value, model->states);
     NADIR_NEW(at->context, at->correction, model->states);
     NADIR_NEW(at->context, at->choice, model->states);
     memcpy(at->choice, model->state_rows, (size_t)model->states * sizeof *at->choice);
+    if (from != NULL) {
+        memcpy(at->v, from, (size_t)model->states * sizeof *from);
+    }
     NADIR_CHECK(nadir_policy_create_uniform(at->context, model, &at->policy));
 cleanup:
     return status;
@@ -304,8 +308,8 @@ static nadir_status check_settings(nadir_context *context, const nadir_optimum_s
 }
 
 nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                                     const nadir_optimum_settings *settings, double *value,
-                                     nadir_policy **policy, nadir_optimum_result *result)
+                                     const nadir_optimum_settings *settings, const double *start,
+                                     double *value, nadir_policy **policy, nadir_optimum_result *result)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
@@ -318,7 +322,7 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
         .result = {.size = sizeof at.result},
     };
     NADIR_CHECK(check_settings(context, settings));
-    NADIR_CHECK(start(&at));
+    NADIR_CHECK(begin(&at, start));
     NADIR_CHECK(iterate(&at));
     NADIR_CHECK(conclude(&at));
     for (int64_t s = 0; s < at.model->states && value != NULL; s++) {
@@ -364,7 +368,7 @@ nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nad
     }
     NADIR_CHECK(nadir_value_check_model(context, model));
     NADIR_CHECK(nadir_kernel_create(context, model, &kernel));
-    status = nadir_optimum_of_kernel(context, kernel, model->discount, &use, NULL, policy, &found);
+    status = nadir_optimum_of_kernel(context, kernel, model->discount, &use, NULL, NULL, policy, &found);
     if (*policy != NULL) {
         (void)nadir_result_copy(result, &found, sizeof found);
     }

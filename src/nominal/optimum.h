@@ -23,11 +23,12 @@
 #include "model/policy.h"
 
 /*
- * As nadir_optimum, for any kernel and discount. value: [states] V* to within the bounds, or NULL. A kernel
- * with a negative entry is NADIR_ERROR_ARGUMENT: it is no decision process, and its T no monotone operator.
+ * As nadir_optimum, for any kernel and discount. start: [states] about what V* will be, or NULL. value:
+ * [states] V* to within the bounds, or NULL; it may be start. A kernel with a negative entry is
+ * NADIR_ERROR_ARGUMENT: it is no decision process, and its T no monotone operator.
  */
 nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                                     const nadir_optimum_settings *settings, double *value,
-                                     nadir_policy **policy, nadir_optimum_result *result);
+                                     const nadir_optimum_settings *settings, const double *start,
+                                     double *value, nadir_policy **policy, nadir_optimum_result *result);
 
 #endif

@@ -13,6 +13,8 @@ struct nadir_solver {
     double factor_seconds;
     nadir_value value; /* v NULL: not solved yet */
     nadir_nominal nominal;
+    const double *near_v, *near_d; /* [states] about value and occupancy under the worst kernel: where
+                                      searches may begin; not owned; NULL: nothing is known */
 };
 
 /* Makes solver->value, unless it is there; no check of its bounds against the rows. */

@@ -18,6 +18,15 @@ expect_out " other rows"
 run evaluate river.npz --policy uniform --radius 0 --explain
 expect_out "No row changes."
 
+# A number of rows asks for them; in the best case they bring a gain.
+run evaluate river.npz --policy uniform --radius 0.02 --explain-rows 1
+expect_out "Who does the damage"
+[[ $(grep -c '%' stdout.txt) == 2 ]] || complain "one row and the rest"
+run evaluate river.npz --policy uniform --radius 0.02 --explain --optimistic
+expect_out "  best return      "
+expect_out "Who brings the gain (12 rows change):"
+[[ $out != *" -"[0-9]* ]] || complain "a gain is not negative"
+
 # The penalties of the rows add up to the penalty.
 for ball in "--domain free" "--domain simplex" "--domain support" "--set sa" "--domain support --optimistic" "--norm 1"; do
     run evaluate grid.npz --policy uniform --radius 0.02 $ball --explain --json
@@ -28,7 +37,7 @@ for ball in "--domain free" "--domain simplex" "--domain support" "--set sa" "--
         END { d = sum / whole - 1; e = shares - 1; exit !(d < 1e-9 && d > -1e-9 && e < 1e-9 && e > -1e-9) }' stdout.txt ||
         complain "the rows do not add up"
 done
-for key in explain state action state_name action_name share penalty mass from to lost gained explain_rest rows; do
+for key in explain state action state_name action_name share penalty mass from to from_name to_name lost gained explain_rest rows; do
     expect_out "\"$key\": "
 done
 run evaluate grid.npz --policy uniform --radius 0.02 --explain --explain-rows 4 --json
@@ -54,6 +63,15 @@ if command -v gnuplot >/dev/null; then
     [[ $(head -c 4 bars.png | tail -c 3) == PNG && $(head -c 4 map.png | tail -c 3) == PNG ]] || complain "no PNG"
     grep -q "state 4, right" bars.svg || complain "the bars are not named"
     grep -q "by cell" map.svg || complain "no map"
+    # Cells are counted in whole numbers, and a flat map has few lines beside it.
+    run generate gridworld narrow.npz --width 2 --height 9 --quiet
+    run evaluate narrow.npz --policy uniform --radius 0.02 --explain-plot narrow.svg
+    ! grep -q -- '-0\.5' narrow.svg || complain "half cells"
+    run generate gridworld flat.npz --width 60 --height 20 --quiet
+    run evaluate flat.npz --policy uniform --radius 0.02 --domain support --explain-plot flat.svg
+    [[ $(grep -c ' %</text>' flat.svg) -le 5 ]] || complain "shares stand too close"
+    run evaluate river.npz --policy uniform --radius 0.02 --optimistic --explain-plot gain.svg
+    grep -q "Share of the gain, [0-9]" gain.svg || complain "a gain"
     run evaluate river.npz --policy uniform --radius 0 --explain-plot nothing.svg
     expect_status 0
     # Names that gnuplot could take for commands.

@@ -3,6 +3,7 @@
 source "$(dirname "$0")/../support/cli.sh"
 folder=${NADIR_FOREIGN_MODELS:-}
 [[ -d $folder ]] || exit 77
+memcheck && exit 77 # minutes, and nothing that smaller models do not show
 
 # file | options | states | rows | nonzeros | endings that can hold it
 models="

@@ -2,6 +2,7 @@
 source "$(dirname "$0")/../support/cli.sh"
 folder=${NADIR_FOREIGN_MODELS:-}
 [[ -d $folder ]] || exit 77
+memcheck && exit 77 # minutes, and nothing that smaller models do not show
 
 # A number of stdout within a relative tolerance.
 expect_near() {

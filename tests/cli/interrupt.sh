@@ -1,6 +1,6 @@
 # Interrupted: exit status 7 and no file, or 0 and a whole one, whenever the signal comes.
 source "$(dirname "$0")/../support/cli.sh"
-if [[ ${NADIR_VALGRIND:-0} == 1 ]]; then
+if memcheck; then
     states=500
 else
     states=20000
@@ -43,7 +43,7 @@ for ending in csv npz tra drn MDP bin; do
 done
 
 # A search that would take minutes, in row problems as long as there are states, stops soon after it is asked to.
-if [[ ${NADIR_VALGRIND:-0} != 1 ]]; then
+if ! memcheck; then
     run generate gridworld grid.npz --width 120 --height 120
     for options in "--set s --norm 1.5" "--set nonrect --norm 1.5"; do
         begun=$SECONDS

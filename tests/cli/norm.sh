@@ -47,9 +47,30 @@ run norm row.npy --bounds --iterations 0 --tolerance 1e-3 --json
 expect_status 0
 expect_json iterations 0
 
+# Brute force: as many points as asked for, the same ones each time, and what was known when.
+run norm row.npy --order random --samples 2000 --seed 3 --csv trajectory.csv --json
+expect_status 0
+expect_no_err
+expect_json order '"random"'
+expect_json samples 2000
+value=$(number value)
+awk "BEGIN { exit !($value > 2.7 && $value < 2.8284272) }" || complain "random points find $value of 2.828427"
+[[ $(head -n 1 trajectory.csv) == seconds,samples,value ]] || complain "the head of the file"
+awk -F, 'NR > 2 && ($1 < time || $3 <= value) { bad = 1 } { time = $1; value = $3 } END { exit bad || NR < 2 }' \
+    trajectory.csv || complain "a trajectory falls"
+[[ $(tail -n 1 trajectory.csv) == *,"${value:0:10}"* ]] || complain "the trajectory does not end at $value"
+run norm row.npy --order random --samples 2000 --seed 3 --threads 1
+expect_out "  samples        2000"
+[[ $out == *"value          ${value:0:11}"* ]] || complain "other points"
+run norm row.npy --order random --samples 1000000000000 --time 0.05 --json
+expect_status 0
+expect_failure 2 "--csv is for --order random" norm row.npy --csv trajectory.csv
+expect_failure 2 "0 samples" norm row.npy --order random --samples 0
+expect_failure 6 "cannot write" norm row.npy --order random --csv none/there.csv
+
 # Wrong usage, wrong files.
 expect_failure 2 "expected MATRIX.npy" norm
-expect_failure 2 "--order: '4' given, expected power|0|1|2|3|paper" norm row.npy --order 4
+expect_failure 2 "--order: '4' given, expected power|0|1|2|3|paper|random" norm row.npy --order 4
 expect_failure 2 "the tolerance is 0" norm row.npy --tolerance 0
 expect_failure 3 "none.npy: cannot open the file" norm none.npy
 array list.npy "(3,)" '\x02\xff\x02'

@@ -1,6 +1,6 @@
 # Long work shows a bar on a terminal, and nothing where there is none or under --quiet.
 source "$(dirname "$0")/../support/cli.sh"
-[[ ${NADIR_VALGRIND:-0} == 1 ]] && exit 77 # too slow to be held at the right moment
+memcheck && exit 77 # too slow to be held at the right moment
 script --quiet --command true /dev/null >/dev/null 2>&1 </dev/null || exit 77 # no terminal is to be had
 run generate garnet model.npz --states 20000 --branch 8
 expect_status 0

@@ -39,6 +39,8 @@ expect_out "  radius           0.0411765981"
 expect_out "  proven to hold   up to radius 0.0411765981"
 expect_out "  certified        yes"
 
+enough_for_memcheck
+
 # The best case; radii by row.
 run radius river.npz --policy uniform --target 600 --optimistic
 expect_status 0
@@ -61,7 +63,40 @@ expect_json explanation '"no ball is large enough to miss the target"'
 run radius river.npz --policy uniform --target -1
 expect_out "  radius           none: no ball is large enough to miss the target"
 
+# A model with radii of its own, 0.5 and 0.25 for its two states: how they compare. Where the set has others they are
+# left aside.
+base64 --decode >own.npz <<'END'
+UEsDBBQAAAAIAAAAIQCfISHAVAAAAKAAAAAFABQAUC5ucHkBABAAoAAAAAAAAABUAAAAAAAAAJvsF+obEMnIUMZQrZ6SWpxcpG6loG6TZqGuo6Cell9U
+UpSYF59flJIKEndLzClOBYoXZyQWpAL5GkY6CoY6CkaaOgq1CuQBLgYweGCPSl+A0i/sAVBLAwQUAAAACAAAACEADI/q2E0AAACQAAAABQAUAFIubnB5
+AQAQAJAAAAAAAAAATQAAAAAAAACb7BfqGxDJyFDGUK2eklqcXKRupaBuk2ahrqOgnpZfVFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RpGOgqGmjoKtQpk
+Ay4GMPhgzwAFAFBLAwQUAAAACAAAACEAcO6SaUcAAACIAAAACQAUAGdhbW1hLm5weQEAEACIAAAAAAAAAEcAAAAAAAAAm+wX6hsQychQxlCtnpJanFyk
+bqWgbpNmoa6joJ6WX1RSlJgXn1+UkgoSd0vMKU4FihdnJBakAvkamjoKtQoUAS4GMHhgDwBQSwMEFAAAAAgAAAAhAD5zhtlNAAAAkAAAAAoAFAByYWRp
+dXMubnB5AQAQAJAAAAAAAAAATQAAAAAAAACb7BfqGxDJyFDGUK2eklqcXKRupaBuk2ahrqOgnpZfVFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RpGOpo6
+CrUKFAAuBjB4YA+hL9gDAFBLAwQUAAAACAAAACEAT1HwEkYAAACEAAAABwAUAHNldC5ucHkBABAAhAAAAAAAAABGAAAAAAAAAJvsF+obEMnIUMZQrZ6S
+WpxcpG6loG4Taqiuo6Cell9UUpSYF59flJIKEndLzClOBYoXZyQWpAL5Gpo6CrUKFAGuYgYGBgBQSwECFAMUAAAACAAAACEAnyEhwFQAAACgAAAABQAA
+AAAAAAAAAAAAgAEAAAAAUC5ucHlQSwECFAMUAAAACAAAACEADI/q2E0AAACQAAAABQAAAAAAAAAAAAAAgAGLAAAAUi5ucHlQSwECFAMUAAAACAAAACEA
+cO6SaUcAAACIAAAACQAAAAAAAAAAAAAAgAEPAQAAZ2FtbWEubnB5UEsBAhQDFAAAAAgAAAAhAD5zhtlNAAAAkAAAAAoAAAAAAAAAAAAAAIABkQEAAHJh
+ZGl1cy5ucHlQSwECFAMUAAAACAAAACEAT1HwEkYAAACEAAAABwAAAAAAAAAAAAAAgAEaAgAAc2V0Lm5weVBLBQYAAAAABQAFAAoBAACZAgAAAAA=
+END
+printf 'idstate,value\n0,0.5\n1,0.25\n' >own.csv
+run radius own.npz --policy uniform --target 0.7 --radius own.csv --json
+expect_number radius 0.288080540483
+run radius own.npz --policy uniform --target 0.7 --json
+expect_number radius 0.288080540483
+run evaluate own.npz --policy uniform --json
+expect_json radius 0.5
+run radius own.npz --policy uniform --target 0.7 --set sa --json
+expect_status 0
+run radius own.npz --policy uniform --target 0.7 --set nonrect --json
+expect_status 0
+
 # Usage.
+run radius --help
+expect_out "--radius FILE"
+run sweep --help
+expect_out "--radius LO:HI:N"
+run evaluate --help
+expect_out "--radius RADIUS"
 expect_failure 2 "--target J is needed" radius river.npz --policy uniform
 expect_failure 2 "--policy FILE|uniform|optimal is needed" radius river.npz --target 1
 expect_failure 2 "the radius is what is asked for" radius river.npz --policy uniform --target 1 --radius 0.1

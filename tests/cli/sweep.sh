@@ -85,7 +85,6 @@ if command -v gnuplot >/dev/null; then
 fi
 # Without gnuplot the numbers are still there, and a sentence says what to install.
 mkdir bare
-! command -v valgrind >/dev/null || ln -s "$(command -v valgrind)" bare/valgrind
 ordinary=(env "PATH=$PWD/bare")
 run sweep river.npz --policy uniform --radius 0.1:0.2:3 --plot missing.svg
 ordinary=()
@@ -93,6 +92,8 @@ expect_status 6
 expect_err "gnuplot-nox"
 expect_out "worst return"
 [[ ! -e missing.svg ]] || complain "there is a picture"
+
+enough_for_memcheck
 
 # Usage.
 expect_failure 2 "--policy FILE|uniform|optimal is needed" sweep river.npz --radius 0:1:5

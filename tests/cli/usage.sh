@@ -9,7 +9,7 @@ run --help
 expect_status 0
 expect_no_err
 expect_out "Exit status: 0 done; 2 wrong usage"
-for command in info convert generate solve evaluate norm; do
+for command in info convert generate solve evaluate gradient compare norm; do
     expect_out "  $command "
     run "$command" --help
     expect_status 0

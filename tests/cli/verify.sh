@@ -27,15 +27,16 @@ expect_json domain '"support"'
 expect_json norm 2
 expect_json radius 0.002
 expect_json optimistic false
+expect_json scaled false
 for key in model policy kernel witness checks name holds detail set nominal_return return_low return_high lower_bound \
     upper_bound certificate model_sha256 policy_sha256 warnings; do
     expect_out "\"$key\": "
 done
 for name in kernel_file witness_file kernel_of_witness model policy model_file policy_file ball row_sums domain distance \
-    return nominal_return robust_return upper_bound lower_bound certificate; do
+    return nominal_return robust_return upper_bound lower_bound certificate kappa d_bar; do
     expect_out "\"name\": \"$name\""
 done
-[[ $(grep -c '"holds": true' stdout.txt) == 17 ]] || complain "17 checks"
+[[ $(grep -c '"holds": true' stdout.txt) == 19 ]] || complain "19 checks"
 
 # The best case, other sets and norms, one policy by name.
 for ball in "--optimistic" "--set sa --norm 1" "--set s --norm inf --domain free" "--norm 1 --domain free --optimistic"; do
@@ -43,6 +44,18 @@ for ball in "--optimistic" "--set sa --norm 1" "--set s --norm inf --domain free
     run verify river.npz --policy uniform --kernel k.npz --witness w.json
     expect_status 0
 done
+
+# A ball whose rows have scales is another one than its radius alone says.
+printf 'idstate,idaction,value\n' >scales.csv
+for state in 0 1 2 3 4 5; do
+    printf '%s,0,1\n%s,1,0.5\n' "$state" "$state"
+done >>scales.csv
+run evaluate river.npz --policy uniform --radius 0.01 --scales scales.csv --kernel k.npz --witness w.json
+run verify river.npz --policy uniform --kernel k.npz --witness w.json
+expect_status 0
+expect_out "radius 0.01, rows with scales"
+run verify river.npz --policy uniform --kernel k.npz --json
+expect_json scaled true
 
 # Another kernel, another model, another policy.
 run verify river.npz --policy best.csv --kernel simplex.npz --witness support.json
@@ -67,6 +80,8 @@ expect_out "fails: the model's file is another"
 expect_out "fails: the policy's file is another"
 run verify other.npz --policy other.csv --kernel support.npz --witness support.json --other-files
 expect_status 0
+
+enough_for_memcheck
 
 # A byte here and there.
 seed=1

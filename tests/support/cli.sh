@@ -22,6 +22,14 @@ forbid() {
     fi
 }
 
+# Whether the command runs under memcheck, where it takes seconds; if so, what follows in the script is left out.
+memcheck() {
+    [[ ${NADIR_VALGRIND:-0} == 1 ]]
+}
+enough_for_memcheck() {
+    ! memcheck || finish
+}
+
 complain() {
     echo "FAILED: $last"
     echo "  $1"

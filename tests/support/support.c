@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char messages[1 << 16];
@@ -49,6 +50,17 @@ void test_write_bytes(const char *name, const void *bytes, size_t count)
 void test_write_file(const char *name, const char *text)
 {
     test_write_bytes(name, text, strlen(text));
+}
+
+bool test_memcheck(void)
+{
+    const char *set = getenv("NADIR_VALGRIND");
+    return set != NULL && set[0] == '1';
+}
+
+int test_often(int often)
+{
+    return test_memcheck() ? (often + 9) / 10 : often;
 }
 
 void test_note(const char *format, ...)

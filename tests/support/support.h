@@ -26,6 +26,11 @@ void test_messages_clear(void);
 void test_write_file(const char *name, const char *text);
 void test_write_bytes(const char *name, const void *bytes, size_t count);
 
+/* Whether the test runs under memcheck, where everything takes some thirty times as long; and how often to do
+   a thing that is done `often` times elsewhere: a tenth, at least once. */
+bool test_memcheck(void);
+int test_often(int often);
+
 /* Which case of a table is being tested: the assertions below print it when they fail. It stands until the
  * next note, or until test_note_clear. */
 void test_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

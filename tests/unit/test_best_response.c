@@ -13,6 +13,7 @@
 #include "support/norms.h"
 #include "support/reference.h"
 #include "support/scarce.h"
+#include "support/standard.h"
 #include "support/tiny.h"
 
 #include <math.h>
@@ -424,28 +425,17 @@ static void test_degenerate(void **state)
     nadir_random random;
     nadir_random_seed(&random, SEED + 3);
     const double norms[] = {1.5, 3};
-    for (int i = 0; i < 10; i++) { /* S = 1, gamma = 0, beta = 0, all pinned, constant v */
-        const int what = i / 2;
-        const double radius = what == 2 ? 0 : 0.1;
-        nadir_model *model = test_tiny_model(context, &random, what == 0 ? 1 : 4, what == 1 ? 0 : 0.9, 1);
-        double *scales = test_new(model->rows, sizeof *scales);
-        for (int64_t row = 0; row < model->rows; row++) {
-            scales[row] = what == 3 ? 0 : 1;
-            model->rewards[row] = what == 4 ? 3 : model->rewards[row];
-        }
-        const nadir_ball ball =
-            test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, norms[i % 2], &radius, scales);
-        nadir_policy *policy = test_policy(context, model, TEST_DETERMINISTIC, &random);
-        test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
+    for (int i = 0; i < 2 * TEST_IDLE; i++) {
+        test_problem made = test_problem_idle(context, &random, i / 2, NADIR_SET_NONRECT, norms[i % 2]);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = {0};
-        test_note("case %d, p = %g", what, norms[i % 2]);
-        assert_ok(context, nadir_best_response_solve(context, problem, 1e-9, LIMIT, 1, &radius, &attack));
+        test_note("case %d, p = %g", i / 2, norms[i % 2]);
+        assert_ok(context, nadir_best_response_solve(context, problem, 1e-9, LIMIT, 1,
+                                                     &made.uncertainty.radius, &attack));
         assert_true(fabs(attack.lambda) <= 1e-13 * fabs(problem->J) && attack.converged);
         assert_true(attack.iterations < 100);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
-        free(scales);
     }
     test_note_clear();
     nadir_context_free(context);
@@ -455,24 +445,17 @@ static void test_scaled_rewards(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    const double sizes[] = {1, 0x1p30, 0x1p-30, 0x1p500, 0x1p-500};
     const double norms[] = {1.5, 3};
     for (int n = 0; n < 2; n++) {
         double expected = 0;
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < TEST_REWARD_SIZES; i++) {
             const double radius = 0.5;
-            nadir_model *model = test_golden_model(context, &test_goldens[0], false);
-            for (int64_t row = 0; row < model->rows; row++) {
-                model->rewards[row] *= sizes[i];
-            }
-            const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, norms[n], &radius, NULL);
-            test_problem made =
-                test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
+            test_problem made = test_problem_scaled(context, 0, i, NADIR_SET_NONRECT, norms[n], radius);
             nadir_attack attack = {0};
             assert_ok(context, nadir_best_response_solve(context, test_problem_view(&made), TOLERANCE, LIMIT,
                                                          1, &radius, &attack));
             expected = i == 0 ? attack.lambda : expected;
-            assert_close(attack.lambda / sizes[i] / expected, 1, 1e-11);
+            assert_close(attack.lambda / test_reward_sizes[i] / expected, 1, 1e-11);
             nadir_attack_clear(context, &attack);
             test_problem_clear(&made);
         }

@@ -35,7 +35,7 @@ static void test_brute_force(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    const int turns = getenv("NADIR_VALGRIND") != NULL ? 1 : 12;
+    const int turns = test_memcheck() ? 1 : 12;
     int missed = 0;
     for (int64_t n = 1; n <= TEST_CONE_LARGEST; n++) {
         for (int turn = 0; turn < turns; turn++) {
@@ -64,7 +64,7 @@ static void test_low_rank(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    const int turns = getenv("NADIR_VALGRIND") != NULL ? 2 : 24;
+    const int turns = test_memcheck() ? 2 : 24;
     for (int turn = 0; turn < turns; turn++) {
         double A[2 * TEST_CONE_LARGEST * TEST_CONE_LARGEST];
         nadir_random random;
@@ -121,7 +121,7 @@ static void test_grids(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    const bool brief = getenv("NADIR_VALGRIND") != NULL;
+    const bool brief = test_memcheck();
     for (int turn = 0; turn < 4; turn++) {
         double A[64 * 64];
         const int64_t n = turn < 2 ? 5 + turn : 12;
@@ -208,7 +208,7 @@ static void test_table(void **state)
         double paper, best;
     } rows[] = {{300, 28.59, 29.73292624999}, {500, 36.56, 38.47230884930}, {1000, 51.64, 54.24980178975}};
     nadir_context *context = test_context();
-    for (size_t i = 0; i < (getenv("NADIR_VALGRIND") != NULL ? 0 : 3); i++) {
+    for (size_t i = 0; i < (test_memcheck() ? 0 : 3); i++) {
         const int64_t n = rows[i].n;
         double *A = test_new(n * n, sizeof *A);
         nadir_legacy_random random;

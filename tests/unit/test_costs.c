@@ -183,19 +183,19 @@ static void check_all(nadir_domain domain, int rounds)
 static void test_simplex(void **state)
 {
     (void)state;
-    check_all(NADIR_DOMAIN_SIMPLEX, 12);
+    check_all(NADIR_DOMAIN_SIMPLEX, test_often(12));
 }
 
 static void test_support(void **state)
 {
     (void)state;
-    check_all(NADIR_DOMAIN_SUPPORT, 12);
+    check_all(NADIR_DOMAIN_SUPPORT, test_often(12));
 }
 
 static void test_free_signs(void **state)
 {
     (void)state;
-    check_all(NADIR_DOMAIN_FREE, 12);
+    check_all(NADIR_DOMAIN_FREE, test_often(12));
 }
 
 int main(void)

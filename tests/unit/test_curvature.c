@@ -246,7 +246,7 @@ static void test_inequalities(void **state)
     double tightest = 0;
     int tried = 0;
     nadir_random_seed(&random, SEED);
-    const int cases = getenv("NADIR_VALGRIND") != NULL ? CASES / 20 : CASES;
+    const int cases = test_memcheck() ? CASES / 20 : CASES;
     for (int i = 0; i < cases; i++) {
         const double radius = radii[nadir_random_below(&random, 5)];
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;

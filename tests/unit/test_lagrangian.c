@@ -218,7 +218,7 @@ static void start_test(test_priced *priced, nadir_random *random)
 static void test_start(void **state)
 {
     (void)state;
-    each_case(40, start_test);
+    each_case(test_often(40), start_test);
 }
 
 /* Aimed at a level the answer's own return is about that, and kernels below the level are as close to it as
@@ -277,7 +277,7 @@ static void aim_test(test_priced *priced, nadir_random *random)
 static void test_aim(void **state)
 {
     (void)state;
-    each_case(60, aim_test);
+    each_case(test_often(60), aim_test);
 }
 
 /* Larger models, with lists of transitions and dense, all domains: few evaluations, few iterations; and the

@@ -118,7 +118,7 @@ static void test_attacks(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED);
-    for (int round = 0; round < 4200; round++) {
+    for (int round = 0; round < test_often(4200); round++) {
         test_priced priced = test_priced_make(context, &random, norms[round % NORMS], 4);
         test_note("seed %d, round %d, %s", SEED, round, priced.name);
         fight(&priced, &random, round % 40 == 0);
@@ -261,7 +261,7 @@ static void test_extremes(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < test_often(300); i++) {
         const double p = all_norms[i % 6];
         const nadir_domain domain = i / 6 % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
         const double discount = i / 12 % 3 == 0 ? 0.9999 : i / 12 % 3 == 1 ? 0 : 0.9;

@@ -38,17 +38,11 @@ static void clear_setting(large_setting *setting)
     nadir_model_free(setting->model);
 }
 
-static bool is_slow(void)
-{
-    const char *valgrind = getenv("NADIR_VALGRIND");
-    return valgrind != NULL && valgrind[0] == '1';
-}
-
 /* The same products as the iterative backend, which shares no code with the factors. */
 static void test_products(void **state)
 {
     (void)state;
-    if (is_slow()) {
+    if (test_memcheck()) {
         skip();
     }
     nadir_context *context = test_context();
@@ -95,7 +89,7 @@ static int stop_factoring(void *user, const char *task, double share)
 static void test_interruption(void **state)
 {
     (void)state;
-    if (is_slow()) {
+    if (test_memcheck()) {
         skip();
     }
     nadir_context_settings settings;

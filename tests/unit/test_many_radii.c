@@ -6,6 +6,7 @@
 
 #include "adversary/enclosure.h"
 #include "support/golden.h"
+#include "support/place.h"
 #include "support/reference.h"
 #include "support/robust.h"
 #include "support/scarce.h"
@@ -19,30 +20,6 @@
 
 enum { RADII = 12 };
 
-typedef struct place {
-    nadir_context *context;
-    nadir_model *model;
-    nadir_policy *policy;
-    nadir_solver *solver;
-} place;
-
-static place place_make(int golden)
-{
-    place made = {.context = test_context()};
-    made.model = test_golden_model(made.context, &test_goldens[golden], false);
-    made.policy = test_golden_policy(made.context, made.model);
-    made.solver = test_solver(made.context, made.model, made.policy);
-    return made;
-}
-
-static void place_clear(place *made)
-{
-    nadir_solver_free(made->solver);
-    nadir_policy_free(made->policy);
-    nadir_model_free(made->model);
-    nadir_context_free(made->context);
-}
-
 /* Out of order, some twice, one of them 0. */
 static void fill_factors(double factors[RADII], nadir_robust results[RADII])
 {
@@ -54,7 +31,7 @@ static void fill_factors(double factors[RADII], nadir_robust results[RADII])
 }
 
 /* exact: the answers are the same; otherwise many radii find kernels that are as bad, or worse. */
-static void compare(const place *here, const nadir_ball *ball, bool exact)
+static void compare(const test_place *here, const nadir_ball *ball, bool exact)
 {
     nadir_robust many[RADII];
     double factors[RADII];
@@ -88,13 +65,13 @@ static void test_same_answers(void **state)
     static const double norms[] = {1, 1.5, 2, 3, INFINITY};
     static const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
     (void)state;
-    place here = place_make(0);
+    test_place here = test_place_make(0);
     for (int i = 0; i < 15; i++) {
         const double radius = sets[i % 3] == NADIR_SET_NONRECT ? 0.1 : 0.02;
         const nadir_ball ball = test_ball(sets[i % 3], NADIR_DOMAIN_FREE, norms[i / 3], &radius, NULL);
         compare(&here, &ball, true);
     }
-    place_clear(&here);
+    test_place_clear(&here);
 }
 
 static void test_valid_domains(void **state)
@@ -102,12 +79,12 @@ static void test_valid_domains(void **state)
     static const double norms[] = {2, 1, 3};
     (void)state;
     for (int i = 0; i < 8; i++) {
-        place here = place_make(i < 6 ? 0 : 2);
+        test_place here = test_place_make(i < 6 ? 0 : 2);
         const double radius = i < 4 ? 0.6 : 0.2;
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, norms[i < 6 ? i / 2 : 0], &radius, NULL);
         compare(&here, &ball, false);
-        place_clear(&here);
+        test_place_clear(&here);
     }
 }
 
@@ -116,7 +93,7 @@ static void test_path(void **state)
 {
     enum { COUNT = 20 };
     (void)state;
-    place here = place_make(2);
+    test_place here = test_place_make(2);
     nadir_robust many[COUNT];
     double factors[COUNT];
     int64_t steps = 0;
@@ -135,7 +112,7 @@ static void test_path(void **state)
         steps += many[i].iterations;
     }
     assert_that(steps <= COUNT, "%d steps at %d radii", (int)steps, COUNT - 4);
-    place_clear(&here);
+    test_place_clear(&here);
 }
 
 /* Radii in a series are proven as well as alone. */
@@ -144,7 +121,7 @@ static void test_proofs(void **state)
     enum { COUNT = 8 };
     (void)state;
     for (int i = 0; i < 2; i++) {
-        place here = place_make(2);
+        test_place here = test_place_make(2);
         nadir_robust many[COUNT];
         double factors[COUNT];
         const double radius = i == 0 ? 0.1 : 0.03;
@@ -161,7 +138,7 @@ static void test_proofs(void **state)
                         nadir_domain_name(domain), many[j].radius, many[j].bound);
             assert_that(many[j].kappa > 0 && many[j].kappa <= 0.5, "kappa is %g", many[j].kappa);
         }
-        place_clear(&here);
+        test_place_clear(&here);
     }
 }
 
@@ -170,7 +147,7 @@ static void test_breakdown(void **state)
 {
     static const double norms[] = {2, 1, 1.5};
     (void)state;
-    place here = place_make(0);
+    test_place here = test_place_make(0);
     for (int i = 0; i < 4; i++) {
         const nadir_set set = i < 3 ? NADIR_SET_NONRECT : NADIR_SET_S;
         const double radius = i < 3 ? 8 : 500;
@@ -202,7 +179,7 @@ static void test_breakdown(void **state)
                      NADIR_ERROR_ILL_POSED, "breakdown");
     }
     test_note_clear();
-    place_clear(&here);
+    test_place_clear(&here);
 }
 
 /* Columns of very different sizes: each product is known relative to its own. */

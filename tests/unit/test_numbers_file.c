@@ -4,6 +4,7 @@
 #include "support/scarce.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,31 @@ static void arrays_that_are_wrong(void **state)
     refuse_file("numbers.npy", NADIR_ERROR_FORMAT, "numbers.npy");
 }
 
+/* Every bit comes back, of numbers of either sign as the file says them. */
+static void numbers_are_written(void **state)
+{
+    (void)state;
+    const double mixed[] = {-0.1, 0x1.fffffffffffffp+1023, 0.30000000000000004, 0, -5e-324, 7, 1};
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    size_t length;
+    assert_ok(context, nadir_numbers_write(context, model, "value", by_row, "written.csv"));
+    check_file("written.csv", 7, by_row);
+    assert_ok(context, nadir_numbers_write(context, model, "value", by_row, "written.NPY"));
+    check_file("written.NPY", 7, by_row);
+    assert_ok(context, nadir_numbers_write(context, model, "gradient", mixed, "written.csv"));
+    char *text = (char *)test_read_bytes("written.csv", &length);
+    const char expected[] = "idstate,idaction,gradient\n0,0,-0.1\n0,3,1.7976931348623157e308\n"
+                            "1,1,0.30000000000000004\n2,0,0\n2,1,-5e-324\n2,4,7\n3,2,1\n";
+    assert_int_equal(length, strlen(expected));
+    assert_memory_equal(text, expected, length);
+    free(text);
+    assert_fails(context, nadir_numbers_write(context, model, "value", by_row, "missing/written.csv"),
+                 NADIR_ERROR_IO, "missing/written.csv");
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static nadir_status read_numbers(nadir_context *context, const void *of)
 {
     double *numbers = NULL;
@@ -206,6 +232,18 @@ static nadir_status read_numbers(nadir_context *context, const void *of)
     return status;
 }
 
+static nadir_status write_numbers(nadir_context *context, const void *of)
+{
+    const double numbers[12] = {0};
+    nadir_model *model = NULL;
+    nadir_status status = nadir_model_generate(context, "riverswim", NULL, &model);
+    if (status == NADIR_OK) {
+        status = nadir_numbers_write(context, model, "value", numbers, of);
+    }
+    nadir_model_free(model);
+    return status;
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -213,6 +251,9 @@ static void memory_may_run_out(void **state)
     test_write_npy("numbers.npy", &(test_array)TEST_ARRAY("", "=f4", "(6,)", ((float[6]){1, 2})));
     test_run_out(read_numbers, "numbers.csv", NULL, "CSV");
     test_run_out(read_numbers, "numbers.npy", NULL, "npy");
+    test_run_out(write_numbers, "new.csv", "new.", "writing CSV");
+    (void)remove("new.csv");
+    test_run_out(write_numbers, "new.npy", "new.", "writing npy");
 }
 
 int main(void)
@@ -222,7 +263,7 @@ int main(void)
         cmocka_unit_test(tables_that_are_wrong),    cmocka_unit_test(tables_that_are_incomplete),
         cmocka_unit_test(numbers_that_are_wrong),   cmocka_unit_test(arrays_as_they_should_be),
         cmocka_unit_test(tables_of_regular_models), cmocka_unit_test(arrays_that_are_wrong),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(numbers_are_written),      cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

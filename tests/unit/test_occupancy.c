@@ -357,7 +357,7 @@ typedef struct column {
 static void conforms(void **state)
 {
     const column *test = *state;
-    const bool brief = getenv("NADIR_VALGRIND") != NULL;
+    const bool brief = test_memcheck();
     for (size_t i = 0; i < TEST_FAMILIES * LENGTH(gammas); i++) {
         const size_t family = i / LENGTH(gammas);
         const uint64_t seed = SEED + i;

@@ -199,7 +199,7 @@ static void test_inactive(void **state)
 static void test_many_states(void **state)
 {
     (void)state;
-    if (getenv("NADIR_VALGRIND") != NULL) {
+    if (test_memcheck()) {
         skip(); /* 520 states take minutes there */
     }
     nadir_context *context = test_context();

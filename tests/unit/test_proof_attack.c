@@ -184,7 +184,7 @@ static void test_lower_bounds(void **state)
     nadir_random random;
     tally sums = {0};
     nadir_random_seed(&random, SEED);
-    const int cases = getenv("NADIR_VALGRIND") != NULL ? CASES / 30 : CASES;
+    const int cases = test_memcheck() ? CASES / 30 : CASES;
     for (int i = 0; i < cases; i++) {
         fight made = fight_make(context, &random, i);
         made.problem = test_problem_view(&made.made);

@@ -10,6 +10,7 @@
 #include "support/norms.h"
 #include "support/reference.h"
 #include "support/scarce.h"
+#include "support/standard.h"
 #include "support/tiny.h"
 
 #include <math.h>
@@ -404,18 +405,10 @@ static void test_scaled_rewards(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    const double sizes[] = {1, 0x1p30, 0x1p-30, 0x1p500, 0x1p-500};
     for (int i = 0; i < NORMS; i++) {
         double expected = 0;
-        for (int j = 0; j < 5; j++) {
-            nadir_model *model = test_golden_model(context, &test_goldens[0], false);
-            for (int64_t row = 0; row < model->rows; row++) {
-                model->rewards[row] *= sizes[j];
-            }
-            const double radius = 0.01;
-            const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, norms[i], &radius, NULL);
-            test_problem made =
-                test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
+        for (int j = 0; j < TEST_REWARD_SIZES; j++) {
+            test_problem made = test_problem_scaled(context, 0, j, NADIR_SET_SA, norms[i], 0.01);
             nadir_attack attack = {0};
             const double one = 1;
             bool exact;
@@ -426,8 +419,8 @@ static void test_scaled_rewards(void **state)
             assert_ok(context, nadir_rectangular_free_check(context, &made.problem, 1, attack.v, &exact,
                                                             &lower, &breakdown));
             expected = j == 0 ? attack.lambda : expected;
-            assert_close(attack.lambda / sizes[j], expected, 1e-13);
-            assert_close((attack.J - lower) / sizes[j], 0, 1e-10);
+            assert_close(attack.lambda / test_reward_sizes[j], expected, 1e-13);
+            assert_close((attack.J - lower) / test_reward_sizes[j], 0, 1e-10);
             nadir_attack_clear(context, &attack);
             test_problem_clear(&made);
         }

@@ -117,7 +117,7 @@ static void test_share(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    each_case(context, ROUNDS, share_test);
+    each_case(context, test_often(ROUNDS), share_test);
     nadir_context_free(context);
 }
 
@@ -144,7 +144,7 @@ static void test_share_all(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    each_case(context, 4, all_test);
+    each_case(context, test_often(4), all_test);
     nadir_context_free(context);
 }
 
@@ -185,7 +185,7 @@ static void test_priced(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    each_case(context, 12, price_test);
+    each_case(context, test_often(12), price_test);
     nadir_context_free(context);
 }
 
@@ -214,7 +214,7 @@ static void test_multiplier(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    each_case(context, 12, multiplier_test);
+    each_case(context, test_often(12), multiplier_test);
     nadir_context_free(context);
 }
 
@@ -267,7 +267,7 @@ static void test_attack(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    each_case(context, 14, attack_test);
+    each_case(context, test_often(14), attack_test);
     nadir_context_free(context);
 }
 

@@ -159,7 +159,7 @@ static void test_kernels(void **state)
         test_rows made = test_rows_make(context, &random, p, domain, i % 2);
         made.rows.order = &made.order;
         nadir_kernel *kernel = NULL;
-        for (int again = 0; again < 3; again++) {
+        for (int again = 0; again < test_often(3); again++) {
             nadir_row_budget budget;
             const double beta = again == 1 ? 50 : nadir_random_uniform(&random);
             nadir_rows_share(&made.rows, 0, made.count, made.weights, beta, made.room, made.answers, &budget);

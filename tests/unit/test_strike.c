@@ -10,6 +10,7 @@
 #include "support/golden.h"
 #include "support/reference.h"
 #include "support/scarce.h"
+#include "support/standard.h"
 #include "support/tiny.h"
 
 #include <math.h>
@@ -432,32 +433,24 @@ static void test_degenerate(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED + 3);
-    for (int what = 0; what < 5; what++) { /* S = 1, gamma = 0, beta = 0, all pinned, constant v */
-        const double radius = what == 2 ? 0 : 0.1;
-        nadir_model *model = test_tiny_model(context, &random, what == 0 ? 1 : 4, what == 1 ? 0 : 0.9, 1);
-        double *scales = test_new(model->rows, sizeof *scales);
-        for (int64_t row = 0; row < model->rows; row++) {
-            scales[row] = what == 3 ? 0 : 1;
-            model->rewards[row] = what == 4 ? 3 : model->rewards[row];
-        }
-        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &radius, scales);
-        nadir_policy *policy = test_policy(context, model, TEST_DETERMINISTIC, &random);
-        test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
+    for (int which = 0; which < TEST_IDLE; which++) {
+        test_problem made = test_problem_idle(context, &random, which, NADIR_SET_NONRECT, 1);
         const nadir_problem *problem = test_problem_view(&made);
+        const double radius = made.uncertainty.radius;
         nadir_attack attack = {0};
         nadir_strike_facts facts;
         double high;
-        test_note("case %d", what);
+        test_note("case %d", which);
         assert_ok(context, nadir_strike_solve(context, problem, true, 1, &radius, &attack, &facts));
         const double slack = 1e-13 * fabs(problem->J);
         assert_true(attack.lambda >= 0 && attack.lambda <= slack && facts.lambda_high <= slack);
         assert_true(attack.J == problem->J - attack.lambda && facts.breakdown_low > radius);
-        assert_true(isinf(facts.breakdown_low) == (what == 0 || what == 1 || what == 3));
+        assert_true(isinf(facts.breakdown_low) ==
+                    (which == TEST_ONE_STATE || which == TEST_NO_FUTURE || which == TEST_ALL_PINNED));
         assert_ok(context, nadir_strike_check(context, problem, radius, attack.lambda, &high));
         assert_true(high >= attack.lambda && high <= slack);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
-        free(scales);
     }
     test_note_clear();
     nadir_context_free(context);
@@ -467,17 +460,10 @@ static void test_scaled_rewards(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    const double sizes[] = {1, 0x1p30, 0x1p-30, 0x1p500, 0x1p-500};
     double expected = 0;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < TEST_REWARD_SIZES; i++) {
         const double radius = 0.5;
-        nadir_model *model = test_golden_model(context, &test_goldens[1], false);
-        for (int64_t row = 0; row < model->rows; row++) {
-            model->rewards[row] *= sizes[i];
-        }
-        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &radius, NULL);
-        test_problem made =
-            test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
+        test_problem made = test_problem_scaled(context, 1, i, NADIR_SET_NONRECT, 1, radius);
         nadir_attack attack = {0};
         nadir_strike_facts facts;
         double high;
@@ -485,8 +471,8 @@ static void test_scaled_rewards(void **state)
                   nadir_strike_solve(context, test_problem_view(&made), false, 1, &radius, &attack, &facts));
         assert_ok(context, nadir_strike_check(context, &made.problem, radius, attack.lambda, &high));
         expected = i == 0 ? attack.lambda : expected;
-        assert_close(attack.lambda / sizes[i] / expected, 1, 1e-12);
-        assert_close(high / sizes[i] / expected, 1, 1e-9);
+        assert_close(attack.lambda / test_reward_sizes[i] / expected, 1, 1e-12);
+        assert_close(high / test_reward_sizes[i] / expected, 1, 1e-9);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
     }

@@ -240,7 +240,7 @@ static void test_bounds(void **state)
     nadir_random random;
     double closest = INFINITY;
     nadir_random_seed(&random, SEED);
-    const int cases = getenv("NADIR_VALGRIND") != NULL ? 30 : 600;
+    const int cases = test_memcheck() ? 30 : 600;
     for (int i = 0; i < cases; i++) {
         const double radius = radii[nadir_random_below(&random, 5)];
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;

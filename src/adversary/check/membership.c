@@ -5,6 +5,7 @@
 #include "linalg/threads.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What one thread has seen. */
 typedef struct seen {
@@ -40,6 +41,15 @@ static int64_t subtract_nominal(const nadir_row *nominal, const nadir_row *row, 
     return length;
 }
 
+/* The same numbers, bit for bit. */
+static bool are_same(const nadir_row *nominal, const nadir_row *row)
+{
+    const size_t bytes = (size_t)row->count * sizeof *row->values;
+    return nominal->count == row->count && memcmp(nominal->values, row->values, bytes) == 0 &&
+           (nominal->columns == NULL ||
+            memcmp(nominal->columns, row->columns, (size_t)row->count * sizeof *row->columns) == 0);
+}
+
 /* Distance of one row, and what it adds to what was seen. */
 static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
 {
@@ -55,6 +65,9 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
     if (minimum < at->minimum) {
         at->minimum = minimum;
         at->minimum_row = row;
+    }
+    if (are_same(&nominal, &entries)) {
+        return 0;
     }
     const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
     return nadir_norm_short(length, at->difference, p);

@@ -141,6 +141,7 @@ static nadir_verify_result make_result(const nadir_verify_run *run)
         .norm = posed ? set->p : NAN,
         .radius = posed ? set->radius : NAN,
         .optimistic = sign < 0,
+        .scaled = posed && set->scales != NULL,
         .nominal_return = posed ? sign * problem->J : NAN,
         .return_low = sign > 0 ? run->low : -run->high,
         .return_high = sign > 0 ? run->high : -run->low,
@@ -161,6 +162,7 @@ static void clear(nadir_verify_run *run)
         nadir_kernel_free(run->kernel);
         nadir_kernel_parameters_clear(run->context, &run->ball);
     }
+    nadir_release(run->context, run->d_bar);
     nadir_verification_free(run->list);
 }
 
@@ -185,7 +187,8 @@ nadir_status nadir_verify(nadir_context *context, nadir_model *model, const nadi
                             .policy = policy,
                             .low = -INFINITY,
                             .high = INFINITY,
-                            .lower = -INFINITY};
+                            .lower = -INFINITY,
+                            .kappa = NAN};
     if (!nadir_settings_copy(&run.settings, sizeof run.settings, settings) || run.settings.kernel == NULL) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "the size of the settings, or the kernel file, is not set");

@@ -38,6 +38,8 @@ typedef struct nadir_verify_run {
     double low, high;        /* bounds on the return of the kernel; infinite: not known */
     double lower;            /* proven again of every kernel; -infinity: not */
     const char *certificate; /* of that */
+    double kappa;            /* of the second-order proof, made anew; NaN: not */
+    double *d_bar;           /* [states] owned: bounds of occupancies, made anew; NULL: not */
 } nadir_verify_run;
 
 /* Adds a check, named in a string that lives for ever. */
@@ -65,5 +67,12 @@ nadir_status nadir_verify_claims(nadir_verify_run *run);
  * where there is none, why. */
 nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double enough, double *lower,
                                 nadir_proof *proof, const char **reason);
+
+/* What the witness says besides (verify_witness.c): of the breakdown radius, and of kappa and occupancies,
+ * which the proof of the lower bound has made anew. */
+nadir_status nadir_verify_breakdown(nadir_verify_run *run);
+void nadir_verify_occupancies(nadir_verify_run *run);
+/* Whether kappa and occupancies are as small as claimed, where they are. */
+bool nadir_verify_is_sharp(const nadir_verify_run *run);
 
 #endif

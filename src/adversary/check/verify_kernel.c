@@ -161,11 +161,15 @@ static void check_upper(nadir_verify_run *run, double claimed)
     }
 }
 
+/* How good a certificate is; those that there are not are better than any. */
 static int rank(const char *certificate)
 {
-    return certificate == NULL || strcmp(certificate, "none") == 0 ? 0
-           : strcmp(certificate, "numerical") == 0                 ? 1
-                                                                   : 2;
+    static const char *const names[] = {"none", "numerical", "rigorous"};
+    int place = 0;
+    while (certificate != NULL && place < 3 && strcmp(certificate, names[place]) != 0) {
+        place++;
+    }
+    return place;
 }
 
 static nadir_status check_lower(nadir_verify_run *run, double claimed)
@@ -214,6 +218,7 @@ cleanup:
 
 nadir_status nadir_verify_claims(nadir_verify_run *run)
 {
+    nadir_status status = NADIR_OK;
     const nadir_witness *witness = &run->witness;
     const nadir_problem *problem = &run->asked.problem;
     const bool worst = problem->sign > 0;
@@ -222,6 +227,12 @@ nadir_status nadir_verify_claims(nadir_verify_run *run)
                    J + problem->J_error);
     compare_number(run, "robust_return", "return of the kernel", witness->robust_return,
                    worst ? run->low : -run->high, worst ? run->high : -run->low);
+    compare_number(run, "lambda", "penalty of the kernel", witness->lambda,
+                   problem->J - problem->J_error - run->high, problem->J + problem->J_error - run->low);
     check_upper(run, worst ? witness->upper_bound : -witness->lower_bound);
-    return check_lower(run, worst ? witness->lower_bound : -witness->upper_bound);
+    NADIR_CHECK(check_lower(run, worst ? witness->lower_bound : -witness->upper_bound));
+    nadir_verify_occupancies(run);
+    NADIR_CHECK(nadir_verify_breakdown(run));
+cleanup:
+    return status;
 }

@@ -16,6 +16,7 @@
  */
 #include "adversary/check/membership.h"
 #include "adversary/difference/second_order.h"
+#include "adversary/robust.h"
 #include "adversary/valid/kernel_mix.h"
 #include "adversary/valid/proof.h"
 #include "adversary/verdict.h"
@@ -119,8 +120,8 @@ static nadir_status evaluate_apart(comparison *run, const nadir_ball *ball)
         settings.method = NULL;
         settings.optimistic = i == 1;
         run->apart[i].size = sizeof run->apart[i];
-        const nadir_status status = nadir_solver_robust(run->context, run->solver[i], ball, &settings,
-                                                        &run->apart[i], &run->apart_kernel[i]);
+        const nadir_status status = nadir_robust_run(run->context, run->solver[i], ball, &settings, NULL,
+                                                     &run->apart[i], &run->apart_kernel[i]);
         if (status != NADIR_OK &&
             !(status == NADIR_ERROR_NOT_CONVERGED && run->apart[i].stop_reason != NULL)) {
             return status;

@@ -41,13 +41,22 @@ static double largest_of(int64_t count, const double *numbers)
     return largest;
 }
 
-static nadir_status refuse(nadir_context *context, double radius, double limit)
+/* Breakdown is where the estimate says; without one nothing is known past the proven radius. */
+static nadir_status refuse(nadir_context *context, double radius, const nadir_known_breakdown *known)
 {
+    if (isnan(known->estimate)) {
+        return nadir_fail(
+            context, NADIR_ERROR_ILL_POSED,
+            "the radius is %.17g, but breakdown is only proven to be beyond %.17g, and the iteration that "
+            "would "
+            "tell where it is did not converge; take a smaller radius, or domain simplex or support",
+            radius, known->low);
+    }
     return nadir_fail(
         context, NADIR_ERROR_ILL_POSED,
         "the radius is %.17g, but breakdown is at %.17g: there some kernel of the ball makes I - gamma P "
         "singular and the return is unbounded; take a smaller radius, or domain simplex or support",
-        radius, limit);
+        radius, known->estimate);
 }
 
 /* For the problem's own norm: exactly where that was asked, proven otherwise. */
@@ -182,7 +191,7 @@ static nadir_status evaluate_spectral(free_run *run)
         nadir_breakdown_settle(run->context, problem, run->settings->certify, largest, &known, &inside));
     if (!inside) {
         run->limit = isnan(known.estimate) ? known.low : known.estimate;
-        status = refuse(run->context, largest, run->limit);
+        status = refuse(run->context, largest, &known);
         goto cleanup;
     }
     const double settled = nadir_clock_seconds();

@@ -31,6 +31,11 @@ static bool spreads(const nadir_rows *rows)
 
 static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt)
 {
+    const bool nominal = !(answer->step > 0) || !(nadir_rows_scale(rows, row) > 0);
+    if (nominal && tilt->nominal[row]) {
+        return;
+    }
+    tilt->nominal[row] = nominal;
     const nadir_row_rest rest =
         nadir_row_write(rows, row, answer, tilt->values + row_start(rows->model, row));
     if (tilt->x != NULL) {

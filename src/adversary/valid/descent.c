@@ -25,7 +25,10 @@
 #define MOST     0.99 /* share of A in a kernel that a line leads through: rounding grows by 1 / (1 - share) */
 /* A slope this small, as a share of the first, is none. */
 #define FLAT 1e-4
-enum { SECANTS = 20 };
+enum {
+    SECANTS = 20,
+    IDLE = 16 /* steps that lower neither the return nor the gap: the end */
+};
 
 nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made)
 {
@@ -131,8 +134,8 @@ nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find
     double *own = find->product;
     double *nominal = find->product + problem->rows;
     NADIR_CHECK(nadir_descent_answer(context, find));
-    nadir_kernel_multiply(context, find->here.kernel, find->order.x, own);
-    nadir_kernel_multiply(context, problem->kernel, find->order.x, nominal);
+    nadir_kernel_multiply_where(context, find->here.kernel, find->weights, find->order.x, own);
+    nadir_kernel_multiply_where(context, problem->kernel, find->weights, find->order.x, nominal);
     double gap = 0;
     for (int64_t row = 0; row < problem->rows; row++) {
         const double moved = (own[row] - nominal[row]) * find->order.range;
@@ -159,8 +162,8 @@ static double slope(nadir_context *context, nadir_descent *find, const nadir_des
     double *from = find->product;
     double *to = find->product + problem->rows;
     double sum = 0;
-    nadir_kernel_multiply(context, find->here.kernel, at->v, from);
-    nadir_kernel_multiply(context, full, at->v, to);
+    nadir_kernel_multiply_where(context, find->here.kernel, problem->policy->probabilities, at->v, from);
+    nadir_kernel_multiply_where(context, full, problem->policy->probabilities, at->v, to);
     for (int64_t s = 0; s < problem->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             sum += at->d[s] * problem->policy->probabilities[row] * (to[row] - from[row]);
@@ -257,7 +260,19 @@ cleanup:
     return status;
 }
 
-/* P <- X, or part of the way. *moved: false when no step helps. */
+static bool is_lower(const nadir_descent *find, double t)
+{
+    return find->there.J < find->here.J && find->there.J <= find->here.J - ARMIJO * t * find->gap;
+}
+
+/* What returns are not told apart by. */
+static double noise(const nadir_descent *find)
+{
+    return 4 * DBL_EPSILON * nadir_vector_largest(find->problem->states, find->here.v);
+}
+
+/* P <- X, or part of the way. *moved: false when no step helps. A full step may promise less than rounding
+ * shows: near the end they contract all the same. A part of the way has to show. */
 static nadir_status step(nadir_context *context, nadir_descent *find, bool *moved)
 {
     nadir_status status = NADIR_OK;
@@ -266,17 +281,17 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     double t = 1;
     NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &there->kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
-    *moved = there->J <= find->here.J - ARMIJO * find->gap;
+    *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(find);
     if (!*moved) {
         full = there->kernel;
         there->kernel = NULL;
         NADIR_CHECK(find_lowest(context, find, full, find->gap, &t));
-        *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
+        *moved = is_lower(find, t);
     }
     while (!*moved && t > SHORTEST) {
         t /= 2;
         NADIR_CHECK(go_part_of_the_way(context, find, full, t));
-        *moved = there->J <= find->here.J - ARMIJO * t * find->gap;
+        *moved = is_lower(find, t);
     }
     if (*moved) {
         nadir_descent_point_swap(&find->here, &find->there);
@@ -324,14 +339,20 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     nadir_status status = NADIR_OK;
     const char *reason = NULL;
     bool moved = true;
+    int idle = 0;
     NADIR_CHECK(nadir_descent_look_down(context, find));
+    double least = find->gap;
     while ((reason = reason_to_stop(find, tolerance)) == NULL && moved &&
            attack->iterations < iterations_limit) {
+        const double before = find->here.J;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
         NADIR_CHECK(step(context, find, &moved));
         attack->iterations++;
         if (moved) {
             NADIR_CHECK(nadir_descent_look_down(context, find));
+            idle = find->here.J < before - noise(find) || find->gap < least ? 0 : idle + 1;
+            least = fmin(least, find->gap);
+            moved = idle < IDLE;
         }
     }
     attack->converged = reason != NULL || !moved;
@@ -386,6 +407,16 @@ void nadir_descent_free(nadir_context *context, nadir_descent *descent)
     if (descent != NULL) {
         nadir_descent_finish(context, descent);
         nadir_release(context, descent);
+    }
+}
+
+void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
+{
+    nadir_kernel **own[] = {&descent->here.kernel, &descent->there.kernel};
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel *kept = *own[i];
+        *own[i] = spare[i];
+        spare[i] = kept;
     }
 }
 

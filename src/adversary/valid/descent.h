@@ -21,6 +21,10 @@ nadir_status nadir_descent_create(nadir_context *context, const nadir_problem *p
                                   nadir_descent **descent);
 void nadir_descent_free(nadir_context *context, nadir_descent *descent);
 
+/* Exchanges the kernels that the descent writes over, none at first, for others of the model: [2], or NULL
+ * each. */
+void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare);
+
 /* As nadir_descent_run, from the answer of the rows to v and d, [states] each: about what value and occupancy
  * will be. */
 nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,

@@ -71,6 +71,21 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_valid_search_near(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const double *v, const double *d, double tolerance,
+                                     int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_descent *descent = NULL;
+    NADIR_CHECK(nadir_descent_create(context, problem, &descent));
+    nadir_descent_lend(descent, spare);
+    status = nadir_descent_follow(context, descent, beta, v, d, tolerance, iterations_limit, attack);
+    nadir_descent_lend(descent, spare);
+cleanup:
+    nadir_descent_free(context, descent);
+    return status;
+}
+
 nadir_status nadir_valid_search_again(nadir_context *context, const nadir_problem *problem, double beta,
                                       const nadir_lagrangian *lagrangian, double tolerance,
                                       int64_t iterations_limit, nadir_attack *attack, bool *better)

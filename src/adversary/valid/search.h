@@ -17,6 +17,13 @@
 nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *problem, double beta,
                                 double tolerance, int64_t iterations_limit, nadir_attack *attack);
 
+/* From the answers of the rows to v and d, [states] each: about value and occupancy under the worst kernel.
+ * spare: [2] owned kernels of the model that may be written over, or NULL each; what is there afterwards is
+ * the caller's too. */
+nadir_status nadir_valid_search_near(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const double *v, const double *d, double tolerance,
+                                     int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack);
+
 /* From the answers of a Lagrangian bound; the attack becomes what that finds if it is worse for the policy by
  * more than the tolerance. */
 nadir_status nadir_valid_search_again(nadir_context *context, const nadir_problem *problem, double beta,

@@ -98,6 +98,8 @@ typedef struct nadir_array {
     bool integer;   /* the file holds integers or truth values */
 } nadir_array;
 
+/* Whether a path ends in .npy. */
+bool nadir_npy_is_name(const char *path);
 /* Whether a file begins as a NumPy array does. */
 nadir_status nadir_npy_recognises(nadir_context *context, const char *path, bool *is_npy);
 /* A whole .npy file of numbers; the values are to be released with nadir_release. */

@@ -2,6 +2,7 @@
 #include "io/numpy/npy.h"
 
 #include <string.h>
+#include <strings.h>
 
 typedef struct file_source {
     nadir_context *context;
@@ -19,6 +20,12 @@ static nadir_status read_file(void *user, void *buffer, size_t size, size_t *got
         nadir_progress(file->context, "reading", (double)file->done / (double)(file->input.bytes + 1)));
 cleanup:
     return status;
+}
+
+bool nadir_npy_is_name(const char *path)
+{
+    const size_t length = strlen(path);
+    return length >= 4 && strcasecmp(path + length - 4, ".npy") == 0;
 }
 
 nadir_status nadir_npy_recognises(nadir_context *context, const char *path, bool *is_npy)

@@ -1,0 +1,273 @@
+/* command_gradient.c: nadir gradient: how the worst return changes with the policy. */
+#include "files.h"
+#include "robust.h"
+#include "subject.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char about[] =
+    "How the worst return over the ball changes with every probability of the policy: d(s) Q(s, a) under\n"
+    "the worst kernel, one number for each row, written as CSV idstate,idaction,gradient, or as .npy if the\n"
+    "name ends so. Probabilities of a state sum to one: only differences between its actions matter.\n"
+    "\n"
+    "promise is what the best action of every state, in place of the policy's mixture, would add if the\n"
+    "return were linear; at 0 no small change of the policy helps. Where several kernels are equally bad\n"
+    "the gradient is that of one of them.\n"
+    "\n"
+    "Examples:\n"
+    "  nadir gradient model.npz --policy uniform --radius 0.1 --out gradient.csv\n"
+    "  nadir gradient model.npz --policy best.csv --radius 0.1 --domain free --formula nominal --out g.npy";
+
+/* The return is stationary at the worst kernel, the gradient is not: its error goes with the square root of
+ * the tolerance. */
+static const double tolerance = 1e-14;
+
+typedef struct gradient_report {
+    cli_subject subject;
+    const char *out_path;
+    const char *kernel_path;
+    const char *witness_path;
+    int formula; /* 0: at the worst kernel, 1: in nominal terms */
+    bool optimistic;
+    nadir_robust robust;
+    bool written;
+    double norm;    /* Euclidean */
+    double tangent; /* the same once the mean over each state's actions is taken away */
+    double promise;
+} gradient_report;
+
+static void print_json(const cli_run *run, const gradient_report *report)
+{
+    const nadir_robust *robust = &report->robust;
+    cli_json json;
+    cli_json_start(&json, stdout);
+    cli_json_text(&json, "model", report->subject.model_path);
+    cli_json_text(&json, "policy", report->subject.policy_name);
+    cli_json_text(&json, "out", report->out_path);
+    cli_json_text(&json, "formula", report->formula == 0 ? "kernel" : "nominal");
+    cli_json_double(&json, "gradient_norm", report->norm);
+    cli_json_double(&json, "tangent_norm", report->tangent);
+    cli_json_double(&json, "promise", report->promise);
+    cli_robust_json(&json, robust);
+    cli_json_bool(&json, "optimistic", report->optimistic);
+    cli_subject_json(&json, &report->subject);
+    cli_subject_seconds(&json, &report->subject, robust->seconds_nominal, robust->seconds_robust,
+                        robust->seconds_certify);
+    cli_json_warnings(run, &json);
+    cli_json_end(&json);
+}
+
+static void print_text(const gradient_report *report)
+{
+    const nadir_robust *robust = &report->robust;
+    char number[32];
+    printf("%s, policy %s: the gradient of the %s return, written to %s\n", report->subject.model_path,
+           report->subject.policy_name, report->optimistic ? "best" : "worst", report->out_path);
+    printf("  ball             %s, norm %s, domain %s, radius ", nadir_set_name(robust->set),
+           cli_number(robust->norm, number), nadir_domain_name(robust->domain));
+    printf("%s\n", cli_number(robust->radius, number));
+    printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
+    printf("  %s return     %s\n", report->optimistic ? "best " : "worst",
+           cli_number(robust->robust_return, number));
+    printf("  norm             %s\n", cli_number(report->norm, number));
+    printf("  of differences   %s (between the actions of a state)\n", cli_number(report->tangent, number));
+    printf("  promise          %s\n", cli_number(report->promise, number));
+}
+
+/* Norms, and the sum over states of (largest entry - average of the policy). */
+static void summarise(const double *gradient, const double *pi, gradient_report *report)
+{
+    const nadir_model_data *view = &report->subject.view;
+    double squares = 0;
+    double tangent = 0;
+    for (int64_t s = 0; s < view->states; s++) {
+        const int64_t first = view->state_rows[s];
+        const int64_t end = view->state_rows[s + 1];
+        double most = -INFINITY;
+        double sum = 0;
+        double average = 0;
+        for (int64_t row = first; row < end; row++) {
+            most = fmax(most, gradient[row]);
+            sum += gradient[row];
+            average += pi[row] * gradient[row];
+            squares += gradient[row] * gradient[row];
+        }
+        for (int64_t row = first; row < end; row++) {
+            const double part = gradient[row] - sum / (double)(end - first);
+            tangent += part * part;
+        }
+        report->promise += fmax(most - average, 0);
+    }
+    report->norm = sqrt(squares);
+    report->tangent = sqrt(tangent);
+}
+
+static nadir_status write_files(cli_run *run, const nadir_model *model, const nadir_policy *policy,
+                                nadir_worst *worst, gradient_report *report)
+{
+    nadir_context *context = run->context;
+    double *gradient = malloc((size_t)report->subject.view.rows * sizeof *gradient);
+    nadir_status status = NADIR_OK;
+    if (gradient == NULL) {
+        return cli_fail(run, NADIR_ERROR_MEMORY, "there is no memory for the gradient");
+    }
+    status = report->formula == 0 ? nadir_worst_gradient(context, worst, gradient)
+                                  : nadir_worst_gradient_nominal(context, worst, gradient);
+    if (status == NADIR_OK) {
+        summarise(gradient, nadir_policy_probabilities(policy), report);
+        status = nadir_numbers_write(context, model, "gradient", gradient, report->out_path);
+    }
+    if (status == NADIR_OK) {
+        status = cli_worst_write(run, worst, report->subject.model_path,
+                                 cli_policy_file(report->subject.policy_name), report->kernel_path,
+                                 report->witness_path);
+    }
+    report->written = status == NADIR_OK;
+    free(gradient);
+    return status;
+}
+
+static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
+                          const nadir_ball *ball, const nadir_robust_settings *robust,
+                          gradient_report *report)
+{
+    nadir_context *context = run->context;
+    cli_subject *subject = &report->subject;
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_worst *worst = NULL;
+    nadir_status status = cli_policy_get(run, model, subject->policy_name, settings->backend, &policy);
+    if (status == NADIR_OK) {
+        status = nadir_policy_digest(context, policy, subject->policy_digest);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_create(context, model, policy, settings, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_robust(context, solver, ball, robust, &report->robust, &worst);
+    }
+    if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) { /* the best so far */
+        const nadir_status written = write_files(run, model, policy, worst, report);
+        status = written != NADIR_OK ? written : status;
+    }
+    nadir_worst_free(worst);
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    return status;
+}
+
+static nadir_status differentiate(cli_run *run, const nadir_read_settings *reading,
+                                  const nadir_solver_settings *settings, cli_ball *asked,
+                                  const nadir_robust_settings *robust, gradient_report *report)
+{
+    nadir_model *model = NULL;
+    nadir_ball ball;
+    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
+    if (status == NADIR_OK) {
+        status = cli_ball_get(run, model, asked, &ball);
+    }
+    if (status == NADIR_OK) {
+        status = solve(run, model, settings, &ball, robust, report);
+    }
+    if (status == NADIR_OK || (status == NADIR_ERROR_NOT_CONVERGED && report->written)) {
+        cli_subject_end(&report->subject);
+        cli_progress_clear(run);
+        if (run->json) {
+            print_json(run, report);
+            run->answered = true;
+        } else {
+            print_text(report);
+        }
+    }
+    cli_ball_clear(run, asked);
+    nadir_model_free(model);
+    return status;
+}
+
+static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
+                                const gradient_report *report)
+{
+    const char *format;
+    cli_files files = {0};
+    cli_files_read_model(&files, report->subject.model_path, reading);
+    cli_files_read(&files, cli_policy_file(report->subject.policy_name));
+    cli_files_read(&files, ball->radius_text);
+    cli_files_read(&files, ball->scales_path);
+    cli_files_write(&files, report->out_path);
+    cli_files_write(&files, report->kernel_path);
+    cli_files_write(&files, report->witness_path);
+    const nadir_status status = cli_files_check(run, &files);
+    return status == NADIR_OK && report->kernel_path != NULL
+               ? nadir_write_format(run->context, report->kernel_path, &format)
+               : status;
+}
+
+static int gradient_main(cli_run *run, int argc, char **argv)
+{
+    const char *positionals[CLI_POSITIONALS];
+    nadir_read_settings reading;
+    nadir_solver_settings settings;
+    nadir_robust_settings robust;
+    nadir_read_settings_default(&reading);
+    nadir_solver_settings_default(&settings);
+    nadir_robust_settings_default(&robust);
+    robust.tolerance = tolerance;
+    int backend = 0;
+    int method = 0;
+    int certify = NADIR_CERTIFY_AUTO;
+    cli_ball ball = {0};
+    gradient_report report = {.robust.size = sizeof report.robust};
+    cli_methods methods;
+    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
+                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
+    const cli_option own[] = {
+        cli_policy_option(&report.subject.policy_name),
+        {"--out", CLI_TEXT, "FILE", NULL, &report.out_path, "where to write the gradient (needed)"},
+        {"--formula", CLI_CHOICE, NULL, "kernel|nominal", &report.formula,
+         "from value and occupancy under the worst kernel, or from nominal ones alone\n"
+         "(domain free); the same numbers (default: kernel)"},
+        {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
+        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+         "how much work the proof of the worst return may cost (default: auto)"},
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
+         "of the robust return, relative to the penalty; the error of the gradient\n"
+         "goes with its square root (default 1e-14)"},
+        {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
+         "write the kernel found: .npz, for nadir verify"},
+        {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
+         "write the numbers that prove the bounds, as JSON"},
+        cli_backend_option(&backend),
+        {0},
+    };
+    int exit;
+    if (!cli_parse_model_command(run, &cli_command_gradient, argc, argv, own, &ball, 1, positionals, about,
+                                 &reading, &exit)) {
+        return exit;
+    }
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.subject.policy_name != NULL) ||
+        !cli_needed(run, "--out FILE", report.out_path != NULL)) {
+        return CLI_EXIT_USAGE;
+    }
+    settings.backend = cli_backend_name(backend);
+    robust.method = nadir_method_name(method);
+    robust.certify = (nadir_certify)certify;
+    report.optimistic = robust.optimistic;
+    report.subject.model_path = positionals[0];
+    nadir_status status = cli_open(run);
+    if (status == NADIR_OK) {
+        status = check_files(run, &reading, &ball, &report);
+    }
+    if (status == NADIR_OK) {
+        status = differentiate(run, &reading, &settings, &ball, &robust, &report);
+    }
+    return cli_close(run, status);
+}
+
+const cli_command cli_command_gradient = {
+    .name = "gradient",
+    .arguments = "MODEL",
+    .summary = "how the worst return changes with the policy",
+    .main = gradient_main,
+};

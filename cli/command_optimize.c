@@ -1,0 +1,339 @@
+/* command_optimize.c: nadir optimize: the policy that does best in the worst case. */
+#include "files.h"
+#include "gnuplot.h"
+#include "optimize.h"
+#include "robust.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char about[] =
+    "The policy whose worst return over a ball of kernels is the best, with the proof of how good it is:\n"
+    "no policy at all is sure of more than optimality_upper_bound, and this one is sure of lower_bound.\n"
+    "What it gives up on the nominal kernel, and what that buys in the worst case, is told beside it.\n"
+    "\n"
+    "The policy may have to randomise. It is written as CSV, or as .npy if its name ends so.\n"
+    "\n"
+    "Long work can be cut short: at a limit (--time-limit, --max-evaluations; exit status 5) or by Ctrl-C\n"
+    "(exit status 7) the best policy so far is written, and bounds that hold for it are printed. With\n"
+    "--checkpoint nothing is lost even if the machine stops; --resume goes on from there.\n"
+    "\n"
+    "--plot draws what robustness costs and buys: the nominal against the worst return of the robust\n"
+    "policies for balls of growing radius, beside those of the nominal optimum.\n"
+    "\n"
+    "Examples:\n"
+    "  nadir optimize model.npz --radius 0.1 --out robust.csv\n"
+    "  nadir optimize model.npz --radius 0.1 --domain support --out robust.npy --plot frontier.svg\n"
+    "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --time-limit 3600\n"
+    "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --resume run.ckpt";
+
+/* The line that stands on a terminal, and whether the user asked to stop. */
+static int watch_step(void *user, const nadir_robust_optimum_step *step)
+{
+    const cli_watch *watch = user;
+    cli_run *run = watch->run;
+    double left = watch->time_limit - step->seconds;
+    if (watch->evaluations_limit > 0 && step->evaluations > 0) {
+        const double each = step->seconds / (double)step->evaluations;
+        left = fmin(left, each * (double)(watch->evaluations_limit - step->evaluations));
+    }
+    const bool limited = isfinite(left);
+    (void)snprintf(run->headline, sizeof run->headline,
+                   "%sstep %" PRId64 ": worst return %.8g, gap %.1e, %" PRId64 " evaluations, %.3g s%s",
+                   watch->prefix, step->iteration, step->robust_return, step->gap, step->evaluations,
+                   limited ? fmax(left, 0) : step->seconds, limited ? " left" : "");
+    return cli_progress(run, "improving the policy", -1);
+}
+
+/* -------------------------------------------------------------------------------------------- work */
+
+/* What was found, to its files: the policy first, whose bytes the witness names. */
+static nadir_status write_files(cli_run *run, const nadir_model *model, const nadir_policy *policy,
+                                nadir_worst *worst, const cli_optimize *report)
+{
+    const char *path = report->subject.policy_name;
+    const bool wanted = report->kernel_path != NULL || report->witness_path != NULL;
+    nadir_status status = nadir_policy_write(run->context, model, policy, path);
+    if (status == NADIR_OK && worst != NULL) {
+        status = cli_worst_write(run, worst, report->subject.model_path, path, report->kernel_path,
+                                 report->witness_path);
+    } else if (status == NADIR_OK && wanted) {
+        cli_warn(run, "no kernel is written: the search ended before there was one");
+    }
+    return status;
+}
+
+/* The frontier, in what is left of the time, and its picture. */
+static nadir_status draw_frontier(cli_run *run, nadir_model *model, const nadir_ball *ball, double begun,
+                                  cli_optimize *report)
+{
+    nadir_robust_optimum_settings settings = report->settings;
+    cli_frontier *frontier = &report->frontier;
+    settings.time_limit -= cli_clock() - begun;
+    const nadir_status status = cli_frontier_find(run, model, ball, &settings, &report->watch,
+                                                  &report->result, report->evaluation.radius, frontier);
+    nadir_status drawn = NADIR_OK;
+    if (frontier->plot_path != NULL && frontier->count > 0) {
+        drawn = cli_frontier_draw(run, frontier);
+    }
+    return status != NADIR_OK ? status : drawn;
+}
+
+/* What can be said of a policy whose evaluation was cut off: which ball, and what the search knows. */
+static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view, cli_optimize *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    nadir_robust *made = &report->evaluation;
+    const double *radius = ball->radius != NULL ? ball->radius : view->radius;
+    const int64_t count = ball->radius != NULL ? ball->radius_count : view->radius_count;
+    const nadir_set set = ball->set != NADIR_SET_UNSAID ? ball->set : view->set;
+    const nadir_domain domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : view->domain;
+    const double norm = isnan(ball->norm) ? view->norm : ball->norm;
+    *made = (nadir_robust){
+        .size = sizeof *made,
+        .nominal_return = result->nominal_return,
+        .robust_return = result->robust_return,
+        .penalty = result->nominal_return - result->robust_return,
+        .lower_bound = result->lower_bound,
+        .upper_bound = result->robust_return,
+        .certificate = "none",
+        .kappa = NAN,
+        .stationarity_gap = NAN,
+        .set = set != NADIR_SET_UNSAID ? set : NADIR_SET_NONRECT,
+        .domain = domain != NADIR_DOMAIN_UNSAID ? domain : NADIR_DOMAIN_SIMPLEX,
+        .norm = isnan(norm) ? 2 : norm,
+        .breakdown_radius = NAN,
+        .valid_radius = NAN,
+        .kernel_minimum = NAN,
+        .residual = NAN,
+        .return_difference = NAN,
+    };
+    for (int64_t i = 0; i < count; i++) {
+        made->radius = fmax(made->radius, radius[i]);
+    }
+}
+
+static void print(cli_run *run, cli_optimize *report)
+{
+    cli_subject_end(&report->subject);
+    cli_progress_clear(run);
+    if (run->json) {
+        cli_optimize_json(run, report);
+        run->answered = true;
+    } else {
+        cli_optimize_text(report);
+    }
+}
+
+/* What to do with a policy, the best or the best so far. What was found is printed even if a file fails. */
+static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_ball *ball,
+                                  const nadir_policy *policy, nadir_worst *worst, double begun,
+                                  cli_optimize *report)
+{
+    nadir_status status = nadir_policy_digest(run->context, policy, report->subject.policy_digest);
+    if (status == NADIR_OK) {
+        status = write_files(run, model, policy, worst, report);
+    }
+    if (status == NADIR_OK && strcmp(report->result.stop_reason, "interrupted") != 0) {
+        status = cli_optimum_returns(run, model, ball, report->settings.backend, 1, (const double[]){1},
+                                     &report->optimum_return);
+    }
+    if (status == NADIR_OK && report->draws) {
+        status = draw_frontier(run, model, ball, begun, report);
+    }
+    print(run, report);
+    return status;
+}
+
+static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball *ball, cli_optimize *report)
+{
+    const double begun = cli_clock();
+    nadir_robust_optimum_settings *settings = &report->settings;
+    nadir_policy *start = NULL;
+    nadir_policy *policy = NULL;
+    nadir_worst *worst = NULL;
+    nadir_status status = NADIR_OK;
+    if (report->start != NULL) {
+        status = cli_policy_get(run, model, report->start, settings->backend, &start);
+    }
+    settings->start = start;
+    if (status == NADIR_OK) {
+        status = nadir_robust_optimum(run->context, model, ball, settings, &policy, &report->result,
+                                      &report->evaluation, &worst);
+    }
+    run->headline[0] = '\0';
+    if (policy != NULL) { /* the best so far, too */
+        char reached[512];
+        (void)snprintf(reached, sizeof reached, "%s", nadir_context_error(run->context));
+        if (report->evaluation.stop_reason == NULL) {
+            fill_evaluation(ball, &report->subject.view, report);
+        }
+        report->optimum_return = NAN;
+        if (status == NADIR_ERROR_INTERRUPTED) {
+            cli_obey_interrupt();
+            report->result.stop_reason = "interrupted";
+            if (report->draws) {
+                cli_warn(run, "interrupted: there is no frontier");
+            }
+            report->draws = false;
+        }
+        const nadir_status told = report_result(run, model, ball, policy, worst, begun, report);
+        if (told != NADIR_OK) {
+            status = told;
+        } else if (status != NADIR_OK) {
+            (void)cli_fail(run, status, "%s", reached);
+        }
+    }
+    nadir_worst_free(worst);
+    nadir_policy_free(policy);
+    nadir_policy_free(start);
+    settings->start = NULL;
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- question */
+
+/* What can be told of the files before the work is done. A checkpoint may be kept where it was read from. */
+static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
+                                const cli_optimize *report)
+{
+    const nadir_robust_optimum_settings *settings = &report->settings;
+    const char *const written[] = {report->subject.policy_name, report->kernel_path, report->witness_path,
+                                   report->frontier.plot_path, settings->checkpoint};
+    enum { WRITTEN = sizeof written / sizeof written[0] };
+    cli_files files = {0};
+    cli_files checkpoints = {0};
+    const char *format;
+    cli_files_read_model(&files, report->subject.model_path, reading);
+    cli_files_read(&files, ball->radius_text);
+    cli_files_read(&files, ball->scales_path);
+    cli_files_read(&files, report->start != NULL ? cli_policy_file(report->start) : NULL);
+    cli_files_read(&checkpoints, settings->resume);
+    for (int i = 0; i < WRITTEN; i++) {
+        cli_files_write(&files, written[i]);
+        cli_files_write(&checkpoints, i < WRITTEN - 1 ? written[i] : NULL);
+    }
+    nadir_status status = cli_files_check(run, &files);
+    if (status == NADIR_OK) {
+        status = cli_files_check(run, &checkpoints);
+    }
+    if (status == NADIR_OK) {
+        status = cli_files_check_folders(run, &files);
+    }
+    if (status == NADIR_OK && report->kernel_path != NULL) {
+        status = nadir_write_format(run->context, report->kernel_path, &format);
+    }
+    if (status == NADIR_OK && report->frontier.plot_path != NULL) {
+        status = cli_gnuplot_check(run, report->frontier.plot_path);
+    }
+    return status;
+}
+
+static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cli_ball *asked,
+                            cli_optimize *report)
+{
+    nadir_model *model = NULL;
+    nadir_ball ball;
+    nadir_status status = check_files(run, reading, asked, report);
+    if (status == NADIR_OK && report->frontier.radii_text != NULL) {
+        status = cli_radii_parse(run, "--radii", report->frontier.radii_text, &report->frontier.radii);
+    }
+    if (status == NADIR_OK) {
+        status = cli_subject_read(run, reading, &report->subject, &model);
+    }
+    if (status == NADIR_OK) {
+        status = cli_ball_get(run, model, asked, &ball);
+    }
+    if (status == NADIR_OK) {
+        status = optimize(run, model, &ball, report);
+    }
+    cli_frontier_clear(&report->frontier);
+    cli_ball_clear(run, asked);
+    nadir_model_free(model);
+    return status;
+}
+
+static int optimize_main(cli_run *run, int argc, char **argv)
+{
+    static const char *const methods[] = {"auto", "quasi-newton", "spectral", "paper", "bellman"};
+    const char *positionals[CLI_POSITIONALS];
+    nadir_read_settings reading;
+    nadir_read_settings_default(&reading);
+    int backend = 0;
+    int method = 0;
+    int certify = NADIR_CERTIFY_AUTO;
+    int64_t evaluations = -1;
+    cli_ball ball = {0};
+    cli_optimize report = {.result.size = sizeof report.result, .evaluation.size = sizeof report.evaluation};
+    nadir_robust_optimum_settings *settings = &report.settings;
+    nadir_robust_optimum_settings_default(settings);
+    const cli_option own[] = {
+        {"--out", CLI_TEXT, "POLICY", NULL, &report.subject.policy_name,
+         "where to write the policy (needed)"},
+        {"--gap", CLI_NUMBER, "EPS", NULL, &settings->gap,
+         "how close the bounds are to be, relative to the return (default 1e-6)"},
+        {"--max-evaluations", CLI_INTEGER, "N", NULL, &evaluations,
+         "policies whose worst kernel may be looked for (default 1000)"},
+        {"--time-limit", CLI_NUMBER, "SECONDS", NULL, &settings->time_limit,
+         "how long it may take, frontier included"},
+        {"--checkpoint", CLI_TEXT, "FILE", NULL, &settings->checkpoint,
+         "keep what it takes to go on in this file, whole at every moment"},
+        {"--checkpoint-interval", CLI_NUMBER, "SECONDS", NULL, &settings->checkpoint_seconds,
+         "at least so long between two checkpoints, 0: after every step (default 1)"},
+        {"--resume", CLI_TEXT, "FILE", NULL, &settings->resume,
+         "go on from a checkpoint of the same model, ball and method"},
+        {"--plot", CLI_TEXT, "FILE", NULL, &report.frontier.plot_path,
+         "draw the nominal against the worst return of the robust policies of many\n"
+         "radii, .svg or .png (by gnuplot)"},
+        {"--radii", CLI_TEXT, "LO:HI:N", NULL, &report.frontier.radii_text,
+         "these radii; without --plot as a table (default of --plot: 11, from 0 to\n"
+         "that of the ball)"},
+        {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
+         "write the worst kernel for the policy: .npz, for nadir verify"},
+        {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
+         "write the numbers that prove the bounds of its worst return, as JSON"},
+        {"--method", CLI_CHOICE, NULL, "auto|quasi-newton|spectral|paper|bellman", &method,
+         "how the policy is improved: see docs/policy.md (default: auto)"},
+        {"--step", CLI_NUMBER, "ALPHA", NULL, &settings->step,
+         "of method paper: the size of its steps\n"
+         "(default: (1 - discount) / range of the rewards)"},
+        {"--start", CLI_TEXT, "POLICY", NULL, &report.start,
+         "the policy to begin with: a file, uniform or optimal (default: optimal,\n"
+         "the best one for the nominal kernel)"},
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+         "how much work the proof may cost: none, in proportion, or all there is\n"
+         "(default: auto)"},
+        cli_backend_option(&backend),
+        {0},
+    };
+    int exit;
+    if (!cli_parse_model_command(run, &cli_command_optimize, argc, argv, own, &ball, 1, positionals, about,
+                                 &reading, &exit)) {
+        return exit;
+    }
+    if (!cli_needed(run, "--out POLICY", report.subject.policy_name != NULL)) {
+        return CLI_EXIT_USAGE;
+    }
+    report.subject.model_path = positionals[0];
+    report.watch = (cli_watch){run, settings->time_limit, evaluations >= 0 ? evaluations : 0, ""};
+    report.draws = report.frontier.plot_path != NULL || report.frontier.radii_text != NULL;
+    settings->evaluations_limit = evaluations >= 0 ? evaluations : settings->evaluations_limit;
+    settings->method = methods[method];
+    settings->backend = cli_backend_name(backend);
+    settings->certify = (nadir_certify)certify;
+    settings->watch = watch_step;
+    settings->watch_user = &report.watch;
+    nadir_status status = cli_open(run);
+    if (status == NADIR_OK) {
+        status = run_all(run, &reading, &ball, &report);
+    }
+    return cli_close(run, status);
+}
+
+const cli_command cli_command_optimize = {
+    .name = "optimize",
+    .arguments = "MODEL",
+    .summary = "the policy that does best in the worst case of a ball of kernels, with its optimality gap",
+    .main = optimize_main,
+};

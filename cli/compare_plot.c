@@ -1,0 +1,105 @@
+/* compare_plot.c: the trajectories of nadir compare as a file and as a picture; see compare.h. */
+#include "compare.h"
+#include "gnuplot.h"
+#include "output.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+nadir_status cli_compare_write(cli_run *run, const cli_comparison *comparison)
+{
+    cli_output output;
+    nadir_status status = cli_output_open(run, comparison->csv_path, &output);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    fputs("method,seconds,samples,penalty,share\n", output.out);
+    for (int i = 0; i < comparison->count; i++) {
+        const cli_compared *compared = &comparison->compared[i];
+        for (int64_t j = 0; j < compared->count; j++) {
+            const nadir_trajectory_point *point = &compared->points[j];
+            const double share = cli_compare_share(comparison, point->value);
+            char seconds[32];
+            char penalty[32];
+            char part[32];
+            fprintf(output.out, "%s,%s,%" PRId64 ",%s,%s\n", compared->name,
+                    cli_number(point->seconds, seconds), point->samples, cli_number(point->value, penalty),
+                    isnan(share) ? "" : cli_number(share, part));
+        }
+    }
+    return cli_output_close(run, &output);
+}
+
+/* The time that the picture begins with: a power of ten below the first point. */
+static double first_time(const cli_comparison *comparison)
+{
+    double first = comparison->budget.seconds;
+    for (int i = 0; i < comparison->count; i++) {
+        const cli_compared *compared = &comparison->compared[i];
+        first = fmin(first, compared->count > 0 ? compared->points[0].seconds : compared->result.seconds);
+    }
+    return pow(10, floor(log10(fmax(first, 1e-6))));
+}
+
+/* Methods may be over before the budget is, or a step later. */
+static double last_time(const cli_comparison *comparison)
+{
+    double last = 0;
+    for (int i = 0; i < comparison->count; i++) {
+        last = fmax(last, comparison->compared[i].result.seconds);
+    }
+    return isinf(comparison->budget.seconds) ? last : fmax(last, comparison->budget.seconds);
+}
+
+static void write_trajectories(const cli_comparison *comparison, FILE *script)
+{
+    for (int i = 0; i < comparison->count; i++) {
+        const cli_compared *compared = &comparison->compared[i];
+        fprintf(script, "$m%d << EOD\n", i);
+        for (int64_t j = 0; j < compared->count; j++) {
+            fprintf(script, "%.9g %.9g\n", fmax(compared->points[j].seconds, 1e-9),
+                    100 * cli_compare_share(comparison, compared->points[j].value));
+        }
+        /* as long as it ran; what found nothing ends at 0 */
+        const double end = compared->count > 0 ? compared->points[compared->count - 1].value : 0;
+        fprintf(script, "%.9g %.9g\n", fmax(compared->result.seconds, 1e-9),
+                100 * cli_compare_share(comparison, end));
+        fputs("EOD\n", script);
+    }
+}
+
+nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
+{
+    /* Colours that most eyes can tell apart, and a mark each where the method ends, for grey print. */
+    static const char *const colours[] = {"#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
+                                          "#56b4e9", "#888888", "#882255", "#117733", "#332288", "#a05000"};
+    enum { COLOURS = sizeof colours / sizeof *colours };
+    cli_gnuplot plot;
+    nadir_status status = cli_gnuplot_open(run, comparison->plot_path, 1200, 640, 16, &plot);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    const double last = last_time(comparison);
+    fprintf(plot.script,
+            "set title 'Penalty found against time, %% of the exact one, %.6g'\n"
+            "set logscale x\nset xrange [%.6g:%.6g]\nset yrange [0:105]\n"
+            "set xlabel 'seconds since the nominal solution'\nset ylabel '%% of the exact penalty'\n"
+            "set format x '%%g'\n"
+            "set border 3 linewidth 2\nset xtics out nomirror\nset ytics out nomirror\n"
+            "set grid ytics linewidth 1 linecolor rgb '#dddddd'\n"
+            "set key outside right center Left reverse samplen 2\n",
+            fabs(comparison->exact.penalty), first_time(comparison), last);
+    write_trajectories(comparison, plot.script);
+    fputs("plot 100 with lines linewidth 1 dashtype 2 linecolor rgb '#000000' title 'exact'", plot.script);
+    for (int i = 0; i < comparison->count; i++) {
+        fprintf(plot.script, ", $m%d with steps linewidth 2.5 linecolor rgb '%s' notitle", i,
+                colours[i % COLOURS]);
+        fprintf(plot.script,
+                ", $m%d every ::%" PRId64 " with points pointtype %d pointsize 1.6 linewidth 2 "
+                "linecolor rgb '%s' title ",
+                i, comparison->compared[i].count, i + 1, colours[i % COLOURS]);
+        cli_gnuplot_text(&plot, comparison->compared[i].name);
+    }
+    fputc('\n', plot.script);
+    return cli_gnuplot_close(run, &plot);
+}

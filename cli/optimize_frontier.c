@@ -1,0 +1,264 @@
+/*
+ * optimize_frontier.c: robust policies of growing radius; see optimize.h.
+ *
+ * Each search starts from the policy of the radius before. The nominal optimum, which is the robust policy of
+ * radius 0, is evaluated at all radii at once.
+ */
+#include "optimize.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Radii where none are named: as many, from 0 to that of the ball. */
+enum { RADII = 11 };
+
+/* What all searches share. */
+typedef struct search {
+    cli_run *run;
+    nadir_model *model;
+    nadir_ball ball;     /* with `radius` below */
+    const double *shape; /* [ball.radius_count] radii as they were asked for */
+    double largest;      /* of those */
+    double *radius;      /* [ball.radius_count] owned: of the ball at hand */
+    nadir_robust_optimum_settings settings;
+    cli_watch watch;
+    nadir_policy *policy; /* owned: of the radius before; NULL: none */
+    double deadline;      /* cli_clock */
+} search;
+
+/* All radii of the ball, as they compare with each other, with this one as their largest. */
+static void set_radius(search *at, double radius)
+{
+    for (int64_t i = 0; i < at->ball.radius_count; i++) {
+        at->radius[i] = at->largest > 0 ? at->shape[i] / at->largest * radius : radius;
+    }
+}
+
+static nadir_status open_search(search *at, const nadir_ball *ball)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(at->model, &view);
+    at->ball = *ball;
+    at->shape = ball->radius != NULL ? ball->radius : view.radius;
+    at->ball.radius_count = ball->radius != NULL ? ball->radius_count : view.radius_count;
+    at->radius = calloc((size_t)at->ball.radius_count, sizeof *at->radius);
+    at->ball.radius = at->radius;
+    return at->radius != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
+}
+
+nadir_status cli_optimum_returns(cli_run *run, nadir_model *model, const nadir_ball *ball,
+                                 const char *backend, int64_t count, const double *factors, double *returns)
+{
+    nadir_context *context = run->context;
+    nadir_robust_settings settings;
+    nadir_solver_settings solving;
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    nadir_solver_settings_default(&solving);
+    solving.backend = backend;
+    nadir_robust *results = calloc((size_t)count, sizeof *results);
+    nadir_status status = results != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
+    for (int64_t i = 0; status == NADIR_OK && i < count; i++) {
+        results[i] = (nadir_robust){.size = sizeof results[i], .robust_return = NAN};
+    }
+    if (status == NADIR_OK) {
+        status = cli_policy_get(run, model, "optimal", backend, &policy);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_create(context, model, policy, &solving, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_robust_many(context, solver, ball, &settings, count, factors, results);
+    }
+    if (status == NADIR_ERROR_NOT_CONVERGED || status == NADIR_ERROR_ILL_POSED) {
+        status = NADIR_OK; /* attained is enough, and breakdown shows */
+    }
+    for (int64_t i = 0; status == NADIR_OK && i < count; i++) {
+        returns[i] = results[i].stop_reason != NULL ? results[i].robust_return : NAN;
+    }
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    free(results);
+    return status;
+}
+
+/* The nominal optimum at all radii. */
+static nadir_status follow_optimum(search *at, cli_frontier *frontier)
+{
+    const cli_radii *radii = &frontier->radii;
+    double *factors = calloc((size_t)radii->count, sizeof *factors);
+    double *returns = calloc((size_t)radii->count, sizeof *returns);
+    nadir_status status = factors != NULL && returns != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
+    for (int64_t i = 0; status == NADIR_OK && i < radii->count; i++) {
+        factors[i] = radii->last > 0 ? cli_radii_at(radii, i) / radii->last : 1;
+    }
+    set_radius(at, radii->last);
+    if (status == NADIR_OK) {
+        status = cli_optimum_returns(at->run, at->model, &at->ball, at->settings.backend, radii->count,
+                                     factors, returns);
+    }
+    for (int64_t i = 0; status == NADIR_OK && i < radii->count; i++) {
+        frontier->points[i].optimum_robust_return = returns[i];
+    }
+    free(factors);
+    free(returns);
+    return status;
+}
+
+static void keep(const nadir_robust_optimum_result *result, double radius, cli_frontier_point *point)
+{
+    point->radius = radius;
+    point->nominal_return = result->nominal_return;
+    point->robust_return = result->robust_return;
+    point->lower_bound = result->lower_bound;
+    point->optimality_upper_bound = result->optimality_upper_bound;
+    point->certified = result->certified;
+    point->evaluations = result->evaluations;
+}
+
+/* The robust policy of one radius, found from that of the radius before. point->radius: NaN if there is none.
+ */
+static nadir_status find_point(search *at, double radius, cli_frontier_point *point)
+{
+    nadir_robust_optimum_result result = {.size = sizeof result};
+    nadir_policy *policy = NULL;
+    point->radius = NAN;
+    at->settings.time_limit = at->deadline - cli_clock();
+    if (at->settings.time_limit <= 0) {
+        return NADIR_ERROR_NOT_CONVERGED;
+    }
+    at->watch.time_limit = at->settings.time_limit;
+    at->settings.start = at->policy;
+    set_radius(at, radius);
+    const nadir_status status = nadir_robust_optimum(at->run->context, at->model, &at->ball, &at->settings,
+                                                     &policy, &result, NULL, NULL);
+    if (policy != NULL) {
+        nadir_policy_free(at->policy);
+        at->policy = policy;
+        keep(&result, radius, point);
+    }
+    return status;
+}
+
+/* Says which radii have no answer, and why. */
+static void warn_of_rest(const search *at, nadir_status status, const cli_frontier *frontier)
+{
+    const int64_t rest = frontier->radii.count - frontier->count;
+    const char *reason = status == NADIR_ERROR_INTERRUPTED     ? "interrupted"
+                         : status == NADIR_ERROR_NOT_CONVERGED ? "the time is up"
+                                                               : nadir_context_error(at->run->context);
+    cli_warn(at->run, "frontier: %" PRId64 " of %" PRId64 " radii, from %.3g on, are left out: %s", rest,
+             frontier->radii.count, cli_radii_at(&frontier->radii, frontier->count), reason);
+}
+
+/* The radius that was asked for has its answer already. */
+static nadir_status find_points(search *at, const nadir_robust_optimum_result *result, cli_frontier *frontier)
+{
+    const int64_t count = frontier->radii.count;
+    nadir_status status = NADIR_OK;
+    bool converged = true;
+    while (frontier->count < count && status == NADIR_OK) {
+        cli_frontier_point *point = &frontier->points[frontier->count];
+        const double radius = cli_radii_at(&frontier->radii, frontier->count);
+        (void)snprintf(at->watch.prefix, sizeof at->watch.prefix,
+                       "radius %.3g (%" PRId64 " of %" PRId64 "): ", radius, frontier->count + 1, count);
+        if (radius == at->largest) {
+            keep(result, radius, point);
+        } else {
+            status = find_point(at, radius, point);
+        }
+        if (status == NADIR_ERROR_NOT_CONVERGED && !isnan(point->radius)) { /* the best so far */
+            converged = false;
+            status = NADIR_OK;
+        }
+        frontier->count += status == NADIR_OK;
+    }
+    if (frontier->count < count) {
+        warn_of_rest(at, status, frontier);
+    }
+    if (status == NADIR_ERROR_ILL_POSED && frontier->count > 0) { /* past breakdown, as in a sweep */
+        status = NADIR_OK;
+    }
+    if (status == NADIR_ERROR_NOT_CONVERGED || (status == NADIR_OK && !converged)) {
+        return cli_fail(at->run, NADIR_ERROR_NOT_CONVERGED,
+                        "the limits were reached before the frontier was complete");
+    }
+    return status;
+}
+
+nadir_status cli_frontier_find(cli_run *run, nadir_model *model, const nadir_ball *ball,
+                               const nadir_robust_optimum_settings *settings, const cli_watch *watch,
+                               const nadir_robust_optimum_result *result, double radius,
+                               cli_frontier *frontier)
+{
+    const double begun = cli_clock();
+    search at = {.run = run,
+                 .model = model,
+                 .settings = *settings,
+                 .watch = *watch,
+                 .largest = radius,
+                 .deadline = begun + settings->time_limit};
+    at.settings.watch_user = &at.watch;
+    at.settings.checkpoint = NULL;
+    at.settings.resume = NULL;
+    if (frontier->radii.count == 0) {
+        frontier->radii = (cli_radii){radius > 0 ? 0 : radius, radius, radius > 0 ? RADII : 1};
+    }
+    frontier->nominal_optimum = result->nominal_optimum;
+    frontier->points = calloc((size_t)frontier->radii.count, sizeof *frontier->points);
+    nadir_status status = frontier->points != NULL ? open_search(&at, ball) : NADIR_ERROR_MEMORY;
+    if (status == NADIR_OK) {
+        status = follow_optimum(&at, frontier);
+    }
+    if (status == NADIR_OK) {
+        status = find_points(&at, result, frontier);
+    }
+    frontier->seconds = cli_clock() - begun;
+    nadir_policy_free(at.policy);
+    free(at.radius);
+    return status;
+}
+
+void cli_frontier_clear(cli_frontier *frontier)
+{
+    free(frontier->points);
+    frontier->points = NULL;
+}
+
+void cli_frontier_text(const cli_frontier *frontier)
+{
+    printf("  %-12s  %18s  %18s  %18s  %s\n", "radius", "nominal return", "worst return", "nominal optimum's",
+           "certified");
+    for (int64_t i = 0; i < frontier->count; i++) {
+        const cli_frontier_point *point = &frontier->points[i];
+        char number[4][32];
+        printf("  %-12.6g  %18s  %18s  %18s  %s\n", point->radius,
+               cli_number(point->nominal_return, number[0]), cli_number(point->robust_return, number[1]),
+               isnan(point->optimum_robust_return) ? "breakdown"
+                                                   : cli_number(point->optimum_robust_return, number[2]),
+               point->certified ? "yes" : "no");
+    }
+}
+
+void cli_frontier_json(cli_json *json, const cli_frontier *frontier)
+{
+    cli_json_array(json, "frontier");
+    for (int64_t i = 0; i < frontier->count; i++) {
+        const cli_frontier_point *point = &frontier->points[i];
+        cli_json_object(json, NULL);
+        cli_json_double(json, "radius", point->radius);
+        cli_json_double(json, "nominal_return", point->nominal_return);
+        cli_json_double(json, "robust_return", point->robust_return);
+        cli_json_double(json, "lower_bound", point->lower_bound);
+        cli_json_double(json, "optimality_upper_bound", point->optimality_upper_bound);
+        cli_json_bool(json, "certified", point->certified);
+        cli_json_integer(json, "evaluations", point->evaluations);
+        cli_json_double(json, "optimum_robust_return", point->optimum_robust_return);
+        cli_json_object_end(json);
+    }
+    cli_json_array_end(json);
+}

@@ -1,0 +1,20 @@
+/* robust.h: robust evaluation, with the families of sets that this folder knows or with one of the caller's.
+ */
+#ifndef NADIR_ADVERSARY_ROBUST_H
+#define NADIR_ADVERSARY_ROBUST_H
+
+#include "adversary/verdict.h"
+
+/* Who answers questions about this set. */
+nadir_family *nadir_robust_family(const nadir_uncertainty *set);
+
+/* nadir_solver_robust and nadir_solver_robust_many; family NULL: that of the set, and the methods that it
+ * has. */
+nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                              const nadir_robust_settings *settings, nadir_family *family,
+                              nadir_robust *result, nadir_worst **worst);
+nadir_status nadir_robust_run_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                   const nadir_robust_settings *settings, nadir_family *family, int64_t count,
+                                   const double *factors, nadir_robust *results);
+
+#endif

@@ -1,0 +1,504 @@
+/* ascent.c: the robust policy by projected gradients; see ascent.h. */
+#include "policy/ascent.h"
+
+#include "base/clock.h"
+#include "policy/checkpoint.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Occupancies take part in the metric with this power. 1 is the natural gradient; the adversary's answer to a
+ * change of the policy curves the return as d(s)^2; what is between is best measured. */
+#define METRIC 1.5
+/* States that are visited less than this share of the average count as if they were: what their policy does
+ * matters as soon as some other policy, or kernel, leads there. */
+#define UNVISITED 1e-6
+/* The share of its promise that a step must keep, and the shortest step. */
+#define ARMIJO   1e-4
+#define SHORTEST 1e-7
+/* Responses are found to this share of the penalty while much is to be gained; later to the square of the
+ * advantage, since the error of the gradient is the root of that of the return. */
+#define FIRST  1e-7 /* what the first policy is worth is told to the user */
+#define LOOSE  1e-3
+#define SQUARE 1e-2
+#define TIGHT  1e-11
+/* An advantage of this share of the gap that is wanted is none. */
+#define HARDLY 1e-3
+/* After so many steps that brought neither a smaller advantage nor a higher return, the return has a kink
+ * here, and no gradient leads on. */
+#define IDLE 40
+/* Quasi-Newton pairs are kept as long as they have at most so many numbers. */
+#define PAIR_NUMBERS 20000000.0
+
+double nadir_ascent_scale(const nadir_ascent *ascent)
+{
+    const double J = ascent->here->J;
+    return fmax(fabs(ascent->nominal_optimum), fabs(J));
+}
+
+void nadir_ascent_clear(nadir_ascent *ascent)
+{
+    nadir_context *context = ascent->context;
+    nadir_response *responses[] = {ascent->here, ascent->there};
+    for (int i = 0; i < 2; i++) {
+        if (responses[i] != NULL) {
+            nadir_response_clear(context, responses[i]);
+            nadir_release(context, responses[i]);
+        }
+    }
+    nadir_duel_clear(&ascent->duel);
+    nadir_ceiling_clear(context, &ascent->ceiling);
+    nadir_secants_clear(context, &ascent->secants);
+    double *arrays[] = {ascent->near_v,    ascent->near_d, ascent->best,  ascent->gradient,
+                        ascent->direction, ascent->trial,  ascent->metric};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        nadir_release(context, arrays[i]);
+    }
+}
+
+static nadir_status make(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = at->context;
+    const nadir_model *model = at->duel.model;
+    const double room = PAIR_NUMBERS / (double)model->rows;
+    const int pairs = (int)fmin(fmax(room, 3), NADIR_SECANTS_MOST);
+    NADIR_NEW_ZERO(context, at->here, 1);
+    NADIR_NEW_ZERO(context, at->there, 1);
+    NADIR_NEW_ZERO(context, at->near_v, model->states);
+    NADIR_NEW_ZERO(context, at->near_d, model->states);
+    NADIR_NEW(context, at->best, model->rows);
+    NADIR_NEW(context, at->gradient, model->rows);
+    NADIR_NEW(context, at->direction, model->rows);
+    NADIR_NEW(context, at->trial, model->rows);
+    NADIR_NEW(context, at->metric, model->states);
+    NADIR_CHECK(nadir_secants_make(context, model->rows, at->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0,
+                                   &at->secants));
+    at->ceiling = (nadir_ceiling){.model = at->duel.model,
+                                  .backend = at->duel.backend,
+                                  .tolerance = fmax(0.01 * at->settings->gap, 1e-13),
+                                  .upper = INFINITY};
+cleanup:
+    return status;
+}
+
+static double penalty(const nadir_ascent *at)
+{
+    return fmax(at->nominal_optimum - at->here->J, 0);
+}
+
+static double wanted_gap(const nadir_ascent *at)
+{
+    return at->settings->gap * nadir_ascent_scale(at);
+}
+
+/* Of the next response. */
+static double next_tolerance(const nadir_ascent *at)
+{
+    if (at->kind == NADIR_ASCENT_PAPER) {
+        return fmax(pow(at->duel.model->discount, (double)at->state.iterations + 1), TIGHT);
+    }
+    const double least = 0.3 * wanted_gap(at);
+    const double share = fmax(at->advantage, least) / fmax(penalty(at), least);
+    return fmin(LOOSE, fmax(SQUARE * share * share, TIGHT));
+}
+
+/* Counts steps that brought nothing. */
+static void watch_progress(nadir_ascent *at)
+{
+    nadir_ascent_state *state = &at->state;
+    const bool first = state->iterations == 0;
+    const bool risen = at->here->J > state->risen + 0.01 * wanted_gap(at);
+    const bool smaller = at->advantage < 0.9 * state->least;
+    state->idle = first || risen || smaller ? 0 : state->idle + 1;
+    state->risen = first || risen ? at->here->J : state->risen;
+    state->least = first || smaller ? at->advantage : state->least;
+}
+
+/* What is known of the policy at hand, once its response is there. */
+static void take_stock(nadir_ascent *at)
+{
+    const nadir_model *model = at->duel.model;
+    const nadir_response *here = at->here;
+    at->advantage = nadir_response_advantage(here);
+    watch_progress(at);
+    at->state.evaluations = at->duel.evaluations;
+    at->state.history[at->state.iterations % NADIR_ASCENT_HISTORY] = here->J;
+    if (at->state.iterations == 0 || here->J - here->error > at->state.best) {
+        at->state.best = here->J - here->error;
+        at->state.best_nominal = here->asked.problem.J;
+        memcpy(at->best, here->policy->probabilities, (size_t)model->rows * sizeof *at->best);
+    }
+}
+
+/* The response to the first policy, or to that of a checkpoint. */
+static nadir_status begin(nadir_ascent *at, const double *start)
+{
+    nadir_status status = NADIR_OK;
+    const bool resumed = at->settings->resume != NULL;
+    if (resumed) {
+        NADIR_CHECK(nadir_checkpoint_read(at->context, at, at->settings->resume));
+    } else {
+        at->state.tolerance = FIRST;
+    }
+    at->duel.evaluations = at->state.evaluations - (resumed ? 1 : 0);
+    NADIR_CHECK(nadir_response_find(at->context, &at->duel, resumed ? at->direction : start,
+                                    at->state.followed != 0 ? at->near_v : NULL, at->near_d,
+                                    at->state.tolerance, at->here));
+    if (resumed) { /* stock was taken before */
+        at->advantage = nadir_response_advantage(at->here);
+    } else {
+        at->state.initial = at->here->J;
+        at->state.asked = INFINITY;
+        take_stock(at);
+    }
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- stops */
+
+static nadir_status save(nadir_ascent *at, bool now)
+{
+    const char *path = at->settings->checkpoint;
+    const double clock = nadir_clock_seconds();
+    if (path == NULL || (!now && clock - at->saved < at->settings->checkpoint_seconds)) {
+        return NADIR_OK;
+    }
+    const nadir_status status = nadir_checkpoint_write(at->context, at, path);
+    at->saved = nadir_clock_seconds();
+    return status;
+}
+
+/* Progress, checkpoint and limits. */
+static nadir_status report(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_robust_optimum_settings *settings = at->settings;
+    const double seconds = nadir_clock_seconds() - at->begun;
+    NADIR_CHECK(save(at, false));
+    if (settings->watch != NULL) {
+        const nadir_robust_optimum_step step = {
+            .size = sizeof step,
+            .iteration = at->state.iterations,
+            .evaluations = at->state.evaluations,
+            .robust_return = at->here->J,
+            .gap = at->advantage / nadir_ascent_scale(at),
+            .seconds = seconds,
+        };
+        if (settings->watch(settings->watch_user, &step) != 0) {
+            return nadir_fail(at->context, NADIR_ERROR_INTERRUPTED, "interrupted");
+        }
+    }
+    NADIR_CHECK(nadir_progress(at->context, "improving the policy", -1));
+    if (at->state.evaluations >= settings->evaluations_limit) {
+        at->stop_reason = "evaluations";
+    } else if (seconds >= settings->time_limit) {
+        at->stop_reason = "time";
+    } else if (at->state.idle > IDLE && at->kind != NADIR_ASCENT_PAPER) {
+        at->stop_reason = "stationary";
+    }
+cleanup:
+    return status;
+}
+
+static void stop_here(nadir_ascent *at, const char *reason)
+{
+    at->stop_reason = reason;
+    at->state.best = at->here->J - at->here->error;
+    at->state.best_nominal = at->here->asked.problem.J;
+    memcpy(at->best, at->here->policy->probabilities, (size_t)at->duel.model->rows * sizeof *at->best);
+}
+
+/* Once the advantage is small, whether the bounds have met; where they never will (the worst kernel is no
+ * decision process, or one of several), whether there is anything left to improve. */
+static nadir_status ask_ceiling(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    const double wanted = wanted_gap(at);
+    if (at->advantage > fmin(0.5 * wanted, at->state.asked) || at->here->error > 0.5 * wanted) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+    if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
+        stop_here(at, "gap");
+    } else if (at->advantage <= HARDLY * wanted) {
+        stop_here(at, "stationary");
+    }
+    at->state.asked = 0.25 * at->advantage;
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- steps */
+
+/* Gradient and metric at the policy at hand; a first alpha that takes the widest choice all the way. */
+static void measure(nadir_ascent *at)
+{
+    const nadir_model *model = at->duel.model;
+    const nadir_response *here = at->here;
+    const double least = UNVISITED / ((1 - model->discount) * (double)model->states);
+    double widest = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const double d = fmax(here->d[s], least);
+        double low = INFINITY;
+        double high = -INFINITY;
+        at->metric[s] = pow(d, METRIC);
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            at->gradient[row] = d * (here->q[row] - here->v[s]);
+            low = fmin(low, at->gradient[row]);
+            high = fmax(high, at->gradient[row]);
+        }
+        widest = fmax(widest, (high - low) / at->metric[s]);
+    }
+    if (!(at->state.alpha > 0)) {
+        at->state.alpha = widest > 0 ? 1 / widest : 1;
+    }
+}
+
+/* The paper's own: the gradient with the step given, in the plain metric. */
+static nadir_status propose_paper(nadir_ascent *at)
+{
+    const nadir_model *model = at->duel.model;
+    for (int64_t s = 0; s < model->states; s++) {
+        at->metric[s] = 1;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            at->gradient[row] = at->here->d[s] * at->here->q[row];
+        }
+    }
+    nadir_secants_prepare(model, &at->secants, at->metric, at->settings->step);
+    return nadir_secants_step(at->context, model, &at->secants, at->metric, at->settings->step,
+                              at->here->policy->probabilities, at->gradient, at->direction);
+}
+
+/* The direction, and in *slope what it promises at first order. */
+static nadir_status propose(nadir_ascent *at, double *slope)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = at->duel.model;
+    if (at->kind == NADIR_ASCENT_PAPER) {
+        NADIR_CHECK(propose_paper(at));
+    } else {
+        measure(at);
+        nadir_secants_prepare(model, &at->secants, at->metric, at->state.alpha);
+        NADIR_CHECK(nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
+                                       at->here->policy->probabilities, at->gradient, at->direction));
+    }
+    *slope = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            *slope += at->here->d[s] * at->direction[row] * (at->here->q[row] - at->here->v[s]);
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* The response to the policy t of the way along the direction. */
+static nadir_status look(nadir_ascent *at, double t)
+{
+    const nadir_model *model = at->duel.model;
+    const double *pi = at->here->policy->probabilities;
+    for (int64_t s = 0; s < model->states; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            at->trial[row] = fmax(t > 0 ? pi[row] + t * at->direction[row] : pi[row], 0);
+            sum += at->trial[row];
+        }
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            at->trial[row] /= sum;
+        }
+    }
+    nadir_response_recycle(at->context, &at->duel, at->there);
+    return nadir_response_find(at->context, &at->duel, at->trial, at->here->v, at->here->d,
+                               at->state.tolerance, at->there);
+}
+
+/* What a step must not fall below: the worst of the last few returns, less what is not known of the present
+ * one. */
+static double reference(const nadir_ascent *at)
+{
+    const int64_t count =
+        at->state.iterations < NADIR_ASCENT_HISTORY ? at->state.iterations + 1 : NADIR_ASCENT_HISTORY;
+    double least = INFINITY;
+    for (int64_t i = 0; i < count; i++) {
+        least = fmin(least, at->state.history[i]);
+    }
+    return least - 2 * at->here->error - 1e-13 * nadir_ascent_scale(at);
+}
+
+/* The whole step, or the part of it that keeps a share of its promise. *moved: false if none does. A policy
+ * that breaks down (free domain) keeps nothing. */
+static nadir_status advance(nadir_ascent *at, double slope, bool *moved)
+{
+    nadir_status status = NADIR_OK;
+    const double least = reference(at);
+    double t = 1;
+    *moved = false;
+    while (!*moved && t > SHORTEST) {
+        status = look(at, t);
+        const bool broken = status == NADIR_ERROR_ILL_POSED;
+        NADIR_CHECK(broken ? NADIR_OK : status);
+        const double gained = broken ? -INFINITY : at->there->J - at->here->J;
+        *moved = !broken && (at->kind == NADIR_ASCENT_PAPER || at->there->J >= least + ARMIJO * t * slope);
+        const double bend = t * slope - gained; /* J ~ J + t slope - bend: highest at slope t^2 / (2 bend) */
+        t = fmin(fmax(slope * t * t / (2 * bend), 0.1 * t), 0.5 * t);
+        if (!*moved && at->duel.evaluations >= at->settings->evaluations_limit) {
+            break;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
+static void learn(nadir_ascent *at)
+{
+    const nadir_model *model = at->duel.model;
+    const nadir_response *here = at->here;
+    const nadir_response *there = at->there;
+    double s_s = 0;
+    double s_y = 0;
+    double *step = NULL;
+    double *fall = NULL;
+    if (at->secants.most > 0) {
+        nadir_secants_push(&at->secants);
+        step = at->secants.s[at->secants.count - 1];
+        fall = at->secants.y[at->secants.count - 1];
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double moved = there->policy->probabilities[row] - here->policy->probabilities[row];
+            s_s += at->metric[s] * moved * moved;
+            s_y -= here->d[s] * moved * (there->q[row] - here->q[row]);
+            if (step != NULL) {
+                step[row] = moved;
+                fall[row] =
+                    here->d[s] * (here->q[row] - here->v[s]) - there->d[s] * (there->q[row] - there->v[s]);
+            }
+        }
+    }
+    const double alpha = at->state.alpha;
+    at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
+}
+
+/* The policy tried becomes the one at hand. */
+static void arrive(nadir_ascent *at)
+{
+    const size_t bytes = (size_t)at->duel.model->states * sizeof(double);
+    nadir_response *kept = at->here;
+    memcpy(at->near_v, at->here->v, bytes);
+    memcpy(at->near_d, at->here->d, bytes);
+    at->state.followed = 1;
+    at->here = at->there;
+    at->there = kept;
+    at->state.iterations++;
+    take_stock(at);
+}
+
+/* No step helps: different kernels are bad for the policy and for those beside it, and mixtures of them may
+ * be bad for all. */
+static nadir_status keep_both(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_response *both[] = {at->here, at->there};
+    for (int i = 0; i < 2; i++) {
+        if (both[i]->verdict.attack.kernel != NULL) {
+            NADIR_CHECK(
+                nadir_ceiling_try(at->context, &at->ceiling, &both[i]->verdict.attack.kernel, both[i]->v));
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Nothing but a better response to the same policy can tell more. */
+static bool is_rough(const nadir_ascent *at)
+{
+    const double wanted = wanted_gap(at);
+    return at->kind != NADIR_ASCENT_PAPER && at->advantage <= 0.5 * wanted && at->here->error > 0.5 * wanted;
+}
+
+static nadir_status climb(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    for (;;) {
+        double slope;
+        bool moved = false;
+        NADIR_CHECK(ask_ceiling(at));
+        if (at->stop_reason == NULL) {
+            NADIR_CHECK(report(at));
+        }
+        if (at->stop_reason != NULL) {
+            NADIR_CHECK(strcmp(at->stop_reason, "stationary") == 0 ? keep_both(at) : NADIR_OK);
+            break;
+        }
+        at->state.tolerance = next_tolerance(at);
+        if (is_rough(at)) {
+            at->state.tolerance = fmin(at->state.tolerance, 0.1 * wanted_gap(at) / penalty(at));
+            NADIR_CHECK(look(at, 0));
+            arrive(at);
+            continue;
+        }
+        NADIR_CHECK(propose(at, &slope));
+        if (slope > 0 || at->kind == NADIR_ASCENT_PAPER) {
+            NADIR_CHECK(advance(at, slope, &moved));
+        }
+        if (moved) {
+            learn(at);
+            arrive(at);
+        } else if (at->duel.evaluations >= at->settings->evaluations_limit) {
+            at->stop_reason = "evaluations";
+        } else {
+            NADIR_CHECK(keep_both(at));
+            if (at->secants.count > 0) { /* the model was of no use; once more without it */
+                at->secants.count = 0;
+                at->state.alpha = 0;
+            } else {
+                stop_here(at, "stationary");
+            }
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start)
+{
+    nadir_status status = NADIR_OK;
+    ascent->begun = nadir_clock_seconds();
+    NADIR_CHECK(make(ascent));
+    NADIR_CHECK(begin(ascent, start));
+    status = climb(ascent);
+    if (status == NADIR_ERROR_INTERRUPTED) {
+        ascent->stop_reason = "interrupted";
+    }
+    if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0) {
+        const nadir_status saved = save(ascent, true);
+        status = saved != NADIR_OK ? saved : status;
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_ascent_again(nadir_ascent *ascent)
+{
+    nadir_status status = NADIR_OK;
+    ascent->stop_reason = NULL;
+    ascent->secants.count = 0;
+    ascent->state.iterations = 0;
+    ascent->state.alpha = 0;
+    ascent->state.asked = INFINITY;
+    ascent->state.followed = 0;
+    ascent->state.tolerance = next_tolerance(ascent);
+    nadir_response_clear(ascent->context, ascent->here);
+    NADIR_CHECK(nadir_response_find(ascent->context, &ascent->duel, ascent->best, NULL, NULL,
+                                    ascent->state.tolerance, ascent->here));
+    take_stock(ascent);
+    status = climb(ascent);
+    if (status == NADIR_ERROR_INTERRUPTED) {
+        ascent->stop_reason = "interrupted";
+    }
+cleanup:
+    return status;
+}

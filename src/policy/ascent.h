@@ -1,0 +1,84 @@
+/*
+ * ascent.h: the robust policy by projected gradients: policies one after another, each the response of the
+ * last one's gradient, until no policy can be better by more than the gap that is wanted.
+ *
+ * In the metric sum over s of d(s)^METRIC |delta_s|^2 the gradient d(s) Q(s, a) of the worst return has steps
+ *
+ *     pi_s <- Proj(pi_s + alpha d(s)^(1 - METRIC) Q(s, .)),
+ *
+ * alpha by Barzilai and Borwein ("spectral"), or the step is the best policy of a quadratic model that the
+ * last steps have taught (secants.h, "quasi-newton"). Either is taken whole unless the return falls below the
+ * worst of the last few. The paper's Algorithm 3 takes pi_s <- Proj(pi_s + alpha d(s) Q(s, .)) with the alpha
+ * given and asks nothing, its n-th kernel being good to gamma^n.
+ */
+#ifndef NADIR_POLICY_ASCENT_H
+#define NADIR_POLICY_ASCENT_H
+
+#include "policy/ceiling.h"
+#include "policy/response.h"
+#include "policy/secants.h"
+
+typedef enum nadir_ascent_kind {
+    NADIR_ASCENT_QUASI_NEWTON,
+    NADIR_ASCENT_SPECTRAL,
+    NADIR_ASCENT_PAPER
+} nadir_ascent_kind;
+
+/* Steps whose returns are remembered. */
+enum { NADIR_ASCENT_HISTORY = 8 };
+
+/* Where an ascent stands: all that it takes to go on as if nothing had been. */
+typedef struct nadir_ascent_state {
+    int64_t iterations;
+    int64_t evaluations;
+    double alpha;                         /* 0: none yet */
+    double tolerance;                     /* of the response to the policy at hand */
+    double history[NADIR_ASCENT_HISTORY]; /* in a circle */
+    int64_t followed;                     /* 1: that response was found from near_v, near_d */
+    double initial;                       /* worst return of the first policy */
+    double best;                          /* worst return of the best policy */
+    double best_nominal;                  /* nominal return of it */
+    double asked;                         /* the ceiling is not asked before the advantage is this small */
+    double least;                         /* smallest advantage so far */
+    double risen;                         /* return when it was last seen to rise */
+    int64_t idle;                         /* steps since either has changed */
+} nadir_ascent_state;
+
+/* A struct of zeros with the first five set is ready to begin. */
+typedef struct nadir_ascent {
+    nadir_context *context;
+    nadir_duel duel;
+    const nadir_robust_optimum_settings *settings;
+    nadir_ascent_kind kind;
+    double nominal_optimum;
+    char identity[65]; /* of model, ball and method: what a checkpoint is good for */
+    nadir_ascent_state state;
+    nadir_ceiling ceiling;
+    nadir_response *here, *there; /* owned; at the policy at hand, and at the one tried last */
+    double *near_v, *near_d;      /* [states] */
+    double *best;                 /* [rows] the best policy */
+    double *gradient;             /* [rows] */
+    double *direction;            /* [rows] */
+    double *trial;                /* [rows] */
+    double *metric;               /* [states] */
+    nadir_secants secants;
+    double advantage; /* of the policy at hand */
+    double begun;     /* seconds on the clock */
+    double saved;     /* when the last checkpoint was written */
+    const char *stop_reason;
+} nadir_ascent;
+
+/* What the gap is measured by. */
+double nadir_ascent_scale(const nadir_ascent *ascent);
+
+/* From the policy `start`: [rows], or from the checkpoint that the settings name, to the end, which
+ * stop_reason tells; `best` is the policy then. An interruption is NADIR_ERROR_INTERRUPTED, with the best
+ * policy so far if there is one. */
+nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start);
+
+/* Goes on from the best policy, whose worst kernel is looked for from nothing: another one may be worse. */
+nadir_status nadir_ascent_again(nadir_ascent *ascent);
+
+void nadir_ascent_clear(nadir_ascent *ascent);
+
+#endif

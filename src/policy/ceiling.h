@@ -1,0 +1,46 @@
+/*
+ * ceiling.h: what no policy can exceed: the optimum V*(P) of any one kernel P >= 0 of the set, the least that
+ * is known. The set is convex, so that mixtures of its kernels are in it too.
+ */
+#ifndef NADIR_POLICY_CEILING_H
+#define NADIR_POLICY_CEILING_H
+
+#include "adversary/uncertainty.h"
+#include "kernel/kernel.h"
+
+/* How many kernels are kept for mixtures. */
+enum { NADIR_CEILING_KEPT = 6 };
+
+/* A struct of zeros with model, backend and tolerance set, and upper at infinity, knows nothing. */
+typedef struct nadir_ceiling {
+    nadir_model *model;
+    const char *backend;
+    double tolerance;                       /* of optima, relative */
+    double upper;                           /* mu . V*(P), rounding included, if `kernel` is in the set */
+    nadir_kernel *kernel;                   /* owned: the P of it; NULL: none yet */
+    double *value;                          /* [states] V*(P) */
+    int64_t mixed;                          /* kernels that it is a mixture of */
+    nadir_kernel *kept[NADIR_CEILING_KEPT]; /* owned: kernels that were tried, in a circle */
+    int64_t tried;                          /* since the beginning */
+} nadir_ceiling;
+
+void nadir_ceiling_clear(nadir_context *context, nadir_ceiling *ceiling);
+
+/* Takes a kernel into account, unless it has negative entries, and takes it over: *kernel becomes NULL. v:
+ * [states] about what V* of it is. */
+nadir_status nadir_ceiling_try(nadir_context *context, nadir_ceiling *ceiling, nadir_kernel **kernel,
+                               const double *v);
+
+/* mu . V*(P), or more, of a kernel; infinity where it has negative entries. value: [states] in: about V*,
+ * out: V*. */
+nadir_status nadir_ceiling_of(nadir_context *context, const nadir_ceiling *ceiling,
+                              const nadir_kernel *kernel, double *value, double *upper);
+
+/* Mixtures of the kernels that were tried, as long as they bring the ceiling down by more than `worth`. */
+nadir_status nadir_ceiling_mix(nadir_context *context, nadir_ceiling *ceiling, double worth);
+
+/* Whether the kernel of the ceiling is in the set, from its rows alone; if not, the ceiling is infinite. */
+nadir_status nadir_ceiling_check(nadir_context *context, nadir_ceiling *ceiling,
+                                 const nadir_uncertainty *uncertainty);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * response.h: a policy and what the adversary makes of it: the worst kernel that was found, and under it the
+ * return J, value v, occupancy d and Q(s, a) = R(s, a) + gamma P(.|s, a) . v, so that (Danskin)
+ *
+ *     dJ_U / dpi(a|s) = d(s) Q(s, a).
+ */
+#ifndef NADIR_POLICY_RESPONSE_H
+#define NADIR_POLICY_RESPONSE_H
+
+#include "adversary/question.h"
+#include "adversary/verdict.h"
+
+/* A struct of zeros holds nothing. The question points into it: it must stay where it is. */
+typedef struct nadir_response {
+    nadir_policy *policy; /* owned, and all that follows */
+    nadir_solver *solver;
+    nadir_question asked;
+    nadir_verdict verdict; /* the attack; no proof */
+    double *v, *d;         /* [states] under the kernel found */
+    double *q;             /* [rows] */
+    double J;
+    double error; /* what the worst return may lie below J, as far as the search can tell */
+} nadir_response;
+
+/* What all responses of one optimisation share. */
+typedef struct nadir_duel {
+    nadir_model *model;
+    const nadir_ball *ball;
+    const char *backend;
+    int64_t iterations_limit; /* of each search */
+    int64_t evaluations;      /* counts */
+    nadir_kernel *spare[2];   /* owned: of responses that are gone, to be written over; NULL: none */
+} nadir_duel;
+
+/*
+ * The worst kernel of a policy, probabilities: [rows], whose return is off by `tolerance` of the penalty or
+ * so. near_v, near_d: [states] value and occupancy of the response to a similar policy, from which the search
+ * starts where it can; NULL: none. response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past
+ * breakdown.
+ */
+nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const double *probabilities,
+                                 const double *near_v, const double *near_d, double tolerance,
+                                 nadir_response *response);
+void nadir_response_clear(nadir_context *context, nadir_response *response);
+/* The same; the duel keeps what the next response can use. */
+void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_response *response);
+void nadir_duel_clear(nadir_duel *duel);
+
+/* sum over s of d(s) max_a (Q(s, a) - v(s)): zero exactly where no change of the policy helps at first order.
+ */
+double nadir_response_advantage(const nadir_response *response);
+
+#endif

@@ -1,0 +1,190 @@
+/* secants.c: a quadratic model of the worst return, and its best policy; see secants.h. */
+#include "policy/secants.h"
+
+#include "policy/simplex.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Projected gradients of the model: at most so many, or until a step promises this share of the first. */
+enum { STEPS = 60 };
+#define ENOUGH 1e-8
+/* A gradient that falls by less than this share of what the model had foreseen is taken to fall by that
+ * (Powell): so the model forgets a curvature that is no longer there, if not at once. */
+#define LEAST 0.05
+/* Beyond this an action is hopeless anyway, and squares stay finite. */
+#define FAR 1e6
+
+nadir_status nadir_secants_make(nadir_context *context, int64_t rows, int most, nadir_secants *secants)
+{
+    nadir_status status = NADIR_OK;
+    secants->rows = rows;
+    secants->most = most;
+    for (int i = 0; i < most; i++) {
+        NADIR_NEW(context, secants->s[i], rows);
+        NADIR_NEW(context, secants->y[i], rows);
+        NADIR_NEW(context, secants->b[i], rows);
+    }
+    NADIR_NEW(context, secants->diagonal, rows);
+    for (int i = 0; i < 4; i++) {
+        NADIR_NEW(context, secants->work[i], rows);
+    }
+cleanup:
+    return status;
+}
+
+void nadir_secants_clear(nadir_context *context, nadir_secants *secants)
+{
+    for (int i = 0; i < NADIR_SECANTS_MOST; i++) {
+        nadir_release(context, secants->s[i]);
+        nadir_release(context, secants->y[i]);
+        nadir_release(context, secants->b[i]);
+    }
+    nadir_release(context, secants->diagonal);
+    for (int i = 0; i < 4; i++) {
+        nadir_release(context, secants->work[i]);
+    }
+    *secants = (nadir_secants){0};
+}
+
+static void swap(double **a, double **b)
+{
+    double *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+void nadir_secants_push(nadir_secants *secants)
+{
+    if (secants->count == secants->most) {
+        for (int i = 1; i < secants->most; i++) {
+            swap(&secants->s[i - 1], &secants->s[i]);
+            swap(&secants->y[i - 1], &secants->y[i]);
+        }
+        secants->count--;
+    }
+    secants->count++;
+}
+
+static double dot(int64_t count, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+/* result = B x with the first `count` pairs. */
+static void multiply(const nadir_secants *secants, int count, const double *x, double *result)
+{
+    const int64_t rows = secants->rows;
+    for (int64_t row = 0; row < rows; row++) {
+        result[row] = secants->diagonal[row] * x[row];
+    }
+    for (int i = 0; i < count; i++) {
+        const double *y = secants->y[i];
+        const double *b = secants->b[i];
+        const double along_y = dot(rows, y, x) / secants->s_y[i];
+        const double along_b = dot(rows, b, x) / secants->s_b[i];
+        for (int64_t row = 0; row < rows; row++) {
+            result[row] += along_y * y[row] - along_b * b[row];
+        }
+    }
+}
+
+/* The products of a pair whose b is there; y is bent towards b where it shows too little curvature. False: no
+ * curvature at all, the pair is of no use. */
+static bool settle(nadir_secants *secants, int i)
+{
+    const int64_t rows = secants->rows;
+    double *y = secants->y[i];
+    secants->s_b[i] = dot(rows, secants->s[i], secants->b[i]);
+    secants->s_y[i] = dot(rows, secants->s[i], y);
+    if (secants->s_y[i] < LEAST * secants->s_b[i]) {
+        const double share = (1 - LEAST) * secants->s_b[i] / (secants->s_b[i] - secants->s_y[i]);
+        for (int64_t row = 0; row < rows; row++) {
+            y[row] = share * y[row] + (1 - share) * secants->b[i][row];
+        }
+        secants->s_y[i] = LEAST * secants->s_b[i];
+    }
+    return secants->s_b[i] > 0 && secants->s_y[i] > 0;
+}
+
+void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, const double *metric,
+                           double alpha)
+{
+    int count = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            secants->diagonal[row] = metric[s] / alpha;
+        }
+    }
+    for (int i = 0; i < secants->count; i++) {
+        swap(&secants->s[count], &secants->s[i]);
+        swap(&secants->y[count], &secants->y[i]);
+        multiply(secants, count, secants->s[count], secants->b[count]);
+        count += settle(secants, count);
+    }
+    secants->count = count;
+}
+
+/* way = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order promise. */
+static double look(const nadir_model *model, const double *metric, double alpha, const double *pi,
+                   const double *delta, const double *slope, double *way, double *room)
+{
+    double promise = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s];
+        const int64_t count = model->state_rows[s + 1] - first;
+        const double step = alpha / metric[s];
+        double largest = -INFINITY;
+        for (int64_t row = first; row < first + count; row++) {
+            largest = fmax(largest, slope[row]);
+        }
+        for (int64_t row = first; row < first + count; row++) {
+            way[row] = pi[row] + delta[row] + fmax(step * (slope[row] - largest), -FAR);
+        }
+        nadir_simplex_project(count, way + first, room);
+        for (int64_t row = first; row < first + count; row++) {
+            way[row] -= pi[row] + delta[row];
+            promise += way[row] * slope[row];
+        }
+    }
+    return promise;
+}
+
+nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model, nadir_secants *secants,
+                                const double *metric, double alpha, const double *pi, const double *g,
+                                double *delta)
+{
+    nadir_status status = NADIR_OK;
+    double *slope = secants->work[0]; /* of the model at delta */
+    double *way = secants->work[1];
+    double *product = secants->work[2];
+    double first = 0;
+    memset(delta, 0, (size_t)secants->rows * sizeof *delta);
+    memcpy(slope, g, (size_t)secants->rows * sizeof *g);
+    for (int i = 0; i < (secants->count > 0 ? STEPS : 1); i++) {
+        const double promise = look(model, metric, alpha, pi, delta, slope, way, secants->work[3]);
+        first = i == 0 ? promise : first;
+        if (!(promise > ENOUGH * first)) {
+            break;
+        }
+        NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
+        multiply(secants, secants->count, way, product);
+        const double curvature = dot(secants->rows, way, product);
+        const double t = secants->count > 0 && curvature > promise ? promise / curvature : 1;
+        double length = 0;
+        for (int64_t s = 0; s < model->states; s++) {
+            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+                delta[row] += t * way[row];
+                slope[row] -= t * product[row];
+                length += metric[s] * way[row] * way[row];
+            }
+        }
+        alpha = curvature > 0 ? length / curvature : alpha;
+    }
+cleanup:
+    return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * simplex.c: projection onto the simplex; see simplex.h.
+ *
+ * theta solves sum max(x - theta, 0) = 1. With the n largest entries counted in, theta_n = (their sum - 1) /
+ * n; the set is right when its smallest entry is above theta_n and the next one is not. Entries are dropped
+ * until that holds (Michelot): each round is a pass over what is left, and theta only rises.
+ */
+#include "policy/simplex.h"
+
+#include <math.h>
+
+void nadir_simplex_project(int64_t count, double *x, double *room)
+{
+    double largest = -INFINITY;
+    int64_t left = count;
+    int64_t before;
+    double theta;
+    for (int64_t i = 0; i < count; i++) {
+        largest = fmax(largest, x[i]);
+    }
+    for (int64_t i = 0; i < count; i++) { /* from the largest on: nothing is lost to a common part */
+        x[i] -= largest;
+        room[i] = x[i];
+    }
+    do {
+        double sum = 0;
+        before = left;
+        left = 0;
+        for (int64_t i = 0; i < before; i++) {
+            sum += room[i];
+        }
+        theta = (sum - 1) / (double)before;
+        for (int64_t i = 0; i < before; i++) {
+            if (room[i] > theta) {
+                room[left++] = room[i];
+            }
+        }
+    } while (left < before);
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        x[i] = fmax(x[i] - theta, 0);
+        sum += x[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        x[i] /= sum;
+    }
+}

@@ -1,0 +1,116 @@
+/* test_ceiling.c: upper bounds on the worst return of every policy: of one kernel, of mixtures, of kernels
+ * that are none. */
+#include "support/support.h"
+
+#include "policy/ceiling.h"
+#include "support/problem.h"
+
+#include <math.h>
+
+/*
+ * State 0 chooses between two actions to state 1, which earns 1 for ever; from there on nothing changes.
+ * Kernel `which` sends a tenth of that row to state 2 instead, which earns nothing.
+ */
+static nadir_model *make_model(nadir_context *context)
+{
+    static const int64_t state_rows[] = {0, 2, 3, 4};
+    static const double dense[] = {0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1};
+    static const double rewards[] = {0, 0, 1, 0};
+    static const double initial[] = {1, 0, 0};
+    nadir_model_data data;
+    nadir_model *model = NULL;
+    nadir_model_data_default(&data);
+    data.states = 3;
+    data.rows = 4;
+    data.discount = 0.9;
+    data.state_rows = state_rows;
+    data.dense = dense;
+    data.rewards = rewards;
+    data.initial = initial;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    return model;
+}
+
+static nadir_kernel *make_kernel(nadir_context *context, nadir_model *model, int64_t which, double moved)
+{
+    const int64_t starts[] = {0, 2};
+    const int32_t columns[] = {1, 2};
+    const double values[] = {1 - moved, moved};
+    const nadir_changed_rows changed = {1, &which, starts, columns, values};
+    nadir_kernel *kernel = NULL;
+    assert_ok(context, nadir_kernel_create_changed(context, model, &changed, &kernel));
+    return kernel;
+}
+
+/* Either kernel alone leaves the other action as it was: 0.9 * 10. Half of each takes a twentieth of both. */
+static void test_mixture(void **state)
+{
+    (void)state;
+    static const double v[] = {9, 10, 0};
+    const double radius = 0.1 * sqrt(2); /* |(-0.1, 0.1)|_2 */
+    nadir_context *context = test_context();
+    nadir_model *model = make_model(context);
+    nadir_policy *policy = NULL;
+    nadir_uncertainty set;
+    nadir_ceiling ceiling = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
+    for (int which = 0; which < 2; which++) {
+        nadir_kernel *kernel = make_kernel(context, model, which, 0.1);
+        assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v));
+        assert_null(kernel);
+        assert_close(ceiling.upper, 9, 1e-11);
+        assert_true(ceiling.upper >= 9);
+        assert_int_equal(ceiling.mixed, 1);
+    }
+    assert_ok(context, nadir_ceiling_mix(context, &ceiling, 1e-9));
+    assert_close(ceiling.upper, 9 * 0.95, 1e-5);
+    assert_true(ceiling.upper >= 9 * 0.95 && ceiling.mixed > 1);
+    assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
+    assert_close(ceiling.upper, 9 * 0.95, 1e-5);
+    nadir_ceiling_clear(context, &ceiling);
+    nadir_uncertainty_clear(context, &set);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* A kernel outside the ball bounds nothing, nor does one with a negative entry. */
+static void test_no_bound(void **state)
+{
+    (void)state;
+    static const double v[] = {9, 10, 0};
+    const double radius = 0.1;
+    nadir_context *context = test_context();
+    nadir_model *model = make_model(context);
+    nadir_policy *policy = NULL;
+    nadir_uncertainty set;
+    nadir_ceiling ceiling = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
+    nadir_kernel *kernel = make_kernel(context, model, 0, -0.01);
+    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v));
+    assert_true(kernel == NULL && ceiling.kernel == NULL && isinf(ceiling.upper));
+    assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
+    kernel = make_kernel(context, model, 2, 0.1);
+    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v));
+    assert_true(ceiling.upper < 9);
+    assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
+    assert_true(isinf(ceiling.upper));
+    nadir_ceiling_clear(context, &ceiling);
+    nadir_uncertainty_clear(context, &set);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mixture),
+        cmocka_unit_test(test_no_bound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* test_cone_random.c: max |A x| over x >= 0, |x| <= 1 by brute force: random points, their budget and record.
+ */
+#include "support/support.h"
+
+#include "support/cone.h"
+#include "support/scarce.h"
+#include "support/spectral.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 31415 };
+
+static nadir_context *context_of(uint64_t seed, int32_t threads)
+{
+    nadir_context *context = NULL;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.seed = seed;
+    settings.threads = threads;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    return context;
+}
+
+static nadir_cone_norm_settings random_settings(int64_t samples)
+{
+    nadir_cone_norm_settings settings;
+    nadir_cone_norm_settings_default(&settings);
+    assert_int_equal(settings.samples, 10000);
+    settings.order = "random";
+    settings.samples = samples;
+    return settings;
+}
+
+/* Never above the maximum over all supports; near it in two and three dimensions. */
+static void test_below_the_maximum(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const int64_t samples = getenv("NADIR_VALGRIND") != NULL ? 200 : 20000;
+    for (int64_t n = 1; n <= TEST_CONE_LARGEST; n++) {
+        for (int turn = 0; turn < 4; turn++) {
+            double A[2 * TEST_CONE_LARGEST * TEST_CONE_LARGEST];
+            double x[TEST_CONE_LARGEST];
+            nadir_random random;
+            nadir_random_seed(&random, SEED + (uint64_t)(10 * n + turn));
+            const int64_t m = 1 + (int64_t)nadir_random_below(&random, 2 * TEST_CONE_LARGEST);
+            test_cone_fill(&random, m * n, A);
+            test_note("%d x %d, turn %d, seed %d", (int)m, (int)n, turn, SEED);
+            const double truth = test_cone_brute(m, n, A);
+            const nadir_cone_norm_settings settings = random_settings(samples);
+            nadir_cone_norm_result result = {.size = sizeof result};
+            assert_ok(context, nadir_cone_norm(context, m, n, A, &settings, x, &result));
+            assert_string_equal(result.order, "random");
+            assert_int_equal(result.samples, samples);
+            assert_null(result.points);
+            test_cone_check_point(m, n, A, x, result.value);
+            assert_that(result.value <= truth * (1 + 1e-13), "%.17g of %.17g", result.value, truth);
+            assert_true(result.upper_bound >= truth * (1 - 1e-13));
+            assert_that(n > 3 || samples < 20000 || result.value >= truth * (1 - 1e-2), "%.17g of %.17g",
+                        result.value, truth);
+        }
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* In the plane the angle is uniform: a quarter of all single points lies within pi/8 of an axis. */
+static void test_uniform(void **state)
+{
+    (void)state;
+    static const double A[] = {1, 0};
+    const nadir_cone_norm_settings settings = random_settings(1);
+    const int points = getenv("NADIR_VALGRIND") != NULL ? 10 : 2000;
+    int near = 0;
+    for (int i = 0; i < points; i++) {
+        nadir_context *context = context_of(SEED + (uint64_t)i, 1);
+        nadir_cone_norm_result result = {.size = sizeof result};
+        assert_ok(context, nadir_cone_norm(context, 1, 2, A, &settings, NULL, &result));
+        near += result.value > cos(M_PI / 8);
+        nadir_context_free(context);
+    }
+    /* three standard deviations of 2000 are 58 */
+    assert_that(points < 2000 || abs(near - points / 4) <= 58, "%d of %d", near, points);
+}
+
+/* The same points for any number of threads; what was known when rises to the value. */
+static void test_record(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    double A[N * N];
+    double x[2][N];
+    nadir_random random;
+    nadir_random_seed(&random, SEED + 1000);
+    test_cone_fill(&random, (int64_t)N * N, A);
+    for (int threads = 1; threads <= 2; threads++) {
+        nadir_context *context = context_of(SEED, threads);
+        nadir_cone_norm_settings settings = random_settings(5000);
+        nadir_cone_norm_result result = {.size = sizeof result};
+        settings.record = true;
+        assert_ok(context, nadir_cone_norm(context, N, N, A, &settings, x[threads - 1], &result));
+        assert_true(result.points_count > 1);
+        for (int64_t i = 1; i < result.points_count; i++) {
+            assert_true(result.points[i].seconds >= result.points[i - 1].seconds);
+            assert_true(result.points[i].samples > result.points[i - 1].samples);
+            assert_true(result.points[i].value > result.points[i - 1].value);
+        }
+        const nadir_trajectory_point *last = &result.points[result.points_count - 1];
+        assert_relative(last->value, result.value, 1e-12);
+        assert_true(last->samples <= 5000 && result.samples == 5000);
+        nadir_trajectory_free(context, result.points);
+        nadir_context_free(context);
+    }
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+}
+
+/* Time ends it, however many points are asked for; one block there always is. */
+static void test_time(void **state)
+{
+    (void)state;
+    double A[400];
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, SEED + 2000);
+    test_cone_fill(&random, 400, A);
+    static const double times[] = {1e-300, 0.02};
+    for (int i = 0; i < 2; i++) {
+        nadir_cone_norm_settings settings = random_settings(INT64_MAX);
+        nadir_cone_norm_result result = {.size = sizeof result};
+        double x[20];
+        settings.seconds = times[i];
+        assert_ok(context, nadir_cone_norm(context, 20, 20, A, &settings, x, &result));
+        assert_true(result.samples > 0 && result.samples < INT64_MAX);
+        test_cone_check_point(20, 20, A, x, result.value);
+    }
+    nadir_context_free(context);
+}
+
+static void test_wrong(void **state)
+{
+    (void)state;
+    static const double A[] = {1, -2, 3, 4};
+    nadir_context *context = test_context();
+    nadir_cone_norm_result result = {.size = sizeof result};
+    nadir_cone_norm_settings settings = random_settings(0);
+    assert_fails(context, nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_ARGUMENT,
+                 "0 samples");
+    settings.samples = 5;
+    settings.seconds = 0;
+    assert_fails(context, nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_ARGUMENT,
+                 "0 seconds");
+    nadir_context_free(context);
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    static const double A[] = {1, -2, 3, 4, 5, -6, 7, 8, 10, 1, -1, 2};
+    nadir_cone_norm_settings settings = random_settings(100);
+    nadir_cone_norm_result result = {.size = sizeof result};
+    (void)of;
+    settings.bounds = true;
+    settings.record = true;
+    const nadir_status status = nadir_cone_norm(context, 3, 4, A, &settings, NULL, &result);
+    nadir_trajectory_free(context, result.points);
+    return status;
+}
+
+static void test_scarce_memory(void **state)
+{
+    (void)state;
+    test_run_out(attempt, NULL, NULL, "random");
+}
+
+static int stop(void *user, const char *task, double share)
+{
+    (void)user;
+    (void)share;
+    return strcmp(task, "random points") == 0;
+}
+
+static void test_interrupted(void **state)
+{
+    (void)state;
+    double A[2500];
+    nadir_random random;
+    nadir_context_settings made;
+    nadir_context *context = NULL;
+    nadir_cone_norm_settings settings = random_settings(INT64_MAX);
+    nadir_cone_norm_result result = {.size = sizeof result};
+    nadir_random_seed(&random, SEED + 3000);
+    test_cone_fill(&random, 2500, A);
+    nadir_context_settings_default(&made);
+    made.progress = stop;
+    assert_int_equal(nadir_context_create(&made, &context), NADIR_OK);
+    settings.record = true;
+    assert_int_equal(nadir_cone_norm(context, 50, 50, A, &settings, NULL, &result), NADIR_ERROR_INTERRUPTED);
+    assert_null(result.points);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_below_the_maximum),
+        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_interrupted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

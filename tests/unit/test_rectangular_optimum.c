@@ -1,0 +1,604 @@
+/*
+ * test_rectangular_optimum.c: the best policy against rectangular sets: brute force over deterministic and
+ * search over stochastic policies with the evaluation as oracle, robust value iteration from nothing, and
+ * what is known where everything is degenerate.
+ */
+#include "support/support.h"
+
+#include "policy/rectangular_optimum.h"
+#include "policy/robust_bellman.h"
+#include "support/generated.h"
+#include "support/golden.h"
+#include "support/miniature.h"
+#include "support/reference.h"
+#include "support/robust.h"
+#include "support/scarce.h"
+#include "support/tiny.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const nadir_domain domains[] = {NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT, NADIR_DOMAIN_FREE};
+static const nadir_set sets[] = {NADIR_SET_S, NADIR_SET_SA};
+static const double norms[] = {1, 1.5, 2, 3, INFINITY};
+
+typedef struct answer {
+    nadir_status status;
+    nadir_policy *policy;
+    double *value;
+    nadir_rectangular_optimum_result result;
+} answer;
+
+static answer solve_to(nadir_context *context, nadir_model *model, const nadir_ball *ball, double tolerance,
+                       int64_t limit)
+{
+    answer made = {.value = test_new(test_view(model).states, sizeof *made.value)};
+    made.status = nadir_rectangular_optimum(context, model, ball, NULL, tolerance, limit, made.value,
+                                            &made.policy, &made.result);
+    return made;
+}
+
+static void clear(answer *made)
+{
+    nadir_policy_free(made->policy);
+    free(made->value);
+}
+
+/* The worst return of a policy; NaN where it breaks down. */
+static double evaluate(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                       const nadir_ball *ball)
+{
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    settings.tolerance = 1e-14;
+    nadir_robust result = {.size = sizeof result};
+    nadir_solver *solver = test_solver(context, model, policy);
+    const nadir_status status = nadir_solver_robust(context, solver, ball, &settings, &result, NULL);
+    nadir_solver_free(solver);
+    if (status == NADIR_ERROR_ILL_POSED) {
+        return NAN;
+    }
+    assert_ok(context, status);
+    return result.robust_return;
+}
+
+static double scale_of(const nadir_model *model)
+{
+    const nadir_model_data view = test_view(model);
+    double largest = 0;
+    for (int64_t row = 0; row < view.rows; row++) {
+        largest = fmax(largest, fabs(view.rewards[row]));
+    }
+    return fmax(1, largest / (1 - view.discount));
+}
+
+/* The best of all deterministic policies. */
+static double brute_force(nadir_context *context, nadir_model *model, const nadir_ball *ball)
+{
+    const nadir_model_data view = test_view(model);
+    double *pi = test_new(view.rows, sizeof *pi);
+    int64_t *chosen = test_new(view.states, sizeof *chosen);
+    double best = -INFINITY;
+    for (bool more = true; more;) {
+        nadir_policy *policy = NULL;
+        memset(pi, 0, (size_t)view.rows * sizeof *pi);
+        for (int64_t s = 0; s < view.states; s++) {
+            pi[view.state_rows[s] + chosen[s]] = 1;
+        }
+        assert_ok(context, nadir_policy_create(context, model, pi, &policy));
+        best = fmax(best, evaluate(context, model, policy, ball));
+        nadir_policy_free(policy);
+        more = false;
+        for (int64_t s = 0; s < view.states && !more; s++) {
+            more = ++chosen[s] < view.state_rows[s + 1] - view.state_rows[s];
+            chosen[s] = more ? chosen[s] : 0;
+        }
+    }
+    free(pi);
+    free(chosen);
+    return best;
+}
+
+/* A policy near another, or anywhere. */
+static nadir_policy *draw_policy(nadir_context *context, nadir_random *random, const nadir_model *model,
+                                 const double *near, double step)
+{
+    const nadir_model_data view = test_view(model);
+    double *pi = test_new(view.rows, sizeof *pi);
+    nadir_policy *policy = NULL;
+    for (int64_t s = 0; s < view.states; s++) {
+        double sum = 0;
+        for (int64_t row = view.state_rows[s]; row < view.state_rows[s + 1]; row++) {
+            pi[row] = fmax(0, near[row] + step * nadir_random_normal(random));
+            pi[row] += step * 1e-3;
+            sum += pi[row];
+        }
+        for (int64_t row = view.state_rows[s]; row < view.state_rows[s + 1]; row++) {
+            pi[row] /= sum;
+        }
+    }
+    assert_ok(context, nadir_policy_create(context, model, pi, &policy));
+    free(pi);
+    return policy;
+}
+
+/* The bounds meet around what the policy found is worth, and no other policy is above. */
+static void check_optimum(nadir_context *context, nadir_random *random, nadir_model *model,
+                          const nadir_ball *ball, int tries)
+{
+    answer found = solve_to(context, model, ball, 1e-12, 1000);
+    const double scale = scale_of(model);
+    assert_ok(context, found.status);
+    const double J = evaluate(context, model, found.policy, ball);
+    assert_that(found.result.lower <= J + 1e-12 * scale && J <= found.result.upper + 1e-12 * scale,
+                "the policy is worth %.17g, the bounds are %.17g and %.17g", J, found.result.lower,
+                found.result.upper);
+    assert_that(found.result.upper - found.result.lower <= 2e-10 * scale, "%.17g and %.17g are apart",
+                found.result.lower, found.result.upper);
+    const double *pi = nadir_policy_probabilities(found.policy);
+    double mean = 0;
+    for (int64_t s = 0; s < test_view(model).states; s++) {
+        mean += test_view(model).initial[s] * found.value[s];
+    }
+    assert_close(mean / scale, J / scale, 1e-11);
+    for (int i = 0; i < tries; i++) {
+        nadir_policy *other = draw_policy(context, random, model, pi, pow(10, -(i % 5)));
+        const double there = evaluate(context, model, other, ball);
+        assert_that(there <= found.result.upper + 1e-12 * scale,
+                    "a policy is worth %.17g, the bound is %.17g", there, found.result.upper);
+        nadir_policy_free(other);
+    }
+    clear(&found);
+}
+
+static void nothing_beats_the_optimum(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
+        nadir_random random;
+        nadir_random_seed(&random, seed);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        const double radius = pow(10, -2.5 + 2.5 * nadir_random_uniform(&random));
+        for (int i = 0; i < 2 * 2 * 5; i++) {
+            const nadir_ball ball = test_ball(sets[i % 2], domains[i / 2 % 2], norms[i / 4], &radius, NULL);
+            test_note("seed %llu, %s, %s", (unsigned long long)seed, tiny.name, test_ball_name(&ball));
+            check_optimum(context, &random, tiny.model, &ball, 10);
+        }
+        test_miniature_clear(&tiny);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* Set sa: a deterministic policy is best, and all of them can be tried. */
+static void deterministic_policies_by_brute_force(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    for (uint64_t seed = 1; seed <= (uint64_t)test_often(30); seed++) {
+        nadir_random random;
+        nadir_random_seed(&random, seed);
+        nadir_model *model = test_tiny_model(context, &random, 3, seed % 2 ? 0.9 : 0.6, seed % 3 ? 0.6 : 1);
+        double *scales = seed % 4 < 2 ? NULL : test_tiny_scales(&random, model);
+        const double radius = 0.3 * nadir_random_uniform(&random);
+        const double scale = scale_of(model);
+        for (int i = 0; i < 2 * 5; i++) {
+            const nadir_ball ball = test_ball(NADIR_SET_SA, domains[i % 2], norms[i / 2], &radius, scales);
+            test_note("seed %llu, %s", (unsigned long long)seed, test_ball_name(&ball));
+            answer found = solve_to(context, model, &ball, 1e-12, 1000);
+            assert_ok(context, found.status);
+            const double best = brute_force(context, model, &ball);
+            assert_that(fabs(best - found.result.lower) <= 1e-11 * scale &&
+                            fabs(best - found.result.upper) <= 1e-11 * scale,
+                        "brute force finds %.17g, the bounds are %.17g and %.17g", best, found.result.lower,
+                        found.result.upper);
+            clear(&found);
+        }
+        free(scales);
+        nadir_model_free(model);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* On these Newton's method on both players' choices goes round in circles. */
+static void circles_are_left(void **state)
+{
+    (void)state;
+    static const uint64_t seeds[] = {483, 493, 1251};
+    nadir_context *context = test_context();
+    int64_t most = 0;
+    for (int j = 0; j < 3; j++) {
+        nadir_random random;
+        nadir_random_seed(&random, seeds[j]);
+        test_miniature tiny = test_miniature_make(context, &random, 5);
+        const double radius = pow(10, -2.5 + 2.5 * nadir_random_uniform(&random));
+        for (int i = 0; i < 2 * 2 * 5; i++) {
+            const nadir_ball ball = test_ball(sets[i % 2], domains[i / 2 % 2], norms[i / 4], &radius, NULL);
+            test_note("seed %llu, %s, %s", (unsigned long long)seeds[j], tiny.name, test_ball_name(&ball));
+            answer found = solve_to(context, tiny.model, &ball, 1e-12, 1000);
+            assert_ok(context, found.status);
+            most = found.result.iterations > most ? found.result.iterations : most;
+            clear(&found);
+            check_optimum(context, &random, tiny.model, &ball, 1);
+        }
+        test_miniature_clear(&tiny);
+    }
+    test_note_clear();
+    assert_true(most > 10 && most < 20);
+    nadir_context_free(context);
+}
+
+/* What pi_s is worth in a state against the answers of the adversary to it. */
+static double worth(const nadir_robust_bellman *bellman, int64_t state, const double *pi, double *room)
+{
+    const int64_t first = bellman->model->state_rows[state];
+    const int64_t end = bellman->model->state_rows[state + 1];
+    const nadir_uncertainty *set = bellman->set;
+    double sum = 0;
+    double norm = 0;
+    double largest = 0;
+    for (int64_t row = first; row < end; row++) {
+        const double weight = pi[row - first];
+        const double reach = weight * nadir_uncertainty_scale(set, row);
+        sum += weight * bellman->q[row];
+        largest = fmax(largest, reach);
+        norm += isinf(set->q) ? 0 : pow(reach, set->q);
+        if (set->set == NADIR_SET_SA) {
+            const double radius = nadir_uncertainty_radius(set, state, row);
+            const double one = 1;
+            nadir_row_answer alone = {0};
+            nadir_row_budget budget = {.gain = nadir_uncertainty_scale(set, row) * radius * bellman->sigma};
+            if (set->domain != NADIR_DOMAIN_FREE) {
+                nadir_rows_share(&bellman->rows, row, row + 1, &one, radius, room, &alone, &budget);
+            }
+            sum -= bellman->gamma * weight * budget.gain;
+        }
+    }
+    if (set->set == NADIR_SET_S) {
+        const double radius = nadir_uncertainty_radius(set, state, first);
+        nadir_row_answer answers[8] = {{0}};
+        nadir_row_budget budget = {0};
+        if (set->domain == NADIR_DOMAIN_FREE) {
+            budget.gain = radius * bellman->sigma * (isinf(set->q) ? largest : pow(norm, 1 / set->q));
+        } else {
+            nadir_rows_share(&bellman->rows, first, end, pi, radius, room, answers, &budget);
+        }
+        sum -= bellman->gamma * budget.gain;
+    }
+    return sum;
+}
+
+/* The mixture is worth what T says, and no other is worth more. */
+static void check_operator(nadir_random *random, const nadir_robust_bellman *bellman, double scale)
+{
+    double *room = test_new(1000, sizeof *room);
+    for (int64_t s = 0; s < bellman->model->states; s++) {
+        const int64_t first = bellman->model->state_rows[s];
+        const int64_t count = bellman->model->state_rows[s + 1] - first;
+        const double mine = worth(bellman, s, bellman->policy + first, room);
+        assert_that(fabs(mine - bellman->value[s]) <= 1e-12 * scale,
+                    "state %lld: T says %.17g, the mixture is worth %.17g", (long long)s, bellman->value[s],
+                    mine);
+        for (int i = 0; i < 20; i++) {
+            double pi[8];
+            double sum = 0;
+            for (int64_t a = 0; a < count; a++) {
+                const double near = i < 10 ? bellman->policy[first + a] : 0;
+                pi[a] = near + pow(10, -(i % 10)) * nadir_random_uniform(random);
+                sum += pi[a];
+            }
+            for (int64_t a = 0; a < count; a++) {
+                pi[a] /= sum;
+            }
+            const double other = worth(bellman, s, pi, room);
+            assert_that(other <= bellman->value[s] + 1e-12 * scale,
+                        "state %lld: T says %.17g, another mixture is worth %.17g", (long long)s,
+                        bellman->value[s], other);
+        }
+    }
+    free(room);
+}
+
+static void no_mixture_is_worth_more(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
+        nadir_random random;
+        nadir_random_seed(&random, seed);
+        test_miniature tiny = test_miniature_make(context, &random, 6);
+        const double radius = pow(10, -3 + 3 * nadir_random_uniform(&random));
+        double v[6];
+        double scale = scale_of(tiny.model);
+        for (int s = 0; s < 6; s++) {
+            v[s] = scale * nadir_random_normal(&random);
+        }
+        for (int i = 0; i < 2 * 3 * 5; i++) {
+            const nadir_ball ball = test_ball(sets[i % 2], domains[i / 2 % 3], norms[i / 6], &radius, NULL);
+            nadir_uncertainty set = {0};
+            nadir_kernel *kernel = NULL;
+            nadir_robust_bellman bellman = {0};
+            test_note("seed %llu, %s, %s", (unsigned long long)seed, tiny.name, test_ball_name(&ball));
+            assert_ok(context, nadir_uncertainty_make(context, tiny.model, tiny.policy, &ball, &set));
+            assert_ok(context, nadir_kernel_create(context, tiny.model, &kernel));
+            assert_ok(context, nadir_robust_bellman_make(context, tiny.model, kernel, &set, &bellman));
+            assert_ok(context, nadir_robust_bellman_apply(context, &bellman, v));
+            check_operator(&random, &bellman, 4 * scale);
+            nadir_robust_bellman_clear(context, &bellman);
+            nadir_kernel_free(kernel);
+            nadir_uncertainty_clear(context, &set);
+        }
+        test_miniature_clear(&tiny);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* max over pi in [0, 1] of a concave function, by golden section. */
+static double best_of_two(const nadir_robust_bellman *bellman, int64_t state, double *room)
+{
+    const double ratio = (sqrt(5) - 1) / 2;
+    double low = 0;
+    double high = 1;
+    double best = -INFINITY;
+    for (int i = 0; i < 40; i++) {
+        const double left = high - ratio * (high - low);
+        const double right = low + ratio * (high - low);
+        const double at_left = worth(bellman, state, (const double[]){left, 1 - left}, room);
+        const double at_right = worth(bellman, state, (const double[]){right, 1 - right}, room);
+        best = fmax(best, fmax(at_left, at_right));
+        *(at_left > at_right ? &high : &low) = at_left > at_right ? right : left;
+    }
+    return fmax(best, fmax(worth(bellman, state, (const double[]){0, 1}, room),
+                           worth(bellman, state, (const double[]){1, 0}, room)));
+}
+
+/* v <- Tv from zero, with mixtures of two actions found by golden section. */
+static void value_iteration_from_nothing(void **state)
+{
+    (void)state;
+    enum { STATES = 4, SWEEPS = 40 };
+    nadir_context *context = test_context();
+    nadir_generate_settings settings = test_generate_settings();
+    settings.states = STATES;
+    settings.actions = 2;
+    settings.branch = 3;
+    settings.discount = 0.5;
+    for (settings.seed = 1; settings.seed <= (uint64_t)test_often(2); settings.seed++) {
+        nadir_model *model = test_generate(context, "garnet", &settings);
+        nadir_policy *policy = NULL;
+        nadir_kernel *kernel = NULL;
+        double *room = test_new(1000, sizeof *room);
+        const double radius = 0.4;
+        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        assert_ok(context, nadir_kernel_create(context, model, &kernel));
+        for (int i = 0; i < 2 * 5; i++) {
+            const nadir_ball ball = test_ball(NADIR_SET_S, domains[i % 2], norms[i / 2], &radius, NULL);
+            double v[STATES] = {0};
+            nadir_uncertainty set = {0};
+            nadir_robust_bellman bellman = {0};
+            test_note("seed %llu, %s", (unsigned long long)settings.seed, test_ball_name(&ball));
+            assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
+            assert_ok(context, nadir_robust_bellman_make(context, model, kernel, &set, &bellman));
+            for (int sweep = 0; sweep < SWEEPS; sweep++) { /* q of v, and its order */
+                assert_ok(context, nadir_robust_bellman_apply(context, &bellman, v));
+                for (int64_t s = 0; s < STATES; s++) {
+                    v[s] = best_of_two(&bellman, s, room);
+                }
+            }
+            answer found = solve_to(context, model, &ball, 1e-12, 1000);
+            assert_ok(context, found.status);
+            for (int64_t s = 0; s < STATES; s++) {
+                assert_close(found.value[s], v[s], 1e-10);
+            }
+            clear(&found);
+            nadir_robust_bellman_clear(context, &bellman);
+            nadir_uncertainty_clear(context, &set);
+        }
+        free(room);
+        nadir_kernel_free(kernel);
+        nadir_policy_free(policy);
+        nadir_model_free(model);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* Where the ball holds valid kernels alone the free domain has the same optimum; past it that of the simplex
+ * is above. */
+static void free_domain(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    for (uint64_t seed = 1; seed <= (uint64_t)test_often(20); seed++) {
+        nadir_random random;
+        nadir_random_seed(&random, seed);
+        nadir_model *model = test_tiny_model(context, &random, 4, 0.9, 1);
+        const double scale = scale_of(model);
+        for (int i = 0; i < 2 * 2 * 5; i++) {
+            double valid;
+            assert_ok(context, nadir_model_valid_radius(context, model, norms[i / 4], &valid));
+            const double radius = i / 2 % 2 ? 0.9 * valid : fmin(4 * valid, 0.03);
+            nadir_ball ball = test_ball(sets[i % 2], NADIR_DOMAIN_FREE, norms[i / 4], &radius, NULL);
+            test_note("seed %llu, %s", (unsigned long long)seed, test_ball_name(&ball));
+            answer found = solve_to(context, model, &ball, 1e-12, 1000);
+            assert_ok(context, found.status);
+            const double J = evaluate(context, model, found.policy, &ball);
+            assert_true(found.result.lower <= J + 1e-12 * scale);
+            assert_true(J <= found.result.upper + 1e-12 * scale);
+            if (radius < valid) {
+                assert_that(found.result.upper - found.result.lower <= 2e-10 * scale, "%.17g and %.17g",
+                            found.result.lower, found.result.upper);
+            }
+            for (int j = 0; j < 10; j++) {
+                nadir_policy *other = draw_policy(context, &random, model,
+                                                  nadir_policy_probabilities(found.policy), pow(10, -j % 4));
+                const double there = evaluate(context, model, other, &ball);
+                assert_that(!(there > found.result.upper + 1e-12 * scale), "%.17g is above %.17g", there,
+                            found.result.upper);
+                nadir_policy_free(other);
+            }
+            clear(&found);
+        }
+        const double radii[4] = {10, 0, 0, 20};
+        nadir_ball ball = test_ball(NADIR_SET_S, NADIR_DOMAIN_FREE, 2, radii, NULL);
+        ball.radius_count = 4;
+        answer refused = solve_to(context, model, &ball, 1e-12, 1000);
+        assert_fails(context, refused.status, NADIR_ERROR_ILL_POSED, "breakdown");
+        clear(&refused);
+        nadir_model_free(model);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* Nothing can change: the optimum of the nominal kernel. */
+static void check_nominal(nadir_context *context, nadir_model *model, double radius, const double *scales)
+{
+    nadir_policy *policy = NULL;
+    nadir_optimum_settings settings;
+    nadir_optimum_settings_default(&settings);
+    settings.tolerance = 1e-13;
+    nadir_optimum_result nominal = {.size = sizeof nominal};
+    assert_ok(context, nadir_optimum(context, model, &settings, &policy, &nominal));
+    nadir_policy_free(policy);
+    for (int i = 0; i < 2 * 3 * 5; i++) {
+        const nadir_ball ball = test_ball(sets[i % 2], domains[i / 2 % 3], norms[i / 6], &radius, scales);
+        test_note("%s", test_ball_name(&ball));
+        answer found = solve_to(context, model, &ball, 1e-12, 1000);
+        assert_ok(context, found.status);
+        assert_close(found.result.lower, nominal.nominal_optimum, 1e-11);
+        assert_close(found.result.upper, nominal.nominal_optimum, 1e-11);
+        clear(&found);
+    }
+    test_note_clear();
+}
+
+static void an_idle_adversary_leaves_the_nominal_optimum(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    for (int i = 0; i < TEST_GOLDEN; i++) {
+        nadir_model *model = test_golden_model(context, &test_goldens[i], false);
+        double *zeros = test_new(test_view(model).rows, sizeof *zeros);
+        check_nominal(context, model, 0, NULL);
+        check_nominal(context, model, 0.2, zeros);
+        free(zeros);
+        nadir_model_free(model);
+    }
+    nadir_random random;
+    nadir_random_seed(&random, 5);
+    nadir_model *one = test_tiny_model(context, &random, 1, 0.9, 1); /* one state */
+    check_nominal(context, one, 0.3, NULL);
+    nadir_model_free(one);
+    nadir_model *greedy = test_tiny_model(context, &random, 5, 0, 0.7); /* no future */
+    check_nominal(context, greedy, 0.3, NULL);
+    nadir_model_free(greedy);
+    nadir_context_free(context);
+}
+
+/* Radii of states and rows; one action, where the optimum is the evaluation; the non-rectangular ball. */
+static void other_balls(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_random random;
+    nadir_random_seed(&random, 11);
+    nadir_model *model = test_tiny_model(context, &random, 6, 0.9, 0.7);
+    const nadir_model_data view = test_view(model);
+    double *radii = test_new(view.rows, sizeof *radii);
+    for (int64_t row = 0; row < view.rows; row++) {
+        radii[row] = nadir_random_uniform(&random) < 0.2 ? 0 : 0.3 * nadir_random_uniform(&random);
+    }
+    for (int i = 0; i < 2 * 2 * 5; i++) {
+        nadir_ball ball = test_ball(sets[i % 2], domains[i / 2 % 2], norms[i / 4], radii, NULL);
+        ball.radius_count = sets[i % 2] == NADIR_SET_S ? view.states : view.rows;
+        test_note("%s", test_ball_name(&ball));
+        check_optimum(context, &random, model, &ball, 20);
+    }
+    const double radius = 0.1;
+    nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, INFINITY, &radius, NULL);
+    check_optimum(context, &random, model, &ball, 20);
+    ball.norm = 2;
+    answer refused = solve_to(context, model, &ball, 1e-12, 1000);
+    assert_fails(context, refused.status, NADIR_ERROR_UNSUPPORTED, "expected set s or sa, or norm inf");
+    assert_null(refused.policy);
+    clear(&refused);
+    free(radii);
+    nadir_model_free(model);
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* The bounds hold at any limit. */
+static void limits_leave_bounds_that_hold(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = test_golden_model(context, &test_goldens[1], false);
+    const double radius = 0.2;
+    for (int i = 0; i < 2 * 2; i++) {
+        const nadir_ball ball = test_ball(sets[i % 2], domains[i / 2], 2, &radius, NULL);
+        test_note("%s", test_ball_name(&ball));
+        answer best = solve_to(context, model, &ball, 1e-12, 1000);
+        assert_ok(context, best.status);
+        assert_true(best.result.iterations <= 12);
+        answer early = solve_to(context, model, &ball, 1e-12, 1);
+        assert_fails(context, early.status, NADIR_ERROR_NOT_CONVERGED, "stopped after 1 steps");
+        assert_string_equal(early.result.stop_reason, "iterations");
+        assert_true(early.result.lower < best.result.lower && early.result.upper > best.result.upper);
+        const double J = evaluate(context, model, early.policy, &ball);
+        assert_true(early.result.lower <= J + 1e-12 && J <= best.result.upper + 1e-12);
+        clear(&early);
+        clear(&best);
+    }
+    test_note_clear();
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* of: the domain. */
+static nadir_status optimise(nadir_context *context, const void *of)
+{
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_rectangular_optimum_result result;
+    double value[6];
+    const double radius = 0.01;
+    const nadir_ball ball = test_ball(NADIR_SET_S, *(const nadir_domain *)of, 2, &radius, NULL);
+    nadir_status status = nadir_model_generate(context, "riverswim", NULL, &model);
+    if (status == NADIR_OK) {
+        status = nadir_rectangular_optimum(context, model, &ball, NULL, 1e-9, 100, value, &policy, &result);
+    }
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    test_run_out(optimise, &(nadir_domain){NADIR_DOMAIN_SIMPLEX}, NULL, "simplex");
+    test_run_out(optimise, &(nadir_domain){NADIR_DOMAIN_FREE}, NULL, "free");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_beats_the_optimum),
+        cmocka_unit_test(deterministic_policies_by_brute_force),
+        cmocka_unit_test(circles_are_left),
+        cmocka_unit_test(no_mixture_is_worth_more),
+        cmocka_unit_test(value_iteration_from_nothing),
+        cmocka_unit_test(free_domain),
+        cmocka_unit_test(an_idle_adversary_leaves_the_nominal_optimum),
+        cmocka_unit_test(other_balls),
+        cmocka_unit_test(limits_leave_bounds_that_hold),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,478 @@
+/*
+ * test_robust_optimum.c: the robust policy: known optima, the effort it takes, degenerate cases, limits,
+ * files to go on from, and what may be called certified.
+ */
+#include "support/support.h"
+
+#include "support/golden.h"
+#include "support/robust.h"
+#include "support/scarce.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct answer {
+    nadir_status status;
+    nadir_policy *policy;
+    nadir_robust_optimum_result result;
+    nadir_robust evaluation;
+    nadir_worst *worst;
+} answer;
+
+static answer ask(nadir_context *context, nadir_model *model, const nadir_ball *ball,
+                  const nadir_robust_optimum_settings *settings)
+{
+    answer made = {.result = {.size = sizeof made.result}, .evaluation = {.size = sizeof made.evaluation}};
+    made.status = nadir_robust_optimum(context, model, ball, settings, &made.policy, &made.result,
+                                       &made.evaluation, &made.worst);
+    if (made.policy != NULL && made.evaluation.stop_reason != NULL) {
+        const nadir_robust_optimum_result *result = &made.result;
+        assert_that(result->lower_bound <= result->robust_return &&
+                        result->robust_return <= result->optimality_upper_bound,
+                    "%.17g is not between %.17g and %.17g", result->robust_return, result->lower_bound,
+                    result->optimality_upper_bound);
+        assert_true(result->optimality_gap == result->optimality_upper_bound - result->lower_bound);
+        assert_true(result->robust_return == made.evaluation.robust_return);
+        assert_true(!result->certified || made.evaluation.certified);
+        assert_that(result->robust_return >=
+                        result->initial_robust_return -
+                            1e-6 * fabs(result->nominal_optimum - result->initial_robust_return),
+                    "from %.17g down to %.17g", result->initial_robust_return, result->robust_return);
+    }
+    return made;
+}
+
+static void clear(answer *made)
+{
+    nadir_worst_free(made->worst);
+    nadir_policy_free(made->policy);
+}
+
+static nadir_model *generate(nadir_context *context, const char *kind, int64_t states, int64_t actions,
+                             uint64_t seed)
+{
+    nadir_generate_settings shape;
+    nadir_model *model = NULL;
+    nadir_generate_settings_default(&shape);
+    if (states > 0) {
+        shape.states = states;
+        shape.actions = actions;
+        shape.discount = 0.9;
+        shape.seed = seed;
+    }
+    assert_ok(context, nadir_model_generate(context, kind, &shape, &model));
+    return model;
+}
+
+/* Numbers from elsewhere: see golden.h. */
+static void test_known_optima(void **state)
+{
+    (void)state;
+    static const struct {
+        int golden;       /* -1: the kind below */
+        const char *kind; /* of a generated model */
+        nadir_domain domain;
+        double radius, optimum;
+    } rows[] = {
+        {0, NULL, NADIR_DOMAIN_SIMPLEX, 0.15, 8.37853061376},
+        {0, NULL, NADIR_DOMAIN_SUPPORT, 0.15, 8.37853061376},
+        {1, NULL, NADIR_DOMAIN_SIMPLEX, 0.2, 18.2614785625},
+        {1, NULL, NADIR_DOMAIN_SUPPORT, 0.2, 18.2614785625},
+        {2, NULL, NADIR_DOMAIN_SIMPLEX, 0.16, 8.95792367936},
+        {2, NULL, NADIR_DOMAIN_SUPPORT, 0.16, 8.98636124773},
+        {-1, "riverswim", NADIR_DOMAIN_SIMPLEX, 0.024, 8871.7986877},
+        {-1, "riverswim", NADIR_DOMAIN_SUPPORT, 0.024, 9729.75454498},
+        {-1, "machine", NADIR_DOMAIN_SIMPLEX, 0.059, -11.6123880326},
+        {-1, "machine", NADIR_DOMAIN_SUPPORT, 0.059, -10.0884851547},
+    };
+    static const char *const methods[] = {"auto", "spectral"};
+    nadir_context *context = test_context();
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        nadir_model *model = rows[i].golden >= 0
+                                 ? test_golden_model(context, &test_goldens[rows[i].golden], false)
+                                 : generate(context, rows[i].kind, 0, 0, 0);
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, rows[i].domain, 2, &rows[i].radius, NULL);
+        for (int j = 0; j < 2; j++) {
+            test_note("row %d of the table, %s", (int)i, methods[j]);
+            settings.method = methods[j];
+            answer made = ask(context, model, &ball, &settings);
+            assert_ok(context, made.status);
+            assert_close(made.result.robust_return, rows[i].optimum, 1e-6);
+            assert_true(made.result.certified);
+            assert_close(made.result.optimality_upper_bound, rows[i].optimum, 2e-6);
+            assert_true(made.result.evaluations <= 60);
+            clear(&made);
+        }
+        nadir_model_free(model);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+static int by_size(const void *left, const void *right)
+{
+    return (*(const int *)left > *(const int *)right) - (*(const int *)left < *(const int *)right);
+}
+
+/* Random models: the bounds of the search meet within 60 evaluations, the median being far below. */
+static void test_effort(void **state)
+{
+    (void)state;
+    enum { CASES = 24 };
+    static const int64_t states[] = {20, 60, 100};
+    static const int64_t actions[] = {4, 8, 10};
+    static const double radii[] = {0.01, 0.03, 0.1, 0.2, 0.5};
+    int evaluations[CASES];
+    const int cases = test_often(CASES);
+    nadir_context *context = test_context();
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    for (int i = 0; i < cases; i++) {
+        const int64_t size = test_memcheck() ? 10 : states[i % 3];
+        nadir_model *model = generate(context, "random", size, actions[i / 3 % 3], (uint64_t)(100 + i));
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[i % 5], NULL);
+        test_note("case %d: %d states, radius %g", i, (int)size, radii[i % 5]);
+        answer made = ask(context, model, &ball, &settings);
+        assert_ok(context, made.status);
+        assert_string_equal(made.result.stop_reason, "gap");
+        const double gap = made.result.optimality_upper_bound - made.result.robust_return;
+        assert_that(gap <= 1e-6 * made.result.nominal_optimum, "gap %g", gap);
+        evaluations[i] = (int)made.result.evaluations;
+        assert_that(evaluations[i] <= 60, "%d evaluations", evaluations[i]);
+        clear(&made);
+        nadir_model_free(model);
+    }
+    qsort(evaluations, (size_t)cases, sizeof *evaluations, by_size);
+    assert_that(evaluations[cases / 2] <= 25, "median %d", evaluations[cases / 2]);
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* Radius 0, scales of 0: the nominal optimum. One action, equal rewards: nothing to choose. */
+static void test_degenerate(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, "machine", 0, 0, 0);
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    nadir_model_view(model, &data);
+    double *zeros = calloc((size_t)data.rows, sizeof *zeros);
+    const double radii[] = {0, 0.1};
+    for (int i = 0; i < 2; i++) {
+        for (int domain = NADIR_DOMAIN_SIMPLEX; domain <= NADIR_DOMAIN_FREE; domain++) {
+            const nadir_ball ball =
+                test_ball(NADIR_SET_NONRECT, (nadir_domain)domain, 2, &radii[i], i == 0 ? NULL : zeros);
+            test_note("%s %s", i == 0 ? "radius 0" : "all pinned", nadir_domain_name((nadir_domain)domain));
+            answer made = ask(context, model, &ball, NULL);
+            assert_ok(context, made.status);
+            assert_close(made.result.robust_return, -9.66788312962, 1e-9);
+            assert_close(made.result.robust_return, made.result.nominal_optimum, 1e-9);
+            assert_true(made.result.certified);
+            assert_int_equal(made.result.stochastic_states, 0);
+            clear(&made);
+        }
+    }
+    double *rewards = calloc((size_t)data.rows, sizeof *rewards);
+    for (int i = 0; i < 3; i++) { /* constant rewards: 0, 1, 1e9 */
+        nadir_model *constant = NULL;
+        const double reward = i == 0 ? 0 : i == 1 ? 1 : 1e9;
+        for (int64_t row = 0; row < data.rows; row++) {
+            rewards[row] = reward;
+        }
+        nadir_model_data changed = data;
+        changed.rewards = rewards;
+        assert_ok(context, nadir_model_create(context, &changed, &constant));
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[1], NULL);
+        test_note("rewards %g", reward);
+        answer made = ask(context, constant, &ball, NULL);
+        assert_ok(context, made.status);
+        assert_close(made.result.robust_return, reward / (1 - data.discount), 1e-12);
+        assert_true(made.result.certified);
+        clear(&made);
+        nadir_model_free(constant);
+    }
+    nadir_model *single = generate(context, "random", 7, 1, 3);
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[1], NULL);
+    nadir_policy *only = NULL;
+    test_note("one action");
+    assert_ok(context, nadir_policy_create_uniform(context, single, &only));
+    answer made = ask(context, single, &ball, NULL);
+    assert_ok(context, made.status);
+    assert_close(made.result.robust_return, test_robust_return(context, single, only, &ball), 1e-9);
+    assert_true(made.result.certified);
+    clear(&made);
+    test_note_clear();
+    nadir_policy_free(only);
+    nadir_model_free(single);
+    nadir_model_free(model);
+    free(zeros);
+    free(rewards);
+    nadir_context_free(context);
+}
+
+/* Where the worst kernel has negative entries there is no certificate: it is no decision process. */
+static void test_free_domain(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, "machine", 0, 0, 0);
+    const double radius = 0.1;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
+    answer made = ask(context, model, &ball, NULL);
+    assert_ok(context, made.status);
+    assert_false(made.evaluation.kernel_valid);
+    assert_false(made.result.certified);
+    assert_string_equal(made.result.certificate, "none");
+    assert_string_equal(made.result.stop_reason, "stationary");
+    assert_true(made.result.optimality_upper_bound >= made.result.nominal_optimum * (1 + 1e-12));
+    clear(&made);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/*
+ * State 0 has two equal actions, each to state 1, which earns 1 for ever; state 2 earns nothing for ever. At
+ * p = 1 the adversary spends all it has on the row that is taken more often, so that the best policy takes
+ * both equally; its worst return has a kink there, and no kernel that changes one row alone proves it best.
+ */
+static void test_tie(void **state)
+{
+    (void)state;
+    static const int64_t state_rows[] = {0, 2, 3, 4};
+    static const double dense[] = {0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1};
+    static const double rewards[] = {0, 0, 1, 0};
+    static const double initial[] = {1, 0, 0};
+    static const double scales[] = {1, 1, 0, 0};
+    const double radius = 0.2;
+    nadir_context *context = test_context();
+    nadir_model_data data;
+    nadir_model *model = NULL;
+    nadir_model_data_default(&data);
+    data.states = 3;
+    data.rows = 4;
+    data.discount = 0.9;
+    data.state_rows = state_rows;
+    data.dense = dense;
+    data.rewards = rewards;
+    data.initial = initial;
+    data.scales = scales;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 1, &radius, NULL);
+    answer made = ask(context, model, &ball, NULL);
+    assert_ok(context, made.status);
+    /* gamma v(1) (1 - 0.1 / 2): 0.2 of p = 1 moves 0.1 of mass, and half the time it is not in the way */
+    assert_close(made.result.robust_return, 0.9 * 10 * 0.95, 1e-6);
+    assert_true(made.result.certified);
+    assert_int_equal(made.result.stochastic_states, 1);
+    clear(&made);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+typedef struct watcher {
+    int64_t stop_at;
+    int64_t seen;
+    double last;
+} watcher;
+
+static int watch(void *user, const nadir_robust_optimum_step *step)
+{
+    watcher *at = user;
+    at->seen = step->iteration;
+    at->last = step->robust_return;
+    return at->stop_at >= 0 && step->iteration >= at->stop_at;
+}
+
+/* Limits and interruptions leave the best policy so far; from a checkpoint the search goes on as if nothing
+ * had been, to the same bits. */
+static void test_going_on(void **state)
+{
+    (void)state;
+    const double radius = 0.5;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, "random", 12, 5, 9);
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    answer whole = ask(context, model, &ball, &settings);
+    assert_ok(context, whole.status);
+    assert_true(whole.result.iterations > 4);
+    for (int64_t stop = 0; stop < whole.result.iterations; stop++) {
+        watcher at = {.stop_at = stop};
+        nadir_robust_optimum_settings parts = settings;
+        parts.watch = watch;
+        parts.watch_user = &at;
+        parts.checkpoint = "half.ckp";
+        test_note("stopped at step %d", (int)stop);
+        answer half = ask(context, model, &ball, &parts);
+        assert_int_equal(half.status, NADIR_ERROR_INTERRUPTED);
+        assert_non_null(half.policy);
+        assert_string_equal(half.result.stop_reason, "interrupted");
+        clear(&half);
+        settings.resume = "half.ckp";
+        answer rest = ask(context, model, &ball, &settings);
+        assert_ok(context, rest.status);
+        assert_true(rest.result.robust_return == whole.result.robust_return);
+        assert_int_equal(rest.result.evaluations, whole.result.evaluations);
+        assert_true(rest.result.initial_robust_return == whole.result.initial_robust_return);
+        clear(&rest);
+        settings.resume = NULL;
+    }
+    settings.evaluations_limit = 3;
+    answer few = ask(context, model, &ball, &settings);
+    assert_int_equal(few.status, NADIR_ERROR_NOT_CONVERGED);
+    assert_string_equal(few.result.stop_reason, "evaluations");
+    assert_int_equal(few.result.evaluations, 3);
+    clear(&few);
+    settings.evaluations_limit = 100;
+    settings.time_limit = 0;
+    answer none = ask(context, model, &ball, &settings);
+    assert_int_equal(none.status, NADIR_ERROR_NOT_CONVERGED);
+    assert_string_equal(none.result.stop_reason, "time");
+    clear(&none);
+    clear(&whole);
+    test_note_clear();
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* A checkpoint with a changed byte, cut off, or of another question is refused. */
+static void test_wrong_checkpoints(void **state)
+{
+    (void)state;
+    const double radii[] = {0.5, 0.4};
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, "random", 6, 3, 9);
+    nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[0], NULL);
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    settings.checkpoint = "whole.ckp";
+    settings.evaluations_limit = 2;
+    answer made = ask(context, model, &ball, &settings);
+    clear(&made);
+    settings.checkpoint = NULL;
+    settings.evaluations_limit = 100;
+    FILE *file = fopen("whole.ckp", "rb");
+    assert_non_null(file);
+    static unsigned char bytes[1 << 16];
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_int_equal(fclose(file), 0);
+    settings.resume = "changed.ckp";
+    for (size_t at = 0; at < size; at += test_memcheck() ? 997 : 37) {
+        for (int cut = 0; cut < 2; cut++) {
+            file = fopen("changed.ckp", "wb");
+            bytes[at] ^= cut ? 0 : 4;
+            assert_int_equal(fwrite(bytes, 1, cut ? at : size, file), cut ? at : size);
+            bytes[at] ^= cut ? 0 : 4;
+            assert_int_equal(fclose(file), 0);
+            test_note("byte %d %s", (int)at, cut ? "is the first that is missing" : "is changed");
+            answer wrong = ask(context, model, &ball, &settings);
+            assert_int_equal(wrong.status, NADIR_ERROR_FORMAT);
+            assert_null(wrong.policy);
+        }
+    }
+    settings.resume = "whole.ckp";
+    ball.radius = &radii[1];
+    answer other = ask(context, model, &ball, &settings);
+    assert_int_equal(other.status, NADIR_ERROR_FORMAT);
+    assert_non_null(strstr(nadir_context_error(context), "another model, ball or method"));
+    settings.resume = "nosuch.ckp";
+    other = ask(context, model, &ball, &settings);
+    assert_int_equal(other.status, NADIR_ERROR_FILE);
+    test_note_clear();
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* The paper's own climbs too, and from a policy of the caller's. */
+static void test_paper(void **state)
+{
+    (void)state;
+    const double radius = 0.3;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, "machine", 0, 0, 0);
+    nadir_policy *uniform = NULL;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    assert_ok(context, nadir_policy_create_uniform(context, model, &uniform));
+    settings.method = "paper";
+    settings.start = uniform;
+    settings.evaluations_limit = test_often(1000);
+    settings.certify = NADIR_CERTIFY_OFF;
+    answer made = ask(context, model, &ball, &settings);
+    assert_true(made.status == NADIR_OK || made.status == NADIR_ERROR_NOT_CONVERGED);
+    assert_close(made.result.initial_robust_return, test_robust_return(context, model, uniform, &ball), 1e-3);
+    assert_true(made.result.robust_return > made.result.initial_robust_return + 1);
+    assert_true(made.result.robust_return < -18.98281 &&
+                (test_memcheck() || made.result.robust_return > -19.05));
+    clear(&made);
+    nadir_policy_free(uniform);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static void test_wrong_questions(void **state)
+{
+    (void)state;
+    const double radius = 0.1;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, "machine", 0, 0, 0);
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    static const struct {
+        const char *method;
+        double gap, step, time;
+        int64_t limit;
+        const char *words;
+        nadir_status status;
+    } rows[] = {
+        {"fast", 1e-6, 0, 1, 10, "there is no method fast", NADIR_ERROR_ARGUMENT},
+        {"bellman", 1e-6, 0, 1, 10, "rectangular sets", NADIR_ERROR_UNSUPPORTED},
+        {"auto", 0, 0, 1, 10, "the gap is 0", NADIR_ERROR_ARGUMENT},
+        {"auto", NAN, 0, 1, 10, "the gap is", NADIR_ERROR_ARGUMENT},
+        {"auto", 1e-6, -1, 1, 10, "the step is -1", NADIR_ERROR_ARGUMENT},
+        {"auto", 1e-6, 0, -1, 10, "that of time -1", NADIR_ERROR_ARGUMENT},
+        {"auto", 1e-6, 0, 1, 0, "the limit of evaluations 0", NADIR_ERROR_ARGUMENT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        nadir_robust_optimum_settings settings;
+        nadir_robust_optimum_settings_default(&settings);
+        settings.method = rows[i].method;
+        settings.gap = rows[i].gap;
+        settings.step = rows[i].step;
+        settings.time_limit = rows[i].time;
+        settings.evaluations_limit = rows[i].limit;
+        answer made = ask(context, model, &ball, &settings);
+        test_note("row %d of the table: %s", (int)i, nadir_context_error(context));
+        assert_int_equal(made.status, rows[i].status);
+        assert_null(made.policy);
+        assert_non_null(strstr(nadir_context_error(context), rows[i].words));
+    }
+    test_note_clear();
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_optima),
+        cmocka_unit_test(test_effort),
+        cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_free_domain),
+        cmocka_unit_test(test_tie),
+        cmocka_unit_test(test_going_on),
+        cmocka_unit_test(test_wrong_checkpoints),
+        cmocka_unit_test(test_paper),
+        cmocka_unit_test(test_wrong_questions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
