@@ -233,20 +233,20 @@ static void write_items(const experiment_plot *plot, const char *curve_data, con
     FILE *script = plot->script;
     fprintf(script, "plot %s using 1:1 with lines linewidth 1.5", curve_data);
     experiment_plot_line(plot, "reference");
-    fprintf(script, "title 'diagonal: λ', %s using 1:3 with lines linewidth 6", curve_data);
+    fprintf(script, "title 'diagonal: λ', %s using 1:3 with lines linewidth 8", curve_data);
     experiment_plot_line(plot, "paper");
     fprintf(script, "title 'F(λ) with b ≥ 0, Algorithm 2', %s using 1:2 with lines linewidth 2.5",
             curve_data);
     experiment_plot_line(plot, "newton");
-    fprintf(script, "title 'F(λ), exact', %s using 1:2 with points linewidth 2 pointsize 1.2",
+    fprintf(script, "title 'F(λ), exact', %s using 1:2 with points linewidth 2 pointsize 0.9",
             bisection_data);
     experiment_plot_style(plot, "bisect");
-    fprintf(script, "title 'steps of bisection (Algorithm 1)', %s using 1:2 with points pointsize 1.8",
+    fprintf(script, "title 'steps of bisection (Algorithm 1)', %s using 1:2 with points pointsize 1.3",
             newton_data);
     experiment_plot_style(plot, "newton");
     fprintf(script,
             "title 'steps of Newton', %s using (%.12g):(%.12g) every ::0::0 with points pointtype 6 "
-            "pointsize 3 linewidth 2.5 linecolor rgb '#000000' title 'fixed point λ*'\n",
+            "pointsize 2.2 linewidth 2.5 linecolor rgb '#000000' title 'fixed point λ*'\n",
             curve_data, fixed_point, fixed_point);
 }
 
@@ -309,7 +309,7 @@ static void tell(const curve *at, int which, const searches *found, bool sides)
             : experiment_text(
                   run,
                   "The lemma prints F(λ) > λ if and only if λ > λ*, the wrong way round; its Algorithm 1 is "
-                  "right. The b ≥ 0 of the paper lowers F by more than 0.1 %% only past λ = %.2g λ*.",
+                  "right. The b ≥ 0 of the paper lowers F by more than 0.1 %% only past λ = %.3g λ*.",
                   at->separation / at->exact));
 }
 
