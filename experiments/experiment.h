@@ -116,9 +116,9 @@ enum { EXPERIMENT_WIDTH = 1000, EXPERIMENT_HEIGHT = 600 };
 
 /* For scripts with long labels: the legend below the plot, which then has the whole width. */
 #define EXPERIMENT_KEY_BELOW                                                                                 \
-    "set key outside below center vertical Left reverse maxrows 3 samplen 1.6 width -3 spacing 1.1 font "    \
-    "',14'\n"                                                                                                \
-    "set xlabel offset 0,0.7\nset micro\n"
+    "set key at screen 0.52,0.01 center bottom vertical Left reverse maxrows 3 samplen 1.6 width -3 "        \
+    "spacing "                                                                                               \
+    "1.1 font ',14'\nset bmargin 7.6\nset micro\n"
 
 typedef struct experiment_plot {
     experiment_run *run;

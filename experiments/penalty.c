@@ -228,11 +228,10 @@ static nadir_status draw_share(experiment_run *run, const results *of)
     if (experiment_plot_open(run, "share-0.01", EXPERIMENT_WIDTH, EXPERIMENT_HEIGHT, &plot) != NADIR_OK) {
         return run->status;
     }
-    fprintf(
-        plot.script,
-        "set title 'Share of the exact penalty: A = 8, γ = 0.9, β = 0.01; mean, least and most of %d seeds'\n"
-        "set ylabel 'share of the exact penalty (%%)'\nset yrange [0:105]\n",
-        of->seeds);
+    fprintf(plot.script,
+            "set title 'Share of the exact penalty, β = 0.01: mean, least and most of %d seeds'\n"
+            "set ylabel 'share of the exact penalty (%%)'\nset yrange [0:105]\n",
+            of->seeds);
     print_axes(&plot, of);
     for (int method = 0; method < METHODS; method++) {
         print_block(plot.script, of, block_names[method], method - 2, of->share[0][method], 100);
