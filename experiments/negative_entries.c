@@ -325,7 +325,7 @@ static nadir_status run(experiment_run *run)
         "to the most over the seeds.");
     experiment_show(run, "simplex-against-free", -1,
                     "What the domain simplex removes of the penalty: the worst case over kernels that are "
-                    "kernels, against the paper's set. %s",
+                    "kernels, against the paper's set; the data is in negative-entries.csv too. %s",
                     all.at[3][RADII - 1].certified
                         ? "All values are certified."
                         : "On the largest balls the value on the simplex is attained, not certified: the CSV "

@@ -144,12 +144,14 @@ static nadir_status search_newton(curve *at, double start, step *steps, int *cou
 {
     nadir_status status = NADIR_OK;
     double lambda = start;
-    for (*count = 0; *count < STEPS; lambda = penalty_of_pair(at)) {
-        steps[*count].lambda = lambda;
-        NADIR_CHECK(evaluate(at, lambda, &steps[*count].F));
-        if (is_near(at, steps[(*count)++].lambda)) {
+    for (*count = 0; *count < STEPS;) {
+        step *one = &steps[(*count)++];
+        one->lambda = lambda;
+        NADIR_CHECK(evaluate(at, lambda, &one->F));
+        if (is_near(at, lambda)) {
             break;
         }
+        lambda = penalty_of_pair(at);
     }
 cleanup:
     return status;
@@ -335,7 +337,7 @@ static nadir_status draw(curve *at, int which)
     nadir_status status = NADIR_OK;
     experiment_csv csv = {0};
     experiment_plot plot = {0};
-    searches found;
+    searches found = {0};
     bool sides = true;
     NADIR_CHECK(experiment_plot_open(at->run, stems[which], 1200, 600, &plot));
     (void)experiment_csv_open(at->run, stems[which], "grid,lambda,F_exact,F_algorithm_2", &csv);

@@ -52,6 +52,11 @@ grep -nE '<script|<img|@import|src=|<link rel="stylesheet' out/report.html && co
 # F(λ) > λ up to the fixed point, which is the 25th point of the first grid.
 awk -F, 'NR > 1 && NR != 26 && $1 == "near" { if (($3 > $2) != (NR < 26)) bad = 1 } END { exit bad }' \
     out/penalty-function/penalty-function-beta-0.1.csv || complain "F - λ has its sign elsewhere"
+# All searches end at the penalty that the library finds.
+for csv in out/penalty-function/*-steps.csv; do
+    awk -F, 'NR > 1 { last[$1] = $5 } END { for (s in last) { n++; if (last[s] > 1e-12) exit 1 } exit n != 3 }' \
+        "$csv" || complain "$csv: a search does not end at the penalty"
+done
 
 # Kept, to the byte and to the second.
 before=$(stat -c %y out/penalty-function/*)
@@ -94,6 +99,16 @@ expect_out "interrupted"
 grep -q "The penalty function F(λ)</h2>" out/report.html || complain "the report lost what was finished"
 run reproduce negative-entries --quick --threads 1 --out out
 expect_status 0
+# Negative entries exactly where the smallest is; valid kernels do no more harm; and one row as nadir evaluate has it.
+awk -F, 'NR > 1 && (($6 > 0) != ($7 < 0) || $6 > 1 || $10 > $8 * (1 + 1e-9)) { exit 1 }' \
+    out/negative-entries/negative-entries.csv || complain "the data contradicts itself"
+row=$(grep '^64,8,42,0.1,0,' out/negative-entries/negative-entries.csv)
+run generate garnet sparse.npz --states 64 --actions 8 --branch 5 --discount 0.9 --seed 42
+run evaluate sparse.npz --policy uniform --radius 0.1 --domain free --json
+expect_number kernel_min "$(printf '%.12g' "$(cut -d, -f7 <<<"$row")")"
+expect_number penalty "$(printf '%.12g' "$(cut -d, -f8 <<<"$row")")"
+run evaluate sparse.npz --policy uniform --radius 0.1 --json
+expect_number penalty "$(printf '%.12g' "$(cut -d, -f10 <<<"$row")")"
 grep -q "The free set's invalid kernels</h2>" out/report.html || complain "the report lacks the new section"
 grep -q "The penalty function F(λ)</h2>" out/report.html || complain "the report lost what was finished"
 finish
