@@ -148,6 +148,12 @@ done
 run optimize garnet.npz --set sa --radius 0.3 --out other.csv --time-limit 0
 expect_status 5
 expect_out "the time is up"
+# Rewards at the end of the range of numbers.
+printf '%s\n' idstatefrom,idaction,idstateto,probability,reward 0,0,0,0.5,1e300 0,0,1,0.5,1e300 1,0,2,1,0 1,1,0,1,3e299 \
+    1,2,1,0.9,2e299 1,2,2,0.1,2e299 2,0,2,1,0 >huge.csv
+run optimize huge.csv --discount 0.999999 --radius 0.1 --domain support --out other.csv --json
+expect_status 0
+expect_json stop_reason '"gap"'
 run optimize machine.npz --radius 0 --out nothing.csv --json
 close "$(exact robust_return)" "$(exact nominal_optimum)" 1e-9 || complain "radius 0 is not the nominal optimum"
 run optimize machine.npz --radius 0.3 --method paper --step 0.01 --max-evaluations 300 --out paper.csv --json
