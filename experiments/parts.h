@@ -1,0 +1,16 @@
+/* parts.h: what the files behind experiment.h, manifest.h and report.h share. */
+#ifndef NADIR_EXPERIMENTS_PARTS_H
+#define NADIR_EXPERIMENTS_PARTS_H
+
+#include "experiment.h"
+
+/* Keeps the first failure of the run; returns `status`. */
+nadir_status experiment_keep(experiment_run *run, nadir_status status);
+
+/* Plain text into HTML, also within attributes. */
+void experiment_html(FILE *out, const char *text);
+
+/* All of a file, with a zero at its end; NULL: it cannot be read. To be freed with free. */
+char *experiment_slurp(const char *path, size_t *length);
+
+#endif

@@ -1,0 +1,87 @@
+/* plot.c: pictures of an experiment, SVG and PNG from one script; see experiment.h. */
+#include "gnuplot.h"
+#include "parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+nadir_status experiment_plot_open(experiment_run *run, const char *stem, int width, int height,
+                                  experiment_plot *plot)
+{
+    *plot = (experiment_plot){.run = run, .width = width, .height = height};
+    (void)snprintf(plot->stem, sizeof plot->stem, "%s", stem);
+    plot->script = open_memstream(&plot->text, &plot->length);
+    if (plot->script == NULL) {
+        return experiment_keep(run, cli_fail(run->cli, NADIR_ERROR_MEMORY,
+                                             "%s: no memory for the picture: %s", stem, strerror(errno)));
+    }
+    fputs("set encoding utf8\n"
+          "set border 3 linewidth 2\nset xtics out nomirror\nset ytics out nomirror\n"
+          "set grid linewidth 1 linecolor rgb '#dddddd' dashtype 1\nset grid noxtics ytics\n"
+          "set key outside right center Left reverse samplen 2 spacing 1.2\n"
+          "set pointsize 1.3\n",
+          plot->script);
+    return NADIR_OK;
+}
+
+static nadir_status draw(experiment_plot *plot, const char *ending)
+{
+    enum { FONT = 16 };
+    cli_run *cli = plot->run->cli;
+    cli_gnuplot picture;
+    char path[EXPERIMENT_PATH];
+    nadir_status status = experiment_file(plot->run, plot->stem, ending, path);
+    if (status == NADIR_OK) {
+        status = cli_gnuplot_open(cli, path, plot->width, plot->height, FONT, &picture);
+    }
+    if (status == NADIR_OK) {
+        (void)fwrite(plot->text, 1, plot->length, picture.script);
+        status = cli_gnuplot_close(cli, &picture);
+    }
+    return experiment_keep(plot->run, status);
+}
+
+nadir_status experiment_plot_close(experiment_plot *plot)
+{
+    if (plot->script == NULL) {
+        return plot->run->status;
+    }
+    nadir_status status = NADIR_OK;
+    if (fclose(plot->script) != 0) {
+        status = experiment_keep(plot->run, cli_fail(plot->run->cli, NADIR_ERROR_MEMORY,
+                                                     "%s: no memory for the picture", plot->stem));
+    }
+    plot->script = NULL;
+    status = status == NADIR_OK ? draw(plot, ".svg") : status;
+    status = status == NADIR_OK ? draw(plot, ".png") : status;
+    experiment_plot_drop(plot);
+    return status;
+}
+
+void experiment_plot_drop(experiment_plot *plot)
+{
+    if (plot->script != NULL) {
+        (void)fclose(plot->script);
+        plot->script = NULL;
+    }
+    free(plot->text);
+    plot->text = NULL;
+}
+
+void experiment_plot_line(const experiment_plot *plot, const char *name)
+{
+    const cli_style *style = cli_style_find(name);
+    fprintf(plot->script, " linecolor rgb '%s' dashtype %d ", style->colour, style->dash);
+}
+
+void experiment_plot_style(const experiment_plot *plot, const char *name)
+{
+    experiment_plot_line(plot, name);
+    fprintf(plot->script, "pointtype %d ", cli_style_find(name)->point);
+}
+
+void experiment_plot_title(const experiment_plot *plot, const char *name)
+{
+    fprintf(plot->script, " title '%s' ", cli_style_find(name)->label);
+}

@@ -1,0 +1,33 @@
+/* registry.c: the experiments, in the order of the report. */
+#include "experiment.h"
+
+#include <string.h>
+
+extern const experiment experiment_penalty_function;
+extern const experiment experiment_negative_entries;
+
+/* NULL ends the list. */
+static const experiment *const experiments[] = {
+    &experiment_penalty_function,
+    &experiment_negative_entries,
+    NULL,
+};
+
+const experiment *experiment_at(int64_t index)
+{
+    int64_t count = 0;
+    while (experiments[count] != NULL && count < index) {
+        count++;
+    }
+    return index >= 0 ? experiments[count] : NULL;
+}
+
+const experiment *experiment_find(const char *name)
+{
+    for (const experiment *const *at = experiments; *at != NULL; at++) {
+        if (strcmp((*at)->name, name) == 0) {
+            return *at;
+        }
+    }
+    return NULL;
+}

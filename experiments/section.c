@@ -1,0 +1,251 @@
+/* section.c: the section of the report that an experiment writes while it runs; see experiment.h. */
+#include "parts.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void experiment_html(FILE *out, const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        switch (*at) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*at, out);
+        }
+    }
+}
+
+char *experiment_slurp(const char *path, size_t *length)
+{
+    enum { PIECE = 65536 };
+    FILE *in = fopen(path, "re");
+    char *text = NULL;
+    size_t used = 0;
+    size_t got = 1;
+    while (in != NULL && got > 0) {
+        char *grown = realloc(text, used + PIECE + 1);
+        if (grown == NULL) {
+            break;
+        }
+        text = grown;
+        got = fread(text + used, 1, PIECE, in);
+        used += got;
+        text[used] = '\0';
+    }
+    if (in == NULL || ferror(in) != 0 || got > 0) {
+        free(text);
+        text = NULL;
+    }
+    if (in != NULL) {
+        (void)fclose(in);
+    }
+    *length = used;
+    return text;
+}
+
+const char *experiment_text(experiment_run *run, const char *format, ...)
+{
+    enum { TEXTS = sizeof run->texts / sizeof *run->texts };
+    char *text = run->texts[run->texts_count++ % TEXTS];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof *run->texts, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+/* Formatted text, escaped. */
+static void print_text(experiment_run *run, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0) {
+        (void)experiment_keep(run, cli_fail(run->cli, NADIR_ERROR_MEMORY, "no memory for the report"));
+        return;
+    }
+    experiment_html(run->section, text);
+    free(text);
+}
+
+void experiment_say(experiment_run *run, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("<p>", run->section);
+    print_text(run, format, arguments);
+    fputs("</p>\n", run->section);
+    va_end(arguments);
+}
+
+/* --------------------------------------------------------------------------------------------- figures */
+
+/* What follows `at` begins a name of an element: in the page the names of all pictures must differ. */
+static size_t name_follows(const char *at)
+{
+    static const char *const marks[] = {"id=\"", "id='", "href=\"#", "href='#", "url(#"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (strncmp(at, marks[i], strlen(marks[i])) == 0) {
+            return strlen(marks[i]);
+        }
+    }
+    return 0;
+}
+
+/* The picture as part of the page: without the head of the file and gnuplot's own title, which browsers show
+ * under the pointer. */
+static void print_picture(FILE *out, const char *svg, const char *prefix)
+{
+    const char *at = strstr(svg, "<svg");
+    for (at = at != NULL ? at : ""; *at != '\0';) {
+        const char *title_end = strncmp(at, "<title>", 7) == 0 ? strstr(at, "</title>") : NULL;
+        const size_t mark = name_follows(at);
+        if (title_end != NULL) {
+            at = title_end + 8;
+        } else if (mark > 0) {
+            fprintf(out, "%.*s%s-", (int)mark, at, prefix);
+            at += mark;
+        } else {
+            fputc(*at++, out);
+        }
+    }
+}
+
+static bool is_listed(const experiment_run *run, const char *stem, const char *ending)
+{
+    char name[2 * EXPERIMENT_NAME];
+    (void)snprintf(name, sizeof name, "%s%s", stem, ending);
+    for (int i = 0; i < run->files_count; i++) {
+        if (strcmp(run->files[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_links(experiment_run *run, const char *stem)
+{
+    static const char *const endings[] = {".csv", ".svg", ".png"};
+    fputs("<span class=\"files\">", run->section);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (is_listed(run, stem, endings[i])) {
+            fprintf(run->section, " <a href=\"%s/%s%s\">%s%s</a>", run->experiment->name, stem, endings[i],
+                    stem, endings[i]);
+        }
+    }
+    fputs("</span>", run->section);
+}
+
+void experiment_show(experiment_run *run, const char *stem, int source, const char *format, ...)
+{
+    char path[EXPERIMENT_PATH];
+    char prefix[2 * EXPERIMENT_NAME];
+    size_t length;
+    FILE *out = run->section;
+    (void)snprintf(prefix, sizeof prefix, "%s-%s", run->experiment->name, stem);
+    if (experiment_file(run, stem, ".svg", path) != NADIR_OK) {
+        return;
+    }
+    char *svg = experiment_slurp(path, &length);
+    if (svg == NULL) {
+        (void)experiment_keep(run, cli_fail(run->cli, NADIR_ERROR_IO, "%s: cannot be read", path));
+        return;
+    }
+    fprintf(out, "<figure id=\"%s\">\n<div class=\"picture\">", prefix);
+    print_picture(out, svg, prefix);
+    fputs("</div>\n<figcaption>", out);
+    if (source >= 0) {
+        const experiment_source *figure = &run->experiment->sources[source];
+        fputs("<b>", out);
+        experiment_html(out, figure->place);
+        fputs(":</b> <q>", out);
+        experiment_html(out, figure->caption);
+        fputs("</q> ", out);
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    print_text(run, format, arguments);
+    va_end(arguments);
+    print_links(run, stem);
+    fputs("</figcaption>\n</figure>\n", out);
+    free(svg);
+}
+
+/* ---------------------------------------------------------------------------------------------- tables */
+
+/* Whether a cell is a number, with a unit or without. */
+static bool is_number(const char *cell, size_t length)
+{
+    const size_t digits = strspn(cell, "0123456789");
+    const size_t sign = strcspn(cell, "0123456789");
+    return length > 0 && (digits > 0 || (sign <= 3 && sign < length && strchr("-+<~", *cell) != NULL));
+}
+
+/* A row of cells between '|'. */
+static void print_row(FILE *out, const char *text, const char *kind)
+{
+    fputs("<tr>", out);
+    for (const char *at = text; at != NULL;) {
+        const size_t length = strcspn(at, "|");
+        fprintf(out, "<%s%s>", kind, is_number(at, length) ? " class=\"number\"" : "");
+        for (size_t i = 0; i < length; i++) {
+            const char one[2] = {at[i], '\0'};
+            experiment_html(out, one);
+        }
+        fprintf(out, "</%s>", kind);
+        at = at[length] == '|' ? at + length + 1 : NULL;
+    }
+    fputs("</tr>\n", out);
+}
+
+void experiment_table(experiment_run *run, const char *caption, const char *head)
+{
+    fputs("<div class=\"wide\"><table>\n<caption>", run->section);
+    experiment_html(run->section, caption);
+    fputs("</caption>\n<thead>", run->section);
+    print_row(run->section, head, "th");
+    fputs("</thead>\n<tbody>\n", run->section);
+}
+
+void experiment_table_row(experiment_run *run, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        (void)experiment_keep(run, cli_fail(run->cli, NADIR_ERROR_MEMORY, "no memory for the report"));
+        return;
+    }
+    print_row(run->section, text, "td");
+    free(text);
+}
+
+void experiment_table_end(experiment_run *run)
+{
+    fputs("</tbody>\n</table></div>\n", run->section);
+}
+
+void experiment_finding(experiment_run *run, const char *subject, const char *paper, const char *ours,
+                        const char *why)
+{
+    const char *const cells[] = {subject, paper, ours, why};
+    fputs("<tr>", run->findings);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        fputs("<td>", run->findings);
+        experiment_html(run->findings, cells[i]);
+        fputs("</td>", run->findings);
+    }
+    fputs("</tr>\n", run->findings);
+}
