@@ -3,8 +3,13 @@
 
 #include <string.h>
 
+extern const experiment experiment_geometry;
+extern const experiment experiment_volumes;
+
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
+    &experiment_geometry,
+    &experiment_volumes,
     NULL,
 };
 
