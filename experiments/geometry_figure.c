@@ -300,7 +300,7 @@ static nadir_status run_geometry(experiment_run *run)
     NADIR_CHECK(write_midpoints(run, at));
     NADIR_CHECK(draw_components(run, at));
     NADIR_CHECK(draw_midpoints(run, at));
-    NADIR_CHECK(geometry_draw_views(run, at, "principal-planes", 0, GEOMETRY_PAIRS, 4));
+    NADIR_CHECK(geometry_draw_views(run, at, "principal-planes", 0, GEOMETRY_PAIRS, 5));
     NADIR_CHECK(
         geometry_draw_views(run, at, "random-planes", GEOMETRY_PAIRS, GEOMETRY_RANDOM, GEOMETRY_RANDOM));
     NADIR_CHECK(geometry_draw_space(run, at, "principal-space", "component", at->moments.components));

@@ -105,12 +105,8 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
     experiment_plot plot;
     const int lines = (count + columns - 1) / columns;
     nadir_status status = write_views(run, at, stem, first, count);
-    status = status == NADIR_OK ? experiment_plot_open(run, stem, 1200,
-                                                       lines > 2     ? 1600
-                                                       : columns > 2 ? 620
-                                                                     : 900,
-                                                       &plot)
-                                : status;
+    status =
+        status == NADIR_OK ? experiment_plot_open(run, stem, 300 * columns, 60 + 340 * lines, &plot) : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -125,8 +121,8 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
             "'#08519c', 4 '#08244d')\n"
             "set cbrange [-1:4]\nunset colorbox\nset tics font ',11'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
-            "set multiplot layout %d,%d margins 0.06,0.99,%s spacing 0.065,%s\n",
-            lines, columns, lines > 1 ? "0.07,0.985" : "0.16,0.97", lines > 1 ? "0.075" : "0.1");
+            "set multiplot layout %d,%d margins 0.055,0.99,%s spacing 0.06,%s\n",
+            lines, columns, lines > 1 ? "0.085,0.985" : "0.16,0.97", lines > 1 ? "0.11" : "0.1");
     int v = first;
     for (int x = 1; v < first + count && first == 0; x++) {
         for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, v++) {
@@ -175,7 +171,8 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
             "linewidth 1 linecolor rgb '#888888'\n"
             "set xyplane 0\nunset key\nunset colorbox\nset grid x y z\n"
             "set palette defined (0 '#08244d', 1 '#0072b2', 2 '#56b4e9', 3 '#f0e442')\n"
-            "set xlabel '%s 1' offset 0,-0.5\nset ylabel '%s 2' offset 0,-0.5\nset zlabel '%s 3' rotate\n"
+            "set xlabel '%s 1' offset 0,-0.5\nset ylabel '%s 2' offset 0,-0.5\nset zlabel '%s 3' rotate "
+            "offset 3,0\nset autoscale fix\n"
             "set multiplot layout 1,2\n",
             label, label, label);
     for (int turn = 0; turn < 2; turn++) {

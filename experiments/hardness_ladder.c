@@ -12,6 +12,24 @@
 
 enum { MOST_STATES = 3 * HARDNESS_MOST + 2, MOST_TIGHT = HARDNESS_MOST_CONSTRAINTS };
 
+/* r_j: what b0_j pays. */
+static double reward_of(const hardness_program *program, const hardness_ladder *ladder, int j)
+{
+    const double visits = 1 + ladder->discount / program->n;
+    return ladder->big + (ladder->discount * ladder->big - program->c[j]) / (ladder->discount * visits);
+}
+
+/* J_0 */
+static double base_of(const hardness_program *program, const hardness_ladder *ladder)
+{
+    const double visits = 1 + ladder->discount / program->n;
+    double sum = 0;
+    for (int j = 0; j < program->n; j++) {
+        sum += (visits * ladder->discount + 1) * reward_of(program, ladder, j) + ladder->big;
+    }
+    return sum;
+}
+
 void hardness_ladder_make(const hardness_program *program, double discount, hardness_ladder *ladder)
 {
     const double visits = 1 + discount / program->n;
@@ -33,11 +51,14 @@ void hardness_ladder_make(const hardness_program *program, double discount, hard
     ladder->states = 3 * program->n + 2;
     ladder->concavity = (sum + abs(program->zeta) + 1) / (e * (1 - e));
     ladder->big = ladder->concavity / (visits * discount * discount);
-    ladder->base = 0;
-    for (int j = 0; j < program->n; j++) {
-        const double r = ladder->big + (discount * ladder->big - program->c[j]) / (discount * visits);
-        ladder->base += (visits * discount + 1) * r + ladder->big;
-    }
+    ladder->base = base_of(program, ladder);
+}
+
+void hardness_ladder_scale(const hardness_program *program, double share, hardness_ladder *ladder)
+{
+    ladder->big *= share;
+    ladder->concavity *= share;
+    ladder->base = base_of(program, ladder);
 }
 
 nadir_status hardness_ladder_model(nadir_context *context, const hardness_program *program,
@@ -46,7 +67,6 @@ nadir_status hardness_ladder_model(nadir_context *context, const hardness_progra
     const int n = program->n;
     const int states = ladder->states;
     const int tau = states - 1;
-    const double visits = 1 + ladder->discount / n;
     double rewards[MOST_STATES] = {0};
     int64_t state_rows[MOST_STATES + 1];
     int64_t starts[MOST_STATES + 1] = {0};
@@ -76,8 +96,7 @@ nadir_status hardness_ladder_model(nadir_context *context, const hardness_progra
     state_rows[states] = states;
     starts[states] = count;
     for (int j = 0; j < n; j++) {
-        rewards[n + j] =
-            ladder->big + (ladder->discount * ladder->big - program->c[j]) / (ladder->discount * visits);
+        rewards[n + j] = reward_of(program, ladder, j);
         rewards[2 * n + j] = ladder->big;
     }
     nadir_model_data_default(&data);

@@ -117,6 +117,7 @@ static double return_at(const rectangles_data *data, double x, double y)
 static void find_worst(const rectangles_data *data, double radius, bool square, double worst[3])
 {
     enum { STEPS = 100000 };
+    worst[0] = worst[1] = 0;
     worst[2] = INFINITY;
     for (int i = 0; i < STEPS; i++) {
         const double angle = 2 * acos(-1.0) * i / STEPS;
@@ -153,7 +154,7 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
     double disc[3];
     double square[3];
     nadir_status status = find_radius(run, &data, picture);
-    status = status == NADIR_OK ? experiment_plot_open(run, "balls-plane", 1000, 760, &plot) : status;
+    status = status == NADIR_OK ? experiment_plot_open(run, "balls-plane", 1000, 620, &plot) : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -170,7 +171,9 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
     fprintf(plot.script,
             "set contour base\nunset surface\nset cntrparam levels auto 12\nset cntrlabel onecolor\n"
             "set table $lines\nsplot $levels using 1:2:3\nunset table\nunset contour\nset surface\n"
-            "set size ratio -1\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset grid noxtics noytics\n"
+            "set size ratio -1\nset lmargin at screen 0.1\nset rmargin at screen 0.61\nset bmargin at screen "
+            "0.13\nset tmargin at screen 0.97\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset grid "
+            "noxtics noytics\n"
             "set xlabel 'change of the row of state 0 (L₂ length)'\n"
             "set ylabel 'change of the row of state 1 (L₂ length)'\n"
             "set object 1 circle at 0,0 size %.6g front fillstyle empty border linecolor rgb '%s' linewidth "
@@ -202,11 +205,13 @@ nadir_status rectangles_draw_union(experiment_run *run)
 {
     enum { RECTANGLES = 9 };
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "balls-union", 820, 640, &plot);
+    const nadir_status status = experiment_plot_open(run, "balls-union", 860, 520, &plot);
     if (status != NADIR_OK) {
         return status;
     }
-    fputs("set size ratio -1\nset xrange [-1.15:1.15]\nset yrange [-1.15:1.15]\nset grid noxtics noytics\n"
+    fputs("set size ratio -1\nset lmargin at screen 0.1\nset rmargin at screen 0.6\nset bmargin at screen "
+          "0.15\nset tmargin at screen 0.97\nset xrange [-1.15:1.15]\nset yrange [-1.15:1.15]\nset grid "
+          "noxtics noytics\n"
           "set xtics 0.5\nset ytics 0.5\n"
           "set xlabel 'change of row 1 / β'\nset ylabel 'change of row 2 / β'\n",
           plot.script);
@@ -287,12 +292,19 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
                         "change_row_0_0,change_row_0_1,change_row_1_0,in_ball,in_s,in_sa", plot.script);
     write_solids(plot.script, picture->radius);
     fprintf(plot.script,
-            "set multiplot layout 1,3\nset view equal xyz\nset view 68,28,1.25\nset xyplane at %.5g\n"
+            "set multiplot layout 1,3\nset view equal xyz\nset view 68,28,1.9\nset xyplane at %.5g\n"
             "set xrange [%.5g:%.5g]\nset yrange [%.5g:%.5g]\nset zrange [%.5g:%.5g]\nunset key\n"
-            "set border 0\nunset tics\nset title offset 0,-1\n"
-            "set xlabel 'row (0, 0)' offset 0,1\nset ylabel 'row (0, 1)' offset -1,1\n"
-            "set zlabel 'row (1, 0)' rotate offset 3,0\n",
+            "set border 0\nunset tics\nset title offset 0,1\n",
             -reach, -reach, reach, -reach, reach, -reach, reach);
+    for (int axis = 0; axis < 3; axis++) { /* arrows from the lowest corner, a label at the end of each */
+        static const char *const names[3] = {"row (0, 0)", "row (0, 1)", "row (1, 0)"};
+        double end[3] = {-reach, -reach, -reach};
+        end[axis] = -0.3 * reach;
+        fprintf(plot.script,
+                "set arrow from %.5g,%.5g,%.5g to %.5g,%.5g,%.5g linewidth 1.5 linecolor rgb '#888888'\n"
+                "set label '%s' at %.5g,%.5g,%.5g offset 0.5,0 font ',13'\n",
+                -reach, -reach, -reach, end[0], end[1], end[2], names[axis], end[0], end[1], end[2]);
+    }
     for (int i = 0; i < RECTANGLES_SETS; i++) {
         const cli_style *style = cli_style_find(nadir_set_name(rectangles_sets[i]));
         fprintf(plot.script,

@@ -4,13 +4,13 @@
 #include <string.h>
 
 extern const experiment experiment_geometry;
+extern const experiment experiment_hardness;
+extern const experiment experiment_rectangular_sets;
 extern const experiment experiment_volumes;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
-    &experiment_geometry,
-    &experiment_volumes,
-    NULL,
+    &experiment_geometry, &experiment_volumes, &experiment_rectangular_sets, &experiment_hardness, NULL,
 };
 
 const experiment *experiment_at(int64_t index)

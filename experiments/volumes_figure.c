@@ -95,10 +95,10 @@ static nadir_status draw_formulas(experiment_run *run)
     }
     write_panel(plot.script, "states", true, 1, 8);
     write_panel(plot.script, "actions", false, 2, 10);
-    fputs("set multiplot layout 1,2 margins 0.115,0.985,0.4,0.92 spacing 0.1,0\n"
+    fputs("set multiplot layout 1,2 margins 0.125,0.985,0.4,0.92 spacing 0.1,0\n"
           "set key at graph 0.5,-0.27 center top maxrows 5 samplen 3\n"
           "set logscale xy\nset grid xtics ytics\nset format y '10^%T'\n"
-          "set ylabel '−log₁₀ (ball / set)  [decimal places]' offset 1.5,0\n"
+          "set ylabel '−log₁₀ (ball / set)  [decimal places]' offset 0.3,0\n"
           "set yrange [0.03:1e6]\n"
           "set title 'against the number of states'\nset xlabel 'states S'\n"
           "set xtics (2,5,10,20,50,100)\nset xrange [1.9:105]\n",
