@@ -76,7 +76,7 @@ static nadir_status try_program(experiment_run *run, const hardness_program *pro
     experiment_csv_integer(csv, program->m);
     experiment_csv_integer(csv, ladder.states);
     experiment_csv_integer(csv, program->zeta);
-    experiment_csv_number(csv, feasible ? least : NAN);
+    experiment_csv_number(csv, feasible ? (double)least : NAN);
     experiment_csv_integer(csv, yes);
     experiment_csv_integer(csv, answer.vertices);
     experiment_csv_number(csv, answer.vertices > 0 ? answer.least : NAN);
@@ -147,7 +147,7 @@ static nadir_status try_one(experiment_run *run, const hardness_program *program
     at->one.ladder += answer.yes == yes;
     at->one.ball += feasible ? fabs(ball - least) < 0.01 : g < 0;
     at->one.ball_error = feasible ? fmax(at->one.ball_error, fabs(ball - least)) : at->one.ball_error;
-    at->least[i] = feasible ? least : NAN;
+    at->least[i] = feasible ? (double)least : NAN;
     at->ball_least[i] = ball;
     at->printed_least[i] = printed == yes ? NAN : at->least[i];
     experiment_csv_integer(csv, program->n);
