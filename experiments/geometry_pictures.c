@@ -121,8 +121,9 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
             "'#08519c', 4 '#08244d')\n"
             "set cbrange [-1:4]\nunset colorbox\nset tics font ',11'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
-            "set multiplot layout %d,%d margins 0.055,0.99,%s spacing 0.06,%s\n",
-            lines, columns, lines > 1 ? "0.085,0.985" : "0.16,0.97", lines > 1 ? "0.11" : "0.1");
+            "set multiplot layout %d,%d margins %s spacing 0.065,%s\n",
+            lines, columns, lines > 1 ? "0.07,0.99,0.1,0.985" : "0.07,0.99,0.19,0.97",
+            lines > 1 ? "0.12" : "0.1");
     int v = first;
     for (int x = 1; v < first + count && first == 0; x++) {
         for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, v++) {
@@ -167,7 +168,7 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
         fputs("\n", plot.script);
     }
     fprintf(plot.script,
-            "EOD\nset tics font ',11'\nset xtics 4\nset ytics 4\nset ztics 4\nset border 4095 "
+            "EOD\nset tics font ',11'\nset border 4095 "
             "linewidth 1 linecolor rgb '#888888'\n"
             "set xyplane 0\nunset key\nunset colorbox\nset grid x y z\n"
             "set palette defined (0 '#08244d', 1 '#0072b2', 2 '#56b4e9', 3 '#f0e442')\n"

@@ -171,8 +171,9 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
     fprintf(plot.script,
             "set contour base\nunset surface\nset cntrparam levels auto 12\nset cntrlabel onecolor\n"
             "set table $lines\nsplot $levels using 1:2:3\nunset table\nunset contour\nset surface\n"
-            "set size ratio -1\nset lmargin at screen 0.1\nset rmargin at screen 0.61\nset bmargin at screen "
-            "0.13\nset tmargin at screen 0.97\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset grid "
+            "set size ratio -1\nset lmargin at screen 0.12\nset rmargin at screen 0.62\n"
+            "set bmargin at screen 0.16\nset tmargin at screen 0.97\nset key at screen 0.64,0.5 left center\n"
+            "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset grid "
             "noxtics noytics\n"
             "set xlabel 'change of the row of state 0 (L₂ length)'\n"
             "set ylabel 'change of the row of state 1 (L₂ length)'\n"
@@ -209,8 +210,9 @@ nadir_status rectangles_draw_union(experiment_run *run)
     if (status != NADIR_OK) {
         return status;
     }
-    fputs("set size ratio -1\nset lmargin at screen 0.1\nset rmargin at screen 0.6\nset bmargin at screen "
-          "0.15\nset tmargin at screen 0.97\nset xrange [-1.15:1.15]\nset yrange [-1.15:1.15]\nset grid "
+    fputs("set size ratio -1\nset lmargin at screen 0.13\nset rmargin at screen 0.62\n"
+          "set bmargin at screen 0.19\nset tmargin at screen 0.97\nset key at screen 0.65,0.5 left center\n"
+          "set xrange [-1.15:1.15]\nset yrange [-1.15:1.15]\nset grid "
           "noxtics noytics\n"
           "set xtics 0.5\nset ytics 0.5\n"
           "set xlabel 'change of row 1 / β'\nset ylabel 'change of row 2 / β'\n",
@@ -283,7 +285,7 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
     const rectangles_data data = space_data();
     experiment_plot plot;
     nadir_status status = find_radius(run, &data, picture);
-    status = status == NADIR_OK ? experiment_plot_open(run, "balls-space", 1300, 520, &plot) : status;
+    status = status == NADIR_OK ? experiment_plot_open(run, "balls-space", 1400, 540, &plot) : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -292,14 +294,14 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
                         "change_row_0_0,change_row_0_1,change_row_1_0,in_ball,in_s,in_sa", plot.script);
     write_solids(plot.script, picture->radius);
     fprintf(plot.script,
-            "set multiplot layout 1,3\nset view equal xyz\nset view 68,28,1.9\nset xyplane at %.5g\n"
+            "set multiplot layout 1,3\nset view equal xyz\nset view 68,28,1.45\nset xyplane at %.5g\n"
             "set xrange [%.5g:%.5g]\nset yrange [%.5g:%.5g]\nset zrange [%.5g:%.5g]\nunset key\n"
             "set border 0\nunset tics\nset title offset 0,1\n",
             -reach, -reach, reach, -reach, reach, -reach, reach);
     for (int axis = 0; axis < 3; axis++) { /* arrows from the lowest corner, a label at the end of each */
         static const char *const names[3] = {"row (0, 0)", "row (0, 1)", "row (1, 0)"};
         double end[3] = {-reach, -reach, -reach};
-        end[axis] = -0.3 * reach;
+        end[axis] = -0.2 * reach;
         fprintf(plot.script,
                 "set arrow from %.5g,%.5g,%.5g to %.5g,%.5g,%.5g linewidth 1.5 linecolor rgb '#888888'\n"
                 "set label '%s' at %.5g,%.5g,%.5g offset 0.5,0 font ',13'\n",

@@ -247,7 +247,7 @@ static void tell(experiment_run *run, int64_t samples, int count, const trial tr
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const int64_t states = examples[i][0];
         const int64_t actions = examples[i][1];
-        experiment_table_row(run, "%lld|%lld|%lld|10^−%.3g|10^−%.3g|10^−%.3g", (long long)states,
+        experiment_table_row(run, "%lld|%lld|%lld|10^−%.4g|10^−%.4g|10^−%.4g", (long long)states,
                              (long long)actions, (long long)(states * actions * (states - 1)),
                              digits(NADIR_SET_SA, states, actions), digits(NADIR_SET_S, states, actions),
                              (double)(states * actions) * log10(2));
@@ -256,14 +256,14 @@ static void tell(experiment_run *run, int64_t samples, int count, const trial tr
     experiment_finding(
         run, "vol(U_2) / vol(U_2^sa)", "O(c_sa^−SA), from the proof O(2^−SA)",
         experiment_text(run,
-                        "10^−%.3g at S = 10, A = 4 (2^−SA is 10^−%.3g); Monte Carlo agrees to %.1f "
+                        "10^−%.4g at S = 10, A = 4 (2^−SA is 10^−%.4g); Monte Carlo agrees to %.1f "
                         "standard errors in %d small cases",
                         digits(NADIR_SET_SA, 10, 4), 40 * log10(2), furthest, count),
         "The claim holds and is far from tight: a row that sums to one moves in S − 1 dimensions, not in "
         "one, "
         "so that the ratio falls faster than every c^−SA.");
     experiment_finding(run, "vol(U_2) / vol(U_2^s)", "O(c_s^−S)",
-                       experiment_text(run, "10^−%.3g at S = 10, A = 4; 10^−%.3g at S = 30, A = 8",
+                       experiment_text(run, "10^−%.4g at S = 10, A = 4; 10^−%.4g at S = 30, A = 8",
                                        digits(NADIR_SET_S, 10, 4), digits(NADIR_SET_S, 30, 8)),
                        "The claim holds; the proof counts A dimensions for a state where there are "
                        "A (S − 1), and its (c_A r)^S should be (c_A r^A)^S, which changes no order.");
