@@ -2,6 +2,7 @@
 #include "compare.h"
 #include "gnuplot.h"
 #include "output.h"
+#include "styles.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -70,10 +71,6 @@ static void write_trajectories(const cli_comparison *comparison, FILE *script)
 
 nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
 {
-    /* Colours that most eyes can tell apart, and a mark each where the method ends, for grey print. */
-    static const char *const colours[] = {"#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
-                                          "#56b4e9", "#888888", "#882255", "#117733", "#332288", "#a05000"};
-    enum { COLOURS = sizeof colours / sizeof *colours };
     cli_gnuplot plot;
     nadir_status status = cli_gnuplot_open(run, comparison->plot_path, 1200, 640, 16, &plot);
     if (status != NADIR_OK) {
@@ -92,12 +89,12 @@ nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
     write_trajectories(comparison, plot.script);
     fputs("plot 100 with lines linewidth 1 dashtype 2 linecolor rgb '#000000' title 'exact'", plot.script);
     for (int i = 0; i < comparison->count; i++) {
-        fprintf(plot.script, ", $m%d with steps linewidth 2.5 linecolor rgb '%s' notitle", i,
-                colours[i % COLOURS]);
+        const cli_style *style = cli_style_find(comparison->compared[i].name);
+        fprintf(plot.script, ", $m%d with steps linewidth 2.5 linecolor rgb '%s' notitle", i, style->colour);
         fprintf(plot.script,
                 ", $m%d every ::%" PRId64 " with points pointtype %d pointsize 1.6 linewidth 2 "
                 "linecolor rgb '%s' title ",
-                i, comparison->compared[i].count, i + 1, colours[i % COLOURS]);
+                i, comparison->compared[i].count, style->point, style->colour);
         cli_gnuplot_text(&plot, comparison->compared[i].name);
     }
     fputc('\n', plot.script);

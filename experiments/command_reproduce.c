@@ -254,7 +254,8 @@ static int reproduce_main(cli_run *run, int argc, char **argv)
     if (!cli_parse(run, &cli_command_reproduce, argc, argv, groups, 1, positionals, text, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--out DIR", all.out != NULL)) {
+    if (all.out == NULL) {
+        (void)cli_needed(run, "--out DIR", false);
         return CLI_EXIT_USAGE;
     }
     all.name = positionals[0];

@@ -106,6 +106,8 @@ void experiment_csv_integer(experiment_csv *csv, int64_t value);
 void experiment_csv_number(experiment_csv *csv, double value);
 void experiment_csv_end_row(experiment_csv *csv);
 nadir_status experiment_csv_close(experiment_csv *csv);
+/* Leaves no file; for `cleanup:`. Does nothing after close, and for a struct of zeros. */
+void experiment_csv_drop(experiment_csv *csv);
 
 /* --------------------------------------------------------------------------------------------- pictures */
 
@@ -129,9 +131,12 @@ nadir_status experiment_plot_open(experiment_run *run, const char *stem, int wid
                                   experiment_plot *plot);
 /* Draws OUT/NAME/stem.svg and stem.png. */
 nadir_status experiment_plot_close(experiment_plot *plot);
+/* Draws nothing; for `cleanup:`. Does nothing after close, and for a struct of zeros. */
+void experiment_plot_drop(experiment_plot *plot);
 
-/* "linecolor rgb '#0072b2' pointtype 5 dashtype 1" of a method, set or part: see cli/styles.c, which has room
- * for more. */
+/* "linecolor rgb '#0072b2' dashtype 1" of a method, set or part, for `with lines`, and with "pointtype 5" for
+ * `with points` and `with linespoints`: see cli/styles.c, which has room for more. */
+void experiment_plot_line(const experiment_plot *plot, const char *name);
 void experiment_plot_style(const experiment_plot *plot, const char *name);
 /* "title 'Algorithms 1 and 2'": the label of it. */
 void experiment_plot_title(const experiment_plot *plot, const char *name);

@@ -143,3 +143,10 @@ nadir_status experiment_csv_close(experiment_csv *csv)
     }
     return experiment_keep(run, cli_output_close(run->cli, &csv->output));
 }
+
+void experiment_csv_drop(experiment_csv *csv)
+{
+    if (csv->output.out != NULL) {
+        cli_output_drop(&csv->output);
+    }
+}

@@ -45,11 +45,11 @@ nadir_status experiment_manifest_write(experiment_run *run)
 {
     char path[EXPERIMENT_PATH] = "";
     char head[256];
-    cli_output output;
+    cli_output output = {0};
     const bool fits = join(run, "SHA256SUMS", path);
     nadir_status status = fits ? cli_output_open(run->cli, path, &output)
                                : cli_fail(run->cli, NADIR_ERROR_IO, "%s: this name is too long", path);
-    if (status != NADIR_OK) {
+    if (output.out == NULL) {
         return status;
     }
     print_head(run, head);

@@ -55,16 +55,30 @@ nadir_status experiment_plot_close(experiment_plot *plot)
     plot->script = NULL;
     status = status == NADIR_OK ? draw(plot, ".svg") : status;
     status = status == NADIR_OK ? draw(plot, ".png") : status;
+    experiment_plot_drop(plot);
+    return status;
+}
+
+void experiment_plot_drop(experiment_plot *plot)
+{
+    if (plot->script != NULL) {
+        (void)fclose(plot->script);
+        plot->script = NULL;
+    }
     free(plot->text);
     plot->text = NULL;
-    return status;
+}
+
+void experiment_plot_line(const experiment_plot *plot, const char *name)
+{
+    const cli_style *style = cli_style_find(name);
+    fprintf(plot->script, " linecolor rgb '%s' dashtype %d ", style->colour, style->dash);
 }
 
 void experiment_plot_style(const experiment_plot *plot, const char *name)
 {
-    const cli_style *style = cli_style_find(name);
-    fprintf(plot->script, " linecolor rgb '%s' pointtype %d dashtype %d ", style->colour, style->point,
-            style->dash);
+    experiment_plot_line(plot, name);
+    fprintf(plot->script, "pointtype %d ", cli_style_find(name)->point);
 }
 
 void experiment_plot_title(const experiment_plot *plot, const char *name)

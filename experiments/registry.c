@@ -3,20 +3,31 @@
 
 #include <string.h>
 
+extern const experiment experiment_penalty_function;
 extern const experiment experiment_geometry;
-extern const experiment experiment_hardness;
-extern const experiment experiment_rectangular_sets;
 extern const experiment experiment_volumes;
+extern const experiment experiment_rectangular_sets;
+extern const experiment experiment_hardness;
+extern const experiment experiment_negative_entries;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
-    &experiment_geometry, &experiment_volumes, &experiment_rectangular_sets, &experiment_hardness, NULL,
+    &experiment_penalty_function, /* the paper's methods */
+    &experiment_geometry,         /* its sets */
+    &experiment_volumes,
+    &experiment_rectangular_sets,
+    &experiment_hardness,         /* its appendix */
+    &experiment_negative_entries, /* what it leaves out */
+    NULL,
 };
 
 const experiment *experiment_at(int64_t index)
 {
-    const int64_t count = (int64_t)(sizeof experiments / sizeof *experiments) - 1;
-    return index >= 0 && index < count ? experiments[index] : NULL;
+    int64_t count = 0;
+    while (experiments[count] != NULL && count < index) {
+        count++;
+    }
+    return index >= 0 ? experiments[count] : NULL;
 }
 
 const experiment *experiment_find(const char *name)

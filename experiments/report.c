@@ -148,7 +148,7 @@ static const char head[] =
     "white-space:nowrap}\n"
     ".findings td:first-child{font-weight:600}.made{color:var(--soft);font-size:.88rem}\n"
     "@media print{:root{--ink:#000;--page:#fff;--soft:#333;--line:#bbb;--panel:#fff;--link:#000}\n"
-    "body{max-width:none;padding:0;font-size:10.5pt}.picture svg{filter:none!important;max-width:16cm}"
+    "body{max-width:none;padding:0;font-size:10.5pt}.picture svg{filter:none!important;max-width:100%}"
     "figure,tr,.sources{break-inside:avoid}h2,h3{break-after:avoid}.files{display:none}"
     ".wide{overflow:visible}a{text-decoration:none}}\n"
     "</style>\n</head>\n<body>\n"

@@ -82,15 +82,6 @@ static nadir_status start(nadir_context *context, bisection *at)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
     const int64_t m = problem->states;
-    at->n = at->reduced ? m : problem->rows;
-    if (at->n > NADIR_SPECTRUM_LARGEST) {
-        return nadir_fail(
-            context, NADIR_ERROR_UNSUPPORTED,
-            "method paper needs all eigenvectors of a matrix with a column for each row of the "
-            "model (paper-reduced: each state), here %lld, and takes up to %d: leave the method "
-            "to auto",
-            (long long)at->n, NADIR_SPECTRUM_LARGEST);
-    }
     NADIR_NEW(context, at->spread, m);
     NADIR_NEW(context, at->pull, at->n);
     NADIR_NEW(context, at->M, m * at->n);
@@ -185,6 +176,15 @@ static nadir_status search(nadir_context *context, bisection *at, nadir_track *t
     const double rounding = DBL_EPSILON * nadir_vector_largest(at->problem->states, at->problem->v);
     double low = 0;
     double high = 0;
+    at->n = at->reduced ? at->problem->states : at->problem->rows;
+    if (at->n > NADIR_SPECTRUM_LARGEST) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "method paper needs all eigenvectors of a matrix with a column for each row of the "
+            "model (paper-reduced: each state), here %lld, and takes up to %d: leave the method "
+            "to auto",
+            (long long)at->n, NADIR_SPECTRUM_LARGEST);
+    }
     NADIR_CHECK(start(context, at));
     NADIR_CHECK(find_ceiling(context, at, &high));
     while ((attack->stop_reason = nadir_track_spent(track)) == NULL) {

@@ -481,23 +481,23 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_again(nadir_ascent *at)
+nadir_status nadir_ascent_again(nadir_ascent *ascent)
 {
     nadir_status status = NADIR_OK;
-    at->stop_reason = NULL;
-    at->secants.count = 0;
-    at->state.iterations = 0;
-    at->state.alpha = 0;
-    at->state.asked = INFINITY;
-    at->state.followed = 0;
-    at->state.tolerance = next_tolerance(at);
-    nadir_response_clear(at->context, at->here);
-    NADIR_CHECK(
-        nadir_response_find(at->context, &at->duel, at->best, NULL, NULL, at->state.tolerance, at->here));
-    take_stock(at);
-    status = climb(at);
+    ascent->stop_reason = NULL;
+    ascent->secants.count = 0;
+    ascent->state.iterations = 0;
+    ascent->state.alpha = 0;
+    ascent->state.asked = INFINITY;
+    ascent->state.followed = 0;
+    ascent->state.tolerance = next_tolerance(ascent);
+    nadir_response_clear(ascent->context, ascent->here);
+    NADIR_CHECK(nadir_response_find(ascent->context, &ascent->duel, ascent->best, NULL, NULL,
+                                    ascent->state.tolerance, ascent->here));
+    take_stock(ascent);
+    status = climb(ascent);
     if (status == NADIR_ERROR_INTERRUPTED) {
-        at->stop_reason = "interrupted";
+        ascent->stop_reason = "interrupted";
     }
 cleanup:
     return status;

@@ -87,7 +87,7 @@ static double radius_at(const nadir_level *of, int64_t action, double x, double 
     if (takes_all(of, action, x)) {
         radius = fmax(radius, at->most.norm);
     }
-    return fmin(radius, of->beta);
+    return radius;
 }
 
 /* |c(x)|_p by the tangents, and -gamma times its derivative. */

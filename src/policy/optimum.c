@@ -179,13 +179,15 @@ static nadir_status search_bellman(quest *at)
     NADIR_NEW(at->context, value, at->model->states);
     NADIR_CHECK(nadir_response_find(at->context, &duel, at->start->probabilities, NULL, NULL, 1e-9, &first));
     at->result.initial_robust_return = first.J;
-    NADIR_CHECK(nadir_rectangular_optimum(at->context, at->model, at->ball, at->settings.backend,
-                                          0.1 * at->settings.gap, at->settings.evaluations_limit, value,
-                                          &at->found, &found));
+    status = nadir_rectangular_optimum(at->context, at->model, at->ball, at->settings.backend,
+                                       0.1 * at->settings.gap, at->settings.evaluations_limit, value,
+                                       &at->found, &found);
+    const bool limited = status == NADIR_ERROR_NOT_CONVERGED && at->found != NULL;
+    NADIR_CHECK(limited ? NADIR_OK : status); /* what was found by then has bounds all the same */
     at->upper = fmin(at->upper, found.upper);
     at->result.iterations = found.iterations;
     at->result.evaluations = found.evaluations;
-    at->result.stop_reason = "gap";
+    at->result.stop_reason = limited ? "evaluations" : "gap";
 cleanup:
     nadir_response_clear(at->context, &first);
     nadir_release(at->context, value);

@@ -5,7 +5,8 @@ all="auto newton bisect best-response paper paper-reduced slsqp slsqp-scaled ran
 random-kernel-projected conservative"
 run generate random model.npz --states 6 --actions 2 --seed 1 --quiet
 
-run compare model.npz --policy uniform --radius 0.05 --time 0.2 --csv trajectories.csv --plot picture.svg --json
+run compare model.npz --policy uniform --radius 0.05 --time inf --samples 400 --csv trajectories.csv --plot picture.svg \
+    --json
 expect_status 0
 expect_no_err
 expect_json domain '"free"'
@@ -24,6 +25,9 @@ awk -F, 'NR > 1 && ($1 == last && ($2 < time || $4 <= penalty) || $5 > 1 + 1e-9)
 grep -q "<svg" picture.svg || complain "no picture"
 shares=$(sed -n 's/^ *"share": \(.*\),$/\1/p' stdout.txt | awk '{ print ($1 <= 1 + 1e-9) }' | sort -u)
 [[ $shares == 1 ]] || complain "more than the exact penalty"
+
+run compare model.npz --policy uniform --radius 0.05 --time 0.05 --methods random-rank-one,random-kernel --json
+[[ $(grep -c '"stop_reason": "time"' stdout.txt) == 2 ]] || complain "time does not end them"
 
 for command in compare evaluate; do
     run $command --help
@@ -51,6 +55,8 @@ expect_out '"method": "conservative"'
 [[ $err == *"left out"*" newton bisect best-response paper paper-reduced slsqp "* ]] || complain "no warning"
 expect_failure 2 "is for the non-rectangular ball with norm 2 on the domain free" \
     compare model.npz --policy uniform --radius 0.05 --time 1 --domain support --methods paper
+
+enough_for_memcheck
 
 # Near breakdown the paper's method is far from the worst kernel; slsqp stops where nothing is gained.
 run compare model.npz --policy uniform --radius 1.2 --time inf --samples 1000 --methods auto,paper --json

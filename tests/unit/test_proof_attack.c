@@ -140,7 +140,7 @@ static void judge_in_series(fight *made, tally *sums)
     if (made->problem->uncertainty->p != 2) {
         return;
     }
-    const double most = made->radius * (1 + nadir_random_uniform(made->random));
+    const double most = made->radius * (1 + 0.25 * (double)(sums->attacks % 4));
     assert_ok(made->context, nadir_series_create(made->context, made->problem, most, &series));
     for (int i = 0; i < made->count; i++) {
         const nadir_attack *attack = &made->attacks[i];

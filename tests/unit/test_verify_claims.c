@@ -209,7 +209,7 @@ static void numbers_of_other_kinds(void **state)
     assert_ok(here.context, nadir_witness_read(here.context, here.model, "worst.json", &witness));
     assert_non_null(witness.d_bar);
     memcpy(d_bar, witness.d_bar, sizeof d_bar);
-    d_bar[17] *= 0.999;
+    d_bar[17] *= 0.5; /* less than the nominal kernel visits it */
     witness.d_bar = d_bar;
     assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
     assert_check_fails(&here, "worst.npz", "lie.json", "d_bar");

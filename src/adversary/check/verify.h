@@ -72,7 +72,7 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
  * which the proof of the lower bound has made anew. */
 nadir_status nadir_verify_breakdown(nadir_verify_run *run);
 void nadir_verify_occupancies(nadir_verify_run *run);
-/* Whether kappa is as small as claimed, if it is. */
-bool nadir_verify_has_kappa(const nadir_verify_run *run);
+/* Whether kappa and occupancies are as small as claimed, where they are. */
+bool nadir_verify_is_sharp(const nadir_verify_run *run);
 
 #endif

@@ -186,7 +186,7 @@ cleanup:
 }
 
 /* "second-order" and "lagrangian": everything is made anew from the kernel and its multiplier, with as much
- * work as the bound takes, and then kappa, which may be of a later round. */
+ * work as the bound takes, and then kappa and occupancies, which may be of a later round. */
 static nadir_status prove_valid(bound *of)
 {
     nadir_status status = NADIR_OK;
@@ -209,7 +209,7 @@ static nadir_status prove_valid(bound *of)
         NADIR_CHECK(prove_once(of, &attack, NADIR_CERTIFY_STRICT, of->enough));
     }
     for (nadir_certify effort = NADIR_CERTIFY_AUTO; effort <= NADIR_CERTIFY_STRICT; effort++) {
-        if (of->lower >= of->enough && !nadir_verify_has_kappa(run)) {
+        if (of->lower >= of->enough && !nadir_verify_is_sharp(run)) {
             NADIR_CHECK(prove_once(of, &attack, effort, INFINITY));
         }
     }

@@ -112,7 +112,7 @@ nadir_status nadir_verify_breakdown(nadir_verify_run *run)
 
 /* ----------------------------------------------------------------------------------- occupancies */
 
-bool nadir_verify_has_kappa(const nadir_verify_run *run)
+static bool has_kappa(const nadir_verify_run *run)
 {
     const double claimed = run->witness.kappa;
     return isnan(claimed) || run->kappa <= claimed + KAPPA_STEP * (fabs(claimed) + 0.5);
@@ -130,10 +130,15 @@ static int64_t find_larger(const nadir_verify_run *run)
     return s;
 }
 
+bool nadir_verify_is_sharp(const nadir_verify_run *run)
+{
+    return has_kappa(run) && (run->witness.d_bar == NULL || find_larger(run) == run->model->states);
+}
+
 void nadir_verify_occupancies(nadir_verify_run *run)
 {
     if (!isnan(run->witness.kappa)) {
-        nadir_verify_add(run, "kappa", nadir_verify_has_kappa(run), "kappa is claimed to be %.6g; found %.6g",
+        nadir_verify_add(run, "kappa", has_kappa(run), "kappa is claimed to be %.6g; found %.6g",
                          run->witness.kappa, run->kappa);
     }
     if (run->witness.d_bar != NULL) {

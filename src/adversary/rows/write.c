@@ -61,8 +61,7 @@ static nadir_row_rest write_capped_full(const writing *at)
     const int32_t pivot = at->answer->pivot;
     const double r = at->alpha * at->answer->step;
     const double *phat = at->raw.values;
-    double *values = at->values;
-#pragma omp simd
+    double *restrict values = at->values;
     for (int64_t i = 0; i < at->raw.count; i++) {
         const double value = phat[i] + (rank[i] < pivot ? r : -r);
         values[i] = value > 0 ? value : 0;
@@ -130,8 +129,7 @@ static nadir_row_rest write_quadratic(const writing *at)
         const double *x = at->rows->order->x;
         const double base = at->base;
         const double least = at->rows->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
-        double *values = at->values;
-#pragma omp simd
+        double *restrict values = at->values;
         for (int64_t i = 0; i < at->raw.count; i++) {
             const double value = phat[i] + slope * (omega - (x[i] - base));
             const double kept = value > 0 ? value : 0;

@@ -18,7 +18,9 @@
 #include "adversary/valid/series.h"
 
 #include "adversary/valid/standing.h"
+#include "linalg/threads.h"
 
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -120,51 +122,52 @@ const nadir_visits *nadir_series_visits(const nadir_series *series)
     return &series->visits;
 }
 
-/* next = b + A y; whether it is nowhere above y. */
+/* next = b + A y; whether it is nowhere above y. moved: [states] work space. */
 static bool apply(const nadir_series *series, const double *change, const double *b, const double *y,
-                  double *next)
+                  double *moved, double *next)
 {
     const int64_t n = series->live.states;
     bool below = true;
+    for (int64_t s = 0; s < n; s++) {
+        moved[s] = change[s] * y[s];
+    }
+    cblas_dgemv(CblasColMajor, CblasTrans, (blasint)n, (blasint)n, 1, series->root, (blasint)n, moved, 1, 0,
+                next, 1);
     for (int64_t t = 0; t < n; t++) {
-        const double *root = series->root + t * n;
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t s = 0; s < n; s++) {
-            sum += root[s] * change[s] * y[s];
-        }
-        next[t] = (b[t] + sum) * (1 + 2 * UNIT * (double)(n + 16));
+        next[t] = (b[t] + next[t]) * (1 + 2 * UNIT * (double)(n + 16));
         below = below && next[t] <= y[t];
     }
     return below;
 }
 
-/* y >= b + A y; false: there is none, or it is not found. change: [states] |Delta_s|; y, next: [states]. */
-static bool majorise(const nadir_series *series, const double *change, const double *b, double *y,
-                     double *next)
+/* y >= b + A y; false: there is none, or it is not found. change: [states] |Delta_s|; y: [states]; work:
+ * [2 * states]. */
+static bool majorise(const nadir_context *context, const nadir_series *series, const double *change,
+                     const double *b, double *y, double *work)
 {
     const int64_t n = series->live.states;
+    const int before = nadir_blas_threads(nadir_threads_for(context, n * n));
+    bool found = false;
     memcpy(y, b, (size_t)n * sizeof *y);
-    for (int step = 0; step < STEPS; step++) {
-        if (apply(series, change, b, y, next)) {
-            return true;
-        }
-        for (int64_t t = 0; t < n; t++) {
-            y[t] = ABOVE * next[t];
+    for (int step = 0; step < STEPS && !found; step++) {
+        found = apply(series, change, b, y, work, work + n);
+        for (int64_t t = 0; t < n && !found; t++) {
+            y[t] = ABOVE * work[n + t];
         }
     }
-    return false;
+    nadir_blas_restore(before);
+    return found;
 }
 
 nadir_status nadir_series_slopes(nadir_context *context, const nadir_series *series, const double *change,
                                  double *y, bool *found)
 {
     nadir_status status = NADIR_OK;
-    double *next = NULL;
-    NADIR_NEW(context, next, series->live.states);
-    *found = majorise(series, change, series->slope, y, next);
+    double *work = NULL;
+    NADIR_NEW(context, work, 2 * series->live.states);
+    *found = majorise(context, series, change, series->slope, y, work);
 cleanup:
-    nadir_release(context, next);
+    nadir_release(context, work);
     return status;
 }
 
@@ -228,11 +231,11 @@ nadir_status nadir_series_prove(nadir_context *context, nadir_series *series, do
     *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
     NADIR_NEW(context, proof->d_bar, n);
     memcpy(proof->d_bar, series->visits.high, (size_t)n * sizeof *proof->d_bar);
-    NADIR_NEW(context, y, 2 * n);
+    NADIR_NEW(context, y, 3 * n);
     NADIR_CHECK(make_star(context, series, beta, attack, &at));
     NADIR_CHECK(nadir_series_slopes(context, series, at.pull.n, y, &found));
     const double kappa = found ? weigh(&at, y) : INFINITY;
-    if (kappa > 0.5 || !majorise(series, at.pull.n, series->off, y, y + n)) {
+    if (kappa > 0.5 || !majorise(context, series, at.pull.n, series->off, y, y + n)) {
         goto cleanup;
     }
     const double drift = 4 * attack->tau * beta * weigh(&at, y) * (1 + 1e-12);

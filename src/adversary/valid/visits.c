@@ -144,19 +144,24 @@ typedef struct tangent {
     double room, worth;
 } tangent;
 
+/* Pairs of numbers, in vectors of the language as GCC and Clang extend it. */
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t pair_mask __attribute__((vector_size(2 * sizeof(double))));
+
 static tangent look_at(int64_t count, const double *value, const double *room, double price)
 {
-    double above = 0;
-    double worth = 0;
-#pragma omp simd reduction(+ : above, worth)
-    for (int64_t s = 0; s < count; s++) {
-        const double v = value[s];
-        const double all = room[s];
-        const double taken = v > price ? all : 0;
+    pair above = {0};
+    pair worth = {0};
+    for (int64_t s = 0; s + 1 < count; s += 2) {
+        const pair v = {value[s], value[s + 1]};
+        const pair all = {room[s], room[s + 1]};
+        const pair taken = (pair)((pair_mask)all & (v > price));
         above += taken;
         worth += taken * v;
     }
-    return (tangent){above, worth};
+    const bool more = count % 2 == 1 && value[count - 1] > price;
+    const double last = more ? room[count - 1] : 0;
+    return (tangent){above[0] + above[1] + last, worth[0] + worth[1] + (more ? last * value[count - 1] : 0)};
 }
 
 /* A price at which the bound is about the smallest: where the tangents of two prices on either side of it
@@ -198,17 +203,20 @@ static double pack(const sack *of, const double *value)
     const double *low = of->visits->low;
     const double *room = of->room;
     const double price = find_price(of, value);
-    double sum = 0;
-    double above = 0;
-#pragma omp simd reduction(+ : sum, above)
-    for (int64_t s = 0; s < n; s++) {
-        const double v = value[s];
-        const double all = room[s];
-        const double more = v > price ? v - price : 0;
-        sum += low[s] * v;
-        above += more * all;
+    pair sum = {0};
+    for (int64_t s = 0; s + 1 < n; s += 2) {
+        const pair v = {value[s], value[s + 1]};
+        const pair all = {room[s], room[s + 1]};
+        const pair own = {low[s], low[s + 1]};
+        const pair more = (pair)((pair_mask)(v - price) & (v > price));
+        sum += own * v + more * all;
     }
-    return (sum + price * of->left + above) * (1 + 2 * UNIT * (double)(n + 16));
+    double rest = 0;
+    if (n % 2 == 1) {
+        const double v = value[n - 1];
+        rest = low[n - 1] * v + (v > price ? (v - price) * room[n - 1] : 0);
+    }
+    return (sum[0] + sum[1] + rest + price * of->left) * (1 + 2 * UNIT * (double)(n + 16));
 }
 
 /* The same for values h k; value: [states] work space. */
