@@ -385,7 +385,6 @@ static void test_the_reduction_agrees_with_enumeration(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     int yes_count = 0;
-    int fractions = 0;
     nadir_random_seed(&random, seed);
     const int trials = test_memcheck() ? 6 : 60;
     for (int trial = 0; trial < trials; trial++) {
@@ -399,13 +398,9 @@ static void test_the_reduction_agrees_with_enumeration(void **state)
         const bool yes = hardness_enumerate(&program, &least) && least <= program.zeta;
         assert_that(answer.yes == yes, "trial %d: %d, enumerated %d", trial, answer.yes, yes);
         assert_that(answer.formula_error < 1e-14, "%g", answer.formula_error);
-        for (int j = 0; j < program.n && answer.vertices > 0; j++) {
-            fractions += answer.xi[j] > 0.01 && answer.xi[j] < 0.99;
-        }
         yes_count += yes;
     }
     assert_that(test_memcheck() || (yes_count > 5 && yes_count < trials - 5), "%d", yes_count);
-    assert_that(test_memcheck() || fractions > 0, "no fractional vertex was ever the worst");
     nadir_context_free(context);
 }
 
