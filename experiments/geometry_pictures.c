@@ -71,12 +71,12 @@ static void write_cells(FILE *script, const geometry_view *view, int v)
     fputs("EOD\n", script);
 }
 
-/* 1, 2 or 5 times a power of ten, so that there are three to six tics. */
+/* 1, 2 or 5 times a power of ten, so that there are two to five tics. */
 static double tics_of(double range)
 {
-    const double power = pow(10, floor(log10(range / 3)));
-    const double share = range / 3 / power;
-    return share < 2 ? power : share < 5 ? 2 * power : 5 * power;
+    const double power = pow(10, floor(log10(range / 5)));
+    const double share = range / 5 / power;
+    return share <= 1 ? power : share <= 2 ? 2 * power : share <= 5 ? 5 * power : 10 * power;
 }
 
 /* One density with the edges of the set over it. */
@@ -119,7 +119,8 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
     fprintf(plot.script,
             "set palette defined (-1 'white', -0.02 'white', 0 '#c6dbef', 1 '#9ecae1', 2 '#4292c6', 3 "
             "'#08519c', 4 '#08244d')\n"
-            "set cbrange [-1:4]\nunset colorbox\nset tics font ',11'\n"
+            "set cbrange [-1:4]\nunset colorbox\nset tics font ',11'\nset xlabel font ',14'\nset ylabel font "
+            "',14'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
             "set multiplot layout %d,%d margins %s spacing 0.065,%s\n",
             lines, columns, lines > 1 ? "0.07,0.99,0.1,0.985" : "0.07,0.99,0.19,0.97",
@@ -127,12 +128,14 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
     int v = first;
     for (int x = 1; v < first + count && first == 0; x++) {
         for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, v++) {
-            fprintf(plot.script, "set xlabel 'component %d'\nset ylabel 'component %d'\n", x, y);
+            fprintf(plot.script, "set xlabel 'component %d (visits)'\nset ylabel 'component %d (visits)'\n",
+                    x, y);
             plot_view(&plot, &at->views[v], v);
         }
     }
     for (; v < first + count; v++) {
-        fprintf(plot.script, "set xlabel 'plane %d, first axis'\nset ylabel 'second axis'\n", v - first + 1);
+        fprintf(plot.script, "set xlabel 'plane %d, axis 1 (visits)'\nset ylabel 'axis 2 (visits)'\n",
+                v - first + 1);
         plot_view(&plot, &at->views[v], v);
     }
     fputs("unset multiplot\n", plot.script);
@@ -172,7 +175,8 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
             "linewidth 1 linecolor rgb '#888888'\n"
             "set xyplane 0\nunset key\nunset colorbox\nset grid x y z\n"
             "set palette defined (0 '#08244d', 1 '#0072b2', 2 '#56b4e9', 3 '#f0e442')\n"
-            "set xlabel '%s 1' offset 0,-0.5\nset ylabel '%s 2' offset 0,-0.5\nset zlabel '%s 3' rotate "
+            "set xlabel '%s 1 (visits)' offset 0,-0.5\nset ylabel '%s 2 (visits)' offset 0,-0.5\nset zlabel "
+            "'%s 3 (visits)' rotate "
             "offset 3,0\nset autoscale fix\n"
             "set multiplot layout 1,2\n",
             label, label, label);

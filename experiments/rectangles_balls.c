@@ -210,7 +210,7 @@ nadir_status rectangles_draw_union(experiment_run *run)
     if (status != NADIR_OK) {
         return status;
     }
-    fputs("set size ratio -1\nset lmargin at screen 0.13\nset rmargin at screen 0.62\n"
+    fputs("set size ratio -1\nset lmargin at screen 0.15\nset rmargin at screen 0.62\n"
           "set bmargin at screen 0.19\nset tmargin at screen 0.97\nset key at screen 0.65,0.5 left center\n"
           "set xrange [-1.15:1.15]\nset yrange [-1.15:1.15]\nset grid "
           "noxtics noytics\n"
@@ -290,22 +290,23 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
         return status;
     }
     const double reach = 1.35 * picture->radius;
+    const double base = 1.4 * picture->radius; /* of the arrows */
     status = write_dots(run, &data, picture->radius, "balls-space",
                         "change_row_0_0,change_row_0_1,change_row_1_0,in_ball,in_s,in_sa", plot.script);
     write_solids(plot.script, picture->radius);
     fprintf(plot.script,
             "set multiplot layout 1,3\nset view equal xyz\nset view 68,28,1.45\nset xyplane at %.5g\n"
             "set xrange [%.5g:%.5g]\nset yrange [%.5g:%.5g]\nset zrange [%.5g:%.5g]\nunset key\n"
-            "set border 0\nunset tics\nset title offset 0,1\n",
+            "set border 0\nunset tics\nset title offset 0,0\n",
             -reach, -reach, reach, -reach, reach, -reach, reach);
     for (int axis = 0; axis < 3; axis++) { /* arrows from the lowest corner, a label at the end of each */
         static const char *const names[3] = {"row (0, 0)", "row (0, 1)", "row (1, 0)"};
-        double end[3] = {-reach, -reach, -reach};
-        end[axis] = -0.2 * reach;
+        double end[3] = {-base, -base, -base};
+        end[axis] = -0.65 * base;
         fprintf(plot.script,
                 "set arrow from %.5g,%.5g,%.5g to %.5g,%.5g,%.5g linewidth 1.5 linecolor rgb '#888888'\n"
                 "set label '%s' at %.5g,%.5g,%.5g offset 0.5,0 font ',13'\n",
-                -reach, -reach, -reach, end[0], end[1], end[2], names[axis], end[0], end[1], end[2]);
+                -base, -base, -base, end[0], end[1], end[2], names[axis], end[0], end[1], end[2]);
     }
     for (int i = 0; i < RECTANGLES_SETS; i++) {
         const cli_style *style = cli_style_find(nadir_set_name(rectangles_sets[i]));
