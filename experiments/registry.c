@@ -4,12 +4,20 @@
 #include <string.h>
 
 extern const experiment experiment_penalty_function;
+extern const experiment experiment_geometry;
+extern const experiment experiment_volumes;
+extern const experiment experiment_rectangular_sets;
+extern const experiment experiment_hardness;
 extern const experiment experiment_negative_entries;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
-    &experiment_penalty_function,
-    &experiment_negative_entries,
+    &experiment_penalty_function, /* the paper's methods */
+    &experiment_geometry,         /* its sets */
+    &experiment_volumes,
+    &experiment_rectangular_sets,
+    &experiment_hardness,         /* its appendix */
+    &experiment_negative_entries, /* what it leaves out */
     NULL,
 };
 
