@@ -8,16 +8,24 @@ extern const experiment experiment_random_guess;
 extern const experiment experiment_penalty;
 extern const experiment experiment_convergence;
 extern const experiment experiment_penalty_function;
+extern const experiment experiment_geometry;
+extern const experiment experiment_volumes;
+extern const experiment experiment_rectangular_sets;
+extern const experiment experiment_hardness;
 extern const experiment experiment_negative_entries;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
-    &experiment_norm_table,
+    &experiment_norm_table, /* the paper's methods */
     &experiment_random_guess,
     &experiment_penalty,
     &experiment_convergence,
     &experiment_penalty_function,
-    &experiment_negative_entries,
+    &experiment_geometry, /* its sets */
+    &experiment_volumes,
+    &experiment_rectangular_sets,
+    &experiment_hardness,         /* its appendix */
+    &experiment_negative_entries, /* what it leaves out */
     NULL,
 };
 

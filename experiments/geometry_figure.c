@@ -1,0 +1,328 @@
+/* geometry_figure.c: the experiment `geometry`: the set {D^pi H^pi} in pictures, and whether it is convex. */
+#include "geometry_figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const experiment_source sources[] = {
+    {"Figure in the section on the dual formulation",
+     "Projections of set D along principal components, for S=3, A=2 with 10 millions samples. This figure "
+     "strongly suggests the non-convexity of the set.",
+     "A picture; no numbers. The text calls the convexity of the set an open question, the appendix retains "
+     "the top 10 components."},
+    {"Appendix, Convexity of D", "2D PCA projections of the first 5 components.", "A picture."},
+    {"Appendix, Convexity of D", "3D PCA projection of the first three principal components.", "A picture."},
+    {"Appendix, Convexity of D", "2D Random Projections of the Data.", "A picture."},
+    {"Appendix, Convexity of D", "3D Random Projection Example.", "A picture."},
+    {0},
+};
+
+enum { N = GEOMETRY_ENTRIES };
+
+/* --------------------------------------------------------------------------------------- components */
+
+static nadir_status write_components(experiment_run *run, const geometry_run *at)
+{
+    experiment_csv csv;
+    double sum = 0;
+    double total = 0;
+    for (int c = 0; c < N; c++) {
+        total += at->moments.variances[c];
+    }
+    (void)experiment_csv_open(run, "components", "component,variance,share,share_so_far", &csv);
+    for (int c = 0; c < N; c++) {
+        sum += at->moments.variances[c];
+        experiment_csv_integer(&csv, c + 1);
+        experiment_csv_number(&csv, at->moments.variances[c]);
+        experiment_csv_number(&csv, at->moments.variances[c] / total);
+        experiment_csv_number(&csv, sum / total);
+        experiment_csv_end_row(&csv);
+    }
+    const nadir_status status = experiment_csv_close(&csv);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    (void)experiment_csv_open(run, "covariance", "row,column,covariance", &csv);
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j <= i; j++) {
+            experiment_csv_integer(&csv, i);
+            experiment_csv_integer(&csv, j);
+            experiment_csv_number(&csv, at->moments.covariance[i * N + j]);
+            experiment_csv_end_row(&csv);
+        }
+    }
+    return experiment_csv_close(&csv);
+}
+
+/* How many components are more than rounding. */
+static int rank_of(const geometry_moments *moments)
+{
+    int rank = 0;
+    while (rank < N && moments->variances[rank] > 1e-12 * moments->variances[0]) {
+        rank++;
+    }
+    return rank;
+}
+
+static nadir_status draw_components(experiment_run *run, const geometry_run *at)
+{
+    experiment_plot plot;
+    double total = 0;
+    const nadir_status status = experiment_plot_open(run, "components", 1000, 520, &plot);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    for (int c = 0; c < N; c++) {
+        total += at->moments.variances[c];
+    }
+    fputs("$shares << EOD\n", plot.script);
+    for (int c = 0; c < N; c++) {
+        fprintf(plot.script, "%d %.17g\n", c + 1, fmax(1e-18, at->moments.variances[c] / total));
+    }
+    fprintf(plot.script,
+            "EOD\nset logscale y\nset format y '10^%%T'\nset yrange [1e-18:3]\nset xrange [0.3:18.7]\n"
+            "set xtics 1,1,18\nset boxwidth 0.6\nset style fill solid 0.9\nunset key\n"
+            "set xlabel 'principal component'\nset ylabel 'share of the variance'\n"
+            "set arrow from %d.5,graph 0 to %d.5,graph 1 nohead dashtype 2 linewidth 2 linecolor rgb "
+            "'#888888'\n"
+            "set label '8 deterministic policies span 7 dimensions' at 7.8,graph 0.93\n"
+            "set label 'the rest is rounding' at 7.8,graph 0.86\n"
+            "plot $shares using 1:2 with boxes linecolor rgb '#0072b2'\n",
+            7, 7);
+    return experiment_plot_close(&plot);
+}
+
+/* ------------------------------------------------------------------------------------------- midpoints */
+
+/* Rows whose policies differ by less than this have the same one, but for rounding. */
+#define ROUNDING 1e-10
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static nadir_status test_midpoints(experiment_run *run, geometry_run *at, int differing,
+                                   geometry_midpoints *room)
+{
+    geometry_summary *found = &at->found[differing - 1];
+    double *ratios = at->ratios[differing - 1];
+    const nadir_status status =
+        geometry_midpoints_test(run->context, &at->model, run->seed, differing, at->pairs, room);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    int64_t outside = 0;
+    *found = (geometry_summary){.pairs = at->pairs};
+    for (int64_t n = 0; n < at->pairs; n++) {
+        ratios[n] = room->distance[n] / room->separation[n];
+        outside += room->disagreement[n] > ROUNDING;
+        found->disagreement = fmax(found->disagreement, room->disagreement[n]);
+    }
+    qsort(ratios, (size_t)at->pairs, sizeof *ratios, compare);
+    found->outside = (double)outside / (double)at->pairs;
+    found->median = ratios[at->pairs / 2];
+    found->p95 = ratios[at->pairs * 95 / 100];
+    found->most = ratios[at->pairs - 1];
+    return NADIR_OK;
+}
+
+static nadir_status test_all_midpoints(experiment_run *run, geometry_run *at)
+{
+    nadir_status status = NADIR_OK;
+    geometry_midpoints room = {0};
+    NADIR_NEW(run->context, room.separation, at->pairs);
+    NADIR_NEW(run->context, room.distance, at->pairs);
+    NADIR_NEW(run->context, room.disagreement, at->pairs);
+    for (int k = 0; k < GEOMETRY_KINDS; k++) {
+        NADIR_CHECK(experiment_progress(run, "midpoints of policies that differ in %d states", k + 1));
+        NADIR_NEW(run->context, at->ratios[k], at->pairs);
+        NADIR_CHECK(test_midpoints(run, at, k + 1, &room));
+    }
+cleanup:
+    nadir_release(run->context, room.disagreement);
+    nadir_release(run->context, room.distance);
+    nadir_release(run->context, room.separation);
+    return status;
+}
+
+static nadir_status write_midpoints(experiment_run *run, const geometry_run *at)
+{
+    experiment_csv csv;
+    (void)experiment_csv_open(run, "midpoints",
+                              "differing_states,pairs,outside_share,distance_median,distance_95,"
+                              "distance_most,disagreement_most",
+                              &csv);
+    for (int k = 0; k < GEOMETRY_KINDS; k++) {
+        const geometry_summary *found = &at->found[k];
+        experiment_csv_integer(&csv, k + 1);
+        experiment_csv_integer(&csv, found->pairs);
+        experiment_csv_number(&csv, found->outside);
+        experiment_csv_number(&csv, found->median);
+        experiment_csv_number(&csv, found->p95);
+        experiment_csv_number(&csv, found->most);
+        experiment_csv_number(&csv, found->disagreement);
+        experiment_csv_end_row(&csv);
+    }
+    return experiment_csv_close(&csv);
+}
+
+static nadir_status draw_midpoints(experiment_run *run, const geometry_run *at)
+{
+    enum { POINTS = 400 };
+    static const char *const colours[GEOMETRY_KINDS] = {"#009e73", "#0072b2", "#d55e00"};
+    experiment_plot plot;
+    const nadir_status status = experiment_plot_open(run, "midpoints", 1000, 520, &plot);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    for (int k = 0; k < GEOMETRY_KINDS; k++) {
+        fprintf(plot.script, "$kind%d << EOD\n", k);
+        for (int i = 0; i <= POINTS; i++) {
+            const int64_t place = (at->pairs - 1) * i / POINTS;
+            fprintf(plot.script, "%.9g %.9g\n", fmax(1e-17, at->ratios[k][place]),
+                    100.0 * (double)(place + 1) / (double)at->pairs);
+        }
+        fputs("EOD\n", plot.script);
+    }
+    fputs("set logscale x\nset format x '10^%T'\nset xrange [1e-17:1]\nset yrange [0:103]\n"
+          "set xlabel 'distance of the midpoint from the set, at most / distance of the two points'\n"
+          "set ylabel 'share of midpoints (%)'\nset key at graph 0.5,0.55 center center\n",
+          plot.script);
+    for (int k = 0; k < GEOMETRY_KINDS; k++) {
+        fprintf(plot.script,
+                "%s $kind%d using 1:2 with lines linewidth 3 linecolor rgb '%s' "
+                "title 'policies differ in %d state%s'",
+                k == 0 ? "plot" : ",", k, colours[k], k + 1, k == 0 ? "" : "s");
+    }
+    fputs("\n", plot.script);
+    return experiment_plot_close(&plot);
+}
+
+/* ---------------------------------------------------------------------------------------------- report */
+
+static void tell(experiment_run *run, const geometry_run *at)
+{
+    const geometry_summary *three = &at->found[2];
+    const int rank = rank_of(&at->moments);
+    double total = 0;
+    for (int c = 0; c < N; c++) {
+        total += at->moments.variances[c];
+    }
+    const double first = 100 * at->moments.variances[0] / total;
+    const double third =
+        100 * (at->moments.variances[0] + at->moments.variances[1] + at->moments.variances[2]) / total;
+    experiment_show(run, "principal-planes", 1,
+                    "How many of %lld policies fall into each cell, darker for more (logarithmic). Orange: "
+                    "policies that are deterministic but in one state, which are straight segments of the "
+                    "set. The hull of what they span is the hull of the set; where it is white, a convex "
+                    "combination has no policy near.",
+                    (long long)at->samples);
+    experiment_show(run, "principal-space", 2, "%d of the policies, from two sides.", GEOMETRY_CLOUD);
+    experiment_show(run, "random-planes", 3, "%d random planes.", GEOMETRY_RANDOM);
+    experiment_show(run, "random-space", 4, "A random space of three dimensions, from two sides.");
+    experiment_show(run, "components", 0,
+                    "%d components are more than rounding; the first has %.1f %% of the variance, the first "
+                    "three %.2f %%.",
+                    rank, first, third);
+    experiment_show(run, "midpoints", -1,
+                    "%lld pairs of random policies of each kind. A midpoint lies in the set exactly when "
+                    "all its rows have the same policy.",
+                    (long long)at->pairs);
+    experiment_table(run, "Midpoints of two random policies",
+                     "states that differ|pairs|outside the set|median distance|95 %|largest");
+    for (int k = 0; k < GEOMETRY_KINDS; k++) {
+        const geometry_summary *found = &at->found[k];
+        experiment_table_row(run, "%d|%lld|%.4g %%|%.2g|%.2g|%.2g", k + 1, (long long)found->pairs,
+                             100 * found->outside, found->median, found->p95, found->most);
+    }
+    experiment_table_end(run);
+    experiment_say(run,
+                   "Distances are relative to that of the two points. A policy has S(A − 1) = 3 numbers, "
+                   "so the set has 3 dimensions, but it spans %d: a convex set has as many dimensions "
+                   "as it spans, so this one is not convex, whatever the pictures suggest.",
+                   rank);
+    experiment_finding(
+        run, "Is {D^π H^π} convex?", "Its pictures strongly suggest that it is not; left open",
+        experiment_text(run,
+                        "It is not: 3 dimensions that span %d; %.4g %% of midpoints lie outside, by up to "
+                        "%.2g of the distance of the two points",
+                        rank, 100 * three->outside, three->most),
+        "Agrees, and counting dimensions proves it; but the segment between policies that differ in one "
+        "state "
+        "only lies in the set.");
+    experiment_finding(run, "Components of the 10 that the paper retains", "10",
+                       experiment_text(run, "%d; the first three hold %.2f %% of the variance", rank, third),
+                       "The set lies in the hull of its A^S = 8 deterministic policies, which spans 7 "
+                       "dimensions; the components 8 to 10 are rounding.");
+}
+
+static nadir_status make_views(experiment_run *run, geometry_run *at)
+{
+    nadir_random random = geometry_stream(run->seed, -1);
+    int v = 0;
+    for (int x = 0; x < GEOMETRY_SHOWN; x++) {
+        for (int y = x + 1; y < GEOMETRY_SHOWN; y++, v++) {
+            memcpy(at->views[v].axes[0], at->moments.components + x * N, N * sizeof(double));
+            memcpy(at->views[v].axes[1], at->moments.components + y * N, N * sizeof(double));
+        }
+    }
+    for (; v < GEOMETRY_VIEWS; v++) {
+        geometry_axes_draw(&random, 2, at->views[v].axes[0]);
+    }
+    geometry_axes_draw(&random, 3, at->space);
+    for (v = 0; v < GEOMETRY_VIEWS; v++) {
+        geometry_view_range(&at->model, at->moments.mean, &at->views[v]);
+    }
+    return geometry_views_fill(run->context, &at->model, run->seed, at->samples, at->moments.mean,
+                               GEOMETRY_VIEWS, at->views);
+}
+
+static nadir_status run_geometry(experiment_run *run)
+{
+    nadir_status status = NADIR_OK;
+    geometry_run *at = NULL;
+    NADIR_NEW_ZERO(run->context, at, 1);
+    NADIR_NEW_ZERO(run->context, at->views, GEOMETRY_VIEWS);
+    at->samples = run->quick ? 400000 : 10000000;
+    at->pairs = run->quick ? 4000 : 100000;
+    geometry_model_make((uint32_t)run->seed, &at->model);
+    NADIR_CHECK(experiment_progress(run, "covariance of %lld policies", (long long)at->samples));
+    NADIR_CHECK(geometry_moments_compute(run->context, &at->model, run->seed, at->samples, &at->moments));
+    NADIR_CHECK(experiment_progress(run, "densities of %lld policies", (long long)at->samples));
+    NADIR_CHECK(make_views(run, at));
+    NADIR_CHECK(test_all_midpoints(run, at));
+    NADIR_CHECK(experiment_progress(run, "pictures"));
+    NADIR_CHECK(write_components(run, at));
+    NADIR_CHECK(write_midpoints(run, at));
+    NADIR_CHECK(draw_components(run, at));
+    NADIR_CHECK(draw_midpoints(run, at));
+    NADIR_CHECK(geometry_draw_views(run, at, "principal-planes", 0, GEOMETRY_PAIRS, 5));
+    NADIR_CHECK(
+        geometry_draw_views(run, at, "random-planes", GEOMETRY_PAIRS, GEOMETRY_RANDOM, GEOMETRY_RANDOM));
+    NADIR_CHECK(geometry_draw_space(run, at, "principal-space", "component", at->moments.components));
+    NADIR_CHECK(geometry_draw_space(run, at, "random-space", "axis", at->space));
+    tell(run, at);
+cleanup:
+    for (int k = 0; at != NULL && k < GEOMETRY_KINDS; k++) {
+        nadir_release(run->context, at->ratios[k]);
+    }
+    nadir_release(run->context, at != NULL ? at->views : NULL);
+    nadir_release(run->context, at);
+    return status;
+}
+
+const experiment experiment_geometry = {
+    .name = "geometry",
+    .title = "The geometry of {D^π H^π}",
+    .about = "S = 3, A = 2, γ = 0.9; P drawn by NumPy's legacy generator from the seed (42, as in the paper) "
+             "and normalised. Ten million random policies (quick: 400 000), uniform and normalised, are "
+             "streamed twice: for the covariance of the 18 entries of D^π H^π with its principal components, "
+             "and for densities along them and along random directions. Then the midpoints of 100 000 pairs "
+             "of policies (quick: 4 000) that differ in one, two and all states are tested for membership.",
+    .sources = sources,
+    .run = run_geometry,
+};
