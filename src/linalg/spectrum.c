@@ -14,6 +14,15 @@
 
 enum { BLOCK = 64 }; /* the largest block that LAPACK uses here; dsyevr wants (block + 6) n of work */
 
+/* Below so many LAPACK's threads wait for each other more than they work: an eigendecomposition is thousands
+ * of products of a matrix with a vector, and on a busy machine each may cost a turn of the scheduler. */
+enum { ALONE = 300 };
+
+static int threads_of(const nadir_context *context, int64_t n)
+{
+    return n < ALONE ? 1 : nadir_threads_for(context, n * n * n);
+}
+
 nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t room, nadir_spectrum *spectrum)
 {
     nadir_status status = NADIR_OK;
@@ -72,7 +81,7 @@ nadir_status nadir_spectrum_all(nadir_context *context, double *matrix, nadir_sp
     const lapack_int work = (lapack_int)spectrum->work_length;
     const lapack_int iwork = (lapack_int)spectrum->iwork_length;
     lapack_int info = 0;
-    const int before = nadir_blas_threads(nadir_threads_for(context, (int64_t)n * n * n));
+    const int before = nadir_blas_threads(threads_of(context, n));
     LAPACK_dsyevd("V", "L", &n, matrix, &n, spectrum->values, spectrum->work, &work, spectrum->iwork, &iwork,
                   &info);
     nadir_blas_restore(before);
@@ -104,7 +113,7 @@ static nadir_status part(nadir_context *context, double *matrix, lapack_int firs
     lapack_int *supports = spectrum->iwork + iwork;
     lapack_int found = 0;
     lapack_int info = 0;
-    const int before = nadir_blas_threads(nadir_threads_for(context, (int64_t)n * n * n));
+    const int before = nadir_blas_threads(threads_of(context, n));
     LAPACK_dsyevr("V", first > 0 ? "I" : "V", "L", &n, matrix, &n, &low, &high, &first, &n, &tolerance,
                   &found, spectrum->values, spectrum->vectors, &n, supports, spectrum->work, &work,
                   spectrum->iwork, &iwork, &info);
