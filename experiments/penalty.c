@@ -305,12 +305,14 @@ static void find(experiment_run *run, const results *of, int radius)
             : "Algorithm 1 far above both kinds of sampling; SLSQP slightly better on average, but less "
               "reliable",
         ours,
-        "Algorithm 1 is exact here, so that SLSQP cannot be better; in units of β it comes close where time "
-        "allows. The paper's own program took diag(d)·P^π for D: its penalties are other numbers.");
+        "Where its budget suffices Algorithm 1 has the exact value, which SLSQP cannot exceed; in units of β "
+        "SLSQP "
+        "gets there too. The paper's own program took diag(d)·P^π for D: its penalties are other numbers.");
 }
 
 static const char *const remarks[RADII] = {
-    "Grey: where the exact values of all seeds lie. Algorithms 1 and 2 lie on the exact line.",
+    "Grey: where the exact values of all seeds lie. Where their budget suffices, Algorithms 1 and 2 lie on "
+    "the exact line.",
     "The same problems with β = 0.1.", "The same problems with β = 0.02.",
     "The same problems with β = 0.005: whiskers that reach 0 are problems where SLSQP ends at nothing."};
 
