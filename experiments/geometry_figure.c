@@ -221,7 +221,9 @@ static void tell(experiment_run *run, const geometry_run *at)
                     "set. The hull of what they span is the hull of the set; where it is white, a convex "
                     "combination has no policy near.",
                     (long long)at->samples);
-    experiment_show(run, "principal-space", 2, "%d of the policies, from two sides.", GEOMETRY_CLOUD);
+    experiment_show(run, "principal-space", 2,
+                    "%d of the policies, from two sides; axes are discounted visits, from the mean.",
+                    GEOMETRY_CLOUD);
     experiment_show(run, "random-planes", 3, "%d random planes.", GEOMETRY_RANDOM);
     experiment_show(run, "random-space", 4, "A random space of three dimensions, from two sides.");
     experiment_show(run, "components", 0,

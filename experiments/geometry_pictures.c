@@ -175,7 +175,7 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
             "linewidth 1 linecolor rgb '#888888'\n"
             "set xyplane 0\nunset key\nunset colorbox\nset grid x y z\n"
             "set palette defined (0 '#08244d', 1 '#0072b2', 2 '#56b4e9', 3 '#f0e442')\n"
-            "set xlabel '%s 1 (visits)' offset 0,-0.5\nset ylabel '%s 2 (visits)' offset 0,-0.5\nset zlabel "
+            "set xlabel '%s 1' offset 0,-0.5\nset ylabel '%s 2' offset 0,-0.5\nset zlabel "
             "'%s 3 (visits)' rotate "
             "offset 3,0\nset autoscale fix\n"
             "set multiplot layout 1,2\n",

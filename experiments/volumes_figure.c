@@ -271,7 +271,7 @@ static void tell(experiment_run *run, int64_t samples, int count, const trial tr
 
 static nadir_status run_volumes(experiment_run *run)
 {
-    const int64_t samples = run->quick ? 100000 : 4000000;
+    const int64_t samples = run->quick ? 100000 : 1000000;
     trial trials[TRIALS];
     const int count = list_trials(samples, trials);
     nadir_status status = write_formulas(run);
@@ -290,7 +290,7 @@ const experiment experiment_volumes = {
     .about = "The ratio of the volume of the non-rectangular L_2 ball to those of the smallest s- and "
              "sa-rectangular sets around it, exactly, from the volumes of balls: a row that sums to one has "
              "S − 1 dimensions, and the radius cancels. For small instances also by drawing kernels "
-             "uniformly from the rectangular set and counting those in the ball (4 000 000 each; quick: "
+             "uniformly from the rectangular set and counting those in the ball (1 000 000 each; quick: "
              "100 000).",
     .sources = sources,
     .run = run_volumes,
