@@ -13,8 +13,8 @@ static const char about[] =
     "  nadir norm matrix.npy --bounds\n"
     "  nadir norm matrix.npy --order random --samples 1000000 --time 60 --csv trajectory.csv";
 
-static const char *const orders[] = {"power", "0", "1", "2", "3", "paper", "random"};
-#define ORDERS "power|0|1|2|3|paper|random"
+static const char *const orders[] = {"power", "0", "1", "2", "3", "paper", "random", "slsqp"};
+#define ORDERS "power|0|1|2|3|paper|random|slsqp"
 enum { RANDOM = 6 };
 
 typedef struct norm_report {
@@ -124,18 +124,20 @@ static int norm_main(cli_run *run, int argc, char **argv)
          "leading ones, exactly\n"
          "paper: Algorithm 2 of the paper as printed\n"
          "power: projected power iterations from many starts (default)\n"
-         "random: the best of random points"},
+         "random: the best of random points\n"
+         "slsqp: sequential quadratic programming from a random point (NLopt)"},
         {"--bounds", CLI_FLAG, NULL, NULL, &settings.bounds,
          "also the dual bound, min over N >= 0 of the largest eigenvalue of\n"
          "A^T A + N: by far the best, and many times the work"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &settings.tolerance,
-         "of the dual bound, relative to the value (default 1e-6)"},
+         "of the dual bound, relative to the value, and of slsqp (default 1e-6)"},
         {"--iterations", CLI_INTEGER, "N", NULL, &settings.iterations_limit,
          "of the dual bound (default 1000); whatever was reached is a bound"},
-        {"--samples", CLI_INTEGER, "N", NULL, &settings.samples, "random: how many points (default 10000)"},
+        {"--samples", CLI_INTEGER, "N", NULL, &settings.samples,
+         "random, slsqp: how many points (default 10000)"},
         {"--time", CLI_NUMBER, "SECONDS", NULL, &settings.seconds,
-         "random: for how long at most (default: any time)"},
-        {"--csv", CLI_TEXT, "FILE", NULL, &report.csv_path, "random: write what was known by when"},
+         "random, slsqp: for how long at most (default: any time)"},
+        {"--csv", CLI_TEXT, "FILE", NULL, &report.csv_path, "random, slsqp: write what was known by when"},
         {0},
     };
     const cli_option_group groups[] = {{"Options", own}, cli_common_options(run, common), {0}};
@@ -143,8 +145,9 @@ static int norm_main(cli_run *run, int argc, char **argv)
     if (!cli_parse(run, &cli_command_norm, argc, argv, groups, 1, positionals, about, &exit)) {
         return exit;
     }
-    if (report.csv_path != NULL && order != RANDOM) {
-        (void)cli_wrong(run, "--csv is for --order random: the others find their value all at once");
+    if (report.csv_path != NULL && order < RANDOM) {
+        (void)cli_wrong(run,
+                        "--csv is for --order random and slsqp: the others find their value all at once");
         return CLI_EXIT_USAGE;
     }
     settings.order = orders[order];

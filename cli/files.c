@@ -93,6 +93,11 @@ nadir_status cli_files_check_folders(cli_run *run, const cli_files *files)
     for (int i = 0; i < files->outputs; i++) {
         char folder[PATH_MAX];
         const char *name;
+        struct stat facts;
+        if (stat(files->output[i], &facts) == 0 && S_ISDIR(facts.st_mode)) {
+            return cli_fail(run, NADIR_ERROR_IO, "%s: cannot write the file: a directory stands there",
+                            files->output[i]);
+        }
         if (!split(files->output[i], folder, &name) || access(folder, W_OK | X_OK) != 0) {
             return cli_fail(run, NADIR_ERROR_IO, "%s: cannot write the file: %s", files->output[i],
                             strerror(errno));

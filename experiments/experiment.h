@@ -114,6 +114,12 @@ void experiment_csv_drop(experiment_csv *csv);
 /* Sizes that go well with the report; the font is 16 points. */
 enum { EXPERIMENT_WIDTH = 1000, EXPERIMENT_HEIGHT = 600 };
 
+/* For scripts with long labels: the legend below the plot, which then has the whole width. */
+#define EXPERIMENT_KEY_BELOW                                                                                 \
+    "set key at screen 0.52,0.01 center bottom vertical Left reverse maxrows 3 samplen 1.6 width -3 "        \
+    "spacing "                                                                                               \
+    "1.1 font ',14'\nset bmargin 7.6\nset micro\n"
+
 typedef struct experiment_plot {
     experiment_run *run;
     FILE *script; /* write commands of gnuplot to this: data as $name << EOD ... EOD, then plot */

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+extern const experiment experiment_norm_table;
+extern const experiment experiment_random_guess;
+extern const experiment experiment_penalty;
+extern const experiment experiment_convergence;
 extern const experiment experiment_penalty_function;
 extern const experiment experiment_geometry;
 extern const experiment experiment_volumes;
@@ -12,8 +16,12 @@ extern const experiment experiment_negative_entries;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
-    &experiment_penalty_function, /* the paper's methods */
-    &experiment_geometry,         /* its sets */
+    &experiment_norm_table, /* the paper's methods */
+    &experiment_random_guess,
+    &experiment_penalty,
+    &experiment_convergence,
+    &experiment_penalty_function,
+    &experiment_geometry, /* its sets */
     &experiment_volumes,
     &experiment_rectangular_sets,
     &experiment_hardness,         /* its appendix */

@@ -931,16 +931,18 @@ NADIR_API void nadir_trajectory_free(nadir_context *context, nadir_trajectory_po
  *     "paper"  the u_i with the largest lambda_i <v_i, u_i>: Algorithm 2 of the paper, as printed
  *     "power"  projected power iterations from the leading v_i of both signs, order 2 and more; the best end
  *     "random" the best of random x, whose directions are uniform: brute force
+ *     "slsqp"  sequential quadratic programming from one random x: where it ends, by NLopt
  */
 typedef struct nadir_cone_norm_settings {
     size_t size;
     const char *order; /* NULL: "power" */
     bool bounds;       /* also the dual bound: by far the best, and many times the work */
-    double tolerance;  /* the dual bound is good enough within this of the value, relatively; default 1e-6 */
+    double tolerance;  /* the dual bound is good enough within this of the value, relatively, and "slsqp"
+                          ends when steps gain less; default 1e-6 */
     int64_t iterations_limit; /* of the dual bound, each about one eigendecomposition; default 1000 */
-    int64_t samples;          /* of "random": points to try; default 10000 */
+    int64_t samples;          /* of "random" and "slsqp": points to try; default 10000 */
     double seconds;           /* and time to take; default infinity */
-    bool record;              /* of "random": what was known when, in points of the result */
+    bool record;              /* of both: what was known when, in points of the result */
 } nadir_cone_norm_settings;
 
 NADIR_API void nadir_cone_norm_settings_fill(nadir_cone_norm_settings *settings, size_t size);
@@ -962,7 +964,7 @@ typedef struct nadir_cone_norm_result {
     int64_t iterations;   /* of the dual bound */
     double seconds_value; /* products, eigenvectors and search */
     double seconds_bounds;
-    int64_t samples;                /* of "random": points tried */
+    int64_t samples;                /* of "random" and "slsqp": points tried */
     nadir_trajectory_point *points; /* [points_count] to be freed with nadir_trajectory_free; NULL unless they
                                        are to be recorded */
     int64_t points_count;

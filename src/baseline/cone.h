@@ -70,6 +70,12 @@ nadir_status nadir_cone_power(nadir_context *context, const nadir_cone *cone, co
 /* The best of random points within the budget of the track, one block of them at least; the values on the way
  * are those of A. */
 nadir_status nadir_cone_random(nadir_context *context, const nadir_cone *cone, nadir_track *track, double *x);
+/* One of them: x: [n], of uniform direction. */
+void nadir_cone_draw(uint64_t key, int64_t sample, int64_t n, double *x);
+/* Sequential quadratic programming from the first of them, to the tolerance of the track's budget; and
+ * whether it takes so many columns: NADIR_ERROR_UNSUPPORTED. */
+nadir_status nadir_cone_slsqp_check(nadir_context *context, int64_t columns);
+nadir_status nadir_cone_slsqp(nadir_context *context, const nadir_cone *cone, nadir_track *track, double *x);
 
 /* Upper bounds, proven whatever the rounding; the first-order one is never above the zero-order one. */
 void nadir_cone_spectral_bounds(const nadir_context *context, const nadir_cone *cone,

@@ -16,9 +16,10 @@ typedef enum order {
     ORDER_SECOND,
     ORDER_THIRD,
     ORDER_PAPER,
-    ORDER_RANDOM
+    ORDER_RANDOM,
+    ORDER_SLSQP
 } order;
-static const char *const names[] = {"power", "0", "1", "2", "3", "paper", "random"};
+static const char *const names[] = {"power", "0", "1", "2", "3", "paper", "random", "slsqp"};
 enum { ORDERS = sizeof names / sizeof names[0] };
 
 /* Eigenvectors that an order wants, where there are so many: two at least, for the bounds. */
@@ -35,16 +36,20 @@ static int64_t vectors_for(order which, int64_t n)
     return count < n ? count : n;
 }
 
-/* Brute force needs no spectrum. */
-static nadir_status search_random(nadir_context *context, const nadir_cone *cone,
-                                  const nadir_cone_norm_settings *use, double *x,
-                                  nadir_cone_norm_result *found)
+/* Brute force and SLSQP, which need no spectrum and have a budget. */
+static nadir_status search_tracked(nadir_context *context, const nadir_cone *cone, order which,
+                                   const nadir_cone_norm_settings *use, double *x,
+                                   nadir_cone_norm_result *found)
 {
     nadir_status status = NADIR_OK;
     nadir_track track;
-    const nadir_budget budget = {use->seconds, use->samples, 0};
-    nadir_track_start("random points", &budget, &track);
-    NADIR_CHECK(nadir_cone_random(context, cone, &track, x));
+    const nadir_budget budget = {use->seconds, use->samples, use->tolerance};
+    nadir_track_start(which == ORDER_RANDOM ? "random points" : "slsqp", &budget, &track);
+    if (which == ORDER_RANDOM) {
+        NADIR_CHECK(nadir_cone_random(context, cone, &track, x));
+    } else {
+        NADIR_CHECK(nadir_cone_slsqp(context, cone, &track, x));
+    }
     found->samples = track.samples;
     if (use->record) {
         found->points = track.points;
@@ -74,6 +79,7 @@ static nadir_status search(nadir_context *context, const nadir_cone *cone, const
         return NADIR_OK;
     case ORDER_POWER:
     case ORDER_RANDOM:
+    case ORDER_SLSQP:
         break;
     }
     return nadir_cone_power(context, cone, spectrum, x);
@@ -109,8 +115,8 @@ static nadir_status find_value(nadir_context *context, const nadir_cone *cone, o
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
-    if (which == ORDER_RANDOM) {
-        NADIR_CHECK(search_random(context, cone, use, x, found));
+    if (which == ORDER_RANDOM || which == ORDER_SLSQP) {
+        NADIR_CHECK(search_tracked(context, cone, which, use, x, found));
     } else {
         NADIR_CHECK(nadir_cone_spectrum(context, cone, vectors_for(which, cone->columns), spectrum));
         NADIR_CHECK(search(context, cone, spectrum, which, x));
@@ -172,7 +178,7 @@ static nadir_status read_settings(nadir_context *context, const nadir_cone_norm_
     }
     if (place == ORDERS) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "order '%s'; expected 0, 1, 2, 3, paper, power or random", use->order);
+                          "order '%s'; expected 0, 1, 2, 3, paper, power, random or slsqp", use->order);
     }
     if (!(use->tolerance > 0) || use->iterations_limit < 0) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -212,6 +218,9 @@ nadir_status nadir_cone_norm(nadir_context *context, int64_t rows, int64_t colum
     }
     NADIR_CHECK(read_settings(context, settings, &use, &which));
     found.order = names[which];
+    if (which == ORDER_SLSQP) {
+        NADIR_CHECK(nadir_cone_slsqp_check(context, columns));
+    }
     const double begun = nadir_clock_seconds();
     NADIR_CHECK(nadir_cone_open(context, rows, columns, matrix, &cone));
     NADIR_NEW_ZERO(context, point, columns);

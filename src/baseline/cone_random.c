@@ -19,7 +19,7 @@ enum { BLOCK_POINTS = 4096 };
 /* What drawing a number costs, in multiplications. */
 #define DRAW_WORK 32
 
-static void draw(uint64_t key, int64_t sample, int64_t n, double *x)
+void nadir_cone_draw(uint64_t key, int64_t sample, int64_t n, double *x)
 {
     nadir_random random = nadir_stream_of(key, sample);
     for (int64_t i = 0; i < n; i++) {
@@ -47,7 +47,7 @@ nadir_status nadir_cone_random(nadir_context *context, const nadir_cone *cone, n
         const int threads = nadir_threads_for(context, DRAW_WORK * count * n);
 #pragma omp parallel for num_threads(threads)
         for (int64_t i = 0; i < count; i++) {
-            draw(key, first + i, n, X + i * n);
+            nadir_cone_draw(key, first + i, n, X + i * n);
         }
         nadir_cone_multiply(context, cone, count, X, KX);
         for (int64_t i = 0; i < count; i++) {
@@ -58,7 +58,7 @@ nadir_status nadir_cone_random(nadir_context *context, const nadir_cone *cone, n
         NADIR_CHECK(nadir_track_note(context, track, first + count, ldexp(sqrt(highest), cone->exponent)));
     } while (nadir_track_spent(track) == NULL);
     NADIR_CHECK(nadir_track_finish(context, track));
-    draw(key, best, n, x);
+    nadir_cone_draw(key, best, n, x);
 cleanup:
     nadir_release(context, X);
     nadir_release(context, KX);

@@ -2,7 +2,6 @@
 #include "policy/ascent.h"
 
 #include "base/clock.h"
-#include "policy/checkpoint.h"
 
 #include <math.h>
 #include <string.h>
@@ -87,9 +86,10 @@ static double penalty(const nadir_ascent *at)
     return fmax(at->nominal_optimum - at->here->J, 0);
 }
 
+/* Half of what is asked for: the evaluation with proof, which comes after, has its own share. */
 static double wanted_gap(const nadir_ascent *at)
 {
-    return at->settings->gap * nadir_ascent_scale(at);
+    return 0.5 * at->settings->gap * nadir_ascent_scale(at);
 }
 
 /* Of the next response. */
@@ -137,7 +137,7 @@ static nadir_status begin(nadir_ascent *at, const double *start)
     nadir_status status = NADIR_OK;
     const bool resumed = at->settings->resume != NULL;
     if (resumed) {
-        NADIR_CHECK(nadir_checkpoint_read(at->context, at, at->settings->resume));
+        NADIR_CHECK(nadir_ascent_restore(at, at->settings->resume));
     } else {
         at->state.tolerance = FIRST;
     }
@@ -158,25 +158,13 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------- stops */
 
-static nadir_status save(nadir_ascent *at, bool now)
-{
-    const char *path = at->settings->checkpoint;
-    const double clock = nadir_clock_seconds();
-    if (path == NULL || (!now && clock - at->saved < at->settings->checkpoint_seconds)) {
-        return NADIR_OK;
-    }
-    const nadir_status status = nadir_checkpoint_write(at->context, at, path);
-    at->saved = nadir_clock_seconds();
-    return status;
-}
-
 /* Progress, checkpoint and limits. */
 static nadir_status report(nadir_ascent *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_robust_optimum_settings *settings = at->settings;
     const double seconds = nadir_clock_seconds() - at->begun;
-    NADIR_CHECK(save(at, false));
+    NADIR_CHECK(nadir_ascent_save(at, false));
     if (settings->watch != NULL) {
         const nadir_robust_optimum_step step = {
             .size = sizeof step,
@@ -474,7 +462,7 @@ nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start)
         ascent->stop_reason = "interrupted";
     }
     if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0) {
-        const nadir_status saved = save(ascent, true);
+        const nadir_status saved = nadir_ascent_save(ascent, true);
         status = saved != NADIR_OK ? saved : status;
     }
 cleanup:

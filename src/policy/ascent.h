@@ -81,4 +81,10 @@ nadir_status nadir_ascent_again(nadir_ascent *ascent);
 
 void nadir_ascent_clear(nadir_ascent *ascent);
 
+/* Writes the checkpoint that the settings name, if it is time for one or must be `now`. */
+nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
+
+/* From a checkpoint: fills state, near_v, near_d, best, secants and, with the policy at hand, `direction`. */
+nadir_status nadir_ascent_restore(nadir_ascent *ascent, const char *path);
+
 #endif

@@ -1,16 +1,36 @@
 /*
- * checkpoint.h: where an ascent stands, as a file: for the same program on the same machine, to go on after
- * an interruption as if there had been none. Written whole or not at all; a changed byte shows.
+ * checkpoint.h: where a search for the robust policy stands, as a file: for the same program on the same
+ * machine, to go on after an interruption as if there had been none. Written whole or not at all; a changed
+ * byte shows.
  */
 #ifndef NADIR_POLICY_CHECKPOINT_H
 #define NADIR_POLICY_CHECKPOINT_H
 
-#include "policy/ascent.h"
+#include "policy/secants.h"
 
-nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_ascent *ascent, const char *path);
+/* An array of the file. */
+typedef struct nadir_checkpoint_part {
+    void *bytes;
+    size_t size;
+} nadir_checkpoint_part;
 
-/* Fills state, near_v, near_d, best, secants and, with the policy at hand, `direction`. NADIR_ERROR_FORMAT:
- * no checkpoint, a damaged one, or one of another model, ball or method. */
-nadir_status nadir_checkpoint_read(nadir_context *context, nadir_ascent *ascent, const char *path);
+/* Parts that are always there. */
+enum { NADIR_CHECKPOINT_FIXED = 5 };
+
+/* What the file is to hold: `fixed` parts, then two for each pair. */
+typedef struct nadir_checkpoint {
+    const char *identity; /* of model, ball and method: what it is good for */
+    int64_t pairs;
+    int64_t pairs_most;
+    int fixed;
+    nadir_checkpoint_part parts[NADIR_CHECKPOINT_FIXED + 2 * NADIR_SECANTS_MOST];
+} nadir_checkpoint;
+
+nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_checkpoint *checkpoint,
+                                    const char *path);
+
+/* Fills the parts, of which there must be those of all pairs that may be, and `pairs`. NADIR_ERROR_FORMAT: no
+ * checkpoint, a damaged one, or one of another model, ball or method. */
+nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *checkpoint, const char *path);
 
 #endif

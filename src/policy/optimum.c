@@ -6,13 +6,15 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "policy/ascent.h"
-#include "policy/rectangular_optimum.h"
+#include "policy/bellman_search.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Of each search for a worst kernel. */
 #define SEARCH_ITERATIONS 10000
+/* No evaluation is asked to be better. */
+#define FINEST 1e-12
 /* Chances below this are none. */
 #define CHANCE 1e-12
 /* How often a worst kernel found from nothing may send the search back. */
@@ -29,6 +31,8 @@ typedef struct quest {
     nadir_ascent ascent;
     bool bellman;
     double upper;         /* no policy's worst return is above */
+    double known;         /* worst return of the policy found, as far as the search knows */
+    double known_nominal; /* its nominal return; NaN: not known */
     nadir_solver *solver; /* of the policy found */
     nadir_robust evaluation;
     nadir_worst *worst;
@@ -73,26 +77,21 @@ static nadir_status settle(quest *at, const nadir_robust_optimum_settings *setti
     return NADIR_OK;
 }
 
-/* The method: robust policy iteration where the set allows it, unless a checkpoint is wanted, which it has
- * none of. */
+/* The method: robust policy iteration where the set allows it. */
 static nadir_status choose_method(quest *at)
 {
     nadir_robust_optimum_settings *use = &at->settings;
     const bool rectangular = at->uncertainty.set != NADIR_SET_NONRECT;
-    const bool files = use->checkpoint != NULL || use->resume != NULL;
     const char *method = use->method != NULL ? use->method : "auto";
     if (strcmp(method, "auto") == 0) {
         const bool bellman =
-            rectangular && !files && !at->uncertainty.idle && at->uncertainty.domain != NADIR_DOMAIN_FREE;
+            rectangular && !at->uncertainty.idle && at->uncertainty.domain != NADIR_DOMAIN_FREE;
         method = bellman ? "bellman" : "quasi-newton";
     }
     at->bellman = strcmp(method, "bellman") == 0;
-    if (at->bellman && (!rectangular || files)) {
+    if (at->bellman && !rectangular) {
         return nadir_fail(at->context, NADIR_ERROR_UNSUPPORTED,
-                          files ? "method bellman keeps no checkpoints; expected another method, or no "
-                                  "checkpoint"
-                                : "method bellman is for rectangular sets; expected set s or sa, or another "
-                                  "method");
+                          "method bellman is for rectangular sets; expected set s or sa, or another method");
     }
     static const char *const names[] = {"quasi-newton", "spectral", "paper"};
     bool known = at->bellman;
@@ -146,7 +145,8 @@ static nadir_status identify(quest *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = &at->uncertainty;
-    const int64_t kinds[] = {(int64_t)set->set, (int64_t)set->domain, (int64_t)at->ascent.kind};
+    const int64_t kinds[] = {(int64_t)set->set, (int64_t)set->domain,
+                             at->bellman ? -1 : (int64_t)at->ascent.kind};
     char model[65];
     unsigned char digest[NADIR_SHA256_BYTES];
     nadir_sha256 sha;
@@ -169,28 +169,55 @@ cleanup:
 
 /* ---------------------------------------------------------------------------------------- the search */
 
+/* The worst return of the policy that the user would have begun with, which this search has no use for. */
+static nadir_status measure_start(quest *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_response first = {0};
+    nadir_duel duel = at->ascent.duel;
+    status = nadir_response_find(at->context, &duel, at->start->probabilities, NULL, NULL, 1e-9, &first);
+    if (status == NADIR_ERROR_ILL_POSED) { /* it breaks down; others may not */
+        at->result.initial_robust_return = NAN;
+        return NADIR_OK;
+    }
+    NADIR_CHECK(status);
+    at->result.initial_robust_return = first.J;
+cleanup:
+    nadir_response_clear(at->context, &first);
+    return status;
+}
+
 static nadir_status search_bellman(quest *at)
 {
     nadir_status status = NADIR_OK;
-    double *value = NULL;
     nadir_rectangular_optimum_result found = {0};
-    nadir_response first = {0};
-    nadir_duel duel = at->ascent.duel;
-    NADIR_NEW(at->context, value, at->model->states);
-    NADIR_CHECK(nadir_response_find(at->context, &duel, at->start->probabilities, NULL, NULL, 1e-9, &first));
-    at->result.initial_robust_return = first.J;
-    status = nadir_rectangular_optimum(at->context, at->model, at->ball, at->settings.backend,
-                                       0.1 * at->settings.gap, at->settings.evaluations_limit, value,
-                                       &at->found, &found);
-    const bool limited = status == NADIR_ERROR_NOT_CONVERGED && at->found != NULL;
-    NADIR_CHECK(limited ? NADIR_OK : status); /* what was found by then has bounds all the same */
+    nadir_bellman_search search = {.context = at->context,
+                                   .model = at->model,
+                                   .ball = at->ball,
+                                   .settings = &at->settings,
+                                   .identity = at->ascent.identity,
+                                   .nominal_optimum = at->result.nominal_optimum};
+    NADIR_CHECK(measure_start(at));
+    status = nadir_bellman_search_run(&search, &at->found, &found);
+    if (at->found == NULL) {
+        goto cleanup;
+    }
     at->upper = fmin(at->upper, found.upper);
+    at->known = found.J;
+    at->known_nominal = NAN;
     at->result.iterations = found.iterations;
     at->result.evaluations = found.evaluations;
-    at->result.stop_reason = limited ? "evaluations" : "gap";
+    at->result.stop_reason =
+        strcmp(found.stop_reason, "iterations") == 0 ? "evaluations"
+        : strcmp(found.stop_reason, "tolerance") == 0 || strcmp(found.stop_reason, "stable") == 0
+            ? "gap"
+            : found.stop_reason;
+    if (status == NADIR_ERROR_NOT_CONVERGED) { /* the evaluation is still to come */
+        status = NADIR_OK;
+    } else if (status == NADIR_ERROR_INTERRUPTED) {
+        at->result.stop_reason = "interrupted";
+    }
 cleanup:
-    nadir_response_clear(at->context, &first);
-    nadir_release(at->context, value);
     return status;
 }
 
@@ -228,16 +255,14 @@ static nadir_status search_ascent(quest *at)
     if (at->settings.step == 0) {
         at->settings.step = default_step(at->model);
     }
-    if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
-        NADIR_CHECK(identify(at));
-    }
     status = nadir_ascent_run(ascent, at->start->probabilities);
     if (ascent->stop_reason != NULL) {
         const nadir_status taken = take_best(at);
         status = status == NADIR_OK ? taken : status;
     }
     at->result.initial_robust_return = ascent->state.initial;
-cleanup:
+    at->known = ascent->state.best;
+    at->known_nominal = ascent->state.best_nominal;
     return status;
 }
 
@@ -252,6 +277,8 @@ static nadir_status evaluate(quest *at)
     solver_settings.backend = at->settings.backend;
     nadir_robust_settings_default(&settings);
     settings.certify = at->settings.certify;
+    settings.width = fmin(settings.width, at->settings.gap);
+    settings.tolerance = fmin(settings.tolerance, fmax(0.1 * at->settings.gap, FINEST));
     nadir_worst_free(at->worst);
     at->worst = NULL;
     nadir_solver_free(at->solver);
@@ -277,7 +304,7 @@ static double scale(const quest *at)
 static nadir_status evaluate_again(quest *at)
 {
     nadir_status status = NADIR_OK;
-    const double wanted = at->settings.gap * scale(at);
+    const double wanted = 0.5 * at->settings.gap * scale(at);
     for (int i = 0; i < AGAIN && !at->bellman && strcmp(at->ascent.stop_reason, "gap") == 0 &&
                     at->evaluation.robust_return < at->ascent.state.best - wanted;
          i++) {
@@ -295,7 +322,7 @@ static nadir_status bound(quest *at)
 {
     nadir_status status = NADIR_OK;
     nadir_ceiling *ceiling = &at->ascent.ceiling;
-    const double wanted = at->settings.gap * scale(at);
+    const double wanted = 0.5 * at->settings.gap * scale(at);
     const double lower = at->evaluation.robust_return;
     double *value = NULL;
     double upper;
@@ -336,20 +363,23 @@ static void conclude(quest *at)
     const nadir_robust *evaluation = &at->evaluation;
     const bool evaluated = evaluation->stop_reason != NULL;
     const bool process = evaluation->domain != NADIR_DOMAIN_FREE || evaluation->kernel_valid;
-    result->robust_return = evaluated ? evaluation->robust_return : at->ascent.state.best;
-    result->nominal_return = evaluated ? evaluation->nominal_return : at->ascent.state.best_nominal;
+    result->robust_return = evaluated ? evaluation->robust_return : at->known;
+    result->nominal_return = evaluated ? evaluation->nominal_return : at->known_nominal;
     result->lower_bound = evaluated ? evaluation->lower_bound : -INFINITY;
     result->optimality_upper_bound = fmax(at->upper, result->robust_return);
     result->optimality_gap = result->optimality_upper_bound - result->lower_bound;
     result->certified = evaluated && evaluation->certified && process &&
-                        result->optimality_gap <= at->settings.gap * scale(at) * (1 + 1e-9) +
-                                                      (evaluation->upper_bound - evaluation->lower_bound);
+                        result->optimality_gap <= at->settings.gap * scale(at) * (1 + 1e-9);
     result->certificate = evaluated && process ? evaluation->certificate : "none";
     result->stochastic_states = count_stochastic(at->model, at->found);
     if (!at->bellman) {
         result->stop_reason = at->ascent.stop_reason;
         result->iterations = at->ascent.state.iterations;
         result->evaluations = at->ascent.duel.evaluations;
+    }
+    const double above = result->optimality_upper_bound - result->robust_return;
+    if (evaluated && strcmp(result->stop_reason, "gap") == 0 && above > at->settings.gap * scale(at)) {
+        result->stop_reason = "stationary";
     }
 }
 
@@ -366,6 +396,9 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
                                    .ball = at->ball,
                                    .backend = at->settings.backend,
                                    .iterations_limit = SEARCH_ITERATIONS};
+    if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
+        NADIR_CHECK(identify(at));
+    }
     double begun = nadir_clock_seconds();
     status = at->bellman ? search_bellman(at) : search_ascent(at);
     at->result.seconds_search = nadir_clock_seconds() - begun;

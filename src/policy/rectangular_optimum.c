@@ -41,7 +41,8 @@ typedef struct optimum {
     nadir_context *context;
     nadir_model *model;
     const nadir_ball *ball;
-    const char *backend;
+    const nadir_rectangular_optimum_settings *settings;
+    nadir_rectangular_state state;
     nadir_kernel *nominal;
     nadir_policy *policy; /* of the last application of T; free domain: the best one that was met */
     nadir_uncertainty set;
@@ -51,10 +52,7 @@ typedef struct optimum {
     double *R;           /* [states] work */
     double residual;     /* max |Tv - v| */
     double size;         /* the largest |v| */
-    bool sure;           /* values of policies by the adversary's own iteration */
-    double J;            /* free domain: mu . v of the best policy */
-    double *best;        /* [states] free domain: its value */
-    int64_t evaluations;
+    double *best;        /* [states] free domain: the value of the best policy */
 } optimum;
 
 static void clear(optimum *at)
@@ -89,8 +87,9 @@ static nadir_status start(optimum *at)
     NADIR_CHECK(nadir_robust_bellman_make(context, model, at->nominal, &at->set, &at->bellman));
     NADIR_NEW_ZERO(context, at->v, model->states);
     NADIR_NEW(context, at->R, model->states);
-    NADIR_NEW(context, at->best, model->states);
-    at->J = -INFINITY;
+    NADIR_NEW_ZERO(context, at->best, model->states);
+    at->state.J = -INFINITY;
+    at->state.least = INFINITY;
 cleanup:
     return status;
 }
@@ -128,8 +127,8 @@ static nadir_status solve_answers(optimum *at)
     nadir_context *context = at->context;
     nadir_occupancy *occupancy = NULL;
     NADIR_CHECK(nadir_rows_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
-    NADIR_CHECK(nadir_occupancy_create(context, at->worst, at->policy, at->model->discount, at->backend, 0,
-                                       &occupancy));
+    NADIR_CHECK(nadir_occupancy_create(context, at->worst, at->policy, at->model->discount,
+                                       at->settings->backend, 0, &occupancy));
     nadir_average_rewards(at->model, at->policy, at->R);
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, at->R, at->v, NULL));
 cleanup:
@@ -148,7 +147,7 @@ static nadir_status pose(const optimum *at, const nadir_policy *policy, posed *q
     nadir_status status = NADIR_OK;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
-    settings.backend = at->backend;
+    settings.backend = at->settings->backend;
     NADIR_CHECK(nadir_solver_create(at->context, at->model, policy, &settings, &question->solver));
     NADIR_CHECK(nadir_question_pose(at->context, question->solver, at->ball, false, &question->asked));
 cleanup:
@@ -197,8 +196,8 @@ static nadir_status step_free(optimum *at)
     double J;
     NADIR_CHECK(take_policy(at, &policy));
     NADIR_CHECK(solve_policy(at, policy, at->v, &J));
-    if (J > at->J) {
-        at->J = J;
+    if (J > at->state.J) {
+        at->state.J = J;
         memcpy(at->best, at->v, (size_t)at->model->states * sizeof *at->best);
         nadir_policy_free(at->policy);
         at->policy = policy;
@@ -213,12 +212,12 @@ static nadir_status step(optimum *at)
 {
     nadir_status status = NADIR_OK;
     double J;
-    at->evaluations++;
+    at->state.evaluations++;
     if (at->set.domain == NADIR_DOMAIN_FREE) {
         return step_free(at);
     }
     NADIR_CHECK(take_policy(at, &at->policy));
-    NADIR_CHECK(at->sure ? solve_policy(at, at->policy, at->v, &J) : solve_answers(at));
+    NADIR_CHECK(at->state.sure != 0 ? solve_policy(at, at->policy, at->v, &J) : solve_answers(at));
 cleanup:
     return status;
 }
@@ -236,29 +235,92 @@ static const char *reason_to_stop(const optimum *at, double before, double toler
     return small || stays ? "stable" : NULL;
 }
 
-/* Steps until v stays; *reason NULL: they do not end. */
-static nadir_status iterate(optimum *at, double tolerance, int64_t limit, int64_t *iterations,
-                            const char **reason)
+static double return_of(const optimum *at, const double *v)
+{
+    double error;
+    return nadir_vector_dot(at->model->states, at->model->initial, v, &error);
+}
+
+/* What those who watch may see and fill. */
+static nadir_rectangular_pause show(optimum *at)
+{
+    return (nadir_rectangular_pause){
+        .state = &at->state,
+        .v = at->v,
+        .best = at->best,
+        .policy = at->policy->probabilities,
+        .J = return_of(at, at->v),
+        .gap = at->residual / (1 - at->model->discount),
+    };
+}
+
+static nadir_status watch(optimum *at, const char **reason)
 {
     nadir_status status = NADIR_OK;
-    const bool is_free = at->set.domain == NADIR_DOMAIN_FREE;
-    const int patience = is_free ? FREE_PATIENCE : NEWTON_PATIENCE;
-    double least = INFINITY;
-    int waited = 0;
-    *reason = NULL;
-    NADIR_CHECK(apply(at));
-    while (*reason == NULL && (*iterations < limit || *iterations == 0) && (waited < patience || !is_free)) {
-        const double before = *iterations > 0 ? at->residual : INFINITY;
-        NADIR_CHECK(nadir_progress(at->context, "robust policy iteration", -1));
-        NADIR_CHECK(step(at));
-        NADIR_CHECK(apply(at));
-        ++*iterations;
-        *reason = reason_to_stop(at, before, tolerance);
-        waited = at->residual < least / 2 ? 0 : waited + 1;
-        least = fmin(least, at->residual);
-        at->sure = at->sure || waited >= patience;
+    nadir_rectangular_pause pause = show(at);
+    NADIR_CHECK(nadir_progress(at->context, "robust policy iteration", -1));
+    if (at->settings->pause != NULL) {
+        NADIR_CHECK(at->settings->pause(at->settings->user, &pause));
+    }
+    if (at->state.iterations >= at->settings->iterations_limit && at->state.iterations > 0) {
+        *reason = "iterations";
+    } else if (pause.is_over && at->state.iterations > 0) {
+        *reason = "time";
     }
 cleanup:
+    return status;
+}
+
+/* Interrupted: the last moment to keep what there is. */
+static nadir_status tell_cut(optimum *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_rectangular_pause pause = show(at);
+    pause.is_cut = true;
+    if (at->settings->pause != NULL) {
+        status = at->settings->pause(at->settings->user, &pause);
+    }
+    return status != NADIR_OK ? status : NADIR_ERROR_INTERRUPTED;
+}
+
+/* Steps until v stays, or until a limit. */
+static nadir_status iterate(optimum *at, const char **reason)
+{
+    nadir_status status = NADIR_OK;
+    nadir_rectangular_state *state = &at->state;
+    const bool is_free = at->set.domain == NADIR_DOMAIN_FREE;
+    const int patience = is_free ? FREE_PATIENCE : NEWTON_PATIENCE;
+    *reason = NULL;
+    if (at->settings->begin != NULL) {
+        nadir_rectangular_pause pause = show(at);
+        NADIR_CHECK(at->settings->begin(at->settings->user, &pause));
+    }
+    NADIR_CHECK(apply(at));
+    for (;;) {
+        const double before = state->iterations > 0 ? at->residual : INFINITY;
+        NADIR_CHECK(watch(at, reason));
+        if (*reason != NULL) {
+            break;
+        }
+        NADIR_CHECK(step(at));
+        NADIR_CHECK(apply(at));
+        state->iterations++;
+        *reason = reason_to_stop(at, before, at->settings->tolerance);
+        state->waited = at->residual < state->least / 2 ? 0 : state->waited + 1;
+        state->least = fmin(state->least, at->residual);
+        state->sure = state->sure != 0 || state->waited >= patience;
+        if (*reason == NULL && is_free && state->waited >= patience) {
+            *reason = "iterations";
+        }
+        if (*reason != NULL) {
+            break;
+        }
+    }
+cleanup:
+    if (status == NADIR_ERROR_INTERRUPTED) {
+        *reason = "interrupted";
+        return tell_cut(at);
+    }
     return status;
 }
 
@@ -318,12 +380,12 @@ cleanup:
     return status;
 }
 
-static nadir_status bound_free(optimum *at, double tolerance, int64_t limit,
-                               nadir_rectangular_optimum_result *result)
+static nadir_status bound_free(optimum *at, nadir_rectangular_optimum_result *result)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = at->context;
     nadir_rectangular_optimum_result above = {0};
+    nadir_rectangular_optimum_settings settings = *at->settings;
     nadir_policy *policy = NULL;
     nadir_ball ball;
     posed question = {0};
@@ -335,8 +397,9 @@ static nadir_status bound_free(optimum *at, double tolerance, int64_t limit,
     nadir_ball_default(&ball);
     ball = at->ball != NULL ? *at->ball : ball;
     ball.domain = NADIR_DOMAIN_SIMPLEX;
-    status = nadir_rectangular_optimum(context, at->model, &ball, at->backend, tolerance, limit, at->R,
-                                       &policy, &above);
+    settings.begin = NULL;
+    settings.pause = NULL;
+    status = nadir_rectangular_optimum(context, at->model, &ball, &settings, at->R, &policy, &above);
     result->upper = above.upper;
     if (status == NADIR_ERROR_NOT_CONVERGED) { /* a bound all the same */
         status = NADIR_OK;
@@ -347,12 +410,11 @@ cleanup:
     return status;
 }
 
-static nadir_status bound(optimum *at, double tolerance, int64_t limit,
-                          nadir_rectangular_optimum_result *result)
+static nadir_status bound(optimum *at, nadir_rectangular_optimum_result *result)
 {
     nadir_status status = NADIR_OK;
     if (at->set.domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(bound_free(at, tolerance, limit, result));
+        NADIR_CHECK(bound_free(at, result));
     } else {
         NADIR_CHECK(take_policy(at, &at->policy));
         NADIR_CHECK(bound_below(at, &result->lower));
@@ -364,25 +426,39 @@ cleanup:
     return status;
 }
 
+/* What was found, to the caller. */
+static void give(optimum *at, nadir_rectangular_optimum_result *made, double *value, nadir_policy **policy,
+                 nadir_rectangular_optimum_result *result)
+{
+    const nadir_model *model = at->model;
+    const double *v = at->set.domain == NADIR_DOMAIN_FREE ? at->best : at->v;
+    memcpy(value, v, (size_t)model->states * sizeof *value);
+    made->J = return_of(at, v);
+    made->evaluations = at->state.evaluations;
+    made->iterations = at->state.iterations;
+    *result = *made;
+    *policy = at->policy;
+    at->policy = NULL;
+}
+
 nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *model, const nadir_ball *ball,
-                                       const char *backend, double tolerance, int64_t iterations_limit,
-                                       double *value, nadir_policy **policy,
-                                       nadir_rectangular_optimum_result *result)
+                                       const nadir_rectangular_optimum_settings *settings, double *value,
+                                       nadir_policy **policy, nadir_rectangular_optimum_result *result)
 {
     nadir_status status = NADIR_OK;
-    nadir_rectangular_optimum_result made = {0};
-    const char *reason;
-    optimum at = {.context = context, .model = model, .ball = ball, .backend = backend};
+    nadir_rectangular_optimum_result made = {.lower = -INFINITY, .upper = INFINITY};
+    optimum at = {.context = context, .model = model, .ball = ball, .settings = settings};
     NADIR_CHECK(start(&at));
-    NADIR_CHECK(iterate(&at, tolerance, iterations_limit, &made.iterations, &reason));
-    NADIR_CHECK(bound(&at, tolerance, iterations_limit, &made));
-    made.evaluations = at.evaluations;
-    made.stop_reason = reason != NULL ? reason : "iterations";
-    memcpy(value, at.set.domain == NADIR_DOMAIN_FREE ? at.best : at.v, (size_t)model->states * sizeof *value);
-    *result = made;
-    *policy = at.policy;
-    at.policy = NULL;
-    if (reason == NULL) {
+    status = iterate(&at, &made.stop_reason);
+    if (status == NADIR_OK) {
+        status = bound(&at, &made);
+    }
+    const bool is_cut = status == NADIR_ERROR_INTERRUPTED && at.state.iterations > 0;
+    if (is_cut || status == NADIR_OK) {
+        give(&at, &made, value, policy, result);
+    }
+    if (status == NADIR_OK &&
+        (strcmp(made.stop_reason, "iterations") == 0 || strcmp(made.stop_reason, "time") == 0)) {
         status =
             nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                        "robust policy iteration stopped after %lld steps, with a residual of %g; the best "

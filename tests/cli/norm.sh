@@ -64,13 +64,18 @@ expect_out "  samples        2000"
 [[ $out == *"value          ${value:0:11}"* ]] || complain "other points"
 run norm row.npy --order random --samples 1000000000000 --time 0.05 --json
 expect_status 0
-expect_failure 2 "--csv is for --order random" norm row.npy --csv trajectory.csv
+run norm row.npy --order slsqp --tolerance 1e-12 --csv steps.csv --json
+expect_status 0
+expect_json order '"slsqp"'
+expect_number value 2.82842712475
+[[ $(head -n 1 steps.csv) == seconds,samples,value ]] || complain "the head of the file"
+expect_failure 2 "--csv is for --order random and slsqp" norm row.npy --csv trajectory.csv
 expect_failure 2 "0 samples" norm row.npy --order random --samples 0
 expect_failure 6 "cannot write" norm row.npy --order random --csv none/there.csv
 
 # Wrong usage, wrong files.
 expect_failure 2 "expected MATRIX.npy" norm
-expect_failure 2 "--order: '4' given, expected power|0|1|2|3|paper|random" norm row.npy --order 4
+expect_failure 2 "--order: '4' given, expected power|0|1|2|3|paper|random|slsqp" norm row.npy --order 4
 expect_failure 2 "the tolerance is 0" norm row.npy --tolerance 0
 expect_failure 3 "none.npy: cannot open the file" norm none.npy
 array list.npy "(3,)" '\x02\xff\x02'

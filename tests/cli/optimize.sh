@@ -120,20 +120,40 @@ for options in "--set sa" "--set s" "--norm 1" "--norm inf" "--method spectral" 
     awk -v w="$(exact optimum_robust_return)" -v r="$(exact robust_return)" 'BEGIN { exit !(r >= w - 1e-6) }' ||
         complain "worse than the nominal optimum"
 done
-# Rectangular sets by two methods; the one that keeps checkpoints steps in where they are wanted.
+# Rectangular sets by two methods; limits and checkpoints there.
 for set in sa s; do
     run optimize garnet.npz --set $set --radius 0.3 --out other.csv --json
     expect_json certified true
     bellman=$(exact robust_return)
     awk -v w="$(exact optimum_robust_return)" -v r="$bellman" 'BEGIN { exit !(r > w + 1e-3) }' ||
         complain "nothing was gained over the nominal optimum"
-    run optimize garnet.npz --set $set --radius 0.3 --out other.csv --checkpoint other.ckpt --json
-    expect_json method '"quasi-newton"'
+    rm -f other.ckpt
+    run optimize garnet.npz --set $set --radius 0.3 --out other.csv --checkpoint other.ckpt --max-evaluations 2 --json
+    expect_status 5
+    expect_json method '"bellman"'
+    expect_json stop_reason '"evaluations"'
+    awk -v r="$(exact robust_return)" -v l="$(exact lower_bound)" -v u="$(exact optimality_upper_bound)" -v b="$bellman" \
+        'BEGIN { exit !(l <= r && r < b * (1 + 1e-6) && u > b * (1 - 1e-9)) }' || complain "expected bounds around $bellman"
+    run optimize garnet.npz --set $set --radius 0.3 --out other.csv --resume other.ckpt --json
+    expect_status 0
+    expect_json certified true
+    close "$(exact robust_return)" "$bellman" 1e-9 || complain "expected $bellman"
+    expect_failure 3 "another model, ball or method" optimize garnet.npz --set $set --radius 0.3 --out other.csv \
+        --resume other.ckpt --method quasi-newton
+    run optimize garnet.npz --set $set --radius 0.3 --out other.csv --method quasi-newton --json
     # Its gradients do not lead over kinks, and it knows: what it reports is not above, and its bounds hold.
     awk -v r="$(exact robust_return)" -v u="$(exact optimality_upper_bound)" -v b="$bellman" \
         'BEGIN { exit !(r < b * (1 + 1e-6) && r > b * (1 - 1e-3) && u > b * (1 - 1e-9)) }' || complain "expected $bellman or so"
 done
-expect_failure 2 "keeps no checkpoints" optimize garnet.npz --set s --radius 0.3 --out other.csv --method bellman --checkpoint x
+run optimize garnet.npz --set sa --radius 0.3 --out other.csv --time-limit 0
+expect_status 5
+expect_out "the time is up"
+# Rewards at the end of the range of numbers.
+printf '%s\n' idstatefrom,idaction,idstateto,probability,reward 0,0,0,0.5,1e300 0,0,1,0.5,1e300 1,0,2,1,0 1,1,0,1,3e299 \
+    1,2,1,0.9,2e299 1,2,2,0.1,2e299 2,0,2,1,0 >huge.csv
+run optimize huge.csv --discount 0.999999 --radius 0.1 --domain support --out other.csv --json
+expect_status 0
+expect_json stop_reason '"gap"'
 run optimize machine.npz --radius 0 --out nothing.csv --json
 close "$(exact robust_return)" "$(exact nominal_optimum)" 1e-9 || complain "radius 0 is not the nominal optimum"
 run optimize machine.npz --radius 0.3 --method paper --step 0.01 --max-evaluations 300 --out paper.csv --json
@@ -295,6 +315,9 @@ expect_failure 2 "would be written twice" optimize copy.npz --radius 0.1 --out x
 cmp -s machine.npz copy.npz || complain "the model was changed"
 expect_failure 6 "nosuch/x.csv: cannot write the file" optimize copy.npz --radius 0.1 --out nosuch/x.csv
 expect_failure 6 "nosuch/c: cannot write the file" optimize copy.npz --radius 0.1 --out x.csv --checkpoint nosuch/c
+mkdir folder
+expect_failure 6 "folder: cannot write the file: a directory stands there" optimize copy.npz --radius 0.1 --out folder
+[[ -z $out ]] || complain "the work was done all the same"
 [[ ! -e x.csv ]] || complain "something was written"
 
 # Usage.

@@ -33,8 +33,9 @@ static answer solve_to(nadir_context *context, nadir_model *model, const nadir_b
                        int64_t limit)
 {
     answer made = {.value = test_new(test_view(model).states, sizeof *made.value)};
-    made.status = nadir_rectangular_optimum(context, model, ball, NULL, tolerance, limit, made.value,
-                                            &made.policy, &made.result);
+    const nadir_rectangular_optimum_settings settings = {.tolerance = tolerance, .iterations_limit = limit};
+    made.status =
+        nadir_rectangular_optimum(context, model, ball, &settings, made.value, &made.policy, &made.result);
     return made;
 }
 
@@ -408,7 +409,8 @@ static nadir_status optimise(nadir_context *context, const void *of)
     const nadir_ball ball = test_ball(NADIR_SET_S, *(const nadir_domain *)of, 2, &radius, NULL);
     nadir_status status = nadir_model_generate(context, "riverswim", NULL, &model);
     if (status == NADIR_OK) {
-        status = nadir_rectangular_optimum(context, model, &ball, NULL, 1e-9, 100, value, &policy, &result);
+        const nadir_rectangular_optimum_settings settings = {.tolerance = 1e-9, .iterations_limit = 100};
+        status = nadir_rectangular_optimum(context, model, &ball, &settings, value, &policy, &result);
     }
     nadir_policy_free(policy);
     nadir_model_free(model);

@@ -290,57 +290,131 @@ static int watch(void *user, const nadir_robust_optimum_step *step)
 }
 
 /* Limits and interruptions leave the best policy so far; from a checkpoint the search goes on as if nothing
- * had been, to the same bits. */
-static void test_going_on(void **state)
+ * had been, to rounding. first: the first step that can be watched. */
+static void go_on(nadir_context *context, nadir_model *model, nadir_set set, int64_t first)
 {
-    (void)state;
     const double radius = 0.5;
-    nadir_context *context = test_context();
-    nadir_model *model = generate(context, "random", 12, 5, 9);
-    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    const nadir_ball ball = test_ball(set, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
     settings.certify = NADIR_CERTIFY_OFF;
     answer whole = ask(context, model, &ball, &settings);
     assert_ok(context, whole.status);
-    assert_true(whole.result.iterations > 4);
-    for (int64_t stop = 0; stop < whole.result.iterations; stop++) {
+    assert_string_equal(whole.result.stop_reason, "gap");
+    assert_true(whole.result.iterations > 2);
+    for (int64_t stop = first; stop < whole.result.iterations; stop++) {
         watcher at = {.stop_at = stop};
         nadir_robust_optimum_settings parts = settings;
         parts.watch = watch;
         parts.watch_user = &at;
         parts.checkpoint = "half.ckp";
-        test_note("stopped at step %d", (int)stop);
+        test_note("%s, stopped at step %d", test_ball_name(&ball), (int)stop);
         answer half = ask(context, model, &ball, &parts);
         assert_int_equal(half.status, NADIR_ERROR_INTERRUPTED);
         assert_non_null(half.policy);
         assert_string_equal(half.result.stop_reason, "interrupted");
+        assert_close(half.result.robust_return, at.last, 1e-2);
         clear(&half);
         settings.resume = "half.ckp";
         answer rest = ask(context, model, &ball, &settings);
         assert_ok(context, rest.status);
-        assert_true(rest.result.robust_return == whole.result.robust_return);
+        assert_close(rest.result.robust_return, whole.result.robust_return, 1e-13);
         assert_int_equal(rest.result.evaluations, whole.result.evaluations);
         assert_true(rest.result.initial_robust_return == whole.result.initial_robust_return);
         clear(&rest);
         settings.resume = NULL;
     }
-    settings.evaluations_limit = 3;
+    settings.evaluations_limit = 2;
     answer few = ask(context, model, &ball, &settings);
     assert_int_equal(few.status, NADIR_ERROR_NOT_CONVERGED);
     assert_string_equal(few.result.stop_reason, "evaluations");
-    assert_int_equal(few.result.evaluations, 3);
+    assert_int_equal(few.result.evaluations, 2);
+    assert_true(few.result.robust_return <= whole.result.robust_return * (1 + 1e-6));
+    assert_true(few.result.optimality_upper_bound >= whole.result.robust_return);
     clear(&few);
     settings.evaluations_limit = 100;
     settings.time_limit = 0;
     answer none = ask(context, model, &ball, &settings);
     assert_int_equal(none.status, NADIR_ERROR_NOT_CONVERGED);
     assert_string_equal(none.result.stop_reason, "time");
+    assert_true(none.result.robust_return <= whole.result.robust_return * (1 + 1e-6));
     clear(&none);
     clear(&whole);
+}
+
+static void test_going_on(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, "random", 12, 5, 9);
+    go_on(context, model, NADIR_SET_NONRECT, 0);
+    go_on(context, model, NADIR_SET_S, 1);
+    go_on(context, model, NADIR_SET_SA, 1);
     test_note_clear();
     nadir_model_free(model);
     nadir_context_free(context);
+}
+
+/* `certified` is what was asked for, whatever the gap. */
+static void test_gaps(void **state)
+{
+    (void)state;
+    static const double gaps[] = {0.5, 1e-4, 1e-6, 1e-9, 1e-12};
+    const double radius = 0.3;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    nadir_context *context = test_context();
+    nadir_model *model = NULL;
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    assert_ok(context, nadir_model_generate(context, "machine", NULL, &model));
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+        settings.gap = gaps[i];
+        test_note("gap %g", gaps[i]);
+        answer made = ask(context, model, &ball, &settings);
+        assert_ok(context, made.status);
+        const double scale = fmax(fabs(made.result.nominal_optimum), fabs(made.result.robust_return));
+        assert_true(made.result.certified || gaps[i] < 1e-9);
+        assert_true(!made.result.certified || made.result.optimality_gap <= 1.0001 * gaps[i] * scale);
+        clear(&made);
+    }
+    test_note_clear();
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* of: the set. */
+static nadir_status optimise(nadir_context *context, const void *of)
+{
+    const double radius = 0.1;
+    const nadir_ball ball = test_ball(*(const nadir_set *)of, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_worst *worst = NULL;
+    nadir_robust_optimum_result result = {.size = sizeof result};
+    nadir_robust evaluation = {.size = sizeof evaluation};
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF; /* proofs have their own test */
+    settings.checkpoint = ball.set == NADIR_SET_S ? "scarce.ckp" : NULL;
+    nadir_status status = nadir_model_generate(context, "machine", NULL, &model);
+    if (status == NADIR_OK) {
+        status =
+            nadir_robust_optimum(context, model, &ball, &settings, &policy, &result, &evaluation, &worst);
+    }
+    nadir_worst_free(worst);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    test_run_out(optimise, &(nadir_set){NADIR_SET_S}, NULL, "set s");
+    if (!test_memcheck()) {
+        test_run_out(optimise, &(nadir_set){NADIR_SET_NONRECT}, NULL, "one ball");
+    }
+    assert_int_equal(test_count_files(".scarce.ckp"), 0);
 }
 
 /* A checkpoint with a changed byte, cut off, or of another question is refused. */
@@ -471,6 +545,8 @@ int main(void)
         cmocka_unit_test(test_tie),
         cmocka_unit_test(test_going_on),
         cmocka_unit_test(test_wrong_checkpoints),
+        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_paper),
         cmocka_unit_test(test_wrong_questions),
     };

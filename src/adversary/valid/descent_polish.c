@@ -123,12 +123,14 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
         }
         attack->iterations++;
     }
-    nadir_kernel_free(attack->kernel);
-    attack->kernel = best.kernel;
-    best.kernel = NULL;
-    memcpy(attack->v, best.v, bytes);
-    memcpy(attack->d, best.d, bytes);
-    attack->J = best.J;
+    if (best.kernel != NULL) { /* none: the numbers are at the end of their range */
+        nadir_kernel_free(attack->kernel);
+        attack->kernel = best.kernel;
+        best.kernel = NULL;
+        memcpy(attack->v, best.v, bytes);
+        memcpy(attack->d, best.d, bytes);
+        attack->J = best.J;
+    }
 cleanup:
     nadir_descent_point_clear(context, &best);
     return status;

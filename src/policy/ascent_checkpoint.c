@@ -1,0 +1,47 @@
+/* ascent_checkpoint.c: an ascent as a file; see ascent.h and checkpoint.h. */
+#include "policy/ascent.h"
+
+#include "base/clock.h"
+#include "policy/checkpoint.h"
+
+/* policy: [rows] the one at hand. */
+static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy)
+{
+    const size_t states = (size_t)ascent->duel.model->states * sizeof(double);
+    const size_t rows = (size_t)ascent->duel.model->rows * sizeof(double);
+    nadir_checkpoint made = {.identity = ascent->identity,
+                             .pairs = ascent->secants.count,
+                             .pairs_most = ascent->secants.most,
+                             .fixed = 5,
+                             .parts = {{&ascent->state, sizeof ascent->state},
+                                       {policy, rows},
+                                       {ascent->near_v, states},
+                                       {ascent->near_d, states},
+                                       {ascent->best, rows}}};
+    for (int i = 0; i < ascent->secants.most; i++) {
+        made.parts[made.fixed + 2 * i] = (nadir_checkpoint_part){ascent->secants.s[i], rows};
+        made.parts[made.fixed + 2 * i + 1] = (nadir_checkpoint_part){ascent->secants.y[i], rows};
+    }
+    return made;
+}
+
+nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
+{
+    const char *path = ascent->settings->checkpoint;
+    const double clock = nadir_clock_seconds();
+    if (path == NULL || (!now && clock - ascent->saved < ascent->settings->checkpoint_seconds)) {
+        return NADIR_OK;
+    }
+    const nadir_checkpoint checkpoint = list_parts(ascent, ascent->here->policy->probabilities);
+    const nadir_status status = nadir_checkpoint_write(ascent->context, &checkpoint, path);
+    ascent->saved = nadir_clock_seconds();
+    return status;
+}
+
+nadir_status nadir_ascent_restore(nadir_ascent *ascent, const char *path)
+{
+    nadir_checkpoint checkpoint = list_parts(ascent, ascent->direction);
+    const nadir_status status = nadir_checkpoint_read(ascent->context, &checkpoint, path);
+    ascent->secants.count = (int)checkpoint.pairs;
+    return status;
+}

@@ -1,0 +1,99 @@
+/* bellman_search.c: robust policy iteration as long work; see bellman_search.h. */
+#include "policy/bellman_search.h"
+
+#include "base/clock.h"
+#include "model/model.h"
+#include "policy/checkpoint.h"
+
+#include <math.h>
+
+/* The steps go on until this share of the gap that is wanted is left. */
+#define SHARE 0.1
+
+static nadir_checkpoint list_parts(const nadir_bellman_search *at, nadir_rectangular_pause *pause)
+{
+    const size_t states = (size_t)at->model->states * sizeof(double);
+    const size_t rows = (size_t)at->model->rows * sizeof(double);
+    return (nadir_checkpoint){.identity = at->identity,
+                              .fixed = 4,
+                              .parts = {{pause->state, sizeof *pause->state},
+                                        {pause->v, states},
+                                        {pause->best, states},
+                                        {pause->policy, rows}}};
+}
+
+static nadir_status begin(void *user, nadir_rectangular_pause *pause)
+{
+    nadir_bellman_search *at = user;
+    if (at->settings->resume == NULL) {
+        return NADIR_OK;
+    }
+    nadir_checkpoint checkpoint = list_parts(at, pause);
+    return nadir_checkpoint_read(at->context, &checkpoint, at->settings->resume);
+}
+
+static nadir_status save(nadir_bellman_search *at, nadir_rectangular_pause *pause, bool now)
+{
+    const char *path = at->settings->checkpoint;
+    const double clock = nadir_clock_seconds();
+    if (path == NULL || (!now && clock - at->saved < at->settings->checkpoint_seconds)) {
+        return NADIR_OK;
+    }
+    const nadir_checkpoint checkpoint = list_parts(at, pause);
+    const nadir_status status = nadir_checkpoint_write(at->context, &checkpoint, path);
+    at->saved = nadir_clock_seconds();
+    return status;
+}
+
+/* Checkpoint, progress and the time. */
+static nadir_status pause_here(void *user, nadir_rectangular_pause *pause)
+{
+    nadir_status status = NADIR_OK;
+    nadir_bellman_search *at = user;
+    const nadir_robust_optimum_settings *settings = at->settings;
+    const double seconds = nadir_clock_seconds() - at->begun;
+    pause->is_over = seconds >= settings->time_limit;
+    if (pause->state->iterations == 0) { /* there is nothing to tell yet */
+        return NADIR_OK;
+    }
+    const bool is_last = pause->is_over || pause->state->iterations >= settings->evaluations_limit;
+    NADIR_CHECK(save(at, pause, is_last || pause->is_cut));
+    if (settings->watch != NULL && !pause->is_cut) {
+        const nadir_robust_optimum_step step = {
+            .size = sizeof step,
+            .iteration = pause->state->iterations,
+            .evaluations = pause->state->evaluations,
+            .robust_return = pause->J,
+            .gap = pause->gap / fmax(fabs(at->nominal_optimum), fabs(pause->J)),
+            .seconds = seconds,
+        };
+        if (settings->watch(settings->watch_user, &step) != 0) {
+            return nadir_fail(at->context, NADIR_ERROR_INTERRUPTED, "interrupted");
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_bellman_search_run(nadir_bellman_search *search, nadir_policy **policy,
+                                      nadir_rectangular_optimum_result *result)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = search->context;
+    const nadir_rectangular_optimum_settings settings = {
+        .backend = search->settings->backend,
+        .tolerance = SHARE * search->settings->gap,
+        .iterations_limit = search->settings->evaluations_limit,
+        .begin = begin,
+        .pause = pause_here,
+        .user = search,
+    };
+    double *value = NULL;
+    search->begun = nadir_clock_seconds();
+    NADIR_NEW(context, value, search->model->states);
+    NADIR_CHECK(
+        nadir_rectangular_optimum(context, search->model, search->ball, &settings, value, policy, result));
+cleanup:
+    nadir_release(context, value);
+    return status;
+}
