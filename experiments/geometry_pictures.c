@@ -21,7 +21,8 @@ static nadir_status write_views(experiment_run *run, const geometry_run *at, con
             if (view->counts[cell] == 0) {
                 continue;
             }
-            const double x = (cell / GEOMETRY_BINS + 0.5) / GEOMETRY_BINS;
+            const int i = cell / GEOMETRY_BINS;
+            const double x = (i + 0.5) / GEOMETRY_BINS;
             const double y = (cell % GEOMETRY_BINS + 0.5) / GEOMETRY_BINS;
             experiment_csv_integer(&csv, v - first + 1);
             experiment_csv_number(&csv, view->low[0] + x * (view->high[0] - view->low[0]));
@@ -104,6 +105,7 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
 {
     experiment_plot plot;
     const int lines = (count + columns - 1) / columns;
+    const double top = log10((double)at->samples / 40); /* the darkest, as log10 of policies in a cell */
     nadir_status status = write_views(run, at, stem, first, count);
     status =
         status == NADIR_OK ? experiment_plot_open(run, stem, 300 * columns, 60 + 340 * lines, &plot) : status;
@@ -117,14 +119,14 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
         write_cells(plot.script, &at->views[v], v);
     }
     fprintf(plot.script,
-            "set palette defined (-1 'white', -0.02 'white', 0 '#c6dbef', 1 '#9ecae1', 2 '#4292c6', 3 "
-            "'#08519c', 4 '#08244d')\n"
-            "set cbrange [-1:4]\nunset colorbox\nset tics font ',11'\nset xlabel font ',14'\nset ylabel font "
+            "set palette defined (-1 'white', -0.02 'white', 0 '#c6dbef', %.9g '#9ecae1', %.9g '#4292c6', "
+            "%.9g '#08519c', %.9g '#08244d')\nset cbrange [-1:%.9g]\n"
+            "unset colorbox\nset tics font ',11'\nset xlabel font ',14'\nset ylabel font "
             "',14'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
             "set multiplot layout %d,%d margins %s spacing 0.065,%s\n",
-            lines, columns, lines > 1 ? "0.07,0.99,0.1,0.985" : "0.07,0.99,0.19,0.97",
-            lines > 1 ? "0.12" : "0.1");
+            0.25 * top, 0.5 * top, 0.75 * top, top, top, lines, columns,
+            lines > 1 ? "0.07,0.99,0.1,0.985" : "0.07,0.99,0.19,0.97", lines > 1 ? "0.12" : "0.1");
     int v = first;
     for (int x = 1; v < first + count && first == 0; x++) {
         for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, v++) {

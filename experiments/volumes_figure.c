@@ -116,11 +116,11 @@ static nadir_status draw_formulas(experiment_run *run)
 
 typedef struct trial {
     int64_t states, actions;
-    nadir_set set;
     double exact;
     int64_t inside;
     double estimate, error; /* one standard error, as the exact ratio has it */
-    int place;              /* in the picture: the same for both sets */
+    nadir_set set;
+    int place; /* in the picture: the same for both sets */
 } trial;
 
 enum { TRIALS = 40, FEW = 25 };
@@ -247,10 +247,10 @@ static void tell(experiment_run *run, int64_t samples, int count, const trial tr
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const int64_t states = examples[i][0];
         const int64_t actions = examples[i][1];
+        const int64_t dimension = states * actions * (states - 1);
         experiment_table_row(run, "%lld|%lld|%lld|10^−%.4g|10^−%.4g|10^−%.4g", (long long)states,
-                             (long long)actions, (long long)(states * actions * (states - 1)),
-                             digits(NADIR_SET_SA, states, actions), digits(NADIR_SET_S, states, actions),
-                             (double)(states * actions) * log10(2));
+                             (long long)actions, (long long)dimension, digits(NADIR_SET_SA, states, actions),
+                             digits(NADIR_SET_S, states, actions), (double)(states * actions) * log10(2));
     }
     experiment_table_end(run);
     experiment_finding(

@@ -207,9 +207,11 @@ static double search_nearest(const geometry_model *model, const double *target)
     double best[GEOMETRY_STATES] = {0};
     double nearest = INFINITY;
     for (int cell = 0; cell < GRID * GRID * GRID; cell++) {
-        const double chance[] = {(double)(cell % GRID) / (GRID - 1),
-                                 (double)(cell / GRID % GRID) / (GRID - 1),
-                                 (double)(cell / GRID / GRID) / (GRID - 1)};
+        const int place[] = {cell % GRID, cell / GRID % GRID, cell / GRID / GRID};
+        double chance[GEOMETRY_STATES];
+        for (int t = 0; t < GEOMETRY_STATES; t++) {
+            chance[t] = (double)place[t] / (GRID - 1);
+        }
         const double found = squared_distance(model, chance, target);
         if (found < nearest) {
             nearest = found;
