@@ -483,10 +483,10 @@ nadir_status nadir_ascent_again(nadir_ascent *ascent)
     NADIR_CHECK(nadir_response_find(ascent->context, &ascent->duel, ascent->best, NULL, NULL,
                                     ascent->state.tolerance, ascent->here));
     take_stock(ascent);
-    status = climb(ascent);
-    if (status == NADIR_ERROR_INTERRUPTED) {
-        ascent->stop_reason = "interrupted";
-    }
+    NADIR_CHECK(climb(ascent));
 cleanup:
+    if (status != NADIR_OK) { /* the best policy so far is still there */
+        ascent->stop_reason = status == NADIR_ERROR_INTERRUPTED ? "interrupted" : "stationary";
+    }
     return status;
 }
