@@ -100,15 +100,35 @@ static void plot_view(const experiment_plot *plot, const geometry_view *view, in
             view->low[1] + 0.5 * step[1], step[1], v);
 }
 
+/* Views are of pairs of components, (1, 2), (1, 3), ..., and then of random planes. */
+static void set_labels(FILE *script, int view)
+{
+    int pair = 0;
+    for (int x = 1; x < GEOMETRY_SHOWN; x++) {
+        for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, pair++) {
+            if (pair == view) {
+                fprintf(script, "set xlabel 'component %d (visits)'\nset ylabel 'component %d (visits)'\n", x,
+                        y);
+            }
+        }
+    }
+    if (view >= pair) {
+        fprintf(script, "set xlabel 'plane %d, axis 1 (visits)'\nset ylabel 'axis 2 (visits)'\n",
+                view - pair + 1);
+    }
+}
+
 nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, const char *stem, int first,
                                  int count, int columns)
 {
     experiment_plot plot;
     const int lines = (count + columns - 1) / columns;
+    const int side = columns > 2 ? 300 : 460;
     const double top = log10((double)at->samples / 40); /* the darkest, as log10 of policies in a cell */
     nadir_status status = write_views(run, at, stem, first, count);
-    status =
-        status == NADIR_OK ? experiment_plot_open(run, stem, 300 * columns, 60 + 340 * lines, &plot) : status;
+    status = status == NADIR_OK
+                 ? experiment_plot_open(run, stem, side * columns, 60 + (side + 40) * lines, &plot)
+                 : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -124,20 +144,13 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
             "unset colorbox\nset tics font ',11'\nset xlabel font ',14'\nset ylabel font "
             "',14'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
-            "set multiplot layout %d,%d margins %s spacing 0.065,%s\n",
+            "set multiplot layout %d,%d margins %s\n",
             0.25 * top, 0.5 * top, 0.75 * top, top, top, lines, columns,
-            lines > 1 ? "0.07,0.99,0.1,0.985" : "0.07,0.99,0.19,0.97", lines > 1 ? "0.12" : "0.1");
-    int v = first;
-    for (int x = 1; v < first + count && first == 0; x++) {
-        for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, v++) {
-            fprintf(plot.script, "set xlabel 'component %d (visits)'\nset ylabel 'component %d (visits)'\n",
-                    x, y);
-            plot_view(&plot, &at->views[v], v);
-        }
-    }
-    for (; v < first + count; v++) {
-        fprintf(plot.script, "set xlabel 'plane %d, axis 1 (visits)'\nset ylabel 'axis 2 (visits)'\n",
-                v - first + 1);
+            columns < 3 ? "0.11,0.99,0.15,0.97 spacing 0.12"
+            : lines > 1 ? "0.07,0.99,0.1,0.985 spacing 0.065,0.12"
+                        : "0.07,0.99,0.19,0.97 spacing 0.065");
+    for (int v = first; v < first + count; v++) {
+        set_labels(plot.script, v);
         plot_view(&plot, &at->views[v], v);
     }
     fputs("unset multiplot\n", plot.script);

@@ -203,7 +203,8 @@ static nadir_status draw_trials(experiment_run *run, int count, const trial tria
     }
     fputs("set logscale y\nset format y '10^%T'\nset xlabel 'states × actions'\n"
           "set ylabel 'volume of ball / volume of set'\n"
-          "set key outside bottom center horizontal samplen 1 width 2\nset xtics rotate by 90 right (",
+          "set key inside left bottom samplen 1\nset xtics rotate by "
+          "90 right (",
           plot.script);
     for (int i = 0; i < count; i++) {
         fprintf(plot.script, "%s'%lld × %lld' %d", i > 0 ? "," : "", (long long)trials[i].states,
