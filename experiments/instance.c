@@ -64,8 +64,11 @@ nadir_status experiment_instance_set_radius(experiment_instance *instance, doubl
     instance->ball.norm = 2;
     instance->ball.radius = &instance->radius;
     instance->ball.radius_count = 1;
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.tolerance = 1e-13; /* no method is to find more */
     instance->exact = (nadir_robust){.size = sizeof instance->exact};
-    return nadir_solver_robust(instance->run->context, instance->solver, &instance->ball, NULL,
+    return nadir_solver_robust(instance->run->context, instance->solver, &instance->ball, &settings,
                                &instance->exact, NULL);
 }
 

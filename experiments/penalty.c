@@ -276,7 +276,11 @@ static void print_range(const results *of, int radius, int method, char text[32]
         least = fmin(least, share);
         most = fmax(most, share);
     }
-    (void)snprintf(text, 32, "%.3g to %.3g %%", least, most);
+    if (most - least < 0.05) {
+        (void)snprintf(text, 32, "%.3g %%", most);
+    } else {
+        (void)snprintf(text, 32, "%.3g to %.3g %%", least, most);
+    }
 }
 
 static void find(experiment_run *run, const results *of, int radius)

@@ -377,9 +377,13 @@ static void conclude(quest *at)
         result->iterations = at->ascent.state.iterations;
         result->evaluations = at->ascent.duel.evaluations;
     }
-    const double above = result->optimality_upper_bound - result->robust_return;
-    if (evaluated && strcmp(result->stop_reason, "gap") == 0 && above > at->settings.gap * scale(at)) {
-        result->stop_reason = "stationary";
+    /* Only the last evaluation, and the mixtures after it, tell whether the bounds have met. */
+    const bool is_met =
+        result->optimality_upper_bound - result->robust_return <= at->settings.gap * scale(at);
+    const bool is_done =
+        strcmp(result->stop_reason, "gap") == 0 || strcmp(result->stop_reason, "stationary") == 0;
+    if (evaluated && is_done) {
+        result->stop_reason = is_met ? "gap" : "stationary";
     }
 }
 

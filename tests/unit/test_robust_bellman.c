@@ -191,8 +191,9 @@ static void value_iteration_from_nothing(void **state)
             double value[STATES];
             nadir_policy *best = NULL;
             nadir_rectangular_optimum_result result;
-            assert_ok(context, nadir_rectangular_optimum(context, model, &ball, NULL, 1e-12, 1000, value,
-                                                         &best, &result));
+            const nadir_rectangular_optimum_settings search = {.tolerance = 1e-12, .iterations_limit = 1000};
+            assert_ok(context,
+                      nadir_rectangular_optimum(context, model, &ball, &search, value, &best, &result));
             for (int64_t s = 0; s < STATES; s++) {
                 assert_close(value[s], v[s], 1e-10);
             }
