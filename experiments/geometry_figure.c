@@ -215,16 +215,22 @@ static void tell(experiment_run *run, const geometry_run *at)
     const double first = 100 * at->moments.variances[0] / total;
     const double third =
         100 * (at->moments.variances[0] + at->moments.variances[1] + at->moments.variances[2]) / total;
+    experiment_show(
+        run, "projections", 0,
+        "Two of the planes below, where it is seen best: the white bay lies in the hull of the set, but "
+        "no policy does.");
     experiment_show(run, "principal-planes", 1,
                     "How many of %lld policies fall into each cell, darker for more (logarithmic). Orange: "
                     "policies that are deterministic but in one state, which are straight segments of the "
                     "set. The hull of what they span is the hull of the set; where it is white, a convex "
                     "combination has no policy near.",
                     (long long)at->samples);
-    experiment_show(run, "principal-space", 2, "%d of the policies, from two sides.", GEOMETRY_CLOUD);
+    experiment_show(run, "principal-space", 2,
+                    "%d of the policies, from two sides; axes are discounted visits, from the mean.",
+                    GEOMETRY_CLOUD);
     experiment_show(run, "random-planes", 3, "%d random planes.", GEOMETRY_RANDOM);
     experiment_show(run, "random-space", 4, "A random space of three dimensions, from two sides.");
-    experiment_show(run, "components", 0,
+    experiment_show(run, "components", -1,
                     "%d components are more than rounding; the first has %.1f %% of the variance, the first "
                     "three %.2f %%.",
                     rank, first, third);
@@ -300,6 +306,7 @@ static nadir_status run_geometry(experiment_run *run)
     NADIR_CHECK(write_midpoints(run, at));
     NADIR_CHECK(draw_components(run, at));
     NADIR_CHECK(draw_midpoints(run, at));
+    NADIR_CHECK(geometry_draw_views(run, at, "projections", 2, 2, 2)); /* components 1 and 4, 1 and 5 */
     NADIR_CHECK(geometry_draw_views(run, at, "principal-planes", 0, GEOMETRY_PAIRS, 5));
     NADIR_CHECK(
         geometry_draw_views(run, at, "random-planes", GEOMETRY_PAIRS, GEOMETRY_RANDOM, GEOMETRY_RANDOM));

@@ -21,7 +21,8 @@ static nadir_status write_views(experiment_run *run, const geometry_run *at, con
             if (view->counts[cell] == 0) {
                 continue;
             }
-            const double x = (cell / GEOMETRY_BINS + 0.5) / GEOMETRY_BINS;
+            const int i = cell / GEOMETRY_BINS;
+            const double x = (i + 0.5) / GEOMETRY_BINS;
             const double y = (cell % GEOMETRY_BINS + 0.5) / GEOMETRY_BINS;
             experiment_csv_integer(&csv, v - first + 1);
             experiment_csv_number(&csv, view->low[0] + x * (view->high[0] - view->low[0]));
@@ -99,14 +100,35 @@ static void plot_view(const experiment_plot *plot, const geometry_view *view, in
             view->low[1] + 0.5 * step[1], step[1], v);
 }
 
+/* Views are of pairs of components, (1, 2), (1, 3), ..., and then of random planes. */
+static void set_labels(FILE *script, int view)
+{
+    int pair = 0;
+    for (int x = 1; x < GEOMETRY_SHOWN; x++) {
+        for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, pair++) {
+            if (pair == view) {
+                fprintf(script, "set xlabel 'component %d (visits)'\nset ylabel 'component %d (visits)'\n", x,
+                        y);
+            }
+        }
+    }
+    if (view >= pair) {
+        fprintf(script, "set xlabel 'plane %d, axis 1 (visits)'\nset ylabel 'axis 2 (visits)'\n",
+                view - pair + 1);
+    }
+}
+
 nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, const char *stem, int first,
                                  int count, int columns)
 {
     experiment_plot plot;
     const int lines = (count + columns - 1) / columns;
+    const int side = columns > 2 ? 300 : 460;
+    const double top = log10((double)at->samples / 40); /* the darkest, as log10 of policies in a cell */
     nadir_status status = write_views(run, at, stem, first, count);
-    status =
-        status == NADIR_OK ? experiment_plot_open(run, stem, 300 * columns, 60 + 340 * lines, &plot) : status;
+    status = status == NADIR_OK
+                 ? experiment_plot_open(run, stem, side * columns, 60 + (side + 40) * lines, &plot)
+                 : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -117,25 +139,18 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
         write_cells(plot.script, &at->views[v], v);
     }
     fprintf(plot.script,
-            "set palette defined (-1 'white', -0.02 'white', 0 '#c6dbef', 1 '#9ecae1', 2 '#4292c6', 3 "
-            "'#08519c', 4 '#08244d')\n"
-            "set cbrange [-1:4]\nunset colorbox\nset tics font ',11'\nset xlabel font ',14'\nset ylabel font "
+            "set palette defined (-1 'white', -0.02 'white', 0 '#c6dbef', %.9g '#9ecae1', %.9g '#4292c6', "
+            "%.9g '#08519c', %.9g '#08244d')\nset cbrange [-1:%.9g]\n"
+            "unset colorbox\nset tics font ',11'\nset xlabel font ',14'\nset ylabel font "
             "',14'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
-            "set multiplot layout %d,%d margins %s spacing 0.065,%s\n",
-            lines, columns, lines > 1 ? "0.07,0.99,0.1,0.985" : "0.07,0.99,0.19,0.97",
-            lines > 1 ? "0.12" : "0.1");
-    int v = first;
-    for (int x = 1; v < first + count && first == 0; x++) {
-        for (int y = x + 1; y <= GEOMETRY_SHOWN; y++, v++) {
-            fprintf(plot.script, "set xlabel 'component %d (visits)'\nset ylabel 'component %d (visits)'\n",
-                    x, y);
-            plot_view(&plot, &at->views[v], v);
-        }
-    }
-    for (; v < first + count; v++) {
-        fprintf(plot.script, "set xlabel 'plane %d, axis 1 (visits)'\nset ylabel 'axis 2 (visits)'\n",
-                v - first + 1);
+            "set multiplot layout %d,%d margins %s\n",
+            0.25 * top, 0.5 * top, 0.75 * top, top, top, lines, columns,
+            columns < 3 ? "0.11,0.99,0.15,0.97 spacing 0.12"
+            : lines > 1 ? "0.07,0.99,0.1,0.985 spacing 0.065,0.12"
+                        : "0.07,0.99,0.19,0.97 spacing 0.065");
+    for (int v = first; v < first + count; v++) {
+        set_labels(plot.script, v);
         plot_view(&plot, &at->views[v], v);
     }
     fputs("unset multiplot\n", plot.script);
@@ -175,7 +190,7 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
             "linewidth 1 linecolor rgb '#888888'\n"
             "set xyplane 0\nunset key\nunset colorbox\nset grid x y z\n"
             "set palette defined (0 '#08244d', 1 '#0072b2', 2 '#56b4e9', 3 '#f0e442')\n"
-            "set xlabel '%s 1 (visits)' offset 0,-0.5\nset ylabel '%s 2 (visits)' offset 0,-0.5\nset zlabel "
+            "set xlabel '%s 1' offset 0,-0.5\nset ylabel '%s 2' offset 0,-0.5\nset zlabel "
             "'%s 3 (visits)' rotate "
             "offset 3,0\nset autoscale fix\n"
             "set multiplot layout 1,2\n",

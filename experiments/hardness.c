@@ -1,7 +1,6 @@
 /* hardness.c: integer programs, by enumeration, in closed form and as robust ladders; see hardness.h. */
 #include "hardness.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,8 @@ enum { MOST_ITEMS = 1024 };
 /* Uniform in low..high. */
 static int draw_between(nadir_random *random, int low, int high)
 {
-    return low + (int)nadir_random_below(random, (uint64_t)(high - low + 1));
+    const int choices = high - low + 1;
+    return low + (int)nadir_random_below(random, (uint64_t)choices);
 }
 
 /* Sums of the entries below and above zero. */
@@ -100,23 +100,18 @@ bool hardness_printed_rule(int n, const int *c, int g, int64_t zeta)
     return g == 0 || (g > 0 && smallest(n, c, g, false) <= zeta);
 }
 
-nadir_status hardness_ball(nadir_context *context, int n, const int *c, int g, double *least)
+/* States b_j, one_j and tau; one action. */
+static nadir_status make_ball_model(nadir_context *context, int n, const int *c, double share,
+                                    nadir_model **model)
 {
-    const double share = 0x1p-20;
-    const int64_t states = 2 * (int64_t)n + 1; /* b_j, one_j, tau */
-    const double radius = 2 * g * (1 - share);
+    const int64_t states = 2 * (int64_t)n + 1;
     nadir_status status = NADIR_OK;
     double *rewards = NULL;
     double *dense = NULL;
     double *initial = NULL;
     double *scales = NULL;
     int64_t *state_rows = NULL;
-    nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
-    nadir_robust robust = {.size = sizeof robust};
     nadir_model_data data;
-    nadir_ball ball;
     NADIR_NEW_ZERO(context, rewards, states);
     NADIR_NEW_ZERO(context, dense, states * states);
     NADIR_NEW_ZERO(context, initial, states);
@@ -128,37 +123,52 @@ nadir_status hardness_ball(nadir_context *context, int n, const int *c, int g, d
     for (int64_t s = 0; s < states; s++) {
         state_rows[s] = s;
         dense[s * states + states - 1] = s < n ? 1 - share : 1;
-        initial[s] = s < n ? 1.0 / n : 0;
-        scales[s] = s < n;
-        if (s < n) {
-            dense[s * states + n + s] = share;
-            rewards[n + s] = c[s] * (double)n / data.discount; /* so that J = c.xi */
-        }
     }
     state_rows[states] = states;
+    for (int64_t s = 0; s < n; s++) {
+        dense[s * states + n + s] = share;
+        rewards[n + s] = c[s] * (double)n / data.discount; /* so that J = c.xi */
+        initial[s] = 1.0 / n;
+        scales[s] = 1;
+    }
     data.state_rows = state_rows;
     data.dense = dense;
     data.rewards = rewards;
     data.initial = initial;
     data.scales = scales;
-    NADIR_CHECK(nadir_model_create(context, &data, &model));
-    NADIR_CHECK(nadir_policy_create_uniform(context, model, &policy));
-    NADIR_CHECK(nadir_solver_create(context, model, policy, NULL, &solver));
+    status = nadir_model_create(context, &data, model);
+cleanup:
+    nadir_release(context, state_rows);
+    nadir_release(context, scales);
+    nadir_release(context, initial);
+    nadir_release(context, dense);
+    nadir_release(context, rewards);
+    return status;
+}
+
+nadir_status hardness_ball(nadir_context *context, int n, const int *c, int g, double *least)
+{
+    const double share = 0x1p-20;
+    const double radius = 2 * g * (1 - share);
+    nadir_status status = NADIR_OK;
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_robust robust = {.size = sizeof robust};
+    nadir_ball ball;
     nadir_ball_default(&ball);
     ball.norm = 1;
     ball.domain = NADIR_DOMAIN_SUPPORT;
     ball.radius = &radius;
     ball.radius_count = 1;
+    NADIR_CHECK(make_ball_model(context, n, c, share, &model));
+    NADIR_CHECK(nadir_policy_create_uniform(context, model, &policy));
+    NADIR_CHECK(nadir_solver_create(context, model, policy, NULL, &solver));
     NADIR_CHECK(nadir_solver_robust(context, solver, &ball, NULL, &robust, NULL));
     *least = robust.robust_return;
 cleanup:
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_release(context, state_rows);
-    nadir_release(context, scales);
-    nadir_release(context, initial);
-    nadir_release(context, dense);
-    nadir_release(context, rewards);
     return status;
 }

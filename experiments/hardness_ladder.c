@@ -175,7 +175,7 @@ static bool solve_small(int k, double A[MOST_TIGHT][MOST_TIGHT + 1])
 static bool find_vertex(const hardness_program *program, unsigned tight, unsigned loose, unsigned x,
                         double xi[HARDNESS_MOST])
 {
-    double A[MOST_TIGHT][MOST_TIGHT + 1];
+    double A[MOST_TIGHT][MOST_TIGHT + 1] = {{0}};
     int places[MOST_TIGHT];
     int k = 0;
     for (int j = 0; j < program->n; j++) {

@@ -240,15 +240,15 @@ static void write_items(const experiment_plot *plot, const char *curve_data, con
     fprintf(script, "title 'F(λ) with b ≥ 0, Algorithm 2', %s using 1:2 with lines linewidth 2.5",
             curve_data);
     experiment_plot_line(plot, "newton");
-    fprintf(script, "title 'F(λ), exact', %s using 1:2 with points linewidth 2 pointsize 0.9",
+    fprintf(script, "title 'F(λ), exact', %s using 1:2 with points linewidth 2 pointsize 1.1",
             bisection_data);
     experiment_plot_style(plot, "bisect");
-    fprintf(script, "title 'steps of bisection (Algorithm 1)', %s using 1:2 with points pointsize 1.3",
+    fprintf(script, "title 'steps of bisection (Algorithm 1)', %s using 1:2 with points pointsize 1.6",
             newton_data);
     experiment_plot_style(plot, "newton");
     fprintf(script,
             "title 'steps of Newton', %s using (%.12g):(%.12g) every ::0::0 with points pointtype 6 "
-            "pointsize 2.2 linewidth 2.5 linecolor rgb '#000000' title 'fixed point λ*'\n",
+            "pointsize 2.8 linewidth 2.5 linecolor rgb '#000000' title 'fixed point λ*'\n",
             curve_data, fixed_point, fixed_point);
 }
 

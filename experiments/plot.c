@@ -25,6 +25,48 @@ nadir_status experiment_plot_open(experiment_run *run, const char *stem, int wid
     return NADIR_OK;
 }
 
+/* gnuplot's marks are larger in SVG than in PNG, where they hide what they mark: with this both look alike.
+ */
+#define MARK_SCALE 0.65
+
+/* Copies the picture with the scales of marks, "<use xlink:href='#gpPt4' transform='... scale(7.80)'",
+ * changed.
+ */
+static void copy_marks(FILE *out, const char *svg)
+{
+    const char *at = svg;
+    for (const char *mark; (mark = strstr(at, "'#gpPt")) != NULL;) {
+        const char *scale = strstr(mark, "scale(");
+        const char *end = strchr(mark, '>');
+        if (scale == NULL || end == NULL || scale > end) {
+            break;
+        }
+        const char *number = scale + strlen("scale(");
+        char *rest;
+        const double size = strtod(number, &rest);
+        fprintf(out, "%.*s%.2f", (int)(number - at), at, MARK_SCALE * size);
+        at = rest;
+    }
+    fputs(at, out);
+}
+
+static nadir_status shrink_marks(cli_run *cli, const char *path)
+{
+    size_t length;
+    cli_output output;
+    char *svg = experiment_slurp(path, &length);
+    if (svg == NULL) {
+        return cli_fail(cli, NADIR_ERROR_IO, "%s: cannot be read", path);
+    }
+    nadir_status status = cli_output_open(cli, path, &output);
+    if (status == NADIR_OK) {
+        copy_marks(output.out, svg);
+        status = cli_output_close(cli, &output);
+    }
+    free(svg);
+    return status;
+}
+
 static nadir_status draw(experiment_plot *plot, const char *ending)
 {
     enum { FONT = 16 };
@@ -38,6 +80,9 @@ static nadir_status draw(experiment_plot *plot, const char *ending)
     if (status == NADIR_OK) {
         (void)fwrite(plot->text, 1, plot->length, picture.script);
         status = cli_gnuplot_close(cli, &picture);
+    }
+    if (status == NADIR_OK && strcmp(ending, ".svg") == 0) {
+        status = shrink_marks(cli, path);
     }
     return experiment_keep(plot->run, status);
 }

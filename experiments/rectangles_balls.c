@@ -315,6 +315,7 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
                 "splot $dots using 1:2:3 with points pointtype 7 pointsize 0.35 linecolor rgb '#56b4e9', "
                 "$%s using 1:2:3 with lines linewidth 1.5 linecolor rgb '%s'\n",
                 style->label, solids[i], 100 * picture->held[i], solids[i], style->colour);
+        fputs("unset arrow\nunset label\n", plot.script);
     }
     fputs("unset multiplot\n", plot.script);
     const nadir_status drawn = experiment_plot_close(&plot);

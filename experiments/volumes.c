@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { BLOCK = 1 << 13, MOST_ENTRIES = 1024 };
+enum { BLOCK = 1 << 13, MOST_ENTRIES = 256 };
 
 double volumes_log_ball(int64_t dimension)
 {
@@ -51,9 +51,9 @@ static void draw_ball(nadir_random *random, int64_t rows, int64_t states, double
 /* How many of a block's kernels lie in the ball over all rows. */
 static int64_t count_block(nadir_random *random, int64_t balls, int64_t rows, int64_t states, int64_t length)
 {
+    double change[MOST_ENTRIES] = {0};
     int64_t inside = 0;
     for (int64_t n = 0; n < length; n++) {
-        double change[MOST_ENTRIES];
         double squares = 0;
         for (int64_t ball = 0; ball < balls; ball++) {
             draw_ball(random, rows, states, change + ball * rows * states);

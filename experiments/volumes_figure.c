@@ -116,11 +116,11 @@ static nadir_status draw_formulas(experiment_run *run)
 
 typedef struct trial {
     int64_t states, actions;
-    nadir_set set;
     double exact;
     int64_t inside;
     double estimate, error; /* one standard error, as the exact ratio has it */
-    int place;              /* in the picture: the same for both sets */
+    nadir_set set;
+    int place; /* in the picture: the same for both sets */
 } trial;
 
 enum { TRIALS = 40, FEW = 25 };
@@ -203,7 +203,8 @@ static nadir_status draw_trials(experiment_run *run, int count, const trial tria
     }
     fputs("set logscale y\nset format y '10^%T'\nset xlabel 'states × actions'\n"
           "set ylabel 'volume of ball / volume of set'\n"
-          "set key outside bottom center horizontal samplen 1 width 2\nset xtics rotate by 90 right (",
+          "set key inside left bottom samplen 1\nset xtics rotate by "
+          "90 right (",
           plot.script);
     for (int i = 0; i < count; i++) {
         fprintf(plot.script, "%s'%lld × %lld' %d", i > 0 ? "," : "", (long long)trials[i].states,
@@ -247,10 +248,10 @@ static void tell(experiment_run *run, int64_t samples, int count, const trial tr
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const int64_t states = examples[i][0];
         const int64_t actions = examples[i][1];
+        const int64_t dimension = states * actions * (states - 1);
         experiment_table_row(run, "%lld|%lld|%lld|10^−%.4g|10^−%.4g|10^−%.4g", (long long)states,
-                             (long long)actions, (long long)(states * actions * (states - 1)),
-                             digits(NADIR_SET_SA, states, actions), digits(NADIR_SET_S, states, actions),
-                             (double)(states * actions) * log10(2));
+                             (long long)actions, (long long)dimension, digits(NADIR_SET_SA, states, actions),
+                             digits(NADIR_SET_S, states, actions), (double)(states * actions) * log10(2));
     }
     experiment_table_end(run);
     experiment_finding(
@@ -271,7 +272,7 @@ static void tell(experiment_run *run, int64_t samples, int count, const trial tr
 
 static nadir_status run_volumes(experiment_run *run)
 {
-    const int64_t samples = run->quick ? 100000 : 4000000;
+    const int64_t samples = run->quick ? 100000 : 1000000;
     trial trials[TRIALS];
     const int count = list_trials(samples, trials);
     nadir_status status = write_formulas(run);
@@ -290,7 +291,7 @@ const experiment experiment_volumes = {
     .about = "The ratio of the volume of the non-rectangular L_2 ball to those of the smallest s- and "
              "sa-rectangular sets around it, exactly, from the volumes of balls: a row that sums to one has "
              "S − 1 dimensions, and the radius cancels. For small instances also by drawing kernels "
-             "uniformly from the rectangular set and counting those in the ball (4 000 000 each; quick: "
+             "uniformly from the rectangular set and counting those in the ball (1 000 000 each; quick: "
              "100 000).",
     .sources = sources,
     .run = run_volumes,

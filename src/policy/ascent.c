@@ -142,9 +142,11 @@ static nadir_status begin(nadir_ascent *at, const double *start)
         at->state.tolerance = FIRST;
     }
     at->duel.evaluations = at->state.evaluations - (resumed ? 1 : 0);
-    NADIR_CHECK(nadir_response_find(at->context, &at->duel, resumed ? at->direction : start,
-                                    at->state.followed != 0 ? at->near_v : NULL, at->near_d,
-                                    at->state.tolerance, at->here));
+    NADIR_CHECK(resumed ? nadir_response_find(at->context, &at->duel, at->direction,
+                                              at->state.followed != 0 ? at->near_v : NULL, at->near_d,
+                                              at->state.tolerance, at->here)
+                        : nadir_response_find_first(at->context, &at->duel, start,
+                                                    at->settings->start == NULL, FIRST, at->here));
     if (resumed) { /* stock was taken before */
         at->advantage = nadir_response_advantage(at->here);
     } else {
@@ -228,10 +230,10 @@ static void measure(nadir_ascent *at)
     const double least = UNVISITED / ((1 - model->discount) * (double)model->states);
     double widest = 0;
     for (int64_t s = 0; s < model->states; s++) {
-        const double d = fmax(here->d[s], least);
+        const double d = here->d[s] < -least ? here->d[s] : fmax(here->d[s], least);
         double low = INFINITY;
         double high = -INFINITY;
-        at->metric[s] = pow(d, METRIC);
+        at->metric[s] = pow(fabs(d), METRIC);
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             at->gradient[row] = d * (here->q[row] - here->v[s]);
             low = fmin(low, at->gradient[row]);

@@ -127,18 +127,34 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel, const double *probabilities,
+                                       bool any, double tolerance, nadir_response *response)
+{
+    nadir_policy *uniform = NULL;
+    nadir_status status = nadir_response_find(context, duel, probabilities, NULL, NULL, tolerance, response);
+    if (status == NADIR_ERROR_ILL_POSED && any) {
+        NADIR_CHECK(nadir_policy_create_uniform(context, duel->model, &uniform));
+        NADIR_CHECK(
+            nadir_response_find(context, duel, uniform->probabilities, NULL, NULL, tolerance, response));
+    }
+cleanup:
+    nadir_policy_free(uniform);
+    return status;
+}
+
 double nadir_response_advantage(const nadir_response *response)
 {
     const nadir_model *model = response->asked.problem.model;
     double sum = 0;
     for (int64_t s = 0; s < model->states; s++) {
+        const double d = response->d[s];
         double best = -INFINITY;
         double mean = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            best = fmax(best, response->q[row]);
+            best = fmax(best, d * response->q[row]);
             mean += response->policy->probabilities[row] * response->q[row];
         }
-        sum += response->d[s] * (best - mean);
+        sum += best - d * mean;
     }
     return sum;
 }

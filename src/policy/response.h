@@ -41,13 +41,17 @@ typedef struct nadir_duel {
 nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const double *probabilities,
                                  const double *near_v, const double *near_d, double tolerance,
                                  nadir_response *response);
+/* The same from nothing. any: where the policy breaks down (free domain), that which chooses at random, and
+ * often does not, will do. */
+nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel, const double *probabilities,
+                                       bool any, double tolerance, nadir_response *response);
 void nadir_response_clear(nadir_context *context, nadir_response *response);
 /* The same; the duel keeps what the next response can use. */
 void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_response *response);
 void nadir_duel_clear(nadir_duel *duel);
 
-/* sum over s of d(s) max_a (Q(s, a) - v(s)): zero exactly where no change of the policy helps at first order.
- */
+/* sum over s of max_a d(s) (Q(s, a) - v(s)): zero exactly where no change of the policy helps at first order.
+ * On the free domain occupancies may be negative. */
 double nadir_response_advantage(const nadir_response *response);
 
 #endif

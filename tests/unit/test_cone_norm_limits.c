@@ -111,7 +111,7 @@ static void test_wrong(void **state)
                  "no more than 30000 columns");
     settings.order = "4";
     assert_fails(context, nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_ARGUMENT,
-                 "order '4'; expected 0, 1, 2, 3, paper, power or random");
+                 "order '4'; expected 0, 1, 2, 3, paper, power, random or slsqp");
     settings.order = NULL;
     settings.tolerance = 0;
     assert_fails(context, nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_ARGUMENT,

@@ -236,6 +236,45 @@ static void test_free_domain(void **state)
     nadir_context_free(context);
 }
 
+/* Where occupancies turn negative the gradient turns too: the start makes no difference. A nominal optimum
+ * that breaks down is no obstacle. */
+static void test_free_far(void **state)
+{
+    (void)state;
+    static const double radii[] = {0.35, 0.5};
+    nadir_context *context = test_context();
+    nadir_model *model = NULL;
+    nadir_policy *uniform = NULL;
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_settings_default(&settings);
+    assert_ok(context, nadir_model_generate(context, "machine", NULL, &model));
+    assert_ok(context, nadir_policy_create_uniform(context, model, &uniform));
+    for (int i = 0; i < 2; i++) {
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radii[i], NULL);
+        settings.start = NULL;
+        answer near = ask(context, model, &ball, &settings);
+        settings.start = uniform;
+        answer far = ask(context, model, &ball, &settings);
+        assert_ok(context, near.status);
+        assert_ok(context, far.status);
+        assert_true(near.result.iterations > 1);
+        assert_close(near.result.robust_return, far.result.robust_return, 1e-7);
+        clear(&near);
+        clear(&far);
+    }
+    nadir_policy_free(uniform);
+    nadir_model_free(model);
+    const double radius = 0.2;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
+    assert_ok(context, nadir_model_generate(context, "riverswim", NULL, &model));
+    answer made = ask(context, model, &ball, NULL);
+    assert_ok(context, made.status);
+    assert_true(made.result.robust_return > 50);
+    clear(&made);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 /*
  * State 0 has two equal actions, each to state 1, which earns 1 for ever; state 2 earns nothing for ever. At
  * p = 1 the adversary spends all it has on the row that is taken more often, so that the best policy takes
@@ -538,17 +577,12 @@ static void test_wrong_questions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_optima),
-        cmocka_unit_test(test_effort),
-        cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_free_domain),
-        cmocka_unit_test(test_tie),
-        cmocka_unit_test(test_going_on),
-        cmocka_unit_test(test_wrong_checkpoints),
-        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_paper),
-        cmocka_unit_test(test_wrong_questions),
+        cmocka_unit_test(test_known_optima), cmocka_unit_test(test_effort),
+        cmocka_unit_test(test_degenerate),   cmocka_unit_test(test_free_domain),
+        cmocka_unit_test(test_free_far),     cmocka_unit_test(test_tie),
+        cmocka_unit_test(test_going_on),     cmocka_unit_test(test_wrong_checkpoints),
+        cmocka_unit_test(test_gaps),         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_paper),        cmocka_unit_test(test_wrong_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
