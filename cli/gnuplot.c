@@ -77,6 +77,9 @@ static int draw(int from, int to)
     }
     while (waitpid(child, &result, 0) < 0 && errno == EINTR) {
     }
+    if (WIFEXITED(result) && WEXITSTATUS(result) == 127) { /* as spawning says it where it cannot return it */
+        return ENOENT;
+    }
     return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? 0 : -1;
 }
 

@@ -311,8 +311,8 @@ static void find(experiment_run *run, const results *of, int radius)
 }
 
 static const char *const remarks[RADII] = {
-    "Grey: where the exact values of all seeds lie. Where their budget suffices, Algorithms 1 and 2 lie on "
-    "the exact line.",
+    ("Grey: where the exact values of all seeds lie. Where their budget suffices, Algorithms 1 and 2 lie on "
+     "the exact line."),
     "The same problems with β = 0.1.", "The same problems with β = 0.02.",
     "The same problems with β = 0.005: whiskers that reach 0 are problems where SLSQP ends at nothing."};
 
