@@ -71,21 +71,21 @@ static void test_known_optima(void **state)
 {
     (void)state;
     static const struct {
-        int golden;       /* -1: the kind below */
-        const char *kind; /* of a generated model */
-        nadir_domain domain;
+        const char *kind; /* of a generated model; NULL: the golden one */
         double radius, optimum;
+        int golden;
+        nadir_domain domain;
     } rows[] = {
-        {0, NULL, NADIR_DOMAIN_SIMPLEX, 0.15, 8.37853061376},
-        {0, NULL, NADIR_DOMAIN_SUPPORT, 0.15, 8.37853061376},
-        {1, NULL, NADIR_DOMAIN_SIMPLEX, 0.2, 18.2614785625},
-        {1, NULL, NADIR_DOMAIN_SUPPORT, 0.2, 18.2614785625},
-        {2, NULL, NADIR_DOMAIN_SIMPLEX, 0.16, 8.95792367936},
-        {2, NULL, NADIR_DOMAIN_SUPPORT, 0.16, 8.98636124773},
-        {-1, "riverswim", NADIR_DOMAIN_SIMPLEX, 0.024, 8871.7986877},
-        {-1, "riverswim", NADIR_DOMAIN_SUPPORT, 0.024, 9729.75454498},
-        {-1, "machine", NADIR_DOMAIN_SIMPLEX, 0.059, -11.6123880326},
-        {-1, "machine", NADIR_DOMAIN_SUPPORT, 0.059, -10.0884851547},
+        {NULL, 0.15, 8.37853061376, 0, NADIR_DOMAIN_SIMPLEX},
+        {NULL, 0.15, 8.37853061376, 0, NADIR_DOMAIN_SUPPORT},
+        {NULL, 0.2, 18.2614785625, 1, NADIR_DOMAIN_SIMPLEX},
+        {NULL, 0.2, 18.2614785625, 1, NADIR_DOMAIN_SUPPORT},
+        {NULL, 0.16, 8.95792367936, 2, NADIR_DOMAIN_SIMPLEX},
+        {NULL, 0.16, 8.98636124773, 2, NADIR_DOMAIN_SUPPORT},
+        {"riverswim", 0.024, 8871.7986877, -1, NADIR_DOMAIN_SIMPLEX},
+        {"riverswim", 0.024, 9729.75454498, -1, NADIR_DOMAIN_SUPPORT},
+        {"machine", 0.059, -11.6123880326, -1, NADIR_DOMAIN_SIMPLEX},
+        {"machine", 0.059, -10.0884851547, -1, NADIR_DOMAIN_SUPPORT},
     };
     static const char *const methods[] = {"auto", "spectral"};
     nadir_context *context = test_context();
@@ -134,7 +134,7 @@ static void test_effort(void **state)
     settings.certify = NADIR_CERTIFY_OFF;
     for (int i = 0; i < cases; i++) {
         const int64_t size = test_memcheck() ? 10 : states[i % 3];
-        nadir_model *model = generate(context, "random", size, actions[i / 3 % 3], (uint64_t)(100 + i));
+        nadir_model *model = generate(context, "random", size, actions[i / 3 % 3], 100 + (uint64_t)i);
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[i % 5], NULL);
         test_note("case %d: %d states, radius %g", i, (int)size, radii[i % 5]);
         answer made = ask(context, model, &ball, &settings);
