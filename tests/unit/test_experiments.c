@@ -138,7 +138,7 @@ static void test_threads_do_not_matter(void **state)
     const int64_t samples = test_memcheck() ? 20000 : 100000;
     geometry_model model;
     geometry_moments moments[2];
-    double midpoints[2][3][PAIRS];
+    static double midpoints[2][3][PAIRS];
     geometry_model_make(42, &model);
     memset(moments, 0, sizeof moments);
     for (int k = 0; k < 2; k++) {

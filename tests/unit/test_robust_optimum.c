@@ -126,7 +126,7 @@ static void test_effort(void **state)
     static const int64_t states[] = {20, 60, 100};
     static const int64_t actions[] = {4, 8, 10};
     static const double radii[] = {0.01, 0.03, 0.1, 0.2, 0.5};
-    int evaluations[CASES];
+    int evaluations[CASES] = {0};
     const int cases = test_often(CASES);
     nadir_context *context = test_context();
     nadir_robust_optimum_settings settings;

@@ -139,7 +139,7 @@ static void test_sensitivities(void **state)
         double g[S];
         double up[S];
         double down[S];
-        double coarse[S];
+        double coarse[S] = {0};
         double rewards[S] = {0};
         const double radius = 1;
         const bool listed = i % 2 == 0;
