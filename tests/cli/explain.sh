@@ -88,6 +88,8 @@ END
     ls | grep -q 'tmp$' && complain "a temporary file is left"
     expect_failure 6 "nosuch/map.svg" evaluate grid.npz --policy uniform --radius 0.02 --explain-plot nosuch/map.svg
 fi
+enough_for_memcheck # which hides from a program that another one is not there
+
 PATH=/nowhere
 "$NADIR" evaluate grid.npz --policy uniform --radius 0.02 --explain-plot none.svg >stdout.txt 2>stderr.txt
 status=$?

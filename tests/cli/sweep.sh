@@ -83,6 +83,8 @@ if command -v gnuplot >/dev/null; then
     expect_status 0
     [[ -z $(ls ./*.tmp 2>/dev/null) ]] || complain "temporary files are left"
 fi
+enough_for_memcheck # which hides from a program that another one is not there
+
 # Without gnuplot the numbers are still there, and a sentence says what to install.
 mkdir bare
 ordinary=(env "PATH=$PWD/bare")
@@ -92,8 +94,6 @@ expect_status 6
 expect_err "gnuplot-nox"
 expect_out "worst return"
 [[ ! -e missing.svg ]] || complain "there is a picture"
-
-enough_for_memcheck
 
 # Usage.
 expect_failure 2 "--policy FILE|uniform|optimal is needed" sweep river.npz --radius 0:1:5
