@@ -56,6 +56,30 @@ void cli_gnuplot_text(const cli_gnuplot *plot, const char *text)
     fputc('\'', plot->script);
 }
 
+/* The environment with a locale that has UTF-8 and a decimal point, wherever we run: gnuplot warns of others.
+ * To be freed; NULL: no memory. */
+static char **make_environment(void)
+{
+    static char locale[] = "LC_ALL=C.UTF-8";
+    size_t count = 0;
+    size_t kept = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    char **made = malloc((count + 2) * sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0) {
+            made[kept++] = environ[i];
+        }
+    }
+    made[kept++] = locale;
+    made[kept] = NULL;
+    return made;
+}
+
 /* Runs gnuplot from one file to another, whatever the user's own settings of it are (-d); its messages go to
  * our stderr. Returns errno, or -1 when gnuplot did not do it. */
 static int draw(int from, int to)
@@ -64,14 +88,20 @@ static int draw(int from, int to)
     posix_spawn_file_actions_t actions;
     pid_t child;
     int result = 0;
+    char **environment = make_environment();
+    if (environment == NULL) {
+        return ENOMEM;
+    }
     int error = posix_spawn_file_actions_init(&actions);
     if (error != 0) {
+        free(environment);
         return error;
     }
     (void)posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
-    error = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    error = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environment);
     (void)posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     if (error != 0) {
         return error;
     }

@@ -31,11 +31,8 @@ static const experiment *const experiments[] = {
 
 const experiment *experiment_at(int64_t index)
 {
-    int64_t count = 0;
-    while (experiments[count] != NULL && count < index) {
-        count++;
-    }
-    return index >= 0 ? experiments[count] : NULL;
+    const int64_t count = (int64_t)(sizeof experiments / sizeof *experiments);
+    return index >= 0 && index < count ? experiments[index] : NULL;
 }
 
 const experiment *experiment_find(const char *name)
