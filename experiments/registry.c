@@ -31,8 +31,11 @@ static const experiment *const experiments[] = {
 
 const experiment *experiment_at(int64_t index)
 {
-    const int64_t count = (int64_t)(sizeof experiments / sizeof *experiments);
-    return index >= 0 && index < count ? experiments[index] : NULL;
+    int64_t count = 0;
+    while (count < index && experiments[count] != NULL) {
+        count++;
+    }
+    return index >= 0 ? experiments[count] : NULL;
 }
 
 const experiment *experiment_find(const char *name)
