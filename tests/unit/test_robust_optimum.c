@@ -269,7 +269,9 @@ static void test_free_far(void **state)
     assert_ok(context, nadir_model_generate(context, "riverswim", NULL, &model));
     answer made = ask(context, model, &ball, NULL);
     assert_ok(context, made.status);
-    assert_true(isfinite(made.result.robust_return)); /* the nominal optimum breaks down */
+    /* The nominal optimum breaks down; the search begins with the uniform policy, at -11354, and ends at 50.3
+       or, with products rounded otherwise (memcheck), at 47.7. */
+    assert_true(made.result.robust_return > 47);
     clear(&made);
     nadir_model_free(model);
     nadir_context_free(context);
