@@ -2,10 +2,19 @@
 # and the same data on any number of threads.
 source "$(dirname "$0")/../support/cli.sh"
 
-enough_for_memcheck # too slow there; unit/experiments has what they compute
 command -v gnuplot >/dev/null || { echo "gnuplot is missing"; exit 77; }
 
-for name in geometry volumes rectangular-sets hardness; do
+# The smallest of all: data, pictures, list and report.
+run reproduce hardness --quick --threads 2 --out two
+expect_status 0
+expect_no_err
+for file in hardness/reduction.csv hardness/ladder.svg hardness/ladder.png hardness/SHA256SUMS report.html; do
+    [[ -s two/$file ]] || complain "no $file"
+done
+
+enough_for_memcheck # the others are too slow there; unit/experiments has what they compute
+
+for name in geometry volumes rectangular-sets; do
     run reproduce "$name" --quick --threads 2 --out two
     expect_status 0
     expect_no_err
