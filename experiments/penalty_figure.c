@@ -316,6 +316,7 @@ static nadir_status run_penalty(experiment_run *run)
         experiment_show(run, stems[radius], radius == 0 ? 0 : radius + 1, "%s", remarks[radius]);
     }
     NADIR_CHECK(draw_share(run, &found));
+    run->data = stems[0];
     experiment_show(run, "share-0.01", -1,
                     "The first picture again, each penalty divided by the exact one of its problem.");
     print_shares(run, &found);
