@@ -10,7 +10,7 @@ expect_failure 6 "file: cannot make the folder" reproduce all --out file
 expect_failure 6 "cannot make the folder" reproduce all --out missing/out
 run reproduce --help
 expect_status 0
-for name in penalty penalty-function geometry volumes rectangular-sets hardness negative-entries; do
+for name in penalty penalty-function geometry volumes rectangular-sets hardness negative-entries notation; do
     expect_out "$name"
 done
 
