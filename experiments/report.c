@@ -120,7 +120,7 @@ nadir_status experiment_section_close(experiment_run *run, nadir_status status, 
 
 /* -------------------------------------------------------------------------------------------- the page */
 
-/* Dark pictures are the light ones inverted, hues turned back. */
+/* Dark pictures are the light ones inverted, hues turned back, and brighter, for orange would be brown. */
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -130,7 +130,7 @@ static const char head[] =
     "<style>\n"
     ":root{--ink:#1b1b1b;--page:#fff;--soft:#5a5a5a;--line:#d0d0d0;--panel:#f4f5f7;--link:#0b57a4}\n"
     "@media (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--page:#16181b;--soft:#a8a8a8;--line:#3c4046;"
-    "--panel:#1f2226;--link:#7db7f0}.picture svg{filter:invert(.91) hue-rotate(180deg)}}\n"
+    "--panel:#1f2226;--link:#7db7f0}.picture svg{filter:invert(.91) hue-rotate(180deg) brightness(1.4)}}\n"
     "*{box-sizing:border-box}body{margin:0 auto;padding:1.5rem;max-width:68rem;background:var(--page);"
     "color:var(--ink);font:16px/1.55 system-ui,sans-serif}\n"
     "h1{font-size:1.75rem;line-height:1.25}h2{margin-top:3rem;padding-top:1rem;border-top:2px solid "
@@ -158,7 +158,7 @@ static const char head[] =
     "<a href=\"https://arxiv.org/abs/2502.09432\">arXiv:2502.09432</a>), made anew by <code>nadir "
     "reproduce</code>. Each section quotes the caption in the paper and what it reports, shows what we "
     "measure, "
-    "and says why the two differ. The data of every picture is the CSV file beside it; the same seed gives "
+    "and says why the two differ. The data of a picture is the CSV file beside it; the same seed gives "
     "the "
     "same data, except for times.</p>\n";
 
