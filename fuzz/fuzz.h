@@ -26,7 +26,14 @@ const char *fuzz_file(const char *ending, const uint8_t *bytes, size_t size);
 nadir_model *fuzz_model(nadir_context *context);
 nadir_policy *fuzz_policy(nadir_context *context, const nadir_model *model);
 
-/* Ends the process as a crash does when something that must hold does not. */
-void fuzz_require(int holds, const char *what);
+/* Ends the process as a crash does: something that must hold does not. */
+_Noreturn void fuzz_fail(const char *what);
+
+static inline void fuzz_require(int holds, const char *what)
+{
+    if (!holds) {
+        fuzz_fail(what);
+    }
+}
 
 #endif
