@@ -45,12 +45,12 @@ typedef struct refinement {
     nadir_context *context;
     nadir_occupancy *occupancy;
     bool transposed;
+    bool near; /* x is about what it will be */
     int64_t count;
     const double *b; /* [states * count] */
     double *x;
     double *r;        /* [states * count] b - A x */
     double *e;        /* [states * count] */
-    bool near;        /* x is about what it will be */
     double *b_norm;   /* [count] */
     double *x_norm;   /* [count] */
     double *r_norm;   /* [count] */
