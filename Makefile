@@ -11,7 +11,7 @@ build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
 sources   = find $(wildcard include src cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
-.PHONY: all deps demo test bench install format format-check lint tidy sanitize clang valgrind clean help
+.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize clang valgrind clean help
 
 all: ## build the library and the command into build/
 	@scripts/deps build
@@ -38,6 +38,17 @@ bench: ## build and run the benchmarks
 
 install: all ## install below PREFIX (/usr/local)
 	@cmake --install build --prefix "$(PREFIX)"
+
+site: ## the documentation as a static site, build/site/index.html
+	@scripts/deps docs
+	@scripts/site build
+
+dist: ## pack what is committed as build/nadir-VERSION.tar.gz
+	@scripts/dist build
+
+deb: ## build Debian packages from what is committed, in build/debian/
+	@scripts/deps build package
+	@scripts/deb build/debian
 
 sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps check
