@@ -347,6 +347,13 @@ cleanup:
     return status;
 }
 
+/* What is known of runs[j], for the radii after it: a proof may have polished what the search has found. */
+static nadir_status note(valid_runs *all, int64_t j)
+{
+    const nadir_attack *attack = &all->runs[j].verdict->attack;
+    return nadir_valid_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
+}
+
 /* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
 static nadir_status search(valid_runs *all, int64_t j, bool *lost)
 {
@@ -375,7 +382,6 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
         run->descent = NULL;
         nadir_valid_path_clear(all->context, &all->path);
     }
-    NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, attack->v, attack->d));
     run->verdict->robust_time += nadir_clock_seconds() - begun;
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -416,8 +422,6 @@ static nadir_status doubt(valid_runs *all)
         run->descent = NULL;
         NADIR_CHECK(take_worse(all, 0, &other));
         nadir_valid_path_clear(all->context, &all->path);
-        NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, run->verdict->attack.v,
-                                         run->verdict->attack.d));
     }
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -479,6 +483,7 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
             NADIR_CHECK(begin_series(&all, j));
             NADIR_CHECK(judge(&all.runs[j], &all.frees[j]));
             NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
+            NADIR_CHECK(note(&all, j));
             NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
         }
     }
