@@ -134,8 +134,10 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
     }
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) \
-    reduction(|| : nominal) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min                                 \
+                                                                         : smallest)                         \
+    reduction(||                                                                                             \
+              : nominal) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
         if (nadir_kernel_is_nominal(kernel, row)) {
             nominal = true;
