@@ -23,6 +23,14 @@
 /* What is off by less is normalised without a word. */
 #define NADIR_SUM_UNSAID 1e-12
 
+/* What all rows keep to, made once. Rounding is included, but in `minimum`. */
+typedef struct nadir_row_limits {
+    double sum_low, sum_high; /* of the sum of a row */
+    double rounding;          /* of a product of a row with numbers up to one */
+    double minimum;           /* the smallest of all entries, those that are not stored included, */
+    int64_t minimum_row;      /* and where it is */
+} nadir_row_limits;
+
 /* Sizes and meaning as in nadir_model_data. */
 struct nadir_model {
     atomic_size_t references;
@@ -46,6 +54,7 @@ struct nadir_model {
     double norm;
     nadir_set set;
     nadir_domain domain;
+    nadir_row_limits limits;
 };
 
 /* Where the numbers came from, for messages. */

@@ -50,7 +50,7 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
     return mean - smallest;
 }
 
-/* The sum of e_s of the kernel of here, with the multiplier tau; the weights are those of here. */
+/* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
 static nadir_status total_slack(nadir_context *context, nadir_descent *find, const nadir_kernel *of,
                                 double tau, double *total)
 {
@@ -104,8 +104,9 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
     nadir_status status = NADIR_OK;
     const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
     nadir_descent_point best = {0};
-    double least = INFINITY;
+    double least;
     double tau = attack->tau;
+    NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
     NADIR_CHECK(nadir_descent_point_make(context, find->problem->states, &best));
     for (int worse = 0; worse < 3 && least > wanted;) {
         double slack;
