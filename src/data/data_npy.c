@@ -12,6 +12,7 @@
 
 #define PIECE       NADIR_NPY_PIECE
 #define PIECE_BYTES ((int64_t)1 << 20)
+#define AHEAD       32 /* records: long enough for memory to answer, short enough for the cache */
 
 /* A field and the column that it is. */
 typedef struct column {
@@ -36,6 +37,9 @@ typedef struct reader {
     int64_t piece;      /* records read at once, at most PIECE */
     unsigned char *raw; /* the bytes of a piece */
     nadir_data_row row;
+    /* The transitions of a piece; without a column of their own, successors are the states of the next
+     * record. */
+    const int64_t *states, *actions, *successors;
 } reader;
 
 static nadir_status shape_fail(const reader *from)
@@ -100,6 +104,16 @@ static nadir_status record_columns(reader *from)
     return NADIR_OK;
 }
 
+static const int64_t *integers_of(const reader *from, int which)
+{
+    for (int i = 0; i < from->count; i++) {
+        if (from->columns[i].which == which) {
+            return from->columns[i].integers;
+        }
+    }
+    return NULL;
+}
+
 static nadir_status prepare(reader *from)
 {
     nadir_status status = NADIR_OK;
@@ -118,6 +132,12 @@ static nadir_status prepare(reader *from)
         }
     }
     NADIR_CHECK(nadir_data_tell(collector->context, collector->path, collector->columns, &collector->kind));
+    from->states = integers_of(from, NADIR_DATA_STATE);
+    from->actions = integers_of(from, NADIR_DATA_ACTION);
+    from->successors = integers_of(from, NADIR_DATA_SUCCESSOR);
+    if (from->successors == NULL) {
+        from->successors = from->states + 1;
+    }
     if (from->length > 0) { /* a record is then no longer than the file */
         const int64_t bytes = from->npy.header.item_bytes * (from->records.count > 0 ? 1 : from->count);
         const int64_t fit = PIECE_BYTES / bytes;
@@ -191,6 +211,18 @@ static void leave_out(nadir_data_row *row)
     }
 }
 
+/* Has the table prepare for the records to come. */
+static void look_ahead(const reader *from, int64_t k, int64_t count)
+{
+    for (int near = 0; near < 2; near++) {
+        const int64_t at = k + (near == 0 ? AHEAD : AHEAD / 2);
+        if (at + 1 < count) {
+            nadir_data_table_expect(&from->collector->table, from->states[at], from->actions[at],
+                                    from->successors[at], near == 1);
+        }
+    }
+}
+
 static nadir_status collect_piece(reader *from, int64_t first, int64_t count)
 {
     nadir_status status = NADIR_OK;
@@ -204,6 +236,7 @@ static nadir_status collect_piece(reader *from, int64_t first, int64_t count)
                 *at->number = at->numbers[k];
             }
         }
+        look_ahead(from, k, count);
         from->row.line = first + k;
         from->row.there = collector->columns;
         if (collector->kind == NADIR_DATA_TRAJECTORIES) {
