@@ -193,6 +193,21 @@ static inline void nadir_model_data_default(nadir_model_data *data)
 NADIR_API nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *data,
                                           nadir_model **model);
 
+/* Tells the caller that what was lent is not needed any more. */
+typedef void (*nadir_release_function)(void *user);
+
+/*
+ * The same model, to the bit, without copying a kernel that needs no repair: `dense`, or `columns` and
+ * `probabilities`, are then used where they lie, and must neither change nor go until release(user) is
+ * called, by whichever thread gives up the model last (solvers are owners, too). All other arrays are copied.
+ * The kernel is copied after all, and release called before the return, where its rows have to be normalised
+ * (sums off by more than rounding), sorted, merged or rid of zeros, or where another storage suits its
+ * density: a dense one that is less than a quarter full, a sparse one that is half full or more. Where the
+ * call fails release is not called; it may be NULL.
+ */
+NADIR_API nadir_status nadir_model_borrow(nadir_context *context, const nadir_model_data *data,
+                                          nadir_release_function release, void *user, nadir_model **model);
+
 /* Another owner of the same model; each owner calls nadir_model_free once. */
 NADIR_API nadir_model *nadir_model_retain(nadir_model *model);
 NADIR_API void nadir_model_free(nadir_model *model);
