@@ -10,7 +10,7 @@ alone     = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 configure = cmake --preset $(1) $(CMAKE_ARGS) >/dev/null
 build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
-sources   = find $(wildcard include src cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
+sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
 .PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize fuzz clang valgrind clean help
 

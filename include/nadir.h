@@ -132,6 +132,27 @@ NADIR_API size_t nadir_context_memory(const nadir_context *context);
 NADIR_API size_t nadir_context_memory_peak(const nadir_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------
+ * Engine: many processes
+ *
+ * An engine spreads models over several processes, each of which runs the same program and makes the same
+ * calls: every process holds the rows of its own states, and all of them get the same answers. Models that
+ * are read after it was opened are such parts. What an engine cannot do yet is NADIR_ERROR_UNSUPPORTED.
+ */
+typedef struct nadir_engine nadir_engine;
+
+/* Loads the engine, "petsc" for one (MPI). It stays loaded, and is opened once by a process. options: the
+ * engine's own (those of PETSc), NULL: none. share_threads: the context's threads are divided among the
+ * processes of this machine. The context must outlive the engine. */
+NADIR_API nadir_status nadir_engine_open(nadir_context *context, const char *name, const char *options,
+                                         bool share_threads, nadir_engine **engine);
+NADIR_API int32_t nadir_engine_rank(const nadir_engine *engine);
+NADIR_API int32_t nadir_engine_members(const nadir_engine *engine);
+
+/* The last call of a process that is about to exit with this status, once all models are freed. Where it is
+ * not 0 and other processes do not come here as well within a few seconds, all processes are ended. */
+NADIR_API void nadir_engine_close(nadir_engine *engine, int exit_status);
+
+/* ---------------------------------------------------------------------------------------------------------
  * Model
  */
 typedef struct nadir_model nadir_model;
