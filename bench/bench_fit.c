@@ -109,7 +109,7 @@ static bool is_inside(const nadir_model_data *truth, const nadir_model_data *fit
             for (int64_t t = 0; t < truth->states; t++) {
                 sum += pow(fabs(probability(truth, row, t) - probability(fitted, row, t)), fitted->norm);
             }
-            const double scale = fitted->scales[row];
+            const double scale = fitted->scales != NULL ? fitted->scales[row] : 1;
             const double power = scale > 0 ? sum / pow(scale, fitted->norm) : sum > 1e-20 ? INFINITY : 0;
             own += power;
             inside = inside &&
