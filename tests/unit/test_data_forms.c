@@ -1,9 +1,11 @@
 /* test_data_forms.c: the same log gives the same counts in whichever form it comes. */
 #include "support/support.h"
 
+#include "base/random.h"
 #include "data/data.h"
 #include "io/numpy/npy.h"
 #include "support/logged.h"
+#include "support/numpy.h"
 #include "support/scarce.h"
 
 #include <math.h>
@@ -74,7 +76,7 @@ static void every_form_gives_the_same_counts(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    for (int round = 0; round < test_often(60); round++) {
+    for (int round = 0; round < test_often(25); round++) {
         test_log log = test_log_make((uint64_t)(SEED + round));
         for (int form = 0; form < TEST_LOG_FORMS; form++) {
             test_note("seed %d, form %d", SEED + round, form);
@@ -231,6 +233,62 @@ static void long_files_are_cut_anywhere(void **state)
     nadir_context_free(context);
 }
 
+/* The file with some of its bytes changed, or cut short. */
+static void spoil(const char *path, nadir_random *random)
+{
+    size_t size;
+    unsigned char *bytes = test_read_bytes(path, &size);
+    static const char likely[] = "0123456789-.,eE\n\"'()[] nai";
+    const uint64_t changes = nadir_random_below(random, 4);
+    for (uint64_t i = 0; i < changes; i++) {
+        /* half of them near the beginning, where the header is */
+        const uint64_t range = nadir_random_below(random, 2) == 0 && size > 300 ? 300 : size;
+        const uint64_t at = nadir_random_below(random, range);
+        bytes[at] = nadir_random_below(random, 2) == 0
+                        ? (unsigned char)nadir_random_next(random)
+                        : (unsigned char)likely[nadir_random_below(random, sizeof likely - 1)];
+    }
+    test_write_bytes(path, bytes, changes == 0 ? nadir_random_below(random, size) : size);
+    free(bytes);
+}
+
+/* Whatever the bytes, there are counts that make sense or an error that names the file. */
+static void spoilt_files_do_no_harm(void **state)
+{
+    (void)state;
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.memory_limit = 64 << 20;
+    nadir_context *context = NULL;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    int read = 0;
+    const int rounds = test_often(600);
+    for (int round = 0; round < rounds; round++) {
+        test_note("round %d", round);
+        test_log log = test_log_make((uint64_t)(SEED + round % 50));
+        nadir_data data;
+        const char *path = test_log_write(&log, (test_log_form)(round % TEST_LOG_FORMS));
+        spoil(path, &random);
+        const nadir_data_settings wanted = {.ragged = round % 2 == 1};
+        const nadir_status status = nadir_data_read(context, path, &wanted, &data);
+        if (status == NADIR_OK) {
+            read++;
+            assert_true(data.counts->total > 0 && isfinite(data.counts->total));
+            assert_int_equal(data.counts->row_starts[data.counts->rows], data.counts->nonzeros);
+        } else {
+            assert_fails(context, status, NADIR_ERROR_FORMAT, "log.");
+            assert_null(data.counts);
+        }
+        nadir_data_clear(context, &data);
+        test_log_clear(&log);
+    }
+    assert_that(read > rounds / 20 && read < rounds - rounds / 20, "%d of %d files read", read, rounds);
+    test_note_clear();
+    nadir_context_free(context);
+}
+
 static nadir_status attempt(nadir_context *context, const void *of)
 {
     nadir_data data;
@@ -258,6 +316,7 @@ int main(void)
         cmocka_unit_test(the_last_action_of_an_episode_is_not_counted),
         cmocka_unit_test(standard_input_is_read_as_text),
         cmocka_unit_test(long_files_are_cut_anywhere),
+        cmocka_unit_test(spoilt_files_do_no_harm),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
