@@ -194,42 +194,59 @@ static void standard_input_is_read_as_text(void **state)
     nadir_context_free(context);
 }
 
-/* Longer than a block of text and a piece of records: every record counts, wherever the cuts are. */
+/* An array of integers of 4 bytes, (count, 3); fortran: items stand column after column. */
+static void write_integers(const char *path, int64_t count, const int32_t *items, bool fortran)
+{
+    char header[NADIR_NPY_HEADER_LENGTH];
+    const size_t length = nadir_npy_header_bytes("i4", 2, (const int64_t[]){count, 3}, header);
+    const size_t size = (size_t)count * 3 * sizeof *items;
+    unsigned char *bytes = malloc(length + size);
+    if (fortran) {
+        memcpy(strstr(header + 10, "False"), "True ", 5);
+    }
+    memcpy(bytes, header, length);
+    memcpy(bytes + length, items, size);
+    test_write_bytes(path, bytes, length + size);
+    free(bytes);
+}
+
+/* Longer than a block of text and a piece of records: every row counts, wherever the cuts are. */
 static void long_files_are_cut_anywhere(void **state)
 {
     (void)state;
-    enum { COUNT = 20011 };
+    enum { COUNT = 20011, DIFFERENT = 3027 }; /* i mod 1009 and i mod 3 say all */
     nadir_context *context = test_context();
     FILE *file = fopen("long.csv", "wb");
-    int32_t *items = calloc(COUNT, 3 * sizeof *items);
+    int32_t *rows = calloc(COUNT, 3 * sizeof *rows);
+    int32_t *columns = calloc(COUNT, 3 * sizeof *columns);
     (void)fputs("state,action,next_state\n", file);
     for (int i = 0; i < COUNT; i++) {
-        items[3 * i] = i % 1009;
-        items[3 * i + 1] = i % 3;
-        items[3 * i + 2] = i * 7 % 1009;
-        (void)fprintf(file, "%d,%d,%*d\n", items[3 * i], items[3 * i + 1], i % 11, items[3 * i + 2]);
+        const int32_t values[] = {i % 1009, i % 3, i * 7 % 1009};
+        (void)fprintf(file, "%d,%d,%*d\n", values[0], values[1], i % 11, values[2]);
+        for (int k = 0; k < 3; k++) {
+            rows[3 * i + k] = values[k];
+            columns[k * COUNT + i] = values[k];
+        }
     }
     (void)fclose(file);
-    char header[NADIR_NPY_HEADER_LENGTH];
-    const size_t length = nadir_npy_header_bytes("i4", 2, (const int64_t[]){COUNT, 3}, header);
-    const size_t size = COUNT * 3 * sizeof *items;
-    unsigned char *bytes = malloc(length + size);
-    memcpy(bytes, header, length);
-    memcpy(bytes + length, items, size);
-    test_write_bytes("long.npy", bytes, length + size);
+    write_integers("long.npy", COUNT, rows, false);
+    write_integers("fortran.npy", COUNT, columns, true);
     nadir_data text;
-    nadir_data array;
     assert_ok(context, nadir_data_read(context, "long.csv", NULL, &text));
-    assert_ok(context, nadir_data_read(context, "long.npy", NULL, &array));
-    assert_true(text.counts->total == COUNT && array.counts->total == COUNT);
-    assert_int_equal(text.counts->nonzeros, 3027); /* i mod 1009 and i mod 3 say all */
-    assert_int_equal(array.counts->nonzeros, 3027);
-    assert_memory_equal(text.counts->columns, array.counts->columns, 3027 * sizeof(int32_t));
-    assert_memory_equal(text.counts->counts, array.counts->counts, 3027 * sizeof(double));
+    assert_true(text.counts->total == COUNT);
+    assert_int_equal(text.counts->nonzeros, DIFFERENT);
+    for (int i = 0; i < 2; i++) {
+        nadir_data array;
+        assert_ok(context, nadir_data_read(context, i == 0 ? "long.npy" : "fortran.npy", NULL, &array));
+        assert_int_equal(array.counts->nonzeros, DIFFERENT);
+        assert_memory_equal(text.counts->row_starts, array.counts->row_starts, 3028 * sizeof(int64_t));
+        assert_memory_equal(text.counts->columns, array.counts->columns, DIFFERENT * sizeof(int32_t));
+        assert_memory_equal(text.counts->counts, array.counts->counts, DIFFERENT * sizeof(double));
+        nadir_data_clear(context, &array);
+    }
     nadir_data_clear(context, &text);
-    nadir_data_clear(context, &array);
-    free(bytes);
-    free(items);
+    free(rows);
+    free(columns);
     nadir_context_free(context);
 }
 
