@@ -193,7 +193,12 @@ nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *desc
                                      nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
+    double slack;
     if (descent->problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(total_slack(context, descent, attack->kernel, attack->tau, &slack));
+    if (slack <= wanted) {
         return NADIR_OK;
     }
     NADIR_CHECK(resume(context, descent, attack));

@@ -129,11 +129,13 @@ static void take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, 
     }
 }
 
-/* First-order stationarity to a share of the width, where the proof will form columns. */
+/* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
 static nadir_status polish(valid_run *run, double share)
 {
-    const bool small = run->problem->states <= NADIR_PROOF_STATES;
-    if (!small && run->settings->certify != NADIR_CERTIFY_STRICT) {
+    const nadir_problem *problem = run->problem;
+    const bool small = problem->states <= NADIR_PROOF_STATES;
+    const bool sparse = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
+    if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
         return NADIR_OK;
     }
     nadir_attack *attack = &run->verdict->attack;
@@ -366,6 +368,13 @@ cleanup:
     return status;
 }
 
+/* What is known of runs[j], for the radii after it: a proof may have polished what the search has found. */
+static nadir_status note(valid_runs *all, int64_t j)
+{
+    const nadir_attack *attack = &all->runs[j].verdict->attack;
+    return nadir_valid_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
+}
+
 /* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
 static nadir_status search(valid_runs *all, int64_t j, bool *lost)
 {
@@ -394,7 +403,6 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
         run->descent = NULL;
         nadir_valid_path_clear(all->context, &all->path);
     }
-    NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, attack->v, attack->d));
     run->verdict->robust_time += nadir_clock_seconds() - begun;
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -435,8 +443,6 @@ static nadir_status doubt(valid_runs *all)
         run->descent = NULL;
         NADIR_CHECK(take_worse(all, 0, &other));
         nadir_valid_path_clear(all->context, &all->path);
-        NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, run->verdict->attack.v,
-                                         run->verdict->attack.d));
     }
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -498,6 +504,7 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
             NADIR_CHECK(begin_series(&all, j));
             NADIR_CHECK(judge(&all.runs[j], &all.frees[j]));
             NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
+            NADIR_CHECK(note(&all, j));
             NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
         }
     }
