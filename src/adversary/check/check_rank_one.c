@@ -49,6 +49,7 @@ typedef struct shared {
 
 typedef struct measured {
     const shared *of;
+    const double *guess;    /* of v_b, or NULL */
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
     const double *b;        /* [rows] */
@@ -323,6 +324,7 @@ static nadir_status measure_all(nadir_context *context, shared *of, int64_t coun
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
         NADIR_CHECK(read_kernel(context, of, asked[i].kernel, &all[i]));
+        all[i].guess = asked[i].guess;
         NADIR_CHECK(measure(context, &all[i], asked[i].factor, &checks[i]));
         if (checks[i].excess > EXCESS_LIMIT) {
             status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
@@ -343,12 +345,15 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
     const nadir_problem *problem = of->problem;
     const int64_t numbers = problem->states * count;
     double *sides = room + 2 * numbers; /* where v will be */
+    const double **guesses = NULL;
+    NADIR_NEW(context, guesses, count);
     for (int64_t i = 0; i < count; i++) {
         enclosed[i] = all[i].v_b_off;
+        guesses[i] = all[i].guess;
     }
     memcpy(sides, room, (size_t)numbers * sizeof *sides);
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides, room + numbers,
-                                           enclosed));
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides, guesses,
+                                           room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
         update_value(&all[i]);
@@ -359,6 +364,7 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
         enclose(&all[i], &checks[i]);
     }
 cleanup:
+    nadir_release(context, guesses);
     return status;
 }
 
@@ -415,6 +421,6 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
                                          const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check)
 {
-    const nadir_rank_one_question asked = {kernel, factor};
+    const nadir_rank_one_question asked = {kernel, factor, NULL};
     return nadir_rank_one_check_kernels(context, problem, 1, &asked, refactor, check);
 }
