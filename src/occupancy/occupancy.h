@@ -73,7 +73,7 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
 
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy);
 nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy);
-/* "lapack", "klu", "krylov". */
+/* "lapack", "klu", "krylov", "petsc". */
 const char *nadir_occupancy_backend(const nadir_occupancy *occupancy);
 void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics);
 

@@ -49,7 +49,7 @@ nadir_status nadir_npy_read(nadir_context *context, const char *path, nadir_arra
     double *values = NULL;
     file_source file = {.context = context, .input = NADIR_INPUT_CLOSED};
     NADIR_CHECK(nadir_input_open(context, path, &file.input));
-    const nadir_npy_source source = {path, file.input.bytes, read_file, &file};
+    const nadir_npy_source source = {path, file.input.bytes, read_file, &file, NULL};
     NADIR_CHECK(nadir_npy_open(context, &source, &npy));
     const nadir_npy_header *header = &npy.header;
     NADIR_NEW(context, values, header->count);
