@@ -302,7 +302,7 @@ static nadir_status check_settings(nadir_context *context, const nadir_optimum_s
     }
     if (backend != NULL && strcmp(backend, "auto") != 0 && nadir_backend_find(backend) == NULL) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "there is no backend '%s'; there are lapack, klu and krylov", backend);
+                          "there is no backend '%s'; there are lapack, klu, krylov and petsc", backend);
     }
     return NADIR_OK;
 }
