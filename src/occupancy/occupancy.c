@@ -135,6 +135,29 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     return status;
 }
 
+bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
+{
+    return !nadir_occupancy_is_direct(occupancy);
+}
+
+nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                     int64_t count, const double *b, double tolerance, double *x,
+                                     nadir_accuracy *accuracy)
+{
+    nadir_status status = check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    if (nadir_occupancy_is_direct(occupancy)) {
+        return nadir_refinement_solve(context, occupancy, transposed, count, b, x, accuracy);
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_improve(context, occupancy, transposed, count, b, x, accuracy);
+    occupancy->tolerance = own;
+    return status;
+}
+
 /* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
  * rounding, whatever tolerance was asked: near breakdown every product hangs on the last digits of the
  * denominator. */

@@ -234,18 +234,46 @@ cleanup:
     return status;
 }
 
-/* From x = 0, round after round until the goal is reached or nothing is won any more. */
-static nadir_status run(refinement *at, nadir_accuracy *accuracy)
+/* x = 0 in column j. */
+static void start_from_zero(refinement *at, int64_t j)
+{
+    const int64_t n = at->occupancy->average.states;
+    memset(at->x + j * n, 0, (size_t)n * sizeof *at->x);
+    memcpy(at->r + j * n, at->b + j * n, (size_t)n * sizeof *at->r);
+    at->r_norm[j] = at->b_norm[j];
+    at->x_norm[j] = 0;
+}
+
+/* The residuals of a guess; a column where it is worse than none, or not better than a coarse solve would
+ * make it, needs to learn how large x is. *known: none does. */
+static nadir_status start_from_guess(refinement *at, bool *known)
+{
+    const nadir_status status = compute_residuals(at);
+    *known = true;
+    for (int64_t j = 0; j < at->count; j++) {
+        if (!(at->r_norm[j] <= at->b_norm[j])) {
+            start_from_zero(at, j);
+        }
+        *known = *known && (at->r_norm[j] <= COARSE * at->b_norm[j]);
+        at->previous[j] = INFINITY;
+    }
+    return status;
+}
+
+/* From x = 0 or a guess, round after round until the goal is reached or nothing is won any more. */
+static nadir_status run(refinement *at, bool guessed, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
-    const size_t bytes = (size_t)(at->occupancy->average.states * at->count) * sizeof *at->x;
-    memset(at->x, 0, bytes);
-    memcpy(at->r, at->b, bytes);
-    for (int64_t j = 0; j < at->count; j++) {
-        at->r_norm[j] = at->b_norm[j];
-        at->x_norm[j] = 0;
+    bool known = false;
+    if (guessed) {
+        NADIR_CHECK(start_from_guess(at, &known));
     }
-    NADIR_CHECK(refine(at, !nadir_occupancy_is_direct(at->occupancy)));
+    for (int64_t j = 0; j < at->count && !guessed; j++) {
+        start_from_zero(at, j);
+    }
+    if (!known) {
+        NADIR_CHECK(refine(at, !nadir_occupancy_is_direct(at->occupancy)));
+    }
     for (int round = 1; round < ROUNDS && worth_another(at); round++) {
         NADIR_CHECK(refine(at, false));
         undo_worse(at);
@@ -255,18 +283,30 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
+static nadir_status solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed, int64_t count,
+                          const double *b, double *x, bool guessed, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
     refinement at = {
         .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
     NADIR_CHECK(start_refinement(&at, x == b));
-    status = run(&at, accuracy);
+    status = run(&at, guessed, accuracy);
     if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned != NULL) {
         NADIR_CHECK(nadir_occupancy_stand_alone(context, occupancy));
-        status = run(&at, accuracy);
+        status = run(&at, false, accuracy);
     }
 cleanup:
     return status;
+}
+
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
+{
+    return solve(context, occupancy, transposed, count, b, x, false, accuracy);
+}
+
+nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                      int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
+{
+    return solve(context, occupancy, transposed, count, b, x, true, accuracy);
 }

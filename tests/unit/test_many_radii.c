@@ -210,7 +210,7 @@ static void test_enclosures(void **state)
         memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
         enclosed[0].b_error = 0.5;
         assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, COLUMNS, b,
-                                                      x, enclosed));
+                                                      NULL, x, enclosed));
         for (int j = 0; j < COLUMNS; j++) {
             nadir_enclosed alone;
             assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,

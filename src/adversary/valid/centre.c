@@ -194,21 +194,25 @@ cleanup:
 }
 
 nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_kernel *kernel, bool *unvisited)
+                                    const nadir_kernel *kernel, const double *visits, bool *unvisited)
 {
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = NULL;
-    double *d = NULL;
+    double *made = NULL;
     const double total = nadir_centre_total(problem);
-    NADIR_NEW(context, d, problem->states);
-    NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &occupancy));
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, d, NULL));
+    if (visits == NULL) {
+        NADIR_NEW(context, made, problem->states);
+        NADIR_CHECK(
+            nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &occupancy));
+        NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, made, NULL));
+        visits = made;
+    }
     for (int64_t s = 0; s < problem->states; s++) {
-        unvisited[s] = !(d[s] > UNVISITED * total);
+        unvisited[s] = !(visits[s] > UNVISITED * total);
     }
 cleanup:
     nadir_occupancy_free(context, occupancy);
-    nadir_release(context, d);
+    nadir_release(context, made);
     return status;
 }
 

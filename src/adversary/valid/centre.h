@@ -43,9 +43,10 @@ void nadir_centre_clear(nadir_context *context, nadir_centre *centre);
 /* Fills in d and off alone, off being that of d. */
 nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre);
 
-/* Which states a kernel does not visit, to 1e-12 of all visits: unvisited[states]. */
+/* Which states a kernel does not visit, to 1e-12 of all visits: unvisited[states]. visits: [states] its
+ * occupancy, where that is known already, or NULL; a wrong one is a poor choice, no error. */
 nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_kernel *kernel, bool *unvisited);
+                                    const nadir_kernel *kernel, const double *visits, bool *unvisited);
 
 /* Fills in D, d and off. */
 nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre);

@@ -129,11 +129,13 @@ static void take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, 
     }
 }
 
-/* First-order stationarity to a share of the width, where the proof will form columns. */
+/* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
 static nadir_status polish(valid_run *run, double share)
 {
-    const bool small = run->problem->states <= NADIR_PROOF_STATES;
-    if (!small && run->settings->certify != NADIR_CERTIFY_STRICT) {
+    const nadir_problem *problem = run->problem;
+    const bool small = problem->states <= NADIR_PROOF_STATES;
+    const bool sparse = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
+    if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
         return NADIR_OK;
     }
     nadir_attack *attack = &run->verdict->attack;

@@ -125,7 +125,8 @@ cleanup:
     return status;
 }
 
-/* Without. */
+/* Without: the second order first, which where it succeeds leaves nothing to the Lagrangian bound but what
+ * rows lack of stationarity, and costs less. */
 static nadir_status prove_large(nadir_context *context, const nadir_problem *problem, double beta,
                                 const nadir_attack *attack, double wanted, nadir_visits *visits,
                                 nadir_valid_proof *proof)
@@ -134,10 +135,13 @@ static nadir_status prove_large(nadir_context *context, const nadir_problem *pro
     nadir_live live = {0};
     nadir_visits_limit(problem, radius_2(problem, beta), visits);
     memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
-    NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
-    if (proof->lower < wanted && has_second_order(problem, attack) && can_list(problem)) {
+    if (has_second_order(problem, attack) && can_list(problem)) {
         NADIR_CHECK(nadir_live_make(context, problem, &live));
         NADIR_CHECK(nadir_second_order_prove_large(context, problem, &live, visits, beta, attack, proof));
+        nadir_live_clear(context, &live);
+    }
+    if (proof->lower < wanted && !(proof->kappa <= 0.5)) {
+        NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
     }
 cleanup:
     nadir_live_clear(context, &live);

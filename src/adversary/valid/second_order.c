@@ -85,7 +85,7 @@ static nadir_status start(nadir_context *context, trial *of)
     const int64_t n = of->live->states;
     NADIR_NEW(context, of->unvisited, n);
     NADIR_NEW(context, of->slope, n);
-    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, of->attack->kernel, of->unvisited));
+    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, of->attack->kernel, NULL, of->unvisited));
     NADIR_CHECK(
         nadir_centre_make(context, of->problem, of->live, of->attack->kernel, of->unvisited, &of->star));
     NADIR_CHECK(nadir_centre_columns(context, &of->star));
