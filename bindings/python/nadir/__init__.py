@@ -8,7 +8,7 @@ only known up to an L_p ball of radius β around a nominal one?
 >>> R = np.array([[0.0, 1.0], [2.0, 0.5]])                               # R[s, a]
 >>> found = nadir.evaluate(P, R, "uniform", gamma=0.9, radius=0.1, layout="sas")
 >>> round(found.nominal_return, 6), round(found.robust_return, 6), found.certified
-(9.088235, 8.645389, True)
+(9.403226, 9.093999, True)
 
 `evaluate`, `sweep`, `radius`, `difference`, `gradient`, `solve`, `optimize` and `verify` ask one question each;
 `Model` and `Solver` keep what can be used again; `read`, `write` and `generate` bring models in and out. The C

@@ -14,7 +14,7 @@ import warnings
 from typing import Any, Callable, NoReturn
 
 from . import errors
-from ._library import ffi, lib, text
+from ._library import ffi, filled, lib, place, text
 
 Progress = Callable[[str, float], Any]
 
@@ -65,21 +65,20 @@ class Context:
     """A C context, for one thread at a time: `lock` is held during calls."""
 
     def __init__(self, threads: int | None = None, seed: int = 0, progress: Progress | None = None):
-        settings = ffi.new("nadir_context_settings *")
-        lib.nadir_context_settings_fill(settings, ffi.sizeof("nadir_context_settings"))
+        settings = filled("context_settings")
         self.voice = _Voice(progress)
-        self.user = ffi.new_handle(self.voice)
+        self.user = user = ffi.new_handle(self.voice)
         self.lock = threading.RLock()
         settings.log = _message
         settings.progress = _progress
-        settings.log_user = settings.progress_user = self.user
+        settings.log_user = settings.progress_user = user
         settings.threads = threads or 0
         settings.seed = seed
-        made = ffi.new("nadir_context **")
+        made = place("context")
         status = lib.nadir_context_create(settings, made)
         if status != 0:
             raise errors.BY_STATUS[text(lib.nadir_status_name(status))](text(lib.nadir_status_sentence(status)))
-        user = self.user  # outlives the C context
+        # The handle of the voice has to outlive the C context.
         self.handle = ffi.gc(made[0], lambda context, kept=user: lib.nadir_context_free(context))
 
     @property
@@ -94,7 +93,9 @@ class Context:
     def call(self, function: Callable[..., int], *arguments: Any) -> None:
         """Runs a C function; raises what its status says."""
         with self.lock:
-            self.check(function(self.handle, *arguments))
+            status = function(self.handle, *arguments)
+            if status != 0 or self.voice.warnings:
+                self.check(status)
 
     def check(self, status: int, result: Any = None) -> None:
         """Tells warnings, then raises what a status says; `result` is the best answer so far."""
@@ -115,3 +116,25 @@ class Context:
             error.status = name or ""
         error.result = result  # type: ignore[attr-defined]
         raise error
+
+
+_own = threading.local()
+
+
+def shared(threads: int | None = None, seed: int = 0, progress: Progress | None = None) -> Context:
+    """The context of the running thread with these settings; one of its own for a `progress`.
+
+    A context keeps nothing from call to call but its settings: the same question has the same answer, to the
+    bit, in any context.
+    """
+    if progress is not None:
+        return Context(threads, seed, progress)
+    key = (threads or 0, seed)
+    try:
+        return _own.contexts[key]
+    except AttributeError:
+        _own.contexts = {}
+    except KeyError:
+        pass
+    made = _own.contexts[key] = Context(threads, seed)
+    return made

@@ -7,8 +7,9 @@ is, without a copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ class Kernel:
     rewards: np.ndarray | None = None  # of transitions, where the form has them
     scales: np.ndarray | None = None
     states_given: int = 0  # without a terminal state that was added
-    names: list[str] | None = field(default=None)
+    names: list[str] | None = None
+    each: int | None = None  # the actions of every state, where they are known to be as many
 
     def __post_init__(self) -> None:
         self.states_given = self.states_given or self.states
@@ -44,6 +46,8 @@ class Kernel:
     @property
     def actions(self) -> int | None:
         """A, where all states that were given have as many."""
+        if self.each is not None:
+            return self.each
         counts = np.diff(self.state_rows[: self.states_given + 1])
         return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
 
@@ -65,6 +69,8 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
     """The kernel of any of the forms of `nadir.Model`."""
     if layout is not None and layout not in LAYOUTS:
         raise UsageError(f"layout is {layout!r}; expected 'sas' (P[s, a, s']) or 'ass' (P[a, s, s'])")
+    if isinstance(P, np.ndarray) and P.ndim == 3:
+        return _cube(P, layout)
     unwrapped = getattr(P, "unwrapped", P)
     if isinstance(getattr(unwrapped, "P", None), Mapping):
         P = unwrapped.P
@@ -111,7 +117,7 @@ def _cube(array: np.ndarray, layout: str | None) -> Kernel:
     if states == 0 or actions == 0:
         raise ModelError(f"P has the shape {array.shape}; expected at least one state and one action")
     dense = _doubles(array).reshape(states * actions, states)
-    return Kernel(states, _regular(states, actions), dense=dense, by_action=layout == "ass")
+    return Kernel(states, _regular(states, actions), dense=dense, by_action=layout == "ass", each=actions)
 
 
 def _state_rows(state_rows: Any, rows: int, states: int) -> np.ndarray:
@@ -271,6 +277,8 @@ def rewards(R: Any, of: Kernel) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Rewards of rows, or of transitions where R has them: one of the two is None."""
     if R is None:
         return None, of.rewards
+    if isinstance(R, np.ndarray) and R.shape == (of.states, of.each):
+        return _doubles(R).reshape(-1), None
     if sparse_matrix(R):
         if R.shape != (of.rows, of.states):
             raise UsageError(f"R has the shape {R.shape}; expected {(of.rows, of.states)}, that of the rows of P")
@@ -319,10 +327,12 @@ def to_rows(
 ) -> np.ndarray:
     """One number for each row, from as many, from one for each state, or from a table (S, A).
 
-    `of` has states, states_given, rows and state_rows; a terminal state that was added gets `added`.
+    `of` has states, states_given, rows, state_rows and each; a terminal state that was added gets `added`.
     """
-    counts = np.diff(of.state_rows)
     given = of.states_given
+    if table.shape == (of.states, of.each):
+        return np.ascontiguousarray(table).reshape(-1)
+    counts = np.diff(of.state_rows)
     if table.ndim == 1 and table.shape[0] == of.rows:
         return np.ascontiguousarray(table)
     if table.ndim == 1 and table.shape[0] == given:
@@ -330,8 +340,6 @@ def to_rows(
         return np.repeat(extended, counts)
     widest = int(counts[:given].max()) if row_actions is None else int(row_actions.max()) + 1
     if table.shape == (given, widest):
-        if given == of.states and of.rows == table.size:
-            return np.ascontiguousarray(table).reshape(-1)
         row_states = np.repeat(np.arange(of.states), counts)
         actions = np.arange(of.rows) - np.repeat(of.state_rows[:-1], counts) if row_actions is None else row_actions
         made = np.full(of.rows, added)

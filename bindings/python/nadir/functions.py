@@ -7,10 +7,10 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from ._context import Context, Progress, watch_step
-from ._library import encoded, ffi, filled, lib, result
+from ._context import Context, Progress, shared, watch_step
+from ._library import NULL, encoded, ffi, filled, lib, place, result
 from .errors import UsageError
-from .model import LAYOUTS, Model, Policy, choice
+from .model import LAYOUTS, Model, Policy, choice, doubles
 from .results import (
     Check,
     ConeNorm,
@@ -203,7 +203,7 @@ def solve(
     """The ordinary optimum: max over policies of the return on the nominal kernel, and a policy that attains it."""
     model = _model(P, R, gamma, options)
     _nothing_left(options)
-    context = Context(threads, 0, progress)
+    context = shared(threads, 0, progress)
     settings = filled("optimum_settings")
     word = encoded(backend)
     settings.backend = word
@@ -211,13 +211,14 @@ def solve(
         settings.tolerance = tolerance
     if iterations_limit is not None:
         settings.iterations_limit = iterations_limit
-    policy = ffi.new("nadir_policy **")
+    policy = place("policy")
     found = result("optimum_result")
-    status = lib.nadir_optimum(context.handle, model._handle, settings, policy, found)
-    made = None
-    if policy[0]:
-        made = Optimum(Policy._from_handle(model, policy[0]), **_fields(found, "nadir_optimum_result"))
-    context.check(status, made)
+    with context.lock:
+        status = lib.nadir_optimum(context.handle, model._handle, settings, policy, found)
+        made = None
+        if policy[0]:
+            made = Optimum(Policy._from_handle(model, policy[0]), **_fields(found, "nadir_optimum_result"))
+        context.check(status, made)
     return made  # type: ignore[return-value]
 
 
@@ -267,7 +268,7 @@ def optimize(
     words = [encoded(word) for word in (method, backend, checkpoint, resume)]
     settings.method, settings.backend, settings.checkpoint, settings.resume = words
     settings.certify = choice("certify", certify, CERTIFY)
-    settings.start = ffi.NULL if first is None else first._handle
+    settings.start = NULL if first is None else first._handle
     numbers = {"gap": gap, "evaluations_limit": evaluations_limit, "time_limit": time_limit, "step": step}
     for name, value in {**numbers, "checkpoint_seconds": checkpoint_seconds}.items():
         if value is not None:
@@ -284,7 +285,7 @@ def optimize(
 
 
 def _optimize(context: Context, model: Model, ball: Ball, settings: Any, history: list[Step]) -> Optimization:
-    policy, worst = ffi.new("nadir_policy **"), ffi.new("nadir_worst **")
+    policy, worst = place("policy"), place("worst")
     found, robust = result("robust_optimum_result"), result("robust")
     status = lib.nadir_robust_optimum(
         context.handle, model._handle, ball.struct, settings, policy, found, robust, worst
@@ -333,23 +334,24 @@ def verify(
     """
     model, policy = _subject(P, R, policy, gamma, options)
     _nothing_left(options)
-    context = Context(threads)
+    context = shared(threads)
     settings = filled("verify_settings")
     words = [encoded(word) for word in (kernel, witness, model_file, policy_file, backend)]
     settings.kernel, settings.witness, settings.model_file, settings.policy_file, settings.backend = words
     found = result("verify_result")
-    handle = ffi.new("nadir_verification **")
+    handle = place("verification")
     chosen = model.policy(policy, backend=backend)
-    status = lib.nadir_verify(context.handle, model._handle, chosen._handle, settings, found, handle)
-    made = None
-    if handle[0]:
-        owned = ffi.gc(handle[0], lib.nadir_verification_free)
-        checks = []
-        while check := lib.nadir_verification_check(owned, len(checks)):
-            detail = ffi.string(check.detail).decode()
-            checks.append(Check(ffi.string(check.name).decode(), bool(check.holds), detail))
-        made = Verification(checks=checks, **_fields(found, "nadir_verify_result"))
-    context.check(status, made)
+    with context.lock:
+        status = lib.nadir_verify(context.handle, model._handle, chosen._handle, settings, found, handle)
+        made = None
+        if handle[0]:
+            owned = ffi.gc(handle[0], lib.nadir_verification_free)
+            checks: list[Check] = []
+            while check := lib.nadir_verification_check(owned, len(checks)):
+                name, detail = ffi.string(check.name).decode(), ffi.string(check.detail).decode()
+                checks.append(Check(name, bool(check.holds), detail))
+            made = Verification(checks=checks, **_fields(found, "nadir_verify_result"))
+        context.check(status, made)
     return made  # type: ignore[return-value]
 
 
@@ -377,8 +379,8 @@ def read(
     settings.discount = float("nan") if gamma is None else gamma
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)
-    made = ffi.new("nadir_model **")
-    Context().call(lib.nadir_model_read, encoded(path), settings, made)
+    made = place("model")
+    shared().call(lib.nadir_model_read, encoded(path), settings, made)
     return Model._from_handle(made[0])
 
 
@@ -393,14 +395,14 @@ def generate(kind: str, *, gamma: float | None = None, seed: int = 0, **settings
     Settings by name, such as `states=100`, `actions=4`, `branch=5`; which ones a kind has, `nadir.generators`
     tells (docs/generators.md). The same seed gives the same bits on every platform.
     """
-    context = Context()
+    context = shared()
     given = filled("generate_settings")
     given.seed = seed
     for name, value in settings.items():
         context.call(lib.nadir_generate_settings_set, given, encoded(name.replace("_", "-")), value)
     if gamma is not None:
         given.discount = gamma
-    made = ffi.new("nadir_model **")
+    made = place("model")
     context.call(lib.nadir_model_generate, encoded(kind), given, made)
     return Model._from_handle(made[0])
 
@@ -441,7 +443,7 @@ def norm(
     settings.bounds = bounds
     x = np.empty(matrix.shape[1])
     found = result("cone_norm_result")
-    data, vector = ffi.from_buffer("double[]", matrix), ffi.from_buffer("double[]", x)
+    data, vector = doubles(matrix), doubles(x)
     context.call(lib.nadir_cone_norm, *matrix.shape, data, settings, vector, found)
     numbers = _fields(found, "nadir_cone_norm_result")
     numbers = {name: value for name, value in numbers.items() if not name.startswith("points")}

@@ -8,8 +8,8 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _forms
-from ._context import Context
-from ._library import encoded, ffi, filled, lib, text
+from ._context import Context, shared
+from ._library import NULL, encoded, ffi, filled, lib, place, result, text
 from .errors import UsageError
 from .results import Facts, _card, _fields
 
@@ -32,9 +32,18 @@ def norm_number(norm: Any) -> float:
     return float("nan") if norm is None else float(norm)
 
 
-def pointer(kind: str, array: np.ndarray | None) -> Any:
+DOUBLE, INT64, INT32 = ffi.typeof("double[]"), ffi.typeof("int64_t[]"), ffi.typeof("int32_t[]")
+
+
+def doubles(array: np.ndarray) -> Any:
     """An array as a C pointer, without a copy; it has to be kept alive by the caller."""
-    return ffi.NULL if array is None else ffi.from_buffer(kind + "[]", array)
+    return ffi.from_buffer(DOUBLE, array)
+
+
+def _strings(names: Sequence[str]) -> tuple[Any, list[Any]]:
+    """Names as a C array, and what it points to."""
+    words = [ffi.new("char[]", str(word).encode()) for word in names]
+    return ffi.new("char *[]", words), words
 
 
 class _Memory:
@@ -138,37 +147,45 @@ class Model:
     ) -> None:
         given = filled("model_data")
         kept: list[Any] = []
-        arrays = {"state_rows": ("int64_t", kernel.state_rows), "row_actions": ("int32_t", kernel.row_actions)}
-        arrays |= {"dense": ("double", kernel.dense), "row_starts": ("int64_t", kernel.starts)}
-        arrays |= {"columns": ("int32_t", kernel.columns), "probabilities": ("double", kernel.values)}
-        arrays |= {name: ("double", array) for name, array in data.items()}
-        for name, (kind, array) in arrays.items():
-            kept.append(pointer(kind, array))
-            setattr(given, name, kept[-1])
+
+        def lend(name: str, kind: Any, array: np.ndarray | None) -> None:
+            if array is not None:
+                kept.append(ffi.from_buffer(kind, array))
+                setattr(given, name, kept[-1])
+
+        lend("state_rows", INT64, kernel.state_rows)
+        lend("row_actions", INT32, kernel.row_actions)
+        lend("dense", DOUBLE, kernel.dense)
+        lend("row_starts", INT64, kernel.starts)
+        lend("columns", INT32, kernel.columns)
+        lend("probabilities", DOUBLE, kernel.values)
+        for name, array in data.items():
+            lend(name, DOUBLE, array)
         given.states, given.rows = kernel.states, kernel.rows
-        given.radius_count = 0 if data.get("radius") is None else data["radius"].size  # type: ignore[union-attr]
-        given.discount = float("nan") if gamma is None else gamma
+        radius = data["radius"]
+        given.radius_count = 0 if radius is None else radius.size
+        if gamma is not None:
+            given.discount = gamma
         given.norm = norm_number(norm)
         given.set = choice("set", set, SETS)
         given.domain = choice("domain", domain, DOMAINS)
-        for name, names, count in (
-            ("state_names", state_names, kernel.states),
-            ("action_names", action_names, None),
-        ):
-            if names is not None:
-                if count is not None and len(names) != count:
-                    raise UsageError(f"{len(names)} {name}; expected {count}")
-                words = [ffi.new("char[]", str(word).encode()) for word in names]
-                kept += [words, ffi.new("char *[]", words)]
-                setattr(given, name, kept[-1])
-        given.action_names_count = 0 if action_names is None else len(action_names)
-        made = ffi.new("nadir_model **")
-        context = Context()
+        if state_names is not None:
+            if len(state_names) != kernel.states:
+                raise UsageError(f"{len(state_names)} state_names; expected {kernel.states}")
+            kept.append(_strings(state_names))
+            given.state_names = kept[-1][0]
+        if action_names is not None:
+            kept.append(_strings(action_names))
+            given.action_names = kept[-1][0]
+            given.action_names_count = len(action_names)
+        made = place("model")
+        context = shared()
         if copy:
             context.call(lib.nadir_model_create, given, made)
         else:
-            context.call(lib.nadir_model_borrow, given, ffi.NULL, ffi.NULL, made)
+            context.call(lib.nadir_model_borrow, given, NULL, NULL, made)
         self._adopt(made[0], (kernel.dense, kernel.columns, kernel.values), kernel.states_given)
+        self._each = kernel.each
 
     @classmethod
     def _from_handle(cls, handle: Any) -> "Model":
@@ -178,18 +195,21 @@ class Model:
 
     def _adopt(self, handle: Any, lent: tuple[Any, ...], states_given: int | None = None) -> None:
         self._handle = ffi.gc(handle, lib.nadir_model_free)
-        numbers = ffi.new("nadir_model_data *")
-        lib.nadir_model_data_fill(numbers, ffi.sizeof("nadir_model_data"))
-        lib.nadir_model_view(handle, numbers)
-        self._view = numbers
         self._lent = lent
         self._owner = (self._handle, lent)  # whoever uses the numbers holds both
-        self.states = int(numbers.states)
-        self.rows = int(numbers.rows)
-        self.nonzeros = int(numbers.nonzeros)
+        self._view = numbers = filled("model_data")
+        lib.nadir_model_view(handle, numbers)
+        self.states: int = numbers.states
+        self.rows: int = numbers.rows
+        self.nonzeros: int = numbers.nonzeros
         self.states_given = states_given or self.states
-        self.state_rows = self._array(numbers.state_rows, self.states + 1, "<i8")
         self._row_actions = self._array(numbers.row_actions, self.rows, "<i4")
+        self._each: int | None = None
+
+    @property
+    def state_rows(self) -> np.ndarray:
+        """The first row of each state, and then the number of rows; read-only."""
+        return self._array(self._view.state_rows, self.states + 1, "<i8")  # type: ignore[return-value]
 
     def _array(self, address: Any, count: int, kind: str = "<f8") -> np.ndarray | None:
         return view(self._owner, address, count, kind)
@@ -228,7 +248,7 @@ class Model:
         """Whether the kernel lies in the caller's arrays, not in a copy."""
         inside = self._view.dense if self.is_dense else self._view.probabilities
         return any(
-            lent is not None and lent.size and ffi.from_buffer("double[]", lent) == inside
+            lent is not None and lent.size and doubles(lent) == inside
             for lent in self._lent
             if lent is not None and lent.dtype == np.float64
         )
@@ -257,9 +277,15 @@ class Model:
     @property
     def actions(self) -> int | None:
         """A, where every state has the actions 0 to A - 1; else None."""
-        counts = np.diff(self.state_rows)
-        regular = self._row_actions is None and bool((counts == counts[0]).all())
-        return int(counts[0]) if regular else None
+        if self._each is None and self._row_actions is None:
+            counts = np.diff(self.state_rows)
+            self._each = int(counts[0]) if (counts == counts[0]).all() else None
+        return self._each
+
+    @property
+    def each(self) -> int | None:
+        """The same, as `nadir._forms` asks for it."""
+        return self.actions
 
     @property
     def row_states(self) -> np.ndarray:
@@ -299,7 +325,7 @@ class Model:
 
     def facts(self) -> Facts:
         """What is worth knowing before anything is solved: sizes, sparsity, rewards, valid radius, ..."""
-        context = Context()
+        context = shared()
         found = filled("model_facts")
         context.call(lib.nadir_model_facts_compute, self._handle, found)
         return Facts(**_fields(found, "nadir_model_facts"), sha256=self.sha256)
@@ -307,14 +333,14 @@ class Model:
     def valid_radius(self, norm: float | str = 2) -> float:
         """The largest radius whose non-rectangular L_p ball holds no kernel with a negative entry."""
         found = ffi.new("double *")
-        Context().call(lib.nadir_model_valid_radius, self._handle, norm_number(norm), found)
+        shared().call(lib.nadir_model_valid_radius, self._handle, norm_number(norm), found)
         return found[0]
 
     @property
     def sha256(self) -> str:
         """A digest of the numbers: the same whichever way the model was made or stored."""
         digest = ffi.new("char[65]")
-        Context().call(lib.nadir_model_digest, self._handle, digest)
+        shared().call(lib.nadir_model_digest, self._handle, digest)
         return ffi.string(digest).decode()
 
     def replace(
@@ -418,7 +444,7 @@ class Model:
         """To a file; the ending of its name tells the format: .npz, .csv, .tra, .drn, .MDP, .bin."""
         settings = filled("write_settings")
         settings.compress = compress
-        Context().call(lib.nadir_model_write, self._handle, encoded(path), settings)
+        shared().call(lib.nadir_model_write, self._handle, encoded(path), settings)
 
     def _card(self) -> tuple[str, list[tuple[str, str]]]:
         actions = self.actions
@@ -450,8 +476,8 @@ class Policy:
     """
 
     def __init__(self, model: Model, policy: Any = "uniform", *, backend: str | None = None):
-        context = Context()
-        made = ffi.new("nadir_policy **")
+        context = shared()
+        made = place("policy")
         if isinstance(policy, Policy):
             policy = policy.probabilities
         if isinstance(policy, (str, os.PathLike)):
@@ -495,12 +521,12 @@ class Policy:
     def sha256(self) -> str:
         """A digest of the probabilities."""
         digest = ffi.new("char[65]")
-        Context().call(lib.nadir_policy_digest, self._handle, digest)
+        shared().call(lib.nadir_policy_digest, self._handle, digest)
         return ffi.string(digest).decode()
 
     def write(self, path: Any) -> None:
         """As CSV `idstate,idaction,probability`, or .npy if the name ends so."""
-        Context().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(path))
+        shared().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(path))
 
     def __array__(self, dtype: Any = None) -> np.ndarray:
         return self.table if dtype is None else self.table.astype(dtype)
@@ -517,8 +543,7 @@ def _named(context: Context, model: Model, policy: Any, backend: str | None, mad
         settings = filled("optimum_settings")
         kept = encoded(backend)
         settings.backend = kept
-        found = ffi.new("nadir_optimum_result *")
-        found.size = ffi.sizeof("nadir_optimum_result")
+        found = result("optimum_result")
         context.call(lib.nadir_optimum, model._handle, settings, made, found)
     else:
         context.call(lib.nadir_policy_read, model._handle, encoded(policy), made)
@@ -528,7 +553,7 @@ def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None
     if array.dtype.kind in "iu" and array.shape == (model.states_given,):
         added = np.zeros(model.states - model.states_given, dtype=np.int64)
         actions = np.concatenate([array.astype(np.int64), added])
-        handle = ffi.from_buffer("int64_t[]", actions)
+        handle = ffi.from_buffer(INT64, actions)
         context.call(lib.nadir_policy_create_deterministic, model._handle, handle, made)
         return
     if array.dtype.kind not in "iufb":
@@ -539,7 +564,7 @@ def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None
             f"{model.rows} probabilities, one for each row"
         )
     rows = np.ascontiguousarray(_forms.to_rows(array, model, "the policy", 1.0, model._row_actions), dtype=np.float64)
-    context.call(lib.nadir_policy_create, model._handle, ffi.from_buffer("double[]", rows), made)
+    context.call(lib.nadir_policy_create, model._handle, doubles(rows), made)
 
 
 def _of_states(numbers: Any, kernel: _forms.Kernel) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 import numpy as np
 
 from . import _plots
-from ._library import encoded, ffi, lib, text
+from ._library import NULL, encoded, ffi, lib, place, text
 
 if TYPE_CHECKING:
     from .model import Model, Policy
@@ -27,19 +27,9 @@ _RENAMED = {
     "seconds_search": "robust",
     "seconds_certify": "certify",
 }
-_NAMES = {"nadir_set": lib.nadir_set_name, "nadir_domain": lib.nadir_domain_name}
-_layouts: dict[str, list[tuple[str, str, str]]] = {}
+_NAMES = {"enum nadir_set": lib.nadir_set_name, "enum nadir_domain": lib.nadir_domain_name}
+_layouts: dict[str, tuple[list[tuple[str, str, Any]], list[tuple[str, str]]]] = {}
 _words: dict[Any, str | None] = {}
-
-
-def _layout(struct: str) -> list[tuple[str, str, str]]:
-    """(member, name here, kind) of all members of a struct but its size."""
-    made = []
-    for name, member in ffi.typeof(struct).fields:
-        kind = member.type.cname if member.type.kind != "pointer" else "text"
-        if name != "size":
-            made.append((name, _RENAMED.get(name, name), kind))
-    return made
 
 
 def _word(pointer: Any) -> str | None:
@@ -49,24 +39,34 @@ def _word(pointer: Any) -> str | None:
     return _words[pointer]
 
 
+def _layout(struct: str) -> tuple[list[tuple[str, str, Any]], list[tuple[str, str]]]:
+    """(member, name here, how to read it) of the members of a struct but its size; those that are times."""
+    members, times = [], []
+    for name, member in ffi.typeof(struct).fields:
+        here = _RENAMED.get(name, name)
+        if name.startswith("seconds_"):
+            times.append((name, here.removeprefix("seconds_")))
+        elif member.type.cname == "char *":
+            members.append((name, here, _word))
+        elif member.type.cname in _NAMES:
+            members.append((name, here, lambda value, of=_NAMES[member.type.cname]: _word(of(value))))
+        elif name != "size":
+            members.append((name, here, None))
+    return members, times
+
+
 def _fields(struct: Any, kind: str) -> dict[str, Any]:
     """The members of a struct of results by name; times go into `seconds`."""
-    if kind not in _layouts:
-        _layouts[kind] = _layout(kind)
-    made: dict[str, Any] = {}
-    seconds: dict[str, float] = {}
-    for member, name, sort in _layouts[kind]:
+    layout = _layouts.get(kind)
+    if layout is None:
+        layout = _layouts[kind] = _layout(kind)
+    members, times = layout
+    made = {}
+    for member, name, read in members:
         value = getattr(struct, member)
-        if member.startswith("seconds_"):
-            seconds[name.removeprefix("seconds_")] = value
-        elif sort == "text":
-            made[name] = _word(value)
-        elif sort in _NAMES:
-            made[name] = _word(_NAMES[sort](value))
-        else:
-            made[name] = value
-    if seconds:
-        made["seconds"] = seconds
+        made[name] = value if read is None else read(value)
+    if times:
+        made["seconds"] = {name: getattr(struct, member) for member, name in times}
     return made
 
 
@@ -309,7 +309,7 @@ class Evaluation(Result):
         from .model import Model
 
         solver, worst = self._kept()
-        made = ffi.new("nadir_model **")
+        made = place("model")
         solver._context.call(lib.nadir_worst_model, worst, made)
         return Model._from_handle(made[0])
 
@@ -338,7 +338,7 @@ class Evaluation(Result):
         digests are kept, and checked by `nadir.verify`.
         """
         solver, worst = self._kept()
-        context, null = solver._context, ffi.NULL
+        context, null = solver._context, NULL
         names = [encoded(name) for name in (model_file, policy_file, kernel, witness)]
         if model_file is not None or policy_file is not None:
             context.call(lib.nadir_worst_set_files, worst, names[0], names[1], null)

@@ -6,10 +6,10 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from ._context import Context, Progress
-from ._library import encoded, ffi, filled, lib, result
+from ._context import Progress, shared
+from ._library import NULL, encoded, ffi, filled, lib, place, result
 from .errors import UsageError
-from .model import DOMAINS, SETS, Model, Policy, _of_rows, choice, norm_number
+from .model import DOMAINS, SETS, Model, Policy, _of_rows, choice, doubles, norm_number
 from .results import Difference, Evaluation, Gradient, Nominal, Radius, Sweep, _fields
 
 CERTIFY = {"off": 0, "auto": 1, "strict": 2}
@@ -32,11 +32,11 @@ class Ball:
             self.set_radius(_radii(model, radius, set))
         if scales is not None:
             self.kept.append(_of_rows(scales, model, "scales", model._row_actions))
-            ball.scales = ffi.from_buffer("double[]", self.kept[-1])
+            ball.scales = doubles(self.kept[-1])
 
     def set_radius(self, radii: np.ndarray) -> None:
         self.kept.append(radii)
-        self.struct.radius = ffi.from_buffer("double[]", radii)
+        self.struct.radius = doubles(radii)
         self.struct.radius_count = radii.size
 
 
@@ -61,8 +61,9 @@ def robust_settings(
 ) -> tuple[Any, Any]:
     """The C struct, and what has to live as long."""
     settings = filled("robust_settings")
-    word = encoded(method)
-    settings.method = word
+    word = None
+    if method is not None:
+        settings.method = word = encoded(method)
     settings.certify = choice("certify", certify, CERTIFY)
     settings.optimistic = optimistic
     if tolerance is not None:
@@ -97,7 +98,7 @@ class Solver:
     ):
         self.model = model
         self.policy = model.policy(policy, backend=backend)
-        self._context = Context(threads, seed, progress)
+        self._context = shared(threads, seed, progress)
         self._settings = filled("solver_settings")
         self._backend = encoded(backend)
         self._settings.backend = self._backend
@@ -106,7 +107,7 @@ class Solver:
         self._handle = self._create(self.policy)
 
     def _create(self, policy: Policy) -> Any:
-        made = ffi.new("nadir_solver **")
+        made = place("solver")
         self._context.call(lib.nadir_solver_create, self.model._handle, policy._handle, self._settings, made)
         return ffi.gc(made[0], lib.nadir_solver_free)
 
@@ -125,7 +126,7 @@ class Solver:
 
     def _numbers(self, function: Any, count: int) -> np.ndarray:
         made = np.empty(count)
-        self._context.call(function, self._handle, ffi.from_buffer("double[]", made))
+        self._context.call(function, self._handle, doubles(made))
         return made
 
     def value(self) -> np.ndarray:
@@ -161,7 +162,7 @@ class Solver:
         ball = Ball(self.model, radius, norm, set, domain, scales)
         settings, _kept = robust_settings(method, certify, tolerance, width, iterations_limit, optimistic)
         found = result("robust")
-        worst = ffi.new("nadir_worst **")
+        worst = place("worst")
         context = self._context
         with context.lock:
             status = lib.nadir_solver_robust(context.handle, self._handle, ball.struct, settings, found, worst)
@@ -209,7 +210,7 @@ class Solver:
                 ball.struct,
                 settings,
                 wanted.size,
-                ffi.from_buffer("double[]", factors),
+                doubles(factors),
                 found,
             )
             made = [self._evaluation(found[i], optimistic, None) for i in range(wanted.size)]
@@ -267,7 +268,7 @@ class Solver:
         context = self._context
         with context.lock:
             status = lib.nadir_solver_difference(
-                context.handle, self._handle, second, ball.struct, settings, found, ffi.NULL
+                context.handle, self._handle, second, ball.struct, settings, found, NULL
             )
             made = Difference(**_fields(found, "nadir_difference")) if found.stop_reason else None
             context.check(status, made)
