@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "model/rows.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -266,6 +267,55 @@ static nadir_status choose_storage(nadir_context *context, nadir_model *model)
     return dense ? to_sparse(context, model) : to_dense(context, model);
 }
 
+/* The smallest of count numbers and their sum, in lanes: one alone would wait for every step. */
+static void measure_row(int64_t count, const double *values, double *minimum, double *sum)
+{
+    enum { LANES = 8 };
+    double lows[LANES];
+    double sums[LANES] = {0};
+    int64_t i = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        lows[lane] = INFINITY;
+    }
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            lows[lane] = values[i + lane] < lows[lane] ? values[i + lane] : lows[lane];
+            sums[lane] += values[i + lane];
+        }
+    }
+    for (; i < count; i++) {
+        lows[0] = values[i] < lows[0] ? values[i] : lows[0];
+        sums[0] += values[i];
+    }
+    *minimum = INFINITY;
+    *sum = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        *minimum = fmin(*minimum, lows[lane]);
+        *sum += sums[lane];
+    }
+}
+
+static void find_limits(nadir_model *model)
+{
+    nadir_row_limits limits = {.sum_low = INFINITY, .minimum = INFINITY, .minimum_row = -1};
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        double minimum;
+        double sum;
+        measure_row(entries.count, entries.values, &minimum, &sum);
+        minimum = entries.count < model->states ? 0 : minimum;
+        const double rounding = ((double)entries.count + 10) * (DBL_EPSILON / 2) * sum * (1 + 1e-6);
+        limits.sum_low = fmin(limits.sum_low, sum - rounding);
+        limits.sum_high = fmax(limits.sum_high, sum + rounding);
+        limits.rounding = fmax(limits.rounding, rounding);
+        if (minimum < limits.minimum) {
+            limits.minimum = minimum;
+            limits.minimum_row = row;
+        }
+    }
+    model->limits = limits;
+}
+
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     nadir_status status = NADIR_OK;
@@ -277,6 +327,7 @@ nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, cons
     drop_plain_scales(context, model);
     drop_transition_rewards(context, model, source->keep_transition_rewards);
     NADIR_CHECK(choose_storage(context, model));
+    find_limits(model);
 cleanup:
     return status;
 }

@@ -23,6 +23,14 @@
 /* What is off by less is normalised without a word. */
 #define NADIR_SUM_UNSAID 1e-12
 
+/* What all rows keep to, made once. Rounding is included, but in `minimum`. */
+typedef struct nadir_row_limits {
+    double sum_low, sum_high; /* of the sum of a row */
+    double rounding;          /* of a product of a row with numbers up to one */
+    double minimum;           /* the smallest of all entries, those that are not stored included, */
+    int64_t minimum_row;      /* and where it is */
+} nadir_row_limits;
+
 /* Storage follows density: CSR below the first, dense from the second on, as given in between. At 2/3 the
  * two take the same memory; dense arithmetic is some three times faster for each entry. */
 #define NADIR_SPARSE_BELOW 0.25
@@ -54,6 +62,7 @@ struct nadir_model {
     double norm;
     nadir_set set;
     nadir_domain domain;
+    nadir_row_limits limits;
 };
 
 /* Where the numbers came from, for messages. */
