@@ -94,8 +94,8 @@ static nadir_status stand(collective *of, const nadir_visits *visits, const nadi
     nadir_centre *centre = &of->centre;
     bool *unvisited = NULL;
     NADIR_NEW(context, unvisited, n);
-    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, unvisited));
-    NADIR_CHECK(nadir_centre_make_near(context, of->problem, of->live, attack->kernel, unvisited, centre));
+    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
+    NADIR_CHECK(nadir_centre_make_near(context, of->problem, of->live, attack, unvisited, centre));
     NADIR_CHECK(nadir_centre_visits(context, centre));
     /* rows of P - P* sum to sum_off at most, and so shift d_P by no more than the entries of D* */
     for (int64_t t = 0; t < n; t++) {
