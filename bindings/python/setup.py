@@ -23,7 +23,8 @@ DECLARATIONS = runpy.run_path(str(HERE / "nadir" / "_declarations.py"))
 
 def pkg_config(*question: str) -> str | None:
     try:
-        answer = subprocess.run(["pkg-config", *question, "nadir"], capture_output=True, text=True, check=True)
+        words = ["pkg-config", *question, "nadir"]
+        answer = subprocess.run(words, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

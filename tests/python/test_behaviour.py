@@ -31,7 +31,7 @@ def model():
 
 
 def test_the_gil_is_released(model):
-    """While one thread is in the library, another one computes: by processor time, whatever else is running."""
+    """While one thread is in the library, another one computes: by processor time, whatever else runs."""
     spent = {}
     started = threading.Event()
 
@@ -217,8 +217,9 @@ def test_files(tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", nadir.NadirWarning)
             river.write(path)
-            companions = {"tra": {"rewards": tmp_path / "river.trew"}, "bin": {"rewards": tmp_path / "river.g.bin"}}
-            again = nadir.read(path, gamma=0.8, initial="uniform", **companions.get(ending, {}))
+            companions = {"tra": "river.trew", "bin": "river.g.bin"}
+            rewards = tmp_path / companions[ending] if ending in companions else None
+            again = nadir.read(path, gamma=0.8, initial="uniform", rewards=rewards)
         assert again.sha256 == river.sha256, ending
     assert nadir.read(tmp_path / "river.npz", initial=3).mu[3] == 1
     river.write(tmp_path / "small.npz", compress=True)
@@ -270,7 +271,8 @@ def test_replace_keeps_the_kernel(model):
 
 
 def test_methods_of_a_model(model):
-    assert model.evaluate(radius=0.1).robust_return == nadir.evaluate(model, "uniform", radius=0.1).robust_return
+    wanted = nadir.evaluate(model, "uniform", radius=0.1).robust_return
+    assert model.evaluate(radius=0.1).robust_return == wanted
     assert len(model.sweep(radius=[0, 0.1])) == 2
     assert model.gradient(radius=0.1).table.shape == (12, 3)
     assert model.solve().nominal_optimum <= model.optimize(radius=0).nominal_optimum + 1e-9
@@ -280,8 +282,9 @@ def test_methods_of_a_model(model):
 
 def test_checkpoints(model, tmp_path):
     path = tmp_path / "search.json"
+    kept = {"checkpoint": path, "checkpoint_seconds": 0}
     with pytest.raises(nadir.ConvergenceError):
-        nadir.optimize(model, radius=0.3, start="uniform", evaluations_limit=3, checkpoint=path, checkpoint_seconds=0)
+        nadir.optimize(model, radius=0.3, start="uniform", evaluations_limit=3, **kept)
     found = nadir.optimize(model, radius=0.3, resume=path)
     assert found.robust_return == pytest.approx(nadir.optimize(model, radius=0.3).robust_return, rel=1e-5)
 
@@ -322,7 +325,7 @@ def fast(call, times=1500):
 
 
 def test_overhead_of_a_call(capsys):
-    """What Python adds to the calls of C that it makes, on a model so small that they take no time: below 50 µs."""
+    """What Python adds to the calls of C that it makes, on a small model: below 50 µs."""
     P, R, pi = random_mdp(0, states=5, actions=3)
     model = nadir.Model(P, R, 0.9)
     solver = nadir.Solver(model, pi, threads=1)

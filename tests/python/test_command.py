@@ -69,7 +69,8 @@ def test_borrowed_kernel(command, tmp_path):
     model = nadir.Model(P, R, 0.9)
     assert model.is_borrowed
     np.savez(tmp_path / "model.npz", P=P, R=R, gamma=0.9)
-    printed = command("evaluate", tmp_path / "model.npz", "--policy", "uniform", "--radius", 0.1, "--threads", 1)
+    words = ["--policy", "uniform", "--radius", 0.1, "--threads", 1]
+    printed = command("evaluate", tmp_path / "model.npz", *words)
     assert same(nadir.evaluate(model, "uniform", radius=0.1, threads=1).to_dict(), printed) >= 25
 
 

@@ -213,7 +213,7 @@ def test_gymnasium_that_is_wrong():
         ({"P": np.ones((3, 2)) / 2, "state_rows": [0, 3]}, "expected 3 numbers"),
         ({"P": [np.ones((2, 2)), np.ones((3, 3))]}, "the matrix of action 1"),
         ({"P": np.array([{}, "x"], dtype=object)}, "objects"),
-        ({"P": np.full((2, 1, 2), 0.5), "R": np.ones((1, 2))}, "R has the shape \\(1, 2\\); expected \\(2, 1\\)"),
+        ({"P": np.full((2, 1, 2), 0.5), "R": np.ones((1, 2))}, "R has the shape \\(1, 2\\); expected"),
         ({"P": np.full((2, 1, 2), 0.5), "R": np.ones((2, 2, 2))}, "expected \\(2, 1, 2\\)"),
         ({"P": np.full((2, 1, 2), 0.5), "R": sparse.eye(3)}, "that of the rows of P"),
         ({"P": np.full((2, 1, 2), 0.5), "mu": [1, 0, 0]}, "mu has the shape"),

@@ -10,12 +10,15 @@ from conftest import TREE
 
 PACKAGE = TREE / "bindings" / "python"
 NEEDED = ("pip", "setuptools", "wheel", "cffi")
-USE = "import nadir; print(nadir.__file__, nadir.evaluate(nadir.generate('riverswim'), 'uniform', radius=0.05))"
+USE = """
+import nadir
+print(nadir.__file__, nadir.evaluate(nadir.generate("riverswim"), "uniform", radius=0.05))
+"""
 
 
 @pytest.mark.skipif(any(importlib.util.find_spec(name) is None for name in NEEDED), reason=f"needs {NEEDED}")
 def test_pip_install(tmp_path):
-    """Into a folder, from a copy of the package, so that nothing is left in the tree; the library goes with it."""
+    """Into a folder, from a copy, so that nothing is left in the tree; the library goes with it."""
     target = tmp_path / "site"
     words = ["install", "--no-build-isolation", "--no-index", "--no-deps", "--quiet", "--target", str(target)]
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore"}
@@ -46,6 +49,7 @@ def test_a_wrong_library_is_refused(tmp_path):
     fake = tmp_path / "libnadir.so"
     fake.write_bytes(b"no library")
     environment = {**os.environ, "NADIR_LIBRARY": str(fake), "PYTHONPATH": str(PACKAGE)}
-    done = subprocess.run([sys.executable, "-c", "import nadir"], capture_output=True, text=True, env=environment)
+    words = [sys.executable, "-c", "import nadir"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert done.returncode != 0
     assert "no libnadir.so" in done.stderr and "NADIR_LIBRARY" in done.stderr

@@ -77,7 +77,8 @@ class Context:
         made = place("context")
         status = lib.nadir_context_create(settings, made)
         if status != 0:
-            raise errors.BY_STATUS[text(lib.nadir_status_name(status))](text(lib.nadir_status_sentence(status)))
+            error = errors.BY_STATUS[text(lib.nadir_status_name(status)) or ""]
+            raise error(text(lib.nadir_status_sentence(status)))
         # The handle of the voice has to outlive the C context.
         self.handle = ffi.gc(made[0], lambda context, kept=user: lib.nadir_context_free(context))
 
@@ -124,8 +125,8 @@ _own = threading.local()
 def shared(threads: int | None = None, seed: int = 0, progress: Progress | None = None) -> Context:
     """The context of the running thread with these settings; one of its own for a `progress`.
 
-    A context keeps nothing from call to call but its settings: the same question has the same answer, to the
-    bit, in any context.
+    But for those that draw kernels (`fit`), calls leave nothing behind in a context: the same question has
+    the same answer, to the bit, in any with the same settings.
     """
     if progress is not None:
         return Context(threads, seed, progress)

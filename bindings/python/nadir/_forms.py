@@ -92,7 +92,8 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
 
 def _matrices(P: Any) -> bool:
     """Whether P is a list, tuple or object array of matrices."""
-    if not isinstance(P, (list, tuple)) and not (isinstance(P, np.ndarray) and P.dtype == object and P.ndim == 1):
+    objects = isinstance(P, np.ndarray) and P.dtype == object and P.ndim == 1
+    if not isinstance(P, (list, tuple)) and not objects:
         return False
     return len(P) > 0 and all(sparse_matrix(m) or (isinstance(m, np.ndarray) and m.ndim == 2) for m in P)
 
@@ -125,8 +126,8 @@ def _state_rows(state_rows: Any, rows: int, states: int) -> np.ndarray:
         given = np.ascontiguousarray(state_rows, dtype=np.int64)
         if given.shape != (states + 1,) or given[-1] != rows:
             raise UsageError(
-                f"state_rows has the shape {given.shape}; expected {states + 1} numbers, the first row of each "
-                f"state and then {rows}, the number of rows"
+                f"state_rows has the shape {given.shape}; expected {states + 1} numbers, the first row of "
+                f"each state and then {rows}, the number of rows"
             )
         return given
     if states == 0 or rows == 0 or rows % states != 0:
@@ -162,8 +163,8 @@ def _per_action(matrices: Sequence[Any]) -> Kernel:
     for action, matrix in enumerate(matrices):
         if matrix.shape != (states, states):
             raise UsageError(
-                f"the matrix of action {action} has the shape {matrix.shape}; expected {(states, states)}, one "
-                "(S, S) matrix for each action (one (A, S) matrix for each state: layout='sas')"
+                f"the matrix of action {action} has the shape {matrix.shape}; expected {(states, states)}, "
+                "one (S, S) matrix for each action (one (A, S) matrix for each state: layout='sas')"
             )
     if not any(sparse_matrix(matrix) for matrix in matrices):
         return _cube(np.stack(matrices), "ass")
@@ -190,7 +191,8 @@ def _per_state(matrices: Sequence[Any]) -> Kernel:
     if any(sparse_matrix(matrix) for matrix in matrices):
         from scipy import sparse
 
-        return _csr(sparse.vstack([sparse.csr_matrix(matrix) for matrix in matrices], format="csr"), state_rows)
+        parts = [sparse.csr_matrix(matrix) for matrix in matrices]
+        return _csr(sparse.vstack(parts, format="csr"), state_rows)
     return _rows(_doubles(np.vstack(matrices)), state_rows)
 
 
@@ -281,7 +283,8 @@ def rewards(R: Any, of: Kernel) -> tuple[np.ndarray | None, np.ndarray | None]:
         return _doubles(R).reshape(-1), None
     if sparse_matrix(R):
         if R.shape != (of.rows, of.states):
-            raise UsageError(f"R has the shape {R.shape}; expected {(of.rows, of.states)}, that of the rows of P")
+            expected = (of.rows, of.states)
+            raise UsageError(f"R has the shape {R.shape}; expected {expected}, that of the rows of P")
         return None, _at_transitions(R.tocsr(), of)
     if _matrices(R):
         if len(R) * of.states != of.rows or any(m.shape != (of.states, of.states) for m in R):
@@ -341,12 +344,14 @@ def to_rows(
     widest = int(counts[:given].max()) if row_actions is None else int(row_actions.max()) + 1
     if table.shape == (given, widest):
         row_states = np.repeat(np.arange(of.states), counts)
-        actions = np.arange(of.rows) - np.repeat(of.state_rows[:-1], counts) if row_actions is None else row_actions
+        actions = row_actions
+        if actions is None:
+            actions = np.arange(of.rows) - np.repeat(of.state_rows[:-1], counts)
         made = np.full(of.rows, added)
         inside = row_states < given
         made[inside] = table[row_states[inside], actions[inside]]
         return made
     raise UsageError(
-        f"{what} has the shape {table.shape}; expected {(given, widest)}, one number for each state and action, "
-        f"({given},), one for each state, or ({of.rows},), one for each row"
+        f"{what} has the shape {table.shape}; expected {(given, widest)}, one number for each state and "
+        f"action, ({given},), one for each state, or ({of.rows},), one for each row"
     )

@@ -72,25 +72,26 @@ class Model:
 
     `P` is one of
 
-    * an array (S, A, S), `P[s, a, t]` the probability of going from s to t under a; or (A, S, S), `P[a, s, t]`.
-      The shape tells which; where S = A it cannot, and `layout="sas"` or `layout="ass"` has to;
+    * an array (S, A, S), `P[s, a, t]` the probability of going from s to t under a; or (A, S, S),
+      `P[a, s, t]`. The shape tells which; where S = A it cannot, and `layout="sas"` or `layout="ass"` has to;
     * rows: an array or a SciPy sparse matrix (rows, S) with row `s * A + a`, or, where states have different
       numbers of actions, with the first row of each state (and then the number of rows) in `state_rows`;
     * a list of A matrices (S, S), one for each action, dense or sparse, as MDPtoolbox has them;
       with `layout="sas"` a list of S matrices (A_s, S), one for each state;
     * a dictionary `{s: {a: [(probability, successor, reward, done), ...]}}` as Gymnasium's toy-text
-      environments have in `env.P`, or such an environment. It brings its own rewards. `done` ends the episode:
-      states that only stay where they are, without reward, are ends, and their rows are pinned (scale 0); a
-      transition that is done and leads anywhere else leads to one terminal state that is added as the last.
+      environments have in `env.P`, or such an environment. It brings its own rewards. `done` ends the
+      episode: states that only stay where they are, without reward, are ends, and their rows are pinned
+      (scale 0); a transition that is done and leads anywhere else leads to one terminal state that is added
+      as the last.
 
     `R` is (S, A), or has one number for each state or row, or has the form of P, one number for each
-    transition. `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`, `norm`,
-    `set` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
+    transition. `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`,
+    `norm`, `set` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
 
-    Rows that sum to one within 1e-5 are normalised, with a warning; anything else is a `ModelError` that names
-    state and action. A kernel that needs no such repair, C-contiguous and of doubles (sparse: sorted, without
-    zeros, 32-bit indices), is *not copied*: it must not be changed as long as the model is in use.
-    `copy=True` makes a copy in any case.
+    Rows that sum to one within 1e-5 are normalised, with a warning; anything else is a `ModelError` that
+    names state and action. A kernel that needs no such repair, C-contiguous and of doubles (sparse: sorted,
+    without zeros, 32-bit indices; see `is_borrowed`), is *not copied*: it must not be changed as long as the
+    model is in use. `copy=True` makes a copy in any case.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class Model:
             "transition_rewards": transition_rewards,
             "initial": _of_states(mu, kernel),
             "scales": kernel.scales if scales is None else _of_rows(scales, kernel, "scales"),
-            "radius": None if radius is None else np.atleast_1d(np.ascontiguousarray(radius, dtype=np.float64)),
+            "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
         self._make(kernel, data, gamma, norm, set, domain, state_names or kernel.names, action_names, copy)
 
@@ -269,7 +270,7 @@ class Model:
         return made
 
     def dense(self) -> np.ndarray:
-        """The kernel as an array of its own: (S, A, S) where all states have as many actions, else (rows, S)."""
+        """The kernel as an array of its own: (S, A, S) if all states have as many actions, else (rows, S)."""
         full = np.array(self.P) if self.is_dense else self.P.toarray()
         actions = self.actions
         return full if actions is None else full.reshape(self.states, actions, self.states)
@@ -351,7 +352,7 @@ class Model:
         mu: Any = None,
         scales: Any = None,
     ) -> "Model":
-        """The same kernel, which is not copied, with another discount, rewards, initial distribution or scales."""
+        """The same kernel, not copied, with another discount, rewards, initial distribution or scales."""
         numbers = self._view
         kernel = _forms.Kernel(
             self.states,
@@ -402,7 +403,9 @@ class Model:
 
     def policy(self, policy: Any = "uniform", *, backend: str | None = None) -> "Policy":
         """A policy for this model; see `Policy`."""
-        return policy if isinstance(policy, Policy) and policy.model is self else Policy(self, policy, backend=backend)
+        if isinstance(policy, Policy) and policy.model is self:
+            return policy
+        return Policy(self, policy, backend=backend)
 
     def solver(self, policy: Any = "uniform", **options: Any) -> Any:
         """A `Solver` of a policy: one factorisation for everything that is asked of it."""
@@ -560,10 +563,11 @@ def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None
         raise UsageError(f"the policy has entries of type {array.dtype}; expected numbers")
     if array.ndim == 1 and array.shape[0] != model.rows:
         raise UsageError(
-            f"the policy has {array.shape[0]} numbers; expected {model.states_given} action numbers (integers), or "
-            f"{model.rows} probabilities, one for each row"
+            f"the policy has {array.shape[0]} numbers; expected {model.states_given} action numbers "
+            f"(integers), or {model.rows} probabilities, one for each row"
         )
-    rows = np.ascontiguousarray(_forms.to_rows(array, model, "the policy", 1.0, model._row_actions), dtype=np.float64)
+    rows = _forms.to_rows(array, model, "the policy", 1.0, model._row_actions)
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
     context.call(lib.nadir_policy_create, model._handle, doubles(rows), made)
 
 

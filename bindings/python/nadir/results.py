@@ -116,7 +116,8 @@ class Result:
         made = {}
         for member in fields(self):  # type: ignore[arg-type]
             value = getattr(self, member.name)
-            if not member.name.startswith("_") and isinstance(value, (bool, int, float, str, dict, type(None))):
+            plain = isinstance(value, (bool, int, float, str, dict, type(None)))
+            if plain and not member.name.startswith("_"):
                 made[member.name] = value
         return made
 
@@ -203,7 +204,7 @@ class Optimum(Result):
 
 @dataclass(frozen=True)
 class Damage:
-    """One row's part of the penalty: γ d(s) π(a|s) (P̂_sa − P_sa)·v_P, with d nominal and v_P under the kernel found."""
+    """One row's part of the penalty: γ d(s) π(a|s) (P̂_sa − P_sa)·v_P, d nominal, v_P of the kernel found."""
 
     state: int
     row: int
@@ -221,9 +222,9 @@ class Damage:
 class Evaluation(Result):
     """The worst return of a policy over a ball of kernels: lower_bound <= truth <= upper_bound.
 
-    `robust_return` is attained by the kernel found, which lies in the ball. `certified`: both bounds were made
-    anew by other code than the search, and they are close. `certificate` is "rigorous" (rounding and all),
-    "numerical" (rests on converged iterations) or "none".
+    `robust_return` is attained by the kernel found, which lies in the ball. `certified`: both bounds were
+    made anew by other code than the search, and they are close. `certificate` is "rigorous" (rounding and
+    all), "numerical" (rests on converged iterations) or "none".
     """
 
     nominal_return: float
@@ -283,7 +284,7 @@ class Evaluation(Result):
 
     def _kept(self) -> tuple["Solver", Any]:
         if self._worst is None:
-            raise ValueError("this evaluation has not kept its kernel: a sweep does not; evaluate at that radius")
+            raise ValueError("this evaluation has not kept its kernel (no sweep does): evaluate one radius")
         return self._solver, self._worst
 
     @property
@@ -331,8 +332,10 @@ class Evaluation(Result):
         made[rows, parts["P_indices"]] = parts["P_data"]
         return made.reshape(full.shape)
 
-    def write(self, kernel: Any = None, witness: Any = None, *, model_file: Any = None, policy_file: Any = None) -> None:
-        """The kernel to `kernel` (.npz for `nadir.verify`, else a whole model), its proof to `witness` (JSON).
+    def write(
+        self, kernel: Any = None, witness: Any = None, *, model_file: Any = None, policy_file: Any = None
+    ) -> None:
+        """The kernel to `kernel` (.npz for `nadir.verify`, else a whole model), its proof to `witness`.
 
         `model_file` and `policy_file` are those that model and policy were read from, if they were: their
         digests are kept, and checked by `nadir.verify`.
@@ -367,15 +370,18 @@ class Evaluation(Result):
         found, changed, penalty = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
         solver._context.call(lib.nadir_worst_explain, worst, count, made, found, changed, penalty)
         return [
-            Damage(d.state, d.row, d.action, d.penalty, d.share, d.mass, getattr(d, "from"), d.to, d.lost, d.gained)
-            for d in made[0 : found[0]]
+            Damage(
+                *(one.state, one.row, one.action, one.penalty, one.share, one.mass),
+                *(getattr(one, "from"), one.to, one.lost, one.gained),
+            )
+            for one in made[0 : found[0]]
         ]
 
     def gradient(self, formula: str = "kernel") -> np.ndarray:
         """∂J_U/∂π(a|s) = d_P(s) Q_P(s, a) at the kernel P found (Danskin), one number for each row.
 
         `formula="nominal"`: the same from nominal quantities alone (kernels P̂ − b kᵀ of the free domain).
-        Its error goes with the square root of the tolerance of the evaluation: `nadir.gradient` uses a small one.
+        Its error goes with the square root of the evaluation's tolerance: `nadir.gradient` has a small one.
         """
         solver, worst = self._kept()
         functions = {"kernel": lib.nadir_worst_gradient, "nominal": lib.nadir_worst_gradient_nominal}
@@ -485,7 +491,7 @@ class Radius(Result):
     backend: str
     seconds: dict[str, float]
 
-    _shown = ("target", "nominal_return", "radius", "radius_lower", "radius_upper", "certified", "stop_reason")
+    _shown = ("target", "nominal_return", "radius", "radius_lower", "radius_upper", "certified")
 
 
 @dataclass(repr=False, frozen=True)
@@ -639,6 +645,70 @@ class Verification(Result):
 
     def _lines(self) -> list[tuple[str, str]]:
         return super()._lines() + [("holds" if one.holds else "FAILS", one.detail) for one in self.checks]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a ball that holds the true kernel promises of a policy."""
+
+    set: str
+    scales: str
+    radius: float
+    robust_return: float  #: worst return found over the ball; NaN: no rewards or discount
+    lower_bound: float  #: proven: no kernel of the ball returns less
+    certified: bool
+
+
+@dataclass(repr=False, frozen=True)
+class Fit(Result):
+    """A model from data, with a ball that holds the true kernel with a given confidence."""
+
+    model: "Model"  #: with the ball in it
+    nominal: "Model"  #: without
+    candidates: list[Guarantee]  #: choices of scales that were looked at; `chosen` is the place of one
+    sets: list[Guarantee]  #: nonrect, s, sa at the same confidence
+    data: str
+    states: int
+    rows: int
+    rows_visited: int
+    rows_known: int
+    observations: int
+    total: float
+    episodes: int
+    visits_min: float
+    visits_median: float
+    method: str
+    confidence: float
+    prior: float
+    samples: int
+    domain: str
+    norm: float
+    nominal_return: float
+    chosen: int
+    seconds: dict[str, float]
+
+    _shown = ("data", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
+
+    @property
+    def radius(self) -> float:
+        """Of the ball that was chosen."""
+        return self.candidates[self.chosen].radius
+
+    def _lines(self) -> list[tuple[str, str]]:
+        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in self.sets]
+        return super()._lines() + [("radius", _number(self.radius))] + promised
+
+
+def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
+    """A Fit from the struct of C."""
+    numbers = _fields(found, "nadir_fit_result")
+    count = numbers.pop("candidates_count")
+    lists = {
+        name: [Guarantee(**_fields(one, "nadir_fit_guarantee")) for one in list(numbers.pop(name))]
+        for name in ("candidates", "sets")
+    }
+    lists["candidates"] = lists["candidates"][:count]
+    return Fit(model, nominal, **lists, **numbers)
 
 
 @dataclass(repr=False, frozen=True)

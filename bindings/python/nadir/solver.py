@@ -14,14 +14,16 @@ from .results import Difference, Evaluation, Gradient, Nominal, Radius, Sweep, _
 
 CERTIFY = {"off": 0, "auto": 1, "strict": 2}
 
-#: The return is stationary at the worst kernel, the gradient is not: its error goes with the square root of it.
+#: The return is stationary at the worst kernel, the gradient is not: its error goes with the square root.
 GRADIENT_TOLERANCE = 1e-14
 
 
 class Ball:
     """The C struct of a ball, with the arrays that it points to."""
 
-    def __init__(self, model: Model, radius: Any, norm: Any, set: str | None, domain: str | None, scales: Any):
+    def __init__(
+        self, model: Model, radius: Any, norm: Any, set: str | None, domain: str | None, scales: Any
+    ):
         ball = filled("ball")
         ball.set = choice("set", set, SETS)
         ball.domain = choice("domain", domain, DOMAINS)
@@ -165,7 +167,9 @@ class Solver:
         worst = place("worst")
         context = self._context
         with context.lock:
-            status = lib.nadir_solver_robust(context.handle, self._handle, ball.struct, settings, found, worst)
+            status = lib.nadir_solver_robust(
+                context.handle, self._handle, ball.struct, settings, found, worst
+            )
             kernel = ffi.gc(worst[0], lib.nadir_worst_free) if worst[0] else None
             made = self._evaluation(found, optimistic, kernel)
             if status != 0 or context.voice.warnings:
@@ -241,7 +245,9 @@ class Solver:
         found = result("radius")
         context = self._context
         with context.lock:
-            status = lib.nadir_solver_radius(context.handle, self._handle, ball.struct, settings, target, found)
+            status = lib.nadir_solver_radius(
+                context.handle, self._handle, ball.struct, settings, target, found
+            )
             made = Radius(**_fields(found, "nadir_radius")) if found.stop_reason else None
             context.check(status, made)
         return made  # type: ignore[return-value]
@@ -275,7 +281,12 @@ class Solver:
         return made  # type: ignore[return-value]
 
     def gradient(
-        self, radius: Any = None, *, formula: str = "kernel", tolerance: float = GRADIENT_TOLERANCE, **options: Any
+        self,
+        radius: Any = None,
+        *,
+        formula: str = "kernel",
+        tolerance: float = GRADIENT_TOLERANCE,
+        **options: Any,
     ) -> Gradient:
         """∂J_U/∂π(a|s); see `nadir.gradient`."""
         evaluation = self.evaluate(radius, tolerance=tolerance, **options)
