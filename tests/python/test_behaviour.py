@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -144,8 +145,11 @@ def test_exceptions_by_status(model, tmp_path):
         nadir.evaluate(model, "uniform", radius=100, domain="free")
     with pytest.raises(nadir.UsageError, match="radius"):
         nadir.evaluate(model, "uniform", radius=-1)
-    with pytest.raises(nadir.UsageError, match="norm"):
-        nadir.evaluate(model, "uniform", radius=0.1, norm=0.5)
+    for norm in (0.5, "two"):
+        with pytest.raises(nadir.UsageError, match="norm"):
+            nadir.evaluate(model, "uniform", radius=0.1, norm=norm)
+    with pytest.raises(nadir.UsageError, match="nadir.read"):
+        nadir.Model("model.npz")
     with pytest.raises(nadir.UsageError, match="method"):
         nadir.evaluate(model, "uniform", radius=0.1, method="magic")
     with pytest.raises(nadir.UsageError, match="certify is 'maybe'"):
@@ -196,6 +200,20 @@ def test_warnings_and_notices(recwarn):
         with pytest.raises(nadir.NadirWarning):
             nadir.Model(P * (1 + 1e-7), R, 0.9)
         nadir.Model(P, R, 0.9)
+
+
+def test_errors_in_messages_are_raised(monkeypatch):
+    """Whatever is raised while the library speaks comes out of the call."""
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    P, R, _ = random_mdp(1)
+    monkeypatch.setattr("nadir._context.text", fail)
+    with pytest.raises(KeyboardInterrupt):
+        nadir.Model(P * (1 + 1e-7), R, 0.9)
+    monkeypatch.undo()
+    nadir.Model(P, R, 0.9)
 
 
 def test_breakdown_in_a_sweep(model):
@@ -278,6 +296,23 @@ def test_methods_of_a_model(model):
     assert model.solve().nominal_optimum <= model.optimize(radius=0).nominal_optimum + 1e-9
     assert model.solver("optimal").policy.is_deterministic
     assert model.valid_radius() > 0
+
+
+def test_pickles(model):
+    """For other processes: models and policies whole, evaluations without their kernel."""
+    rich = nadir.generate("riverswim").replace(mu=2, scales=np.arange(12.0))
+    for one in (model, rich, nadir.Model({0: {0: [(1.0, 0, 1.0, True)]}}, gamma=0.5)):
+        again = pickle.loads(pickle.dumps(one))
+        assert again.sha256 == one.sha256 and again.states_given == one.states_given
+        assert again.action_name(0) == one.action_name(0)
+        policy = pickle.loads(pickle.dumps(again.policy("uniform")))
+        assert policy.sha256 == one.policy("uniform").sha256
+    found = nadir.evaluate(model, "uniform", radius=0.1)
+    again = pickle.loads(pickle.dumps(found))
+    assert repr(again.to_dict()) == repr(found.to_dict())
+    with pytest.raises(ValueError, match="has not kept its kernel"):
+        again.kernel()
+    assert pickle.loads(pickle.dumps(nadir.optimize(model, radius=0.1))).evaluation is not None
 
 
 def test_checkpoints(model, tmp_path):

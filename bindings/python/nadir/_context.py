@@ -29,12 +29,14 @@ class _Voice:
         self.watch: Callable[[Any], Any] | None = None
         self.raised: BaseException | None = None
         self.warnings: list[str] = []
+        self.speaks = False  # something is in one of the two
 
 
 def _keep(kind: Any, error: BaseException, trace: Any) -> None:
     voice = ffi.from_handle(trace.tb_frame.f_locals["user"])
     if voice.raised is None:
         voice.raised = error
+        voice.speaks = True
 
 
 @ffi.callback("int(void *, const char *, double)", error=1, onerror=_keep)
@@ -49,7 +51,9 @@ def _progress(user: Any, task: Any, share: float) -> int:
 def _message(user: Any, level: int, message: Any) -> None:
     said = text(message)
     if level == lib.NADIR_LOG_WARNING:
-        ffi.from_handle(user).warnings.append(said)
+        voice = ffi.from_handle(user)
+        voice.warnings.append(said)
+        voice.speaks = True
     else:
         _log.log(logging.INFO if level == lib.NADIR_LOG_NOTICE else logging.DEBUG, "%s", said)
 
@@ -94,22 +98,22 @@ class Context:
     def call(self, function: Callable[..., int], *arguments: Any) -> None:
         """Runs a C function; raises what its status says."""
         with self.lock:
-            status = function(self.handle, *arguments)
-            if status != 0 or self.voice.warnings:
-                self.check(status)
+            self.check(function(self.handle, *arguments))
 
     def check(self, status: int, result: Any = None) -> None:
         """Tells warnings, then raises what a status says; `result` is the best answer so far."""
         voice = self.voice
-        if voice.warnings:
+        error = None
+        if voice.speaks:
             said, voice.warnings = voice.warnings, []
+            error, voice.raised = voice.raised, None
+            voice.speaks = False
             for message in said:
                 warnings.warn(message, errors.NadirWarning, stacklevel=4)
-        if status != 0 or voice.raised is not None:
-            self._raise(status, result)
+        if status != 0 or error is not None:
+            self._raise(status, error, result)
 
-    def _raise(self, status: int, result: Any) -> NoReturn:
-        error, self.voice.raised = self.voice.raised, None
+    def _raise(self, status: int, error: BaseException | None, result: Any) -> NoReturn:
         if error is None:
             name = text(lib.nadir_status_name(status))
             said = text(lib.nadir_context_error(self.handle)) or text(lib.nadir_status_sentence(status))

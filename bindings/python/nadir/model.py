@@ -29,7 +29,10 @@ def choice(what: str, value: Any, table: dict[Any, int]) -> int:
 
 def norm_number(norm: Any) -> float:
     """p of the norm; NaN: unsaid."""
-    return float("nan") if norm is None else float(norm)
+    try:
+        return float("nan") if norm is None else float(norm)
+    except ValueError:
+        raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'") from None
 
 
 DOUBLE, INT64, INT32 = ffi.typeof("double[]"), ffi.typeof("int64_t[]"), ffi.typeof("int32_t[]")
@@ -114,6 +117,8 @@ class Model:
         costs: bool = False,
         copy: bool = False,
     ):
+        if isinstance(P, (str, os.PathLike)):
+            raise UsageError(f"P is {os.fspath(P)!r}; nadir.read reads models from files")
         kernel = _forms.kernel(P, layout, state_rows)
         if row_actions is not None:
             kernel.row_actions = np.ascontiguousarray(row_actions, dtype=np.int32)
@@ -264,7 +269,8 @@ class Model:
         made = sparse.csr_matrix((self.rows, self.states))
         made.data = self._array(self._view.probabilities, self.nonzeros)
         made.indices = self._array(self._view.columns, self.nonzeros, "<i4")
-        made.indptr = self._array(self._view.row_starts, self.rows + 1, "<i8")
+        starts = self._array(self._view.row_starts, self.rows + 1, "<i8")
+        made.indptr = starts.astype(np.int32) if self.nonzeros < 2**31 else starts  # type: ignore[union-attr]
         made.has_sorted_indices = True
         made.has_canonical_format = True
         return made
@@ -353,46 +359,49 @@ class Model:
         scales: Any = None,
     ) -> "Model":
         """The same kernel, not copied, with another discount, rewards, initial distribution or scales."""
+        kernel, data, others = self._parts()
+        if R is not None:
+            data["rewards"], data["transition_rewards"] = _forms.rewards(R, kernel)
+        if mu is not None:
+            data["initial"] = _of_states(mu, kernel)
+        if scales is not None:
+            data["scales"] = _of_rows(scales, kernel, "scales")
+        if gamma is not None:
+            others["gamma"] = gamma
+        return _made(kernel, data, others)
+
+    def _parts(self) -> tuple[_forms.Kernel, dict[str, np.ndarray | None], dict[str, Any]]:
+        """All that `_make` takes, without copies."""
         numbers = self._view
+        entries = self.rows * self.states if self.is_dense else self.nonzeros
+        dense = self._array(numbers.dense, entries)
         kernel = _forms.Kernel(
             self.states,
             self.state_rows,
-            dense=self._array(numbers.dense, self.rows * self.states),
+            dense=None if dense is None else dense.reshape(self.rows, self.states),
             starts=self._array(numbers.row_starts, self.rows + 1, "<i8"),
             columns=self._array(numbers.columns, self.nonzeros, "<i4"),
             values=self._array(numbers.probabilities, self.nonzeros),
             row_actions=self._row_actions,
             states_given=self.states_given,
         )
-        if kernel.dense is not None:
-            kernel.dense = kernel.dense.reshape(self.rows, self.states)
-        rewards, transition_rewards = _forms.rewards(R, kernel)
-        if R is None:
-            rewards = self.rewards
-            entries = self.rows * self.states if self.is_dense else self.nonzeros
-            transition_rewards = self._array(numbers.transition_rewards, entries)
         data = {
-            "rewards": rewards,
-            "transition_rewards": transition_rewards,
-            "initial": self.mu if mu is None else _of_states(mu, kernel),
-            "scales": self.scales if scales is None else _of_rows(scales, kernel, "scales"),
+            "rewards": self.rewards,
+            "transition_rewards": self._array(numbers.transition_rewards, entries),
+            "initial": self.mu,
+            "scales": self._array(numbers.scales, self.rows),
             "radius": self._array(numbers.radius, numbers.radius_count),
         }
-        norm, kind, domain = numbers.norm, numbers.set, numbers.domain
-        made = Model.__new__(Model)
         named = lib.nadir_model_state_name(self._handle, 0)
-        made._make(
-            kernel,
-            data,
-            self.gamma if gamma is None else gamma,
-            None if norm != norm else norm,
-            text(lib.nadir_set_name(kind)) or None,
-            text(lib.nadir_domain_name(domain)) or None,
-            [self.state_name(s) for s in range(self.states)] if named else None,
-            self._action_names(),
-            False,
-        )
-        return made
+        others = {
+            "gamma": self.gamma,
+            "norm": None if numbers.norm != numbers.norm else numbers.norm,
+            "set": text(lib.nadir_set_name(numbers.set)) or None,
+            "domain": text(lib.nadir_domain_name(numbers.domain)) or None,
+            "state_names": [self.state_name(s) for s in range(self.states)] if named else None,
+            "action_names": self._action_names(),
+        }
+        return kernel, data, others
 
     def _action_names(self) -> list[str] | None:
         count = self._view.action_names_count
@@ -449,6 +458,10 @@ class Model:
         settings.compress = compress
         shared().call(lib.nadir_model_write, self._handle, encoded(path), settings)
 
+    def __reduce__(self) -> Any:
+        """For pickle, and so for other processes."""
+        return _made, self._parts()
+
     def _card(self) -> tuple[str, list[tuple[str, str]]]:
         actions = self.actions
         counts = np.diff(self.state_rows)
@@ -468,6 +481,13 @@ class Model:
 
     def _repr_html_(self) -> str:
         return _card(*self._card(), html=True)
+
+
+def _made(kernel: _forms.Kernel, data: dict[str, np.ndarray | None], others: dict[str, Any]) -> Model:
+    """A model of `Model._parts`."""
+    made = Model.__new__(Model)
+    made._make(kernel, data, copy=False, **others)
+    return made
 
 
 class Policy:
@@ -530,6 +550,10 @@ class Policy:
     def write(self, path: Any) -> None:
         """As CSV `idstate,idaction,probability`, or .npy if the name ends so."""
         shared().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(path))
+
+    def __reduce__(self) -> Any:
+        """For pickle, and so for other processes."""
+        return Policy, (self.model, self.probabilities)
 
     def __array__(self, dtype: Any = None) -> np.ndarray:
         return self.table if dtype is None else self.table.astype(dtype)

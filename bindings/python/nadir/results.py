@@ -271,6 +271,10 @@ class Evaluation(Result):
         "radius",
     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: without the kernel, which is the library's."""
+        return {**self.__dict__, "_solver": None, "_worst": None}
+
     @property
     def gap(self) -> float:
         """upper_bound - lower_bound."""

@@ -172,8 +172,7 @@ class Solver:
             )
             kernel = ffi.gc(worst[0], lib.nadir_worst_free) if worst[0] else None
             made = self._evaluation(found, optimistic, kernel)
-            if status != 0 or context.voice.warnings:
-                context.check(status, made)
+            context.check(status, made)
         return made  # type: ignore[return-value]
 
     def _evaluation(self, found: Any, optimistic: bool, worst: Any) -> Evaluation | None:
