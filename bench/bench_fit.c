@@ -2,7 +2,8 @@
  * bench_fit.c: whether balls made from data hold the true kernel as often as they promise, and what they
  * promise of a policy.
  *
- *     bench_fit [--reps N] [--method M] [--prior W] [--scales S] [--confidence C] [--policy optimal|uniform]
+ *     bench_fit [--reps N] [--method M] [--prior W] [--scales S] [--confidence C] [--policy
+ * optimal|uniform|none]
  *               [--visits N] [MODEL...]
  *
  * A true model (riverswim, machine, inventory, garnet; or a file) makes data: every row is visited the same
@@ -26,6 +27,7 @@ typedef struct options {
     int64_t reps;
     int64_t visits; /* 0: 30, 100 and 300 */
     bool uniform;
+    bool coverage; /* alone, without guarantees: scales are ones or deviation */
     nadir_fit_settings settings;
 } options;
 
@@ -144,16 +146,16 @@ static void repeat(nadir_context *context, nadir_model *truth, int64_t visits, c
     nadir_model_view(truth, &view);
     nadir_data data = simulate(context, &view, visits, random);
     nadir_fit_settings settings = asked->settings;
-    settings.discount = view.discount;
+    settings.discount = asked->coverage ? NAN : view.discount;
     bench_check(context, nadir_fit_create(context, &data, &settings, &fit));
     memcpy(nadir_fit_nominal(fit)->initial, view.initial, (size_t)view.states * sizeof(double));
-    if (asked->uniform) {
+    if (asked->uniform || asked->coverage) {
         bench_check(context, nadir_policy_create_uniform(context, nadir_fit_nominal(fit), &policy));
     } else {
         bench_check(context, nadir_optimum(context, nadir_fit_nominal(fit), NULL, &policy, &optimum));
     }
-    const double J = true_return(context, truth, policy);
-    for (int set = 0; set < 3; set++) {
+    const double J = asked->coverage ? NAN : true_return(context, truth, policy);
+    for (int set = 0; set < (asked->coverage ? 1 : 3); set++) {
         nadir_model *model = NULL;
         nadir_model_data fitted;
         nadir_model_data_default(&fitted);
@@ -229,6 +231,7 @@ static int read_options(int argc, char **argv, options *asked)
             asked->settings.confidence = atof(value);
         } else if (strcmp(name, "--policy") == 0) {
             asked->uniform = strcmp(value, "uniform") == 0;
+            asked->coverage = strcmp(value, "none") == 0;
         } else {
             (void)fprintf(stderr, "bench_fit: no option %s\n", name);
             exit(2);
