@@ -203,6 +203,13 @@ static nadir_status collect_step(nadir_data_collector *collector, const nadir_da
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(check_state(collector, row->line, "state", row->state));
+    if (NADIR_DATA_HAS(row->there, NADIR_DATA_ACTION)) { /* also of a last step, where it is not used */
+        NADIR_CHECK(check_number(collector, row->line, "action", row->action, collector->settings.actions,
+                                 &collector->actions));
+    }
+    if (NADIR_DATA_HAS(row->there, NADIR_DATA_REWARD) && !isfinite(row->reward)) {
+        return number_fail(collector, row, "reward", row->reward, "a finite number");
+    }
     NADIR_CHECK(collector->episodes > 0 && row->episode == collector->last.episode
                     ? follow(collector, row)
                     : begin_episode(collector, row));

@@ -86,3 +86,23 @@ nadir_status nadir_data_tell(nadir_context *context, const char *place, unsigned
                       missing != 0 ? "missing" : "out of place:", wrong, kinds[*kind].name, needed,
                       (kinds[*kind].allowed & ~columns & BIT(REWARD)) != 0 ? " and may have `reward`" : "");
 }
+
+int64_t *nadir_data_row_integer(nadir_data_row *row, int which)
+{
+    int64_t *const members[NADIR_DATA_COLUMNS] = {
+        [NADIR_DATA_STATE] = &row->state,         [NADIR_DATA_ACTION] = &row->action,
+        [NADIR_DATA_SUCCESSOR] = &row->successor, [NADIR_DATA_EPISODE] = &row->episode,
+        [NADIR_DATA_STEP] = &row->step,           [NADIR_DATA_OUTCOME] = &row->outcome,
+    };
+    return members[which];
+}
+
+double *nadir_data_row_double(nadir_data_row *row, int which)
+{
+    double *const members[NADIR_DATA_COLUMNS] = {
+        [NADIR_DATA_REWARD] = &row->reward,
+        [NADIR_DATA_COUNT] = &row->count,
+        [NADIR_DATA_PROBABILITY] = &row->probability,
+    };
+    return members[which];
+}

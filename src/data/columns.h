@@ -39,4 +39,8 @@ typedef struct nadir_data_row {
     double reward, count, probability;
 } nadir_data_row;
 
+/* Where the value of a column goes: exactly one of the two is not NULL. */
+int64_t *nadir_data_row_integer(nadir_data_row *row, int which);
+double *nadir_data_row_double(nadir_data_row *row, int which);
+
 #endif

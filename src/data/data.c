@@ -2,6 +2,7 @@
 #include "data/data.h"
 
 #include "data/data_csv.h"
+#include "data/data_npy.h"
 
 #include <string.h>
 
@@ -10,11 +11,15 @@ nadir_status nadir_data_read(nadir_context *context, const char *path, const nad
 {
     nadir_status status = NADIR_OK;
     const bool standard = strcmp(path, "-") == 0;
+    bool array = false;
     nadir_data_collector collector = {0};
     *data = (nadir_data){0};
     NADIR_CHECK(
         nadir_data_collector_start(context, standard ? "standard input" : path, settings, &collector));
-    NADIR_CHECK(nadir_data_read_csv(&collector, standard));
+    if (!standard) {
+        NADIR_CHECK(nadir_npy_recognises(context, path, &array));
+    }
+    NADIR_CHECK(array ? nadir_data_read_npy(&collector) : nadir_data_read_csv(&collector, standard));
     NADIR_CHECK(nadir_data_collect_end(&collector));
     data->kind = collector.kind;
     NADIR_CHECK(collector.kind == NADIR_DATA_SAMPLES ? nadir_samples_make(&collector, &data->samples)

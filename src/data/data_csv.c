@@ -17,39 +17,44 @@ cleanup:
     return status;
 }
 
-/* Whether the cell has a value; only the last step of an episode may have none. */
-static bool is_there(const nadir_data_collector *collector, const nadir_cursor *cells, int which)
+/* Where the cells of a row go: the columns of the file from left to right. */
+typedef struct target {
+    int which;
+    int64_t *integer; /* or */
+    double *number;
+    bool may_be_empty; /* the last step of an episode needs no action, next state or reward */
+} target;
+
+static void aim(const nadir_data_collector *collector, const nadir_csv_header *header, nadir_data_row *row,
+                target targets[NADIR_DATA_COLUMNS])
 {
-    const bool may_be_empty =
-        collector->kind == NADIR_DATA_TRAJECTORIES &&
-        (which == NADIR_DATA_ACTION || which == NADIR_DATA_SUCCESSOR || which == NADIR_DATA_REWARD);
-    return NADIR_DATA_HAS(collector->columns, which) && (!may_be_empty || cells[which].at < cells[which].end);
+    for (int k = 0; k < header->found; k++) {
+        const int which = header->order[k];
+        targets[k] = (target){
+            .which = which,
+            .integer = nadir_data_row_integer(row, which),
+            .number = nadir_data_row_double(row, which),
+            .may_be_empty =
+                collector->kind == NADIR_DATA_TRAJECTORIES &&
+                (which == NADIR_DATA_ACTION || which == NADIR_DATA_SUCCESSOR || which == NADIR_DATA_REWARD),
+        };
+    }
 }
 
-static nadir_status read_cells(const nadir_data_collector *collector, nadir_text *text,
-                               const nadir_csv_header *header, const nadir_cursor *cells, nadir_data_row *row)
+static nadir_status read_cells(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
+                               const target *targets, nadir_data_row *row)
 {
     nadir_status status = NADIR_OK;
-    int64_t *const integers[NADIR_DATA_COLUMNS] = {
-        [NADIR_DATA_STATE] = &row->state,         [NADIR_DATA_ACTION] = &row->action,
-        [NADIR_DATA_SUCCESSOR] = &row->successor, [NADIR_DATA_EPISODE] = &row->episode,
-        [NADIR_DATA_STEP] = &row->step,           [NADIR_DATA_OUTCOME] = &row->outcome,
-    };
-    double *const doubles[NADIR_DATA_COLUMNS] = {
-        [NADIR_DATA_REWARD] = &row->reward,
-        [NADIR_DATA_COUNT] = &row->count,
-        [NADIR_DATA_PROBABILITY] = &row->probability,
-    };
     row->line = text->line;
     row->there = 0;
     for (int k = 0; k < header->found; k++) {
-        const int which = header->order[k];
-        if (!is_there(collector, cells, which)) {
+        const target *to = &targets[k];
+        if (to->may_be_empty && cells[to->which].at == cells[to->which].end) {
             continue;
         }
-        row->there |= 1U << which;
-        NADIR_CHECK(integers[which] != NULL ? nadir_csv_integer(text, header, cells, which, integers[which])
-                                            : nadir_csv_double(text, header, cells, which, doubles[which]));
+        row->there |= 1U << to->which;
+        NADIR_CHECK(to->integer != NULL ? nadir_csv_integer(text, header, cells, to->which, to->integer)
+                                        : nadir_csv_double(text, header, cells, to->which, to->number));
     }
 cleanup:
     return status;
@@ -62,16 +67,18 @@ nadir_status nadir_data_read_csv(nadir_data_collector *collector, bool standard)
     nadir_csv_header header;
     nadir_cursor cells[NADIR_CSV_COLUMNS];
     nadir_data_row row = {0};
+    target targets[NADIR_DATA_COLUMNS];
     NADIR_CHECK(standard ? nadir_text_open_standard(collector->context, &text)
                          : nadir_text_open(collector->context, collector->path, &text));
     NADIR_CHECK(read_header(collector, &text, &header));
+    aim(collector, &header, &row, targets);
     for (;;) {
         bool more;
         NADIR_CHECK(nadir_csv_read_row(&text, &header, cells, &more));
         if (!more) {
             break;
         }
-        NADIR_CHECK(read_cells(collector, &text, &header, cells, &row));
+        NADIR_CHECK(read_cells(&text, &header, cells, targets, &row));
         NADIR_CHECK(nadir_data_collect(collector, &row));
     }
 cleanup:

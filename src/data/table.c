@@ -71,6 +71,21 @@ cleanup:
     return status;
 }
 
+void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64_t action, int64_t successor,
+                             bool near)
+{
+    if (table->slot_count == 0) {
+        return;
+    }
+    const uint64_t hash = hash_of((int32_t)state, (int32_t)action, (int32_t)successor);
+    const int64_t *slot = &table->slots[first_slot((uint32_t)(hash >> 32), table->slot_count)];
+    if (!near) {
+        __builtin_prefetch(slot);
+    } else if (*slot >= 0) {
+        __builtin_prefetch(&table->entries[*slot]);
+    }
+}
+
 void nadir_data_table_clear(nadir_context *context, nadir_data_table *table)
 {
     nadir_release(context, table->entries);

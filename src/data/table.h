@@ -28,6 +28,11 @@ typedef struct nadir_data_table {
 /* *at: the number of the transition, which is new, with sums of 0, if it was not there. */
 nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *table, int32_t state,
                                    int32_t action, int32_t successor, int64_t *at);
+/* Says that a transition will be looked for soon, so that its memory is on the way by then: a table larger
+ * than the cache is several times as fast. First far ahead with `near` false, then half as far ahead with
+ * true. */
+void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64_t action, int64_t successor,
+                             bool near);
 void nadir_data_table_clear(nadir_context *context, nadir_data_table *table);
 
 /* The numbers of the entries in the order of their rows and, within a row, of their successors, by two
