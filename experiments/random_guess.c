@@ -4,7 +4,7 @@
  * what its caption says. Both have numbers of samples, so that the data but for the times is the same on
  * every run.
  */
-#include "inside.h"
+#include "experiment.h"
 #include "instance.h"
 #include "matrix.h"
 
@@ -67,7 +67,7 @@ static nadir_status guess_kernels(experiment_run *run, int64_t states, guess *in
     experiment_instance instance = {0};
     experiment_found found = {0};
     NADIR_CHECK(experiment_progress(run, "random kernels, S = %" PRId64, states));
-    NADIR_CHECK(experiment_instance_open(run, states, run->seed, &instance));
+    NADIR_CHECK(experiment_instance_open(run->context, states, run->seed, &instance));
     NADIR_CHECK(experiment_instance_set_radius(&instance, 0.01));
     into->best = instance.exact.penalty;
     NADIR_CHECK(experiment_instance_find(&instance, "paper", INFINITY, 10000, &found));

@@ -146,11 +146,12 @@ static const char head[] =
     "th,td{padding:.35rem .7rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}\n"
     "thead th{border-bottom:2px solid var(--soft)}.number{text-align:right;font-variant-numeric:tabular-nums;"
     "white-space:nowrap}\n"
+    ".index{list-style:none;padding:0}.index li{margin:.15rem 0}.findings{min-width:46rem}"
     ".findings td:first-child{font-weight:600}.made{color:var(--soft);font-size:.88rem}\n"
     "@media print{:root{--ink:#000;--page:#fff;--soft:#333;--line:#bbb;--panel:#fff;--link:#000}\n"
     "body{max-width:none;padding:0;font-size:10.5pt}.picture svg{filter:none!important;max-width:100%}"
     "figure,tr,.sources{break-inside:avoid}h2,h3{break-after:avoid}.files{display:none}"
-    ".wide{overflow:visible}a{text-decoration:none}}\n"
+    ".wide{overflow:visible}.findings{min-width:0}a{text-decoration:none}}\n"
     "</style>\n</head>\n<body>\n"
     "<h1>Dual Formulation for Non-Rectangular L<sub>p</sub> Robust Markov Decision Processes, remade</h1>\n"
     "<p>Every table and figure of the paper by Kumar, Gupta, Elfatihi, Ramponi, Levy and Mannor (2025, "
@@ -194,16 +195,70 @@ static void print_contents(const experiment_run *run, bool finished, FILE *out)
         fprintf(out, "<a href=\"#%s\">", which->name);
     }
     experiment_html(out, which->title);
-    fputs(finished ? "</a>" : " (not made yet)", out);
-    for (const experiment_source *source = which->sources; source->place != NULL; source++) {
-        fputs("<br><small>", out);
-        experiment_html(out, source->place);
-        fputs(": <q>", out);
-        experiment_html(out, source->caption);
-        fputs("</q></small>", out);
-    }
-    fputs("</li>\n", out);
+    fputs(finished ? "</a></li>\n" : " (not made yet)</li>\n", out);
 }
+
+/* ------------------------------------------------------------------------------------- the paper's order */
+
+/* "Figure 4, section Experiments": kind and number; other places have none. */
+static bool is_numbered(const char *place, const char *kind, int number)
+{
+    char start[32];
+    const int length = snprintf(start, sizeof start, "%s %d,", kind, number);
+    return strncmp(place, start, (size_t)length) == 0;
+}
+
+/* The source with a link to its first picture, or to the section. */
+static void print_source(const experiment_run *run, bool finished, int k, FILE *out)
+{
+    const experiment_source *source = &run->experiment->sources[k];
+    char anchor[2 * EXPERIMENT_NAME];
+    char mark[2 * EXPERIMENT_NAME + 8];
+    char *section = finished ? read_part(run, "section.html") : NULL;
+    (void)snprintf(anchor, sizeof anchor, "%s-source-%d", run->experiment->name, k);
+    (void)snprintf(mark, sizeof mark, "id=\"%s\"", anchor);
+    fputs("<li>", out);
+    if (finished) {
+        const bool shown = section != NULL && strstr(section, mark) != NULL;
+        fprintf(out, "<a href=\"#%s\">", shown ? anchor : run->experiment->name);
+    }
+    experiment_html(out, source->place);
+    fputs(finished ? "</a>: <q>" : ": <q>", out);
+    experiment_html(out, source->caption);
+    fputs(finished ? "</q></li>\n" : "</q> (not made yet)</li>\n", out);
+    free(section);
+}
+
+/* Every experiment's sources of this kind and number. */
+static void print_numbered(cli_run *cli, const char *out_folder, const char *kind, int number, FILE *out)
+{
+    const experiment *which;
+    for (int64_t i = 0; (which = experiment_at(i)) != NULL; i++) {
+        for (int k = 0; which->sources[k].place != NULL; k++) {
+            char folder[EXPERIMENT_PATH];
+            const experiment_run run = {
+                .cli = cli, .context = cli->context, .experiment = which, .folder = folder};
+            if (is_numbered(which->sources[k].place, kind, number) &&
+                snprintf(folder, sizeof folder, "%s/%s", out_folder, which->name) < (int)sizeof folder) {
+                print_source(&run, experiment_manifest_holds(&run, false), k, out);
+            }
+        }
+    }
+}
+
+/* Figures and tables as the paper numbers them. */
+static void print_index(cli_run *cli, const char *out_folder, FILE *out)
+{
+    enum { LIMIT = 30 };
+    static const char *const kinds[] = {"Figure", "Table"};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        for (int number = 1; number <= LIMIT; number++) {
+            print_numbered(cli, out_folder, kinds[kind], number, out);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- the whole */
 
 static void print_part(const experiment_run *run, bool finished, FILE *out, const char *name)
 {
@@ -233,7 +288,9 @@ nadir_status experiment_report_write(cli_run *cli, const char *out, char path[EX
         return status;
     }
     fputs(head, page.out);
-    fputs("<h2>The paper's figures and tables</h2>\n<ol>\n", page.out);
+    fputs("<h2>The paper's figures and tables</h2>\n<ul class=\"index\">\n", page.out);
+    print_index(cli, out, page.out);
+    fputs("</ul>\n<h2>Sections</h2>\n<ol>\n", page.out);
     for_each(cli, out, page.out, print_contents);
     fprintf(page.out,
             "</ol>\n<h2>What the paper says and what we measure</h2>\n<div class=\"wide\"><table "

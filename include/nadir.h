@@ -133,6 +133,27 @@ NADIR_API size_t nadir_context_memory(const nadir_context *context);
 NADIR_API size_t nadir_context_memory_peak(const nadir_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------
+ * Engine: many processes
+ *
+ * An engine spreads models over several processes, each of which runs the same program and makes the same
+ * calls: every process holds the rows of its own states, and all of them get the same answers. Models that
+ * are read after it was opened are such parts. What an engine cannot do yet is NADIR_ERROR_UNSUPPORTED.
+ */
+typedef struct nadir_engine nadir_engine;
+
+/* Loads the engine, "petsc" for one (MPI). It stays loaded, and is opened once by a process. options: the
+ * engine's own (those of PETSc), NULL: none. share_threads: the context's threads are divided among the
+ * processes of this machine. The context must outlive the engine. */
+NADIR_API nadir_status nadir_engine_open(nadir_context *context, const char *name, const char *options,
+                                         bool share_threads, nadir_engine **engine);
+NADIR_API int32_t nadir_engine_rank(const nadir_engine *engine);
+NADIR_API int32_t nadir_engine_members(const nadir_engine *engine);
+
+/* The last call of a process that is about to exit with this status, once all models are freed. Where it is
+ * not 0 and other processes do not come here as well within a few seconds, all processes are ended. */
+NADIR_API void nadir_engine_close(nadir_engine *engine, int exit_status);
+
+/* ---------------------------------------------------------------------------------------------------------
  * Model
  */
 typedef struct nadir_model nadir_model;
@@ -193,6 +214,21 @@ static inline void nadir_model_data_default(nadir_model_data *data)
  */
 NADIR_API nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *data,
                                           nadir_model **model);
+
+/* Tells the caller that what was lent is not needed any more. */
+typedef void (*nadir_release_function)(void *user);
+
+/*
+ * The same model, to the bit, without copying a kernel that needs no repair: `dense`, or `columns` and
+ * `probabilities`, are then used where they lie, and must neither change nor go until release(user) is
+ * called, by whichever thread gives up the model last (solvers are owners, too). All other arrays are copied.
+ * The kernel is copied after all, and release called before the return, where its rows have to be normalised
+ * (sums off by more than rounding), sorted, merged or rid of zeros, or where another storage suits its
+ * density: a dense one that is less than a quarter full, a sparse one that is half full or more. Where the
+ * call fails release is not called; it may be NULL.
+ */
+NADIR_API nadir_status nadir_model_borrow(nadir_context *context, const nadir_model_data *data,
+                                          nadir_release_function release, void *user, nadir_model **model);
 
 /* Another owner of the same model; each owner calls nadir_model_free once. */
 NADIR_API nadir_model *nadir_model_retain(nadir_model *model);

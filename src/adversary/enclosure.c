@@ -84,6 +84,19 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_enclosure_improve(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_enclosure *known, bool transposed, const double *b,
+                                     double *x, nadir_enclosed *enclosed)
+{
+    nadir_status status = NADIR_OK;
+    nadir_accuracy accuracy;
+    NADIR_CHECK(nadir_occupancy_improve(context, problem->occupancy, transposed, b, x, &accuracy));
+    enclosed->b_error = 0;
+    assess(known, transposed, problem->states, x, accuracy.residual, enclosed);
+cleanup:
+    return status;
+}
+
 static void multiply(int64_t count, double factor, double *x)
 {
     for (int64_t i = 0; i < count; i++) {

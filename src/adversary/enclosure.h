@@ -33,8 +33,13 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
                                    const nadir_enclosure *known, bool transposed, const double *b,
                                    double b_error, double *x, nadir_enclosed *enclosed);
 
-/* The same for `count` right-hand sides at once, b and x: [states * count]; each is known to the b_error that
- * its `enclosed`, [count], comes with. b is overwritten. */
+/* The same where x holds about what it will be, and b is exact. */
+nadir_status nadir_enclosure_improve(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_enclosure *known, bool transposed, const double *b,
+                                     double *x, nadir_enclosed *enclosed);
+
+/* nadir_enclosure_solve for `count` right-hand sides at once, b and x: [states * count]; each is known to the
+ * b_error that its `enclosed`, [count], comes with. b is overwritten. */
 nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
                                         const nadir_enclosure *known, bool transposed, int64_t count,
                                         double *b, double *x, nadir_enclosed *enclosed);

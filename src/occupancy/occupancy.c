@@ -117,6 +117,14 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
 
+nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                     const double *b, double *x, nadir_accuracy *accuracy)
+{
+    const nadir_status status = check_ready(context, occupancy);
+    return status != NADIR_OK ? status
+                              : nadir_refinement_improve(context, occupancy, transposed, b, x, accuracy);
+}
+
 nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x)

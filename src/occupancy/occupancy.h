@@ -64,6 +64,11 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                                               int64_t count, const double *b, double *x,
                                               nadir_accuracy *accuracy);
 
+/* The same for one right-hand side, [states], where x holds about what it will be: the less is to be
+ * corrected, the cheaper. x is not b. */
+nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                     const double *b, double *x, nadir_accuracy *accuracy);
+
 /* About D B or D^T B: for the inside of iterations that correct themselves. One solve of a direct backend,
  * without looking at the residual; iterative ones stop at an error of about `tolerance` times the largest
  * entry. x is not b. */

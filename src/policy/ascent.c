@@ -292,7 +292,8 @@ static nadir_status look(nadir_ascent *at, double t)
     for (int64_t s = 0; s < model->states; s++) {
         double sum = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->trial[row] = fmax(t > 0 ? pi[row] + t * at->direction[row] : pi[row], 0);
+            const double chance = t > 0 ? pi[row] + t * at->direction[row] : pi[row];
+            at->trial[row] = chance > NADIR_ASCENT_CHANCE ? chance : 0;
             sum += at->trial[row];
         }
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {

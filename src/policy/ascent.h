@@ -24,6 +24,9 @@ typedef enum nadir_ascent_kind {
     NADIR_ASCENT_PAPER
 } nadir_ascent_kind;
 
+/* Chances below this are none. */
+#define NADIR_ASCENT_CHANCE 1e-12
+
 /* Steps whose returns are remembered. */
 enum { NADIR_ASCENT_HISTORY = 8 };
 

@@ -204,7 +204,7 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
     nadir_centre answer = {0};
     bool *unvisited = test_new(problem->states, sizeof *unvisited);
     double *P = test_new(problem->rows * problem->states, sizeof *P);
-    assert_ok(context, nadir_centre_unvisited(context, problem, attack->kernel, unvisited));
+    assert_ok(context, nadir_centre_unvisited(context, problem, attack->kernel, NULL, unvisited));
     test_stage_make(context, problem, beta, attack, unvisited, &stage);
     claims_make(context, &stage, made);
     assert_ok(context, nadir_lagrangian_solve(context, problem, beta, stage.visits.high,

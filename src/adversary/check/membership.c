@@ -15,6 +15,7 @@ typedef struct seen {
     double minimum;
     int64_t minimum_row;
     double off_support;
+    bool nominal; /* some row is */
 } seen;
 
 /* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
@@ -53,6 +54,10 @@ static bool are_same(const nadir_row *nominal, const nadir_row *row)
 /* Distance of one row, and what it adds to what was seen. */
 static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
 {
+    if (nadir_kernel_is_nominal(at->rows.kernel, row)) {
+        at->nominal = true;
+        return 0;
+    }
     const nadir_row nominal = nadir_model_row(model, row);
     const nadir_row entries = nadir_explicit_row(&at->rows, row);
     double sum = 0;
@@ -71,6 +76,17 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
     }
     const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
     return nadir_norm_short(length, at->difference, p);
+}
+
+/* What the nominal rows add to what was seen. */
+static void take_nominal(const nadir_row_limits *limits, nadir_membership *membership)
+{
+    const double off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
+    membership->row_sum = fmax(membership->row_sum, off);
+    if (limits->minimum < membership->minimum) {
+        membership->minimum = limits->minimum;
+        membership->minimum_row = limits->minimum_row;
+    }
 }
 
 static nadir_status measure_rows(nadir_context *context, const nadir_kernel *kernel, double p,
@@ -105,6 +121,9 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
         if (all[part].minimum < membership->minimum) {
             membership->minimum = all[part].minimum;
             membership->minimum_row = all[part].minimum_row;
+        }
+        if (all[part].nominal) {
+            take_nominal(&model->limits, membership);
         }
     }
 cleanup:

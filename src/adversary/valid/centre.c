@@ -149,10 +149,31 @@ nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *prob
 }
 
 nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_live *live, const nadir_kernel *kernel, const bool *nominal,
+                                    const nadir_live *live, const nadir_attack *attack, const bool *nominal,
                                     nadir_centre *centre)
 {
-    return make(context, problem, live, kernel, nominal, true, centre);
+    const nadir_status status = make(context, problem, live, attack->kernel, nominal, true, centre);
+    centre->near = attack;
+    return status;
+}
+
+/* x = D b, or D^T b: from `near`, [states], unless that is NULL. */
+static nadir_status solve(nadir_context *context, const nadir_centre *centre, bool transposed,
+                          const double *b, const double *near, double *x, nadir_enclosed *enclosed)
+{
+    if (near == NULL) {
+        return nadir_enclosure_solve(context, &centre->problem, &centre->known, transposed, b, 0, x,
+                                     enclosed);
+    }
+    memcpy(x, near, (size_t)centre->live->states * sizeof *x);
+    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, x, enclosed);
+}
+
+nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
+                                nadir_enclosed *enclosed)
+{
+    const double *near = centre->near != NULL ? centre->near->v : NULL;
+    return solve(context, centre, false, centre->problem.R, near, v, enclosed);
 }
 
 /* One column x of D: its mean taken off, mu . x and what all of it is off by. P - X has a 1-norm of 2 at most
@@ -183,8 +204,8 @@ nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
     nadir_enclosed enclosed;
     NADIR_NEW(context, centre->d, 2 * n);
     centre->off = centre->d + n;
-    NADIR_CHECK(nadir_enclosure_solve(context, &centre->problem, &centre->known, true, centre->problem.mu, 0,
-                                      centre->d, &enclosed));
+    const double *near = centre->near != NULL ? centre->near->d : NULL;
+    NADIR_CHECK(solve(context, centre, true, centre->problem.mu, near, centre->d, &enclosed));
     for (int64_t s = 0; s < n; s++) {
         centre->off[s] = enclosed.error + fmax(-centre->d[s], 0);
         centre->d[s] = fmax(centre->d[s], 0);
@@ -194,21 +215,25 @@ cleanup:
 }
 
 nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_kernel *kernel, bool *unvisited)
+                                    const nadir_kernel *kernel, const double *visits, bool *unvisited)
 {
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = NULL;
-    double *d = NULL;
+    double *made = NULL;
     const double total = nadir_centre_total(problem);
-    NADIR_NEW(context, d, problem->states);
-    NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &occupancy));
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, d, NULL));
+    if (visits == NULL) {
+        NADIR_NEW(context, made, problem->states);
+        NADIR_CHECK(
+            nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &occupancy));
+        NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, made, NULL));
+        visits = made;
+    }
     for (int64_t s = 0; s < problem->states; s++) {
-        unvisited[s] = !(d[s] > UNVISITED * total);
+        unvisited[s] = !(visits[s] > UNVISITED * total);
     }
 cleanup:
     nadir_occupancy_free(context, occupancy);
-    nadir_release(context, d);
+    nadir_release(context, made);
     return status;
 }
 

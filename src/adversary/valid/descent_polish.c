@@ -50,15 +50,16 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
     return mean - smallest;
 }
 
-/* The sum of e_s here, with the multiplier tau; the weights are those of here. */
-static nadir_status total_slack(nadir_context *context, nadir_descent *find, double tau, double *total)
+/* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
+static nadir_status total_slack(nadir_context *context, nadir_descent *find, const nadir_kernel *of,
+                                double tau, double *total)
 {
     nadir_status status = NADIR_OK;
     nadir_explicit kernel = {0};
     double *p = NULL;
     *total = 0;
     NADIR_NEW_ZERO(context, p, find->problem->states);
-    NADIR_CHECK(nadir_explicit_make(context, find->here.kernel, &kernel));
+    NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t row = 0; row < find->problem->rows; row++) {
         const bool held = nadir_uncertainty_scale(find->problem->uncertainty, row) == 0;
         *total += held || find->weights[row] == 0 ? 0 : row_slack(find, &kernel, row, tau, p);
@@ -103,14 +104,15 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
     nadir_status status = NADIR_OK;
     const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
     nadir_descent_point best = {0};
-    double least = INFINITY;
+    double least;
     double tau = attack->tau;
+    NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
     NADIR_CHECK(nadir_descent_point_make(context, find->problem->states, &best));
     for (int worse = 0; worse < 3 && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
         NADIR_CHECK(full_step(context, find, &tau));
-        NADIR_CHECK(total_slack(context, find, tau, &slack));
+        NADIR_CHECK(total_slack(context, find, find->here.kernel, tau, &slack));
         worse = slack < least ? 0 : worse + 1;
         if (slack < least) {
             least = slack;
@@ -157,7 +159,12 @@ nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *desc
                                      nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
+    double slack;
     if (descent->problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(total_slack(context, descent, attack->kernel, attack->tau, &slack));
+    if (slack <= wanted) {
         return NADIR_OK;
     }
     NADIR_CHECK(resume(context, descent, attack));

@@ -129,11 +129,13 @@ static void take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, 
     }
 }
 
-/* First-order stationarity to a share of the width, where the proof will form columns. */
+/* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
 static nadir_status polish(valid_run *run, double share)
 {
-    const bool small = run->problem->states <= NADIR_PROOF_STATES;
-    if (!small && run->settings->certify != NADIR_CERTIFY_STRICT) {
+    const nadir_problem *problem = run->problem;
+    const bool small = problem->states <= NADIR_PROOF_STATES;
+    const bool sparse = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
+    if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
         return NADIR_OK;
     }
     nadir_attack *attack = &run->verdict->attack;
@@ -181,10 +183,29 @@ cleanup:
     return status;
 }
 
-/* In a series a little stationarity does for most proofs; the others get more of it. */
+/* By norms alone, if that does. */
+static nadir_status prove_by_norms(valid_run *run, nadir_valid_proof *proof)
+{
+    nadir_valid_proof_clear(run->context, proof);
+    return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
+}
+
+/* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it.
+ */
 static nadir_status prove(valid_run *run, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
+    const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->series == NULL;
+    for (int i = 0; i < 2 && brief; i++) {
+        NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
+        NADIR_CHECK(prove_by_norms(run, proof));
+        if (proof->lower >= wanted_lower(run)) {
+            goto cleanup;
+        }
+        if (!(proof->kappa <= 0.5)) {
+            break;
+        }
+    }
     NADIR_CHECK(polish(run, run->series != NULL ? POLISHED_ROUGHLY : POLISHED));
     NADIR_CHECK(prove_once(run, proof));
     if (run->series != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
@@ -293,18 +314,18 @@ static nadir_status search_anew(valid_run *run, nadir_attack *attack)
 }
 
 /* From where the caller says, if it does; what that finds is believed once it is proven. */
-static nadir_status search_first(valid_run *run, nadir_attack *attack)
+static nadir_status search_first(valid_runs *all, valid_run *run, nadir_attack *attack)
 {
+    nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
-    nadir_kernel *spare[2] = {NULL, NULL};
     if (problem->near_v == NULL) {
         return search_anew(run, attack);
     }
-    const nadir_status status =
-        nadir_valid_search_near(run->context, problem, run->beta, problem->near_v, problem->near_d,
-                                run->settings->tolerance, run->settings->iterations_limit, spare, attack);
-    nadir_kernel_free(spare[0]);
-    nadir_kernel_free(spare[1]);
+    NADIR_CHECK(nadir_descent_create(run->context, problem, &all->path.descent));
+    NADIR_CHECK(nadir_descent_follow(run->context, all->path.descent, run->beta, problem->near_v,
+                                     problem->near_d, run->settings->tolerance,
+                                     run->settings->iterations_limit, attack));
+cleanup:
     return status;
 }
 
@@ -347,6 +368,13 @@ cleanup:
     return status;
 }
 
+/* What is known of runs[j], for the radii after it: a proof may have polished what the search has found. */
+static nadir_status note(valid_runs *all, int64_t j)
+{
+    const nadir_attack *attack = &all->runs[j].verdict->attack;
+    return nadir_valid_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
+}
+
 /* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
 static nadir_status search(valid_runs *all, int64_t j, bool *lost)
 {
@@ -357,7 +385,7 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
     const double begun = nadir_clock_seconds();
     *lost = false;
     if (all->path.count == 0) {
-        NADIR_CHECK(search_first(run, attack));
+        NADIR_CHECK(search_first(all, run, attack));
         NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
     } else {
         NADIR_CHECK(nadir_valid_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
@@ -375,7 +403,6 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
         run->descent = NULL;
         nadir_valid_path_clear(all->context, &all->path);
     }
-    NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, attack->v, attack->d));
     run->verdict->robust_time += nadir_clock_seconds() - begun;
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -416,8 +443,6 @@ static nadir_status doubt(valid_runs *all)
         run->descent = NULL;
         NADIR_CHECK(take_worse(all, 0, &other));
         nadir_valid_path_clear(all->context, &all->path);
-        NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, run->verdict->attack.v,
-                                         run->verdict->attack.d));
     }
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -479,6 +504,7 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
             NADIR_CHECK(begin_series(&all, j));
             NADIR_CHECK(judge(&all.runs[j], &all.frees[j]));
             NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
+            NADIR_CHECK(note(&all, j));
             NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
         }
     }

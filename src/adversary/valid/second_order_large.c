@@ -1,27 +1,38 @@
 /*
  * second_order_large.c: the proof of second_order.h where columns of D cannot be had.
  *
- * Occupancies are bounded by the mass that can be moved (nadir_visits_limit), and kappa is the norm of
+ * Occupancies are bounded by the mass that can be moved (nadir_visits_limit), and kappa(y) is the norm of
  *
- *     (K delta)_t = w_t gamma sum_i high alpha_i pi_i delta_i . De_t,     delta_i centred in row i,
+ *     (K_y delta)_t = w_t gamma sum_i y alpha_i pi_i delta_i . De_t,     delta_i centred in row i, y = high,
  *
- * whose square is the largest eigenvalue of W D^T B D W, B z = sum_i (gamma high alpha pi)^2 (z centred in
- * row i): two solves a product. Lanczos finds it from below, to a tolerance: a proof by it is `numerical`.
- * What the radius alone proves (nadir_standing_radius) is rigorous.
+ * whose square is the largest eigenvalue of W D^T B D W, B z = sum_i (gamma y alpha pi)^2 (z centred in row
+ * i): two solves a product, which may be rough, since kappa need not be known well.
+ *
+ * Those bounds are far too wide, but kappa makes its own: e = d_P - d has w e = K_y delta for y = d_P. Let y
+ * = d + c / w with c = radius k, and kappa(y) < k. If some P had a = max w |e| > c, then d_P <= d + a / w <=
+ * (a / c) y, so that a <= |K delta| <= (a / c) kappa(y) radius < a: there is none, every d_P is at most y,
+ * and kappa is at most k. Norm and bound need the same w: it is raised where it is small.
+ *
+ * Lanczos bounds kappa but for an unlucky start: a proof by it is `numerical`. What the radius alone proves
+ * (nadir_standing_radius) is rigorous.
  */
 #include "adversary/valid/second_order.h"
 
 #include "adversary/valid/standing.h"
-#include "linalg/lanczos.h"
+#include "linalg/lanczos_largest.h"
+#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { LIMITS = 20, PRODUCTS = 40, PRODUCTS_FIRST = 4 };
-#define TOLERANCE 1e-3 /* of the residual of Lanczos, relative to kappa^2 */
-#define SAFETY    1.01 /* kappa above what converged Lanczos says */
-#define CHANCE    1e-9
+enum { LIMITS = 20, PRODUCTS = 40 };
+#define ROUGH     1e-3 /* relative error of the solves in a product */
+#define SAFETY    1.01 /* kappa above what Lanczos says, for that */
+#define TOLERANCE 0.1  /* of kappa^2, where it is of use */
+#define HOPELESS  1.0  /* kappa above this proves nothing that the radius alone does not */
+#define CLOSED    0.45 /* k above */
+#define LEAST_W   0.5  /* w is raised to this share of the largest */
 
 typedef struct large {
     const nadir_problem *problem;
@@ -33,7 +44,9 @@ typedef struct large {
     nadir_standing standing;
     nadir_pull pull;
     double radius;
-    double *work; /* [2 * states] */
+    const double *y; /* [states] that rows of K are weighted by */
+    const double *w; /* [states] */
+    double *work;    /* [2 * states] */
 } large;
 
 static void clear(nadir_context *context, large *of)
@@ -55,7 +68,7 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     NADIR_NEW(context, unvisited, n);
     NADIR_NEW(context, of->work, 2 * n);
     NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
-    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, unvisited));
+    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
     NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, attack->kernel, unvisited, &of->star));
     NADIR_CHECK(nadir_centre_visits(context, &of->star));
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &of->at_star));
@@ -88,7 +101,7 @@ static void apply_rows(const large *of, const double *z, double *y)
     memset(y, 0, (size_t)live->states * sizeof *y);
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double q = of->problem->gamma * of->visits.high[s] * live->alpha[i] * live->pi[i];
+            const double q = of->problem->gamma * of->y[s] * live->alpha[i] * live->pi[i];
             const int64_t length = nadir_live_length(live, i);
             double mean = 0;
             for (int64_t j = 0; j < length; j++) {
@@ -112,45 +125,57 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     double *z = of->work;
     double *r = of->work + n;
     for (int64_t t = 0; t < n; t++) {
-        r[t] = of->pull.w[t] * x[t];
+        r[t] = of->w[t] * x[t];
     }
-    NADIR_CHECK(nadir_occupancy_solve(context, of->star.problem.occupancy, 1, r, z, NULL));
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->star.problem.occupancy, false, 1, r, ROUGH, z));
     apply_rows(of, z, r);
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, of->star.problem.occupancy, 1, r, y, NULL));
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->star.problem.occupancy, true, 1, r, ROUGH, y));
     for (int64_t t = 0; t < n; t++) {
-        y[t] *= of->pull.w[t];
+        y[t] *= of->w[t];
     }
 cleanup:
     return status;
 }
 
-/* By how much kappa may be above the root of what Lanczos found. */
-static double safety(const nadir_triple *triple, int64_t states)
+/* At least the norm of K, but for an unlucky start; at most `enough` is not told apart from it. Infinity: too
+ * large to be of use. */
+static nadir_status bound_norm(nadir_context *context, large *of, const double *y, const double *w,
+                               double enough, double *kappa)
 {
-    const double steps = floor((double)triple->products / 2);
-    const double root = (log(1.65 * sqrt((double)states)) - log(CHANCE)) / (2 * steps - 1);
-    return triple->converged ? SAFETY : root < 1 ? SAFETY * pow(1 - root * root, -0.25) : INFINITY;
+    nadir_status status = NADIR_OK;
+    const double share = enough / SAFETY;
+    nadir_random random = context->random;
+    nadir_largest square;
+    of->y = y;
+    of->w = w;
+    NADIR_CHECK(nadir_lanczos_largest(context, of->live->states, apply, of, &random, share * share,
+                                      HOPELESS * HOPELESS, TOLERANCE, PRODUCTS, &square));
+    *kappa = square.value > HOPELESS * HOPELESS ? INFINITY : sqrt(square.upper) * SAFETY;
+cleanup:
+    return status;
 }
 
-/* At least kappa, as far as Lanczos can tell. A few products show whether there is any hope. */
-static nadir_status estimate_kappa(nadir_context *context, large *of, double *kappa)
+/* kappa by the bounds that it makes itself; at most CLOSED: that is a proof, and `high` are those bounds. */
+static nadir_status close_on_itself(nadir_context *context, large *of, double *kappa)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
-    const nadir_operator product = {n, n, apply, apply, of};
-    nadir_random random = context->random;
-    nadir_triple triple;
-    double *vectors = NULL;
-    NADIR_NEW(context, vectors, 2 * n);
-    NADIR_CHECK(nadir_lanczos_top(context, &product, NULL, &random, TOLERANCE, PRODUCTS_FIRST, vectors,
-                                  vectors + n, &triple));
-    if (!triple.converged && sqrt(triple.sigma) <= 0.5) {
-        NADIR_CHECK(nadir_lanczos_top(context, &product, NULL, &random, TOLERANCE, PRODUCTS, vectors,
-                                      vectors + n, &triple));
+    const double least = LEAST_W * nadir_vector_largest(n, of->pull.w);
+    double *y = NULL;
+    double *w = NULL;
+    NADIR_NEW(context, y, n);
+    NADIR_NEW(context, w, n);
+    for (int64_t t = 0; t < n; t++) {
+        w[t] = fmax(of->pull.w[t], least);
+        y[t] = fmin(of->visits.high[t], of->star.d[t] + of->star.off[t] + of->radius * CLOSED / w[t]);
     }
-    *kappa = sqrt(triple.sigma) * safety(&triple, n);
+    NADIR_CHECK(bound_norm(context, of, y, w, CLOSED * (1 - 1e-9), kappa));
+    if (*kappa < CLOSED) {
+        memcpy(of->visits.high, y, (size_t)n * sizeof *y);
+    }
 cleanup:
-    nadir_release(context, vectors);
+    nadir_release(context, y);
+    nadir_release(context, w);
     return status;
 }
 
@@ -170,7 +195,10 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     if (of.visits.empty || !(level - loss < level)) {
         goto cleanup;
     }
-    NADIR_CHECK(estimate_kappa(context, &of, &kappa));
+    NADIR_CHECK(close_on_itself(context, &of, &kappa));
+    if (kappa >= CLOSED && isfinite(kappa)) {
+        NADIR_CHECK(bound_norm(context, &of, of.visits.high, of.pull.w, 0.5, &kappa));
+    }
     if (isfinite(kappa)) {
         const double lost = kappa <= 0.5 ? 0 : 2 * of.standing.tau * (kappa - 0.5) * of.radius * of.radius;
         proof->kappa = kappa;

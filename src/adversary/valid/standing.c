@@ -44,8 +44,7 @@ static nadir_status solve_value(nadir_context *context, nadir_standing *standing
     double dot_error;
     double low = INFINITY;
     double high = -INFINITY;
-    NADIR_CHECK(nadir_enclosure_solve(context, &centre->problem, &centre->known, false, centre->problem.R, 0,
-                                      by->v, &enclosed));
+    NADIR_CHECK(nadir_centre_value(context, centre, by->v, &enclosed));
     standing->J = nadir_vector_dot(n, centre->problem.mu, by->v, &dot_error);
     /* rewards are averages over the actions, too */
     const double rewards = nadir_vector_largest(centre->problem.rows, centre->problem.rewards);

@@ -1,0 +1,129 @@
+/*
+ * lanczos_largest.c: Lanczos without reorthogonalisation, for the largest eigenvalue; see lanczos_largest.h.
+ *
+ *     A q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1}
+ *
+ * The largest eigenvalue theta of the tridiagonal matrix of alpha and beta rises to that of A. What rounding
+ * takes from the orthogonality of the q_j makes copies of eigenvalues that were found, and does no harm to
+ * the largest. From a start that is uniform on the sphere, after k steps
+ *
+ *     lambda <= theta / (1 - e)    but for a chance of    1.648 sqrt(n) exp(-sqrt(e) (2 k - 1)),
+ *
+ * whatever the other eigenvalues are (Kuczynski and Wozniakowski 1992, theorem 4.2): no look at a residual,
+ * which may belong to another eigenvalue, is needed.
+ */
+#include "linalg/lanczos_largest.h"
+
+#include "linalg/blocks.h"
+
+#include <float.h>
+#include <lapack.h>
+#include <math.h>
+#include <string.h>
+
+#define CHANCE 1e-9
+
+typedef struct tridiagonal {
+    int size;
+    double alpha[NADIR_LARGEST_PRODUCTS];
+    double beta[NADIR_LARGEST_PRODUCTS];
+} tridiagonal;
+
+/* theta and what it says of lambda; n: size of the operator. */
+static nadir_status look(nadir_context *context, const tridiagonal *at, int64_t n, nadir_largest *largest)
+{
+    const lapack_int size = at->size;
+    const lapack_int one = 1;
+    lapack_int info = 0;
+    double alpha[NADIR_LARGEST_PRODUCTS];
+    double beta[NADIR_LARGEST_PRODUCTS];
+    double none[1];
+    memcpy(alpha, at->alpha, sizeof alpha);
+    memcpy(beta, at->beta, sizeof beta);
+    LAPACK_dstev("N", &size, alpha, beta, none, &one, none, &info);
+    if (info != 0) {
+        return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                          "the eigenvalues of a tridiagonal matrix of size %d did not converge", at->size);
+    }
+    const double root = (log(1.648 * sqrt((double)n)) - log(CHANCE)) / (2.0 * at->size - 1);
+    largest->value = fmax(alpha[at->size - 1], 0);
+    largest->upper = root < 1 ? largest->value / (1 - root * root) : INFINITY;
+    if (at->size >= n ||
+        at->beta[at->size - 1] == 0) { /* an invariant space: all that the start has a part in */
+        largest->upper = largest->value;
+    }
+    return NADIR_OK;
+}
+
+/* q_1, uniform on the sphere. */
+static nadir_status start(nadir_context *context, int64_t size, nadir_random *random, double *q)
+{
+    for (int64_t i = 0; i < size; i++) {
+        q[i] = nadir_random_normal(random);
+    }
+    const double norm = sqrt(nadir_blocks_dot(context, size, q, q));
+    if (!(norm > 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "a Lanczos iteration needs an operator of some size");
+    }
+    nadir_blocks_scale(context, size, 1 / norm, q, q);
+    return NADIR_OK;
+}
+
+/* One more row: next <- q_{j+1} from q_j and q_{j-1}, which it may take the place of. */
+static nadir_status step(nadir_context *context, int64_t size, nadir_apply *apply, void *user,
+                         tridiagonal *at, const double *q, double *next, double *product)
+{
+    nadir_status status = NADIR_OK;
+    const int j = at->size;
+    NADIR_CHECK(apply(context, user, q, product));
+    const double length = sqrt(nadir_blocks_dot(context, size, product, product));
+    if (j > 0) {
+        nadir_blocks_add(context, size, -at->beta[j - 1], next, product);
+    }
+    at->alpha[j] = nadir_blocks_dot(context, size, q, product);
+    nadir_blocks_add(context, size, -at->alpha[j], q, product);
+    const double norm = sqrt(nadir_blocks_dot(context, size, product, product));
+    at->beta[j] = norm > 64 * DBL_EPSILON * length ? norm : 0;
+    at->size = j + 1;
+    if (!isfinite(at->alpha[j]) || !isfinite(norm)) {
+        status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                            "a product with an operator is not finite: the Lanczos iteration stops");
+        goto cleanup;
+    }
+    nadir_blocks_scale(context, size, at->beta[j] > 0 ? 1 / norm : 0, product, next);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_lanczos_largest(nadir_context *context, int64_t size, nadir_apply *apply, void *user,
+                                   nadir_random *random, double enough, double hopeless, double tolerance,
+                                   int64_t limit, nadir_largest *largest)
+{
+    nadir_status status = NADIR_OK;
+    tridiagonal at = {0};
+    double *room = NULL;
+    *largest = (nadir_largest){.upper = INFINITY};
+    NADIR_NEW_ZERO(context, room, 3 * size);
+    double *q = room;
+    double *next = room + size;
+    double *product = room + 2 * size;
+    NADIR_CHECK(start(context, size, random, q));
+    limit = limit < NADIR_LARGEST_PRODUCTS ? limit : NADIR_LARGEST_PRODUCTS;
+    while (largest->products < limit) {
+        NADIR_CHECK(nadir_progress(context, "searching an eigenvalue", -1));
+        NADIR_CHECK(step(context, size, apply, user, &at, q, next, product));
+        largest->products++;
+        NADIR_CHECK(look(context, &at, size, largest));
+        if (largest->upper <= enough || largest->value > hopeless ||
+            largest->upper <= (1 + tolerance) * largest->value || at.beta[at.size - 1] == 0) {
+            break;
+        }
+        double *kept = q;
+        q = next;
+        next = kept;
+    }
+cleanup:
+    nadir_release(context, room);
+    return status;
+}
