@@ -86,12 +86,13 @@ cleanup:
 
 nadir_status nadir_enclosure_improve(nadir_context *context, const nadir_problem *problem,
                                      const nadir_enclosure *known, bool transposed, const double *b,
-                                     double *x, nadir_enclosed *enclosed)
+                                     double b_error, double tolerance, double *x, nadir_enclosed *enclosed)
 {
     nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
-    NADIR_CHECK(nadir_occupancy_improve(context, problem->occupancy, transposed, b, x, &accuracy));
-    enclosed->b_error = 0;
+    NADIR_CHECK(
+        nadir_occupancy_improve(context, problem->occupancy, transposed, 1, b, tolerance, x, &accuracy));
+    enclosed->b_error = b_error;
     assess(known, transposed, problem->states, x, accuracy.residual, enclosed);
 cleanup:
     return status;
@@ -108,7 +109,8 @@ static void multiply(int64_t count, double factor, double *x)
  * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
 nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
                                         const nadir_enclosure *known, bool transposed, int64_t count,
-                                        double *b, double *x, nadir_enclosed *enclosed)
+                                        double *b, const double *const *guesses, double *x,
+                                        nadir_enclosed *enclosed)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -119,8 +121,13 @@ nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_prob
         const double largest = nadir_vector_largest(n, b + j * n);
         scales[j] = largest == 0 ? INFINITY : count > 1 ? nadir_scale_for(largest) : 1;
         multiply(scales[j] == 1 || largest == 0 ? 0 : n, scales[j], b + j * n);
+        for (int64_t s = 0; s < n && guesses != NULL; s++) {
+            x[j * n + s] = guesses[j] != NULL && largest > 0 ? scales[j] * guesses[j][s] : 0;
+        }
     }
-    NADIR_CHECK(solve(context, problem, transposed, count, b, x, &accuracy));
+    NADIR_CHECK(guesses == NULL ? solve(context, problem, transposed, count, b, x, &accuracy)
+                                : nadir_occupancy_improve(context, problem->occupancy, transposed, count, b,
+                                                          0, x, &accuracy));
     for (int64_t j = 0; j < count; j++) {
         const double back = 1 / scales[j];
         multiply(back == 1 ? 0 : n, back, x + j * n);

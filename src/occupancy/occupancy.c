@@ -117,14 +117,6 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
 
-nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                     const double *b, double *x, nadir_accuracy *accuracy)
-{
-    const nadir_status status = check_ready(context, occupancy);
-    return status != NADIR_OK ? status
-                              : nadir_refinement_improve(context, occupancy, transposed, b, x, accuracy);
-}
-
 nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x)
@@ -139,6 +131,26 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     const double own = occupancy->tolerance;
     occupancy->tolerance = tolerance > own ? tolerance : own;
     status = nadir_refinement_solve(context, occupancy, transposed, count, b, x, NULL);
+    occupancy->tolerance = own;
+    return status;
+}
+
+bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
+{
+    return !nadir_occupancy_is_direct(occupancy);
+}
+
+nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                     int64_t count, const double *b, double tolerance, double *x,
+                                     nadir_accuracy *accuracy)
+{
+    nadir_status status = check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_improve(context, occupancy, transposed, count, b, x, accuracy);
     occupancy->tolerance = own;
     return status;
 }

@@ -250,7 +250,7 @@ static void check_improved(nadir_context *context, const nadir_problem *problem,
     for (int64_t s = 0; s < n; s++) {
         near[s] = x[s] * (1 + 1e-7 * nadir_random_normal(random));
     }
-    assert_ok(context, nadir_enclosure_improve(context, problem, &known, transposed, b, near, &enclosed));
+    assert_ok(context, nadir_enclosure_improve(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
     assert_that(enclosed.residual <= 8 * known_x->residual, "%g from near by, %g from nothing",
                 enclosed.residual, known_x->residual);
     for (int64_t s = 0; s < n; s++) {
@@ -287,7 +287,7 @@ static void test_enclosures(void **state)
         memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
         enclosed[0].b_error = 0.5;
         assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, COLUMNS, b,
-                                                      x, enclosed));
+                                                      NULL, x, enclosed));
         for (int j = 0; j < COLUMNS; j++) {
             nadir_enclosed alone;
             assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,

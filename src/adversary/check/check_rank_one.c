@@ -49,6 +49,7 @@ typedef struct shared {
 
 typedef struct measured {
     const shared *of;
+    const double *guess;    /* of v_b, or NULL */
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
     const double *b;        /* [rows] */
@@ -120,13 +121,10 @@ cleanup:
     return status;
 }
 
-/* One group of rows against its radius; `of_k` is |k|_p. */
-static void judge_group(const measured *at, int64_t first, int64_t end, double radius, double of_k,
-                        nadir_rank_one_check *check)
+/* A group of rows of norm |b|_p |k|_p, up to `rounding`, against its radius. */
+static void judge(double of_b, double of_k, double rounding, double radius, nadir_rank_one_check *check)
 {
-    const nadir_uncertainty *set = at->of->problem->uncertainty;
-    const double of_b = nadir_norm_short(end - first, at->of->work + first, set->p);
-    const double norm = of_b * of_k * (1 + (double)(end - first) * UNIT + 2 * NORM_ROUNDING + 4 * UNIT);
+    const double norm = of_b * of_k * (1 + rounding + 2 * NORM_ROUNDING + 4 * UNIT);
     const double beyond = norm - radius;
     check->norm = norm > check->norm ? norm : check->norm;
     if (beyond > 0) {
@@ -147,17 +145,24 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     check->norm = 0;
     check->excess = 0;
     NADIR_CHECK(nadir_norm_p(context, problem->states, at->k, set->p, &of_k));
+    bool held = true;
     for (int64_t row = 0; row < problem->rows; row++) { /* a pinned row that was moved: infinite */
         scaled[row] = at->b[row] != 0 ? at->b[row] / nadir_uncertainty_scale(set, row) : 0;
+        held = held && isfinite(scaled[row]);
     }
-    if (set->set == NADIR_SET_NONRECT) {
-        judge_group(at, 0, problem->rows, factor * set->radius, of_k, check);
+    if (set->set == NADIR_SET_NONRECT) { /* millions of rows, perhaps: a plain sum would not do */
+        double of_b = INFINITY;
+        if (held) {
+            NADIR_CHECK(nadir_norm_p(context, problem->rows, scaled, set->p, &of_b));
+        }
+        judge(of_b, of_k, 0, factor * set->radius, check);
     }
     for (int64_t s = 0; s < problem->states && set->set != NADIR_SET_NONRECT; s++) {
         const int64_t end = problem->model->state_rows[s + 1];
         const int64_t step = set->set == NADIR_SET_SA ? 1 : end - problem->model->state_rows[s];
         for (int64_t row = problem->model->state_rows[s]; row < end; row += step) {
-            judge_group(at, row, row + step, factor * nadir_uncertainty_radius(set, s, row), of_k, check);
+            const double of_b = nadir_norm_short(step, scaled + row, set->p);
+            judge(of_b, of_k, (double)step * UNIT, factor * nadir_uncertainty_radius(set, s, row), check);
         }
     }
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
@@ -319,6 +324,7 @@ static nadir_status measure_all(nadir_context *context, shared *of, int64_t coun
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
         NADIR_CHECK(read_kernel(context, of, asked[i].kernel, &all[i]));
+        all[i].guess = asked[i].guess;
         NADIR_CHECK(measure(context, &all[i], asked[i].factor, &checks[i]));
         if (checks[i].excess > EXCESS_LIMIT) {
             status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
@@ -339,12 +345,15 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
     const nadir_problem *problem = of->problem;
     const int64_t numbers = problem->states * count;
     double *sides = room + 2 * numbers; /* where v will be */
+    const double **guesses = NULL;
+    NADIR_NEW(context, guesses, count);
     for (int64_t i = 0; i < count; i++) {
         enclosed[i] = all[i].v_b_off;
+        guesses[i] = all[i].guess;
     }
     memcpy(sides, room, (size_t)numbers * sizeof *sides);
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides, room + numbers,
-                                           enclosed));
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides, guesses,
+                                           room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
         update_value(&all[i]);
@@ -355,6 +364,7 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
         enclose(&all[i], &checks[i]);
     }
 cleanup:
+    nadir_release(context, guesses);
     return status;
 }
 
@@ -411,6 +421,6 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
                                          const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check)
 {
-    const nadir_rank_one_question asked = {kernel, factor};
+    const nadir_rank_one_question asked = {kernel, factor, NULL};
     return nadir_rank_one_check_kernels(context, problem, 1, &asked, refactor, check);
 }

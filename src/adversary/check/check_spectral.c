@@ -156,6 +156,25 @@ static void note_products(nadir_spectral_pair *pair, double *weighted)
     pair->lambda = pair->usable && lambda > 0 ? lambda : 0;
 }
 
+/* h <- a guess of D W x = D W c / |c|, where there is one. *guess: h, or NULL. */
+static nadir_status note_guess(nadir_context *context, const nadir_spectral_question *asked,
+                               nadir_spectral_pair *pair, const double **guess)
+{
+    nadir_status status = NADIR_OK;
+    double norm;
+    *guess = NULL;
+    if (asked->guess == NULL || !pair->usable) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_norm_p(context, pair->problem->states, asked->c, 2, &norm));
+    for (int64_t s = 0; s < pair->problem->states; s++) {
+        pair->h[s] = asked->guess[s] / norm;
+    }
+    *guess = pair->h;
+cleanup:
+    return status;
+}
+
 static bool any_usable(const nadir_spectral_pairs *made)
 {
     for (int64_t j = 0; j < made->count; j++) {
@@ -192,8 +211,10 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
                                   .known = nadir_enclosure_make(problem),
                                   .breakdown_low = breakdown_low,
                                   .unit_off = UNIT_OFF};
+    const double **guesses = NULL;
     *made = (nadir_spectral_pairs){0};
     NADIR_CHECK(make_room(context, n, count, made));
+    NADIR_NEW(context, guesses, count);
     note_nominal(&common, made->v, made->work);
     for (int64_t j = 0; j < count; j++) {
         nadir_spectral_pair *pair = &made->pairs[j];
@@ -205,13 +226,14 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
         pair->g = made->g + j * n;
         pair->h = made->h + j * n;
         NADIR_CHECK(note_vectors(context, &asked[j], pair, made->work + j * n));
+        NADIR_CHECK(note_guess(context, &asked[j], pair, &guesses[j]));
         made->enclosed[j] = pair->enclosed;
     }
     if (!any_usable(made)) {
         goto cleanup;
     }
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work, made->g,
-                                           made->enclosed));
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work, guesses,
+                                           made->g, made->enclosed));
     for (int64_t j = 0; j < count; j++) {
         made->pairs[j].enclosed = made->enclosed[j];
         if (made->pairs[j].usable) {
@@ -219,6 +241,7 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
         }
     }
 cleanup:
+    nadir_release(context, guesses);
     return status;
 }
 
@@ -260,7 +283,7 @@ static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pair
         made->enclosed[j].b_error = 0;
     }
     NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &made->pairs->known, true, made->count,
-                                           made->work, made->h, made->enclosed));
+                                           made->work, NULL, made->h, made->enclosed));
     for (int64_t j = 0; j < made->count; j++) {
         made->pairs[j].enclosed = made->enclosed[j];
     }
@@ -363,6 +386,6 @@ cleanup:
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low, double *lambda_high)
 {
-    const nadir_spectral_question asked = {beta, c, k};
+    const nadir_spectral_question asked = {beta, c, k, NULL};
     return nadir_spectral_check_many(context, problem, 1, &asked, breakdown_low, lambda_high);
 }

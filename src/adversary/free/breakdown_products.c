@@ -12,7 +12,8 @@
  *
  *     |B|_2^2 <= max_i (B^T B x)_i / x_i,
  *
- * which power steps lower. B x is rounded up before B^T is applied, which B >= 0 allows.
+ * which power steps lower. B x is rounded up before B^T is applied, which B >= 0 allows. Where solves are
+ * iterations the x of the power steps are made roughly, and the quotient once, of the last.
  */
 #include "adversary/free/breakdown_parts.h"
 
@@ -25,9 +26,11 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-enum { STEPS = 4, COLUMNS = 128, HEAVY = 8 };
+enum { STEPS = 4, ROUGH_STEPS = 2, COLUMNS = 128, HEAVY = 8 };
 #define WORTH    0.95 /* another power step has to lower the bound to this share of it */
 #define SMALLEST 1e-6 /* entry of x, relative to the largest */
+#define ROUGH    1e-2 /* relative error of rough power steps */
+#define CLOSE    1e-3 /* what errors of solves may add to an entry of B^T B x, about, as a share of the mean */
 #define GOOD     2.0  /* times max W: the first way is good enough */
 #define MASS     0.05 /* of all column sums: columns that have less together are not worth a solve */
 
@@ -256,7 +259,8 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
     for (int64_t s = 0; s < n; s++) {
         w[s] = of->W[s] * x[s] * (1 + 2 * UNIT);
     }
-    NADIR_CHECK(nadir_enclosure_solve(context, of->problem, &of->known, false, w, 0, y, &enclosed));
+    memset(y, 0, (size_t)n * sizeof *y);
+    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, false, w, 0, CLOSE, y, &enclosed));
     const double shift = nadir_vector_dot(n, r, w, &rounding);
     const double above = enclosed.error + rounding + 4 * UNIT * (enclosed.largest + shift);
     for (int64_t s = 0; s < n; s++) {
@@ -264,10 +268,40 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
         sum += y[s];
     }
     const double sum_low = sum * (1 - (double)n * UNIT);
-    NADIR_CHECK(nadir_enclosure_solve(context, of->problem, &of->known, true, y, 0, z, &enclosed));
+    memset(z, 0, (size_t)n * sizeof *z);
+    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, true, y, 0, CLOSE / (double)n, z,
+                                        &enclosed)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
         const double rest = z[s] - r[s] * sum_low + enclosed.error + 4 * UNIT * (fabs(z[s]) + r[s] * sum);
         z[s] = of->W[s] * fmax(rest, 0) * (1 + 4 * UNIT);
+    }
+cleanup:
+    return status;
+}
+
+/* x <- about B^T B x, of largest entry 1, and positive; w and y: [states] to work with. */
+static nadir_status step_roughly(nadir_context *context, const nadir_breakdown *of, const double *r,
+                                 double *x, double *w, double *y)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->problem->states;
+    double rounding;
+    for (int64_t s = 0; s < n; s++) {
+        w[s] = of->W[s] * x[s];
+    }
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, false, 1, w, ROUGH, y));
+    const double shift = nadir_vector_dot(n, r, w, &rounding);
+    for (int64_t s = 0; s < n; s++) {
+        y[s] = fmax(y[s] - shift, 0);
+    }
+    const double sum = nadir_vector_sum(n, y);
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, true, 1, y, ROUGH, w));
+    for (int64_t s = 0; s < n; s++) {
+        x[s] = of->W[s] * fmax(w[s] - r[s] * sum, 0);
+    }
+    const double largest = nadir_vector_largest(n, x);
+    for (int64_t s = 0; s < n; s++) {
+        x[s] = largest > 0 ? fmax(x[s] / largest, SMALLEST) : 1;
     }
 cleanup:
     return status;
@@ -287,7 +321,11 @@ static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakd
     for (int64_t s = 0; s < n; s++) {
         x[s] = 1;
     }
-    for (int step = 0; step < STEPS; step++) {
+    const bool rough = nadir_occupancy_iterates(of->problem->occupancy);
+    for (int step = 0; step < ROUGH_STEPS && rough; step++) {
+        NADIR_CHECK(step_roughly(context, of, r, x, work + 2 * n, y));
+    }
+    for (int step = 0; step < (rough ? 1 : STEPS); step++) {
         double quotient = 0;
         NADIR_CHECK(apply_twice(context, of, r, x, work + 2 * n, y, z));
         const double largest = nadir_vector_largest(n, z);

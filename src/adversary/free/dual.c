@@ -166,6 +166,11 @@ nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem
     made.lambda = problem->gamma * of.strength / denominator * of.loss;
     made.J = problem->J - made.lambda;
     NADIR_CHECK(make_kernel(context, problem, &made));
+    if (nadir_occupancy_iterates(problem->occupancy)) {
+        NADIR_NEW(context, made.g, n);
+        memcpy(made.g, g, (size_t)n * sizeof *g);
+    }
+    attack->g = made.g;
     attack->kernel = made.kernel;
     attack->J = made.J;
     attack->c = made.c;
