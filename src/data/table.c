@@ -88,6 +88,13 @@ void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64
     }
 }
 
+void nadir_data_table_close(nadir_context *context, nadir_data_table *table)
+{
+    nadir_release(context, table->slots);
+    table->slots = NULL;
+    table->slot_count = 0;
+}
+
 void nadir_data_table_clear(nadir_context *context, nadir_data_table *table)
 {
     nadir_release(context, table->entries);
