@@ -243,7 +243,7 @@ static void check_improved(nadir_context *context, const nadir_problem *problem,
                            const double *b, const double *x, const nadir_enclosed *known_x,
                            nadir_random *random)
 {
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     const int64_t n = problem->states;
     double *near = test_new(n, sizeof *near);
     nadir_enclosed enclosed;
