@@ -7,8 +7,9 @@
 
 #include "adversary/valid/proof.h"
 
-/* visits: of all kernels of the set. attack: tau > 0. Makes `proof` better where kappa <= 1/2; otherwise it is
- * left as it was. O(states^2) and a few solves; two thirds of states^3 where that may well do. */
+/* visits: of all kernels of the set. attack: tau > 0. Makes `proof` better where kappa <= 1/2; otherwise it
+ * is left as it was, but for `hopeless`. O(states^2) and a few solves; two thirds of states^3 where that may
+ * well do. */
 nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem *problem,
                                     const nadir_live *live, const nadir_visits *visits, double beta,
                                     const nadir_attack *attack, nadir_valid_proof *proof);

@@ -184,6 +184,21 @@ cleanup:
     return status;
 }
 
+/* The free domain after all, for its bound. */
+static nadir_status ask_late(valid_run *run, nadir_verdict *free)
+{
+    nadir_status status = NADIR_OK;
+    run->postponed = false;
+    nadir_verdict_clear(run->context, free);
+    NADIR_CHECK(ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
+    if (!free->refused && free->attack.kernel != NULL && run->problem->uncertainty->p == 2) {
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, free->attack.c,
+                                            free->attack.k, run->verdict));
+    }
+cleanup:
+    return status;
+}
+
 /* By norms alone, if that does. */
 static nadir_status prove_by_norms(valid_run *run, nadir_valid_proof *proof)
 {
@@ -193,7 +208,7 @@ static nadir_status prove_by_norms(valid_run *run, nadir_valid_proof *proof)
 
 /* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it.
  */
-static nadir_status prove(valid_run *run, nadir_valid_proof *proof)
+static nadir_status prove(valid_run *run, nadir_verdict *free, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
     const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->series == NULL;
@@ -207,6 +222,12 @@ static nadir_status prove(valid_run *run, nadir_valid_proof *proof)
             break;
         }
     }
+    if (brief && run->postponed && proof->hopeless) {
+        NADIR_CHECK(ask_late(run, free));
+        if (!free->refused) { /* nothing better will come of it */
+            goto cleanup;
+        }
+    }
     NADIR_CHECK(polish(run, run->series != NULL ? POLISHED_ROUGHLY : POLISHED));
     NADIR_CHECK(prove_once(run, proof));
     if (run->series != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
@@ -218,14 +239,14 @@ cleanup:
 }
 
 /* Proofs, and further searches from what they show. */
-static nadir_status certify(valid_run *run)
+static nadir_status certify(valid_run *run, nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
     nadir_valid_proof proof = {0};
     nadir_verdict *verdict = run->verdict;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         bool better = false;
-        NADIR_CHECK(prove(run, &proof));
+        NADIR_CHECK(prove(run, free, &proof));
         if (proof.lower < wanted_lower(run) && proof.v_tau != NULL) {
             NADIR_CHECK(search_again(run, &proof, &better));
         }
@@ -243,21 +264,6 @@ cleanup:
     return status;
 }
 
-/* The free domain after all, for its bound. */
-static nadir_status ask_late(valid_run *run, nadir_verdict *free)
-{
-    nadir_status status = NADIR_OK;
-    run->postponed = false;
-    nadir_verdict_clear(run->context, free);
-    NADIR_CHECK(ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
-    if (!free->refused && free->attack.kernel != NULL && run->problem->uncertainty->p == 2) {
-        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, free->attack.c,
-                                            free->attack.k, run->verdict));
-    }
-cleanup:
-    return status;
-}
-
 /* Bounds around the kernel that a search has found. free: the verdict of the free domain. */
 static nadir_status judge(valid_run *run, nadir_verdict *free)
 {
@@ -267,7 +273,7 @@ static nadir_status judge(valid_run *run, nadir_verdict *free)
     verdict->breakdown = NAN;
     verdict->kappa = NAN;
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(certify(run));
+        NADIR_CHECK(certify(run, free));
     } else {
         NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
     }
