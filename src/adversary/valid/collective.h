@@ -14,4 +14,9 @@ nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem 
                                     const nadir_live *live, const nadir_visits *visits, double beta,
                                     const nadir_attack *attack, nadir_valid_proof *proof);
 
+/* *hopeless: kappa is far above 1/2, as far as value and occupancy of an attack tell, where the kernel is one
+ * of those. Nothing is proven by it. */
+nadir_status nadir_collective_foresee(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_attack *attack, bool *hopeless);
+
 #endif
