@@ -126,7 +126,6 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     const int threads = nadir_threads_for(context, work);
     end_states ends[2] = {{.sign = 1}, {.sign = -1}};
     double smallest = INFINITY;
-    bool nominal = false; /* some row is */
     if (kernel->k != NULL && model->dense == NULL) {
         find_end(model->states, kernel->k, &ends[0]);
         find_end(model->states, kernel->k, &ends[1]);
@@ -134,19 +133,13 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
     }
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min                                 \
-                                                                         : smallest)                         \
-    reduction(||                                                                                             \
-              : nominal) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
-        if (nadir_kernel_is_nominal(kernel, row)) {
-            nominal = true;
-            continue;
-        }
-        const double one = kernel->k != NULL      ? rank_one_minimum(kernel, row, ends)
-                           : kernel->sums != NULL ? nadir_tilt_minimum(kernel, row)
-                                                  : stored_minimum(kernel, row);
+        const double one = nadir_kernel_is_nominal(kernel, row) ? nadir_model_row_minimum(model, row)
+                           : kernel->k != NULL                  ? rank_one_minimum(kernel, row, ends)
+                           : kernel->sums != NULL               ? nadir_tilt_minimum(kernel, row)
+                                                                : stored_minimum(kernel, row);
         smallest = one < smallest ? one : smallest;
     }
-    return nominal ? fmin(smallest, model->limits.minimum) : smallest;
+    return smallest;
 }
