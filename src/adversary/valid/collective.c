@@ -29,7 +29,7 @@
 
 /* Where kappa is more than this with the least that |Phi D| can be, columns of D do not bring it to 1/2
  * either: on random dense kernels of 20 to 300 states they did at 0.40, 0.30, 0.20, and never above. */
-#define HOPELESS 0.75
+#define HOPELESS 0.55
 
 typedef struct collective {
     nadir_context *context;
