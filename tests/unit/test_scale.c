@@ -161,7 +161,7 @@ static void test_optima_agree(void **state)
 static void test_loose_solves_keep_bounds(void **state)
 {
     (void)state;
-    static const double tolerances[] = {1e-8, 1e-3};
+    static const double tolerances[] = {1e-8, 1e-5};
     nadir_context *context = test_context();
     for (int i = 0; i < (test_memcheck() ? 1 : SAMPLES); i++) {
         const sample *of = &samples[i];
