@@ -18,6 +18,11 @@ static nadir_status alone_reduce(void *self, nadir_context *context, int64_t cou
     return NADIR_OK;
 }
 
+static void alone_reduce_few(void *self, int count, const nadir_reduction *operations, double *values)
+{
+    (void)self, (void)count, (void)operations, (void)values;
+}
+
 static nadir_status alone_maximum(void *self, nadir_context *context, int64_t count, nadir_placed *values)
 {
     (void)self, (void)context, (void)count, (void)values;
@@ -150,6 +155,32 @@ static nadir_status alone_halo(void *self, nadir_context *context, int64_t first
     return NADIR_OK;
 }
 
+/* Nobody else owns anything: there is nothing to plan. */
+static nadir_status alone_plan(void *self, nadir_context *context, int64_t first, int64_t count,
+                               int64_t wanted, const int64_t *places, void **plan)
+{
+    (void)self, (void)first, (void)count;
+    *plan = NULL;
+    return wanted == 0 ? NADIR_OK
+                       : nadir_fail(context, NADIR_ERROR_ARGUMENT, "place %lld is owned by no other process",
+                                    (long long)places[0]);
+}
+
+static void alone_fetch(void *self, void *plan, const double *values, double *ghosts)
+{
+    (void)self, (void)plan, (void)values, (void)ghosts;
+}
+
+static void alone_add(void *self, void *plan, const double *ghosts, double *values)
+{
+    (void)self, (void)plan, (void)ghosts, (void)values;
+}
+
+static void alone_release(void *self, void *plan)
+{
+    (void)self, (void)plan;
+}
+
 const nadir_communication nadir_communication_alone = {
     .name = "alone",
     .rank = 0,
@@ -157,10 +188,16 @@ const nadir_communication nadir_communication_alone = {
     .self = NULL,
     .sum = alone_sum,
     .reduce = alone_reduce,
+    .reduce_few = alone_reduce_few,
     .maximum = alone_maximum,
     .scan = alone_scan,
     .order_statistics = alone_order_statistics,
     .top = alone_top,
     .gather = alone_gather,
+    .collect = alone_gather,
     .halo = alone_halo,
+    .plan = alone_plan,
+    .fetch = alone_fetch,
+    .add = alone_add,
+    .release = alone_release,
 };

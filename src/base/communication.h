@@ -4,7 +4,8 @@
  * An algorithm holds the rows of the states it owns, [first, first + count) of S, and asks the table for
  * whatever concerns all of them. On one machine a process owns every state and the table is trivial; an
  * engine that spreads states over many processes brings its own. Every process makes the same calls in the
- * same order. `self` is the table's own data; `context` receives errors and lends memory.
+ * same order, and gets the same bits where the answer is the same for all: whoever decides something by it
+ * decides as all others do. `self` is the table's own data; `context` receives errors and lends memory.
  */
 #ifndef NADIR_BASE_COMMUNICATION_H
 #define NADIR_BASE_COMMUNICATION_H
@@ -19,6 +20,9 @@ typedef struct nadir_placed {
     int64_t place;
 } nadir_placed;
 
+/* How many numbers reduce_few takes, at most. */
+enum { NADIR_REDUCE_FEW = 16 };
+
 typedef struct nadir_communication {
     const char *name;
     int32_t rank;    /* of this process */
@@ -31,6 +35,9 @@ typedef struct nadir_communication {
     /* values[i] <- operations[i] of values[i] over all processes: several reductions in one message. */
     nadir_status (*reduce)(void *self, nadir_context *context, int64_t count,
                            const nadir_reduction *operations, double *values);
+
+    /* The same for up to NADIR_REDUCE_FEW numbers, without memory and without failure. A NaN stays one. */
+    void (*reduce_few)(void *self, int count, const nadir_reduction *operations, double *values);
 
     /* values[i] <- the largest over all processes with its place; the lowest place among equals. */
     nadir_status (*maximum)(void *self, nadir_context *context, int64_t count, nadir_placed *values);
@@ -52,10 +59,23 @@ typedef struct nadir_communication {
     nadir_status (*gather)(void *self, nadir_context *context, int64_t count, const double *values,
                            double *all);
 
+    /* The same on process 0 alone; `all` is not used elsewhere. */
+    nadir_status (*collect)(void *self, nadir_context *context, int64_t count, const double *values,
+                            double *all);
+
     /* results[i] <- the value at global place places[i]; `values` are the `count` owned ones, the first of
      * them at global place `first`. */
     nadir_status (*halo)(void *self, nadir_context *context, int64_t first, int64_t count,
                          const double *values, int64_t wanted, const int64_t *places, double *results);
+
+    /* The same again and again, for places that rise and are owned by others: *plan is to be released.
+     * fetch: ghosts[i] <- the value at places[i]. add: each value gains what all processes have for it among
+     * their ghosts, in order of rank. */
+    nadir_status (*plan)(void *self, nadir_context *context, int64_t first, int64_t count, int64_t wanted,
+                         const int64_t *places, void **plan);
+    void (*fetch)(void *self, void *plan, const double *values, double *ghosts);
+    void (*add)(void *self, void *plan, const double *ghosts, double *values);
+    void (*release)(void *self, void *plan);
 } nadir_communication;
 
 /* One process that owns everything. */

@@ -41,6 +41,8 @@ struct nadir_context {
     nadir_random random;
     int32_t threads;
     const nadir_communication *communication;
+    const struct nadir_engine_table *engine; /* NULL: none; models are then whole */
+    void *engine_self;
     char error[NADIR_ERROR_LENGTH];
 };
 

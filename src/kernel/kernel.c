@@ -1,8 +1,8 @@
 /* kernel.c: kernels as objects, and products with their rows; see kernel.h. */
 #include "kernel/parts.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -63,9 +63,10 @@ nadir_status nadir_kernel_create_rank_one(nadir_context *context, nadir_model *m
     }
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
     NADIR_NEW(context, made->b, model->rows);
-    NADIR_NEW(context, made->k, model->states);
+    NADIR_NEW(context, made->k, nadir_model_width(model));
     memcpy(made->b, b, (size_t)model->rows * sizeof *b);
     memcpy(made->k, k, (size_t)model->states * sizeof *k);
+    nadir_exchange_fill(model->exchange, made->k);
     *kernel = made;
     made = NULL;
 cleanup:
@@ -144,13 +145,20 @@ const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
     return kernel->model;
 }
 
+bool nadir_kernel_is_nominal(const nadir_kernel *kernel, int64_t row)
+{
+    const bool stored = (kernel->place == NULL || kernel->place[row] < 0) &&
+                        (kernel->tilt.values == NULL || kernel->tilt.nominal[row]);
+    return stored && (kernel->b == NULL || kernel->b[row] == 0);
+}
+
 nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_model *model = kernel->model;
     const int64_t place = kernel->place != NULL ? kernel->place[row] : -1;
     if (place < 0) {
         nadir_row part = nadir_model_row(model, row);
-        if (kernel->tilt.values != NULL) {
+        if (kernel->tilt.values != NULL && !kernel->tilt.nominal[row]) {
             part.values =
                 kernel->tilt.values + (model->dense != NULL ? row * model->states : model->row_starts[row]);
         }
@@ -199,10 +207,10 @@ nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nad
                                          const double *x)
 {
     const int64_t states = kernel->model->states;
-    nadir_kernel_vector vector = {.x = x};
+    nadir_kernel_vector vector = {.x = nadir_exchange_extend(kernel->model->exchange, x)};
     if (kernel->k != NULL) {
         double error;
-        vector.shift = nadir_vector_dot(states, kernel->k, x, &error);
+        vector.shift = nadir_whole_dot(context, states, kernel->k, x, &error);
     }
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
@@ -224,8 +232,10 @@ void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_v
         return;
     }
     if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
-        const double *values = kernel->tilt.values != NULL ? kernel->tilt.values : model->probabilities;
+        const nadir_tilt *tilt = &kernel->tilt;
         for (int64_t row = first; row < end; row++) {
+            const bool own = tilt->values != NULL && !tilt->nominal[row];
+            const double *values = own ? tilt->values : model->probabilities;
             const int64_t start = model->row_starts[row];
             y[row - first] =
                 sparse_product(model->row_starts[row + 1] - start, model->columns + start, values + start, x);
@@ -274,6 +284,12 @@ void nadir_kernel_multiply_where(const nadir_context *context, const nadir_kerne
     }
 }
 
+/* Whether that is known of all rows. */
+static bool is_nominal(const nadir_kernel *kernel)
+{
+    return kernel->b == NULL && kernel->place == NULL && kernel->tilt.values == NULL;
+}
+
 /* Sum of the entries and of their sizes. */
 static void measure_row(const nadir_row *row, double *sum, double *size)
 {
@@ -292,7 +308,7 @@ static nadir_row_size measure_stored(const nadir_kernel *kernel, int64_t row, do
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
     const double b = kernel->b != NULL ? kernel->b[row] : 0;
-    const double k_terms = (double)kernel->model->states + 4;
+    const double k_terms = (double)nadir_model_total(kernel->model) + 4;
     const double unit = DBL_EPSILON / 2;
     double sum;
     double all;
@@ -315,6 +331,8 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         k_sum += kernel->k[t];
         k_size += fabs(kernel->k[t]);
     }
+    k_sum = kernel->k != NULL ? nadir_join_sum(context, k_sum) : 0;
+    k_size = kernel->k != NULL ? nadir_join_sum(context, k_size) : 0;
     const bool spread = kernel->sums != NULL;
     if (spread) {
         (void)nadir_kernel_prepare(context, kernel, NULL);
@@ -323,9 +341,15 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
     double high = -INFINITY;
     double largest = 0;
     double rounding = 0;
-    const int threads = nadir_threads_for(context, work_of(kernel));
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : low, high, largest, rounding)
+    int64_t nominal = 0;
+    const int threads = is_nominal(kernel) ? 1 : nadir_threads_for(context, work_of(kernel));
+#pragma omp parallel for num_threads(threads) schedule(static) \
+    reduction(max : low, high, largest, rounding) reduction(+ : nominal) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
+        if (nadir_kernel_is_nominal(kernel, row)) {
+            nominal++;
+            continue;
+        }
         const nadir_row_size one =
             spread ? nadir_tilt_measure(kernel, row) : measure_stored(kernel, row, k_sum, k_size);
         low = fmax(low, one.rounding - one.sum);
@@ -333,5 +357,16 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         largest = fmax(largest, one.largest + one.rounding);
         rounding = fmax(rounding, one.rounding);
     }
-    *size = (nadir_kernel_size){-low, high, largest, rounding};
+    if (nominal > 0) {
+        low = fmax(low, -model->limits.sum_low);
+        high = fmax(high, model->limits.sum_high);
+        largest = fmax(largest, model->limits.sum_high);
+        rounding = fmax(rounding, model->limits.rounding);
+    }
+    *size = (nadir_kernel_size){
+        .sum_low = -nadir_join_maximum(context, low),
+        .sum_high = nadir_join_maximum(context, high),
+        .largest = nadir_join_maximum(context, largest),
+        .rounding = nadir_join_maximum(context, rounding),
+    };
 }

@@ -7,6 +7,7 @@
  */
 #include "kernel/parts.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 
 #include <math.h>
@@ -116,7 +117,7 @@ static double stored_minimum(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
     const double smallest = smallest_of(part.count, part.values);
-    return part.count < kernel->model->states ? fmin(smallest, 0) : smallest;
+    return part.count < nadir_model_total(kernel->model) ? fmin(smallest, 0) : smallest;
 }
 
 double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *kernel)
@@ -126,6 +127,10 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     const int threads = nadir_threads_for(context, work);
     end_states ends[2] = {{.sign = 1}, {.sign = -1}};
     double smallest = INFINITY;
+    bool nominal = false; /* some row is */
+    if (kernel->k != NULL && model->exchange != NULL) {
+        return -INFINITY; /* the order of k is not here; nadir_rank_one_minimum knows */
+    }
     if (kernel->k != NULL && model->dense == NULL) {
         find_end(model->states, kernel->k, &ends[0]);
         find_end(model->states, kernel->k, &ends[1]);
@@ -133,12 +138,19 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
     }
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min                                 \
+                                                                         : smallest)                         \
+    reduction(||                                                                                             \
+              : nominal) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
+        if (nadir_kernel_is_nominal(kernel, row)) {
+            nominal = true;
+            continue;
+        }
         const double one = kernel->k != NULL      ? rank_one_minimum(kernel, row, ends)
                            : kernel->sums != NULL ? nadir_tilt_minimum(kernel, row)
                                                   : stored_minimum(kernel, row);
         smallest = one < smallest ? one : smallest;
     }
-    return smallest;
+    return nadir_join_minimum(context, nominal ? fmin(smallest, model->limits.minimum) : smallest);
 }

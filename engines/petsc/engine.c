@@ -1,0 +1,153 @@
+/*
+ * engine.c: the engine of many processes, by MPI and PETSc; see base/engine.h.
+ *
+ * Every process of `mpirun -n N nadir ...` loads it. An error that all processes meet ends all of them in the
+ * ordinary way. One that a single process meets (no memory, a bad part of the file) leaves the others waiting
+ * for its next message: it waits at the end for a few seconds, and then ends the job.
+ */
+#include "parts.h"
+
+#include <petscksp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* How long a process that failed waits for the others to fail as well. */
+#define PATIENCE 3.0
+
+enum { WORDS = 256 };
+
+/* Cuts the options into words; words[0] is the name of the program. */
+static int cut(char *text, char *words[WORDS])
+{
+    static char program[] = "nadir";
+    static char signals[] = "-no_signal_handler"; /* they are the command's */
+    int count = 0;
+    words[count++] = program;
+    words[count++] = signals;
+    char *rest = NULL;
+    for (char *word = strtok_r(text, " \t\n", &rest); word != NULL && count < WORDS - 1;
+         word = strtok_r(NULL, " \t\n", &rest)) {
+        words[count++] = word;
+    }
+    words[count] = NULL;
+    return count;
+}
+
+static nadir_status start_petsc(petsc_engine *engine, nadir_context *context, const char *options)
+{
+    char *words[WORDS];
+    char *text = strdup(options);
+    if (text == NULL) {
+        return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+    }
+    int count = cut(text, words);
+    char **list = words;
+    PETSC_COMM_WORLD = engine->solvers;
+    const PetscErrorCode code = PetscInitialize(&count, &list, NULL, NULL);
+    free(text);
+    if (code != 0) {
+        return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED, "PETSc did not start: error %d",
+                                  (int)code);
+    }
+    PetscPushErrorHandler(PetscReturnErrorHandler, NULL);
+    return NADIR_OK;
+}
+
+static nadir_status start(const nadir_engine_host *host, nadir_context *context, const char *options,
+                          const nadir_communication **table, void **self)
+{
+    int provided;
+    int begun;
+    petsc_engine *engine = calloc(1, sizeof *engine);
+    if (engine == NULL) {
+        return host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+    }
+    engine->host = host;
+    MPI_Initialized(&begun);
+    if (begun) {
+        free(engine);
+        return host->fail(context, NADIR_ERROR_UNSUPPORTED, "the engine was opened before by this process");
+    }
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+        free(engine);
+        return host->fail(context, NADIR_ERROR_UNSUPPORTED, "MPI did not start");
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &engine->work);
+    MPI_Comm_dup(MPI_COMM_WORLD, &engine->solvers);
+    MPI_Comm_dup(MPI_COMM_WORLD, &engine->farewell);
+    engine->table.name = "mpi";
+    engine->table.self = engine;
+    MPI_Comm_rank(engine->work, &engine->table.rank);
+    MPI_Comm_size(engine->work, &engine->table.members);
+    petsc_reductions_start(engine);
+    petsc_gathers_start(engine);
+    petsc_plans_start(engine);
+    const nadir_status status = start_petsc(engine, context, options);
+    if (status == NADIR_OK) {
+        *table = &engine->table;
+        *self = engine;
+    }
+    return status; /* MPI cannot be started again: what there is of it stays */
+}
+
+static int32_t neighbours(const void *self)
+{
+    const petsc_engine *engine = self;
+    MPI_Comm machine;
+    int count;
+    MPI_Comm_split_type(engine->work, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_size(machine, &count);
+    MPI_Comm_free(&machine);
+    return count;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void finish(void *self, int exit_status, const char *sentence)
+{
+    petsc_engine *engine = self;
+    MPI_Request all_here;
+    int here = 0;
+    const struct timespec pause = {0, 1000000};
+    const double begun = seconds();
+    MPI_Ibarrier(engine->farewell, &all_here);
+    while (!here) {
+        MPI_Test(&all_here, &here, MPI_STATUS_IGNORE);
+        if (!here && exit_status != 0 && seconds() - begun > PATIENCE) {
+            (void)fprintf(stderr, "nadir: process %d of %d failed alone, all are ended%s%s\n",
+                          engine->table.rank, engine->table.members, *sentence != '\0' ? ": " : "", sentence);
+            (void)fflush(NULL);
+            MPI_Abort(MPI_COMM_WORLD, exit_status);
+        }
+        if (!here) {
+            (void)nanosleep(&pause, NULL);
+        }
+    }
+    PetscFinalize();
+    petsc_reductions_end(engine);
+    MPI_Comm_free(&engine->work);
+    MPI_Comm_free(&engine->solvers);
+    MPI_Comm_free(&engine->farewell);
+    MPI_Finalize();
+    free(engine);
+}
+
+extern const nadir_engine_table nadir_engine_entry;
+
+__attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry = {
+    .version = NADIR_ENGINE_VERSION,
+    .name = "petsc",
+    .start = start,
+    .neighbours = neighbours,
+    .finish = finish,
+    .setup = petsc_solver_setup,
+    .solve = petsc_solver_solve,
+    .destroy = petsc_solver_destroy,
+};
