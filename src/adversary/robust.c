@@ -57,13 +57,13 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
 static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, nadir_family *family)
 {
     const nadir_uncertainty *set = problem->uncertainty;
-    const bool dual =
-        set->set == NADIR_SET_NONRECT && set->p > 1 && set->domain == NADIR_DOMAIN_FREE && family == NULL;
-    return set->idle || dual
+    const bool dual = set->p > 1 && set->domain == NADIR_DOMAIN_FREE;
+    const bool valid = set->p == 2 && set->domain == NADIR_DOMAIN_SUPPORT;
+    return set->idle || (set->set == NADIR_SET_NONRECT && family == NULL && (dual || valid))
                ? NADIR_OK
                : nadir_model_check_whole(context, problem->model,
-                                         "any but the non-rectangular ball of norms above 1 on the free "
-                                         "domain, by the methods auto, newton, bisect and best-response");
+                                         "any but the non-rectangular ball, on domain free with a norm above "
+                                         "1 or on domain support with norm 2, by the usual methods");
 }
 
 /* ---------------------------------------------------------------------------------------- nominal */

@@ -52,10 +52,13 @@ typedef struct valid_run {
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
  * at p = 2 it changes every entry of a row. */
-static bool free_may_help(const nadir_problem *problem)
+static bool free_may_help(const nadir_problem *problem, nadir_certify certify)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
+    if (model->exchange != NULL) { /* no other bound is there */
+        return set->p == 2 && certify != NADIR_CERTIFY_OFF;
+    }
     return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
 }
 
@@ -71,7 +74,7 @@ static nadir_status ask_free(nadir_context *context, const nadir_problem *own,
     problem.uncertainty = &set;
     settings.certify = NADIR_CERTIFY_AUTO;
     nadir_status status = NADIR_ERROR_NOT_CONVERGED;
-    if (free_may_help(own)) {
+    if (free_may_help(own, own_settings->certify)) {
         status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
     }
     for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
@@ -91,7 +94,8 @@ static nadir_status take_free(valid_run *run, nadir_verdict *verdict, bool *done
     if (verdict->refused || verdict->attack.kernel == NULL) {
         goto cleanup;
     }
-    if (verdict->minimum >= 0 && nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+    if (run->problem->model->exchange == NULL && verdict->minimum >= 0 &&
+        nadir_verdict_is_close(run->problem, run->settings, verdict)) {
         NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
                                              run->factor, &membership));
         *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
@@ -231,7 +235,8 @@ static nadir_status judge(valid_run *run, const nadir_verdict *free)
     const double begun = nadir_clock_seconds();
     verdict->breakdown = NAN;
     verdict->kappa = NAN;
-    if (run->settings->certify != NADIR_CERTIFY_OFF) {
+    const bool proves = run->settings->certify != NADIR_CERTIFY_OFF && run->problem->model->exchange == NULL;
+    if (proves) {
         NADIR_CHECK(certify(run));
     } else {
         NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
@@ -389,7 +394,7 @@ static nadir_status begin_series(valid_runs *all, int64_t j)
 {
     nadir_status status = NADIR_OK;
     const bool asked = all->settings->certify == NADIR_CERTIFY_AUTO && all->problem->uncertainty->p == 2;
-    const bool small = all->problem->states <= NADIR_PROOF_STATES;
+    const bool small = all->problem->model->exchange == NULL && all->problem->states <= NADIR_PROOF_STATES;
     if (all->series == NULL && asked && small && all->count - j >= SERIES) {
         const double begun = nadir_clock_seconds();
         NADIR_CHECK(

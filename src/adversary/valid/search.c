@@ -1,10 +1,12 @@
 /* search.c: descents from several starts; see search.h. */
 #include "adversary/valid/search.h"
 
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* Prices tried where no bound on occupancies is at hand, as shares of the one at which an answer in a state
  * that takes all the time would use up the budget. */
@@ -71,6 +73,73 @@ cleanup:
     return status;
 }
 
+/* The same with states spread over processes: each follows what it has, then those that reach states of
+ * others tell them, until nobody has anything new. No transitions but nominal ones: domain support. */
+static nadir_status misses_spread(nadir_context *context, const nadir_problem *problem, const double *d,
+                                  bool *misses)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    const nadir_exchange *exchange = model->exchange;
+    const int64_t n = problem->states;
+    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
+    bool *seen = NULL;
+    int32_t *queue = NULL;
+    double *told = NULL;
+    bool candidate = false;
+    int64_t next = 0;
+    int64_t length = 0;
+    for (int64_t s = 0; s < n; s++) {
+        candidate = candidate || d[s] <= nothing;
+    }
+    *misses = false;
+    if (nadir_join_all(context, !candidate)) {
+        return NADIR_OK;
+    }
+    NADIR_NEW_ZERO(context, seen, nadir_model_width(model));
+    NADIR_NEW(context, queue, nadir_model_width(model));
+    NADIR_NEW(context, told, nadir_model_width(model));
+    for (int64_t s = 0; s < n; s++) {
+        if (problem->mu[s] > 0) {
+            seen[s] = true;
+            queue[length++] = (int32_t)s;
+        }
+    }
+    bool settled = false;
+    while (!settled) {
+        for (; next < length; next++) {
+            const int64_t state = queue[next];
+            for (int64_t row = state < n ? model->state_rows[state] : 0;
+                 state < n && row < model->state_rows[state + 1]; row++) {
+                if (problem->policy->probabilities[row] > 0) {
+                    length = follow(problem, row, seen, queue, length);
+                }
+            }
+        }
+        memset(told, 0, (size_t)n * sizeof *told);
+        for (int64_t t = n; t < nadir_model_width(model); t++) {
+            told[t] = seen[t] ? 1 : 0;
+        }
+        exchange->table->add(exchange->table->self, exchange->plan, told + n, told);
+        for (int64_t s = 0; s < n; s++) {
+            if (told[s] > 0 && !seen[s]) {
+                seen[s] = true;
+                queue[length++] = (int32_t)s;
+            }
+        }
+        settled = nadir_join_all(context, next == length);
+    }
+    for (int64_t s = 0; s < n; s++) {
+        *misses = *misses || (d[s] <= nothing && seen[s]);
+    }
+    *misses = !nadir_join_all(context, !*misses);
+cleanup:
+    nadir_release(context, seen);
+    nadir_release(context, queue);
+    nadir_release(context, told);
+    return status;
+}
+
 nadir_status nadir_valid_search_near(nadir_context *context, const nadir_problem *problem, double beta,
                                      const double *v, const double *d, double tolerance,
                                      int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
@@ -131,10 +200,13 @@ nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *pro
     bool misses;
     bool better;
     NADIR_CHECK(nadir_descent_run(context, problem, beta, NULL, tolerance, iterations_limit, attack));
-    NADIR_CHECK(misses_states(context, problem, attack->d, &misses));
+    NADIR_CHECK(problem->model->exchange != NULL ? misses_spread(context, problem, attack->d, &misses)
+                                                 : misses_states(context, problem, attack->d, &misses));
     if (!misses) {
         goto cleanup;
     }
+    NADIR_CHECK(nadir_model_check_whole(
+        context, problem->model, "models with states that the ball can reach and the worst kernel does not"));
     NADIR_NEW(context, d_bar, problem->states);
     for (int64_t s = 0; s < problem->states; s++) {
         d_bar[s] = 1 / (1 - problem->gamma);
