@@ -52,12 +52,12 @@ typedef struct valid_run {
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
  * at p = 2 it changes every entry of a row. */
-static bool free_may_help(const nadir_problem *problem, nadir_certify certify)
+static bool free_may_help(const nadir_problem *problem)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
-    if (model->exchange != NULL) { /* no other bound is there */
-        return set->p == 2 && certify != NADIR_CERTIFY_OFF;
+    if (model->exchange != NULL) { /* kernels of rank one cannot be looked at row by row */
+        return false;
     }
     return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
 }
@@ -74,7 +74,7 @@ static nadir_status ask_free(nadir_context *context, const nadir_problem *own,
     problem.uncertainty = &set;
     settings.certify = NADIR_CERTIFY_AUTO;
     nadir_status status = NADIR_ERROR_NOT_CONVERGED;
-    if (free_may_help(own, own_settings->certify)) {
+    if (free_may_help(own)) {
         status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
     }
     for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
@@ -94,8 +94,7 @@ static nadir_status take_free(valid_run *run, nadir_verdict *verdict, bool *done
     if (verdict->refused || verdict->attack.kernel == NULL) {
         goto cleanup;
     }
-    if (run->problem->model->exchange == NULL && verdict->minimum >= 0 &&
-        nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+    if (verdict->minimum >= 0 && nadir_verdict_is_close(run->problem, run->settings, verdict)) {
         NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
                                              run->factor, &membership));
         *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
@@ -235,8 +234,7 @@ static nadir_status judge(valid_run *run, const nadir_verdict *free)
     const double begun = nadir_clock_seconds();
     verdict->breakdown = NAN;
     verdict->kappa = NAN;
-    const bool proves = run->settings->certify != NADIR_CERTIFY_OFF && run->problem->model->exchange == NULL;
-    if (proves) {
+    if (run->settings->certify != NADIR_CERTIFY_OFF) {
         NADIR_CHECK(certify(run));
     } else {
         NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));

@@ -1,12 +1,12 @@
 /* search.c: descents from several starts; see search.h. */
 #include "adversary/valid/search.h"
 
+#include "adversary/valid/live.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 /* Prices tried where no bound on occupancies is at hand, as shares of the one at which an answer in a state
  * that takes all the time would use up the budget. */
@@ -73,70 +73,22 @@ cleanup:
     return status;
 }
 
-/* The same with states spread over processes: each follows what it has, then those that reach states of
- * others tell them, until nobody has anything new. No transitions but nominal ones: domain support. */
+/* The same with states spread over processes, on domain support. */
 static nadir_status misses_spread(nadir_context *context, const nadir_problem *problem, const double *d,
                                   bool *misses)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = problem->model;
-    const nadir_exchange *exchange = model->exchange;
-    const int64_t n = problem->states;
     const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
-    bool *seen = NULL;
-    int32_t *queue = NULL;
-    double *told = NULL;
-    bool candidate = false;
-    int64_t next = 0;
-    int64_t length = 0;
-    for (int64_t s = 0; s < n; s++) {
-        candidate = candidate || d[s] <= nothing;
+    bool *reach = NULL;
+    NADIR_NEW(context, reach, problem->states);
+    NADIR_CHECK(nadir_live_reach(context, problem, reach));
+    bool visited = true;
+    for (int64_t s = 0; s < problem->states; s++) {
+        visited = visited && (d[s] > nothing || !reach[s]);
     }
-    *misses = false;
-    if (nadir_join_all(context, !candidate)) {
-        return NADIR_OK;
-    }
-    NADIR_NEW_ZERO(context, seen, nadir_model_width(model));
-    NADIR_NEW(context, queue, nadir_model_width(model));
-    NADIR_NEW(context, told, nadir_model_width(model));
-    for (int64_t s = 0; s < n; s++) {
-        if (problem->mu[s] > 0) {
-            seen[s] = true;
-            queue[length++] = (int32_t)s;
-        }
-    }
-    bool settled = false;
-    while (!settled) {
-        for (; next < length; next++) {
-            const int64_t state = queue[next];
-            for (int64_t row = state < n ? model->state_rows[state] : 0;
-                 state < n && row < model->state_rows[state + 1]; row++) {
-                if (problem->policy->probabilities[row] > 0) {
-                    length = follow(problem, row, seen, queue, length);
-                }
-            }
-        }
-        memset(told, 0, (size_t)n * sizeof *told);
-        for (int64_t t = n; t < nadir_model_width(model); t++) {
-            told[t] = seen[t] ? 1 : 0;
-        }
-        exchange->table->add(exchange->table->self, exchange->plan, told + n, told);
-        for (int64_t s = 0; s < n; s++) {
-            if (told[s] > 0 && !seen[s]) {
-                seen[s] = true;
-                queue[length++] = (int32_t)s;
-            }
-        }
-        settled = nadir_join_all(context, next == length);
-    }
-    for (int64_t s = 0; s < n; s++) {
-        *misses = *misses || (d[s] <= nothing && seen[s]);
-    }
-    *misses = !nadir_join_all(context, !*misses);
+    *misses = !nadir_join_all(context, visited);
 cleanup:
-    nadir_release(context, seen);
-    nadir_release(context, queue);
-    nadir_release(context, told);
+    nadir_release(context, reach);
     return status;
 }
 
