@@ -53,17 +53,23 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
     return NADIR_OK;
 }
 
-/* Which questions can be answered where the model is spread over processes. */
-static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, nadir_family *family)
+nadir_status nadir_robust_check_spread(nadir_context *context, const nadir_model *model,
+                                       const nadir_uncertainty *set)
 {
-    const nadir_uncertainty *set = problem->uncertainty;
     const bool dual = set->p > 1 && set->domain == NADIR_DOMAIN_FREE;
     const bool valid = set->p == 2 && set->domain == NADIR_DOMAIN_SUPPORT;
-    return set->idle || (set->set == NADIR_SET_NONRECT && family == NULL && (dual || valid))
+    return set->idle || (set->set == NADIR_SET_NONRECT && (dual || valid))
                ? NADIR_OK
-               : nadir_model_check_whole(context, problem->model,
+               : nadir_model_check_whole(context, model,
                                          "any but the non-rectangular ball, on domain free with a norm above "
-                                         "1 or on domain support with norm 2, by the usual methods");
+                                         "1 or on domain support with norm 2");
+}
+
+/* The same for one question; methods by name are their own families. */
+static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, nadir_family *family)
+{
+    return family != NULL ? nadir_model_check_whole(context, problem->model, "methods of the literature")
+                          : nadir_robust_check_spread(context, problem->model, problem->uncertainty);
 }
 
 /* ---------------------------------------------------------------------------------------- nominal */
