@@ -98,6 +98,7 @@ static nadir_status make_plan(void *self, nadir_context *context, int64_t first,
                               int64_t wanted, const int64_t *places, void **made)
 {
     const petsc_engine *engine = self;
+    petsc_meet(engine, "plan", -1);
     const size_t members = (size_t)engine->table.members;
     nadir_status status = NADIR_OK;
     int64_t *ends = malloc(members * sizeof *ends);
@@ -134,6 +135,7 @@ cleanup:
 static void fetch(void *self, void *made, const double *values, double *ghosts)
 {
     const petsc_engine *engine = self;
+    petsc_meet(engine, "fetch", -1);
     plan *of = made;
     int requests = 0;
     double *to = ghosts;
@@ -161,6 +163,7 @@ static void fetch(void *self, void *made, const double *values, double *ghosts)
 static void add(void *self, void *made, const double *ghosts, double *values)
 {
     const petsc_engine *engine = self;
+    petsc_meet(engine, "add", -1);
     plan *of = made;
     int requests = 0;
     const double *from = ghosts;

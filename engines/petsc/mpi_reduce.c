@@ -54,6 +54,7 @@ static nadir_status sum(void *self, nadir_context *context, int64_t count, doubl
 {
     (void)context;
     const petsc_engine *engine = self;
+    petsc_meet(engine, "sum", count);
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
         MPI_Allreduce(MPI_IN_PLACE, values + done, piece, MPI_DOUBLE, MPI_SUM, engine->work);
@@ -64,6 +65,7 @@ static nadir_status sum(void *self, nadir_context *context, int64_t count, doubl
 static void reduce_few(void *self, int count, const nadir_reduction *operations, double *values)
 {
     const petsc_engine *engine = self;
+    petsc_meet(engine, "reduce", count);
     tagged numbers[NADIR_REDUCE_FEW];
     for (int i = 0; i < count; i++) {
         numbers[i] = (tagged){values[i], (double)operations[i]};
@@ -90,6 +92,7 @@ static nadir_status maximum(void *self, nadir_context *context, int64_t count, n
 {
     (void)context;
     const petsc_engine *engine = self;
+    petsc_meet(engine, "maximum", count);
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
         MPI_Allreduce(MPI_IN_PLACE, values + done, piece, engine->placed, engine->largest, engine->work);
@@ -101,6 +104,7 @@ static nadir_status scan(void *self, nadir_context *context, int64_t count, doub
 {
     (void)context;
     const petsc_engine *engine = self;
+    petsc_meet(engine, "scan", count);
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
         MPI_Exscan(MPI_IN_PLACE, values + done, piece, MPI_DOUBLE, MPI_SUM, engine->work);

@@ -164,8 +164,8 @@ static void check_pair(const pair *of, claims *made)
         made->tightest = fmax(made->tightest, (double)(change / (made->kappa * square)));
     }
     if (of->J_P < standing->J - standing->error - tiny) {
-        const double radius = nadir_standing_radius(standing, &made->plain, &of->stage->visits);
-        const double other = nadir_standing_radius(standing, &made->weighted, &of->stage->visits);
+        const double radius = nadir_standing_radius(context, standing, &made->plain, &of->stage->visits);
+        const double other = nadir_standing_radius(context, standing, &made->weighted, &of->stage->visits);
         assert_that(square <= radius * radius * (1 + 1e-12) && weighted <= other * other * (1 + 1e-12),
                     "|delta| %Lg and %Lg, radii %g and %g", sqrtl(square), sqrtl(weighted), radius, other);
     }

@@ -179,7 +179,7 @@ static nadir_status begin_series(valid_runs *all, int64_t j)
 {
     nadir_status status = NADIR_OK;
     const bool asked = all->settings->certify == NADIR_CERTIFY_AUTO && all->problem->uncertainty->p == 2;
-    const bool small = all->problem->states <= NADIR_PROOF_STATES;
+    const bool small = all->problem->model->exchange == NULL && all->problem->states <= NADIR_PROOF_STATES;
     if (all->series == NULL && asked && small && all->count - j >= SERIES) {
         const double begun = nadir_clock_seconds();
         NADIR_CHECK(

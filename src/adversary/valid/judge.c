@@ -27,6 +27,9 @@ static bool free_may_help(const nadir_problem *problem)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
+    if (model->exchange != NULL) { /* kernels of rank one cannot be looked at row by row */
+        return false;
+    }
     return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
 }
 
