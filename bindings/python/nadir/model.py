@@ -122,6 +122,9 @@ class Model:
         kernel = _forms.kernel(P, layout, state_rows)
         if row_actions is not None:
             kernel.row_actions = np.ascontiguousarray(row_actions, dtype=np.int32)
+            found, expected = kernel.row_actions.shape, (kernel.rows,)
+            if found != expected:
+                raise UsageError(f"row_actions has the shape {found}; expected {expected}")
         rewards, transition_rewards = _forms.rewards(R, kernel)
         if costs:
             rewards = None if rewards is None else -rewards
@@ -130,11 +133,17 @@ class Model:
             mu = getattr(getattr(P, "unwrapped", None), "initial_state_distrib", None)
         if mu is None and kernel.states_given < kernel.states:
             mu = np.full(kernel.states_given, 1 / kernel.states_given)
+        pinned = kernel.scales
+        if scales is not None:
+            scales = _of_rows(scales, kernel, "scales")
+            pinned = scales if pinned is None else scales * pinned
+        if state_names is not None and kernel.names is not None:
+            state_names = [*state_names, *kernel.names[len(state_names) :]]
         data = {
             "rewards": rewards,
             "transition_rewards": transition_rewards,
             "initial": _of_states(mu, kernel),
-            "scales": kernel.scales if scales is None else _of_rows(scales, kernel, "scales"),
+            "scales": pinned,
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
         self._make(kernel, data, gamma, norm, set, domain, state_names or kernel.names, action_names, copy)
@@ -288,11 +297,6 @@ class Model:
             counts = np.diff(self.state_rows)
             self._each = int(counts[0]) if (counts == counts[0]).all() else None
         return self._each
-
-    @property
-    def each(self) -> int | None:
-        """The same, as `nadir._forms` asks for it."""
-        return self.actions
 
     @property
     def row_states(self) -> np.ndarray:
