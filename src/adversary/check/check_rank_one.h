@@ -29,6 +29,7 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
 typedef struct nadir_rank_one_question {
     const nadir_kernel *kernel;
     double factor;
+    const double *guess; /* [states] about D b^pi, perhaps up to a constant; NULL: none */
 } nadir_rank_one_question;
 
 /* The same for `count` kernels, their systems solved together. */
@@ -51,6 +52,7 @@ nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *p
 typedef struct nadir_spectral_question {
     double beta;
     const double *c, *k; /* [states] each */
+    const double *guess; /* [states] about D W c, perhaps up to a constant; NULL: none */
 } nadir_spectral_question;
 
 /* The same for `count` pairs, their systems solved together. lambda_high: [count]. */
