@@ -414,11 +414,13 @@ class Model:
             names[action] = self.action_name(row)
         return names or None
 
-    def policy(self, policy: Any = "uniform", *, backend: str | None = None) -> "Policy":
+    def policy(
+        self, policy: Any = "uniform", *, backend: str | None = None, threads: int | None = None
+    ) -> "Policy":
         """A policy for this model; see `Policy`."""
         if isinstance(policy, Policy) and policy.model is self:
             return policy
-        return Policy(self, policy, backend=backend)
+        return Policy(self, policy, backend=backend, threads=threads)
 
     def solver(self, policy: Any = "uniform", **options: Any) -> Any:
         """A `Solver` of a policy: one factorisation for everything that is asked of it."""
@@ -499,11 +501,19 @@ class Policy:
 
     `policy` is "uniform"; "optimal", the best one for the nominal kernel; a table (S, A) of probabilities, or
     one for each row; S whole numbers, the action of each state; another policy; or the name of a file
-    (.csv, .npy). Probabilities of a state that sum to one within 1e-5 are normalised.
+    (.csv, .npy). Probabilities of a state that sum to one within 1e-5 are normalised. `backend` and `threads`
+    are those that find the optimal one.
     """
 
-    def __init__(self, model: Model, policy: Any = "uniform", *, backend: str | None = None):
-        context = shared()
+    def __init__(
+        self,
+        model: Model,
+        policy: Any = "uniform",
+        *,
+        backend: str | None = None,
+        threads: int | None = None,
+    ):
+        context = shared(threads)
         made = place("policy")
         if isinstance(policy, Policy):
             policy = policy.probabilities
