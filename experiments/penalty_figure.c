@@ -279,9 +279,11 @@ static void find(experiment_run *run, const results *of, int radius)
               "paper's stops at a tolerance of 0.001, a tenth of the penalty, which may be why SLSQP came "
               "out "
               "better there. Its program took diag(d)·P^π for D: its penalties are other numbers."
-            : "They agree that Algorithm 1 is far above sampling and that SLSQP is not robust: from half of "
-              "all "
-              "starts b shrinks to nothing, unless it is measured in units of β.");
+            : experiment_text(run,
+                              "They agree that Algorithm 1 is far above sampling and that SLSQP is not "
+                              "robust: from about half of its starts b shrinks to nothing, unless it is "
+                              "measured in units of β%s.",
+                              isinf(of->seconds) ? "" : "; for large S a step of it outlasts its time"));
 }
 
 static const char *const remarks[PENALTY_RADII] = {
