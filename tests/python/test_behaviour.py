@@ -63,8 +63,8 @@ def test_ctrl_c(tmp_path):
     script.write_text(
         "import sys, nadir\n"
         "river = nadir.generate('riverswim')\n"
-        "print('ready', flush=True)\n"
         "try:\n"
+        "    print('ready', flush=True)\n"
         "    nadir.evaluate(river, 'uniform', radius=0.01, domain='free', method='random-kernel',\n"
         "                   iterations_limit=10**12)\n"
         "except KeyboardInterrupt:\n"

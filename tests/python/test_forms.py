@@ -174,6 +174,9 @@ def test_gymnasium_ends_that_go_on():
     np.testing.assert_array_equal(found.apply([0, 0, 1])[4], 1)  # the terminal state is left alone
     best = nadir.optimize(model, radius=0.1)
     np.testing.assert_array_equal(best.policy.actions, [0, 0])
+    named = nadir.Model(TAXI, gamma=0.5, scales=np.full((2, 2), 0.5), state_names=["here", "there"])
+    assert [named.state_name(s) for s in range(3)] == ["here", "there", "terminal"]
+    np.testing.assert_array_equal(named.scales, [0.5, 0.5, 0.5, 0.5, 0])
 
 
 def test_gymnasium_environments():
@@ -221,6 +224,8 @@ def test_gymnasium_that_is_wrong():
         ({"P": np.full((2, 1, 2), 0.5), "set": "rect"}, "set is 'rect'; expected one of 'nonrect'"),
         ({"P": np.full((2, 1, 2), 0.5), "domain": "all"}, "domain is 'all'"),
         ({"P": np.full((2, 1, 2), 0.5), "state_names": ["a"]}, "1 state_names; expected 2"),
+        ({"P": np.full((2, 1, 2), 0.5), "row_actions": [1]}, "row_actions has the shape \\(1,\\)"),
+        ({"P": np.full((2, 1, 2), 0.5), "scales": [1, 1, 1]}, "scales has the shape"),
     ],
 )
 def test_shapes_that_are_refused(arguments, words):

@@ -127,19 +127,18 @@ _own = threading.local()
 
 
 def shared(threads: int | None = None, seed: int = 0, progress: Progress | None = None) -> Context:
-    """The context of the running thread with these settings; one of its own for a `progress`.
+    """The context that the running thread keeps for so many threads; a new one for a seed or a `progress`.
 
     But for those that draw kernels (`fit`), calls leave nothing behind in a context: the same question has
     the same answer, to the bit, in any with the same settings.
     """
-    if progress is not None:
+    if progress is not None or seed != 0:
         return Context(threads, seed, progress)
-    key = (threads or 0, seed)
     try:
-        return _own.contexts[key]
+        return _own.contexts[threads]
     except AttributeError:
         _own.contexts = {}
     except KeyError:
         pass
-    made = _own.contexts[key] = Context(threads, seed)
+    made = _own.contexts[threads] = Context(threads)
     return made

@@ -330,10 +330,10 @@ def to_rows(
 ) -> np.ndarray:
     """One number for each row, from as many, from one for each state, or from a table (S, A).
 
-    `of` has states, states_given, rows, state_rows and each; a terminal state that was added gets `added`.
+    `of` is a kernel or a model; a terminal state that was added gets `added`.
     """
     given = of.states_given
-    if table.shape == (of.states, of.each):
+    if table.shape == (of.states, of.each if isinstance(of, Kernel) else of.actions):
         return np.ascontiguousarray(table).reshape(-1)
     counts = np.diff(of.state_rows)
     if table.ndim == 1 and table.shape[0] == of.rows:

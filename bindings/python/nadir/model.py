@@ -122,6 +122,9 @@ class Model:
         kernel = _forms.kernel(P, layout, state_rows)
         if row_actions is not None:
             kernel.row_actions = np.ascontiguousarray(row_actions, dtype=np.int32)
+            found, expected = kernel.row_actions.shape, (kernel.rows,)
+            if found != expected:
+                raise UsageError(f"row_actions has the shape {found}; expected {expected}")
         rewards, transition_rewards = _forms.rewards(R, kernel)
         if costs:
             rewards = None if rewards is None else -rewards
@@ -130,11 +133,17 @@ class Model:
             mu = getattr(getattr(P, "unwrapped", None), "initial_state_distrib", None)
         if mu is None and kernel.states_given < kernel.states:
             mu = np.full(kernel.states_given, 1 / kernel.states_given)
+        pinned = kernel.scales
+        if scales is not None:
+            scales = _of_rows(scales, kernel, "scales")
+            pinned = scales if pinned is None else scales * pinned
+        if state_names is not None and kernel.names is not None:
+            state_names = [*state_names, *kernel.names[len(state_names) :]]
         data = {
             "rewards": rewards,
             "transition_rewards": transition_rewards,
             "initial": _of_states(mu, kernel),
-            "scales": kernel.scales if scales is None else _of_rows(scales, kernel, "scales"),
+            "scales": pinned,
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
         self._make(kernel, data, gamma, norm, set, domain, state_names or kernel.names, action_names, copy)
@@ -290,11 +299,6 @@ class Model:
         return self._each
 
     @property
-    def each(self) -> int | None:
-        """The same, as `nadir._forms` asks for it."""
-        return self.actions
-
-    @property
     def row_states(self) -> np.ndarray:
         """The state of each row."""
         return np.repeat(np.arange(self.states), np.diff(self.state_rows))
@@ -410,11 +414,13 @@ class Model:
             names[action] = self.action_name(row)
         return names or None
 
-    def policy(self, policy: Any = "uniform", *, backend: str | None = None) -> "Policy":
+    def policy(
+        self, policy: Any = "uniform", *, backend: str | None = None, threads: int | None = None
+    ) -> "Policy":
         """A policy for this model; see `Policy`."""
         if isinstance(policy, Policy) and policy.model is self:
             return policy
-        return Policy(self, policy, backend=backend)
+        return Policy(self, policy, backend=backend, threads=threads)
 
     def solver(self, policy: Any = "uniform", **options: Any) -> Any:
         """A `Solver` of a policy: one factorisation for everything that is asked of it."""
@@ -495,11 +501,19 @@ class Policy:
 
     `policy` is "uniform"; "optimal", the best one for the nominal kernel; a table (S, A) of probabilities, or
     one for each row; S whole numbers, the action of each state; another policy; or the name of a file
-    (.csv, .npy). Probabilities of a state that sum to one within 1e-5 are normalised.
+    (.csv, .npy). Probabilities of a state that sum to one within 1e-5 are normalised. `backend` and `threads`
+    are those that find the optimal one.
     """
 
-    def __init__(self, model: Model, policy: Any = "uniform", *, backend: str | None = None):
-        context = shared()
+    def __init__(
+        self,
+        model: Model,
+        policy: Any = "uniform",
+        *,
+        backend: str | None = None,
+        threads: int | None = None,
+    ):
+        context = shared(threads)
         made = place("policy")
         if isinstance(policy, Policy):
             policy = policy.probabilities

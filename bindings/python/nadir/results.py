@@ -5,7 +5,7 @@ from __future__ import annotations
 import html as _html
 import os
 import tempfile
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Iterator
 
 import numpy as np
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _RENAMED = {
     "kernel_minimum": "kernel_min",
+    "data": "data_kind",
+    "total": "total_count",
+    "sets": "guarantees",
     "backend_memory": "backend_bytes",
     "seconds_nominal": "nominal",
     "seconds_robust": "robust",
@@ -670,14 +673,14 @@ class Fit(Result):
     model: "Model"  #: with the ball in it
     nominal: "Model"  #: without
     candidates: list[Guarantee]  #: choices of scales that were looked at; `chosen` is the place of one
-    sets: list[Guarantee]  #: nonrect, s, sa at the same confidence
-    data: str
+    guarantees: list[Guarantee]  #: of the sets nonrect, s and sa at the same confidence
+    data_kind: str
     states: int
     rows: int
     rows_visited: int
     rows_known: int
     observations: int
-    total: float
+    total_count: float
     episodes: int
     visits_min: float
     visits_median: float
@@ -691,15 +694,24 @@ class Fit(Result):
     chosen: int
     seconds: dict[str, float]
 
-    _shown = ("data", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
+    _shown = ("data_kind", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
 
     @property
     def radius(self) -> float:
-        """Of the ball that was chosen."""
+        """Of the non-rectangular ball, with the scales that were chosen."""
         return self.candidates[self.chosen].radius
 
+    @property
+    def scales(self) -> str:
+        """How the ball is shared by the rows."""
+        return self.candidates[self.chosen].scales
+
+    def to_dict(self) -> dict[str, Any]:
+        lists = {name: [asdict(one) for one in getattr(self, name)] for name in ("guarantees", "candidates")}
+        return {**super().to_dict(), "radius": self.radius, "scales": self.scales, **lists}
+
     def _lines(self) -> list[tuple[str, str]]:
-        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in self.sets]
+        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in self.guarantees]
         return super()._lines() + [("radius", _number(self.radius))] + promised
 
 
@@ -709,7 +721,7 @@ def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
     count = numbers.pop("candidates_count")
     lists = {
         name: [Guarantee(**_fields(one, "nadir_fit_guarantee")) for one in list(numbers.pop(name))]
-        for name in ("candidates", "sets")
+        for name in ("candidates", "guarantees")
     }
     lists["candidates"] = lists["candidates"][:count]
     return Fit(model, nominal, **lists, **numbers)

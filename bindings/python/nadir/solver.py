@@ -99,7 +99,7 @@ class Solver:
         progress: Progress | None = None,
     ):
         self.model = model
-        self.policy = model.policy(policy, backend=backend)
+        self.policy = model.policy(policy, backend=backend, threads=threads)
         self._context = shared(threads, seed, progress)
         self._settings = filled("solver_settings")
         self._backend = encoded(backend)
