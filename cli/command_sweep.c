@@ -341,6 +341,8 @@ static int sweep_main(cli_run *run, int argc, char **argv)
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
          "of the robust returns, relative to the penalty (default 1e-9)"},
         cli_backend_option(&backend),
+        cli_engine_option(run),
+        cli_engine_options_option(run),
         {0},
     };
     int exit;

@@ -17,7 +17,7 @@ typedef struct nadir_enclosure {
     double gap;       /* at most 1 - size; 0: nothing is known */
 } nadir_enclosure;
 
-nadir_enclosure nadir_enclosure_make(const nadir_problem *problem);
+nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_problem *problem);
 
 /* How well one product is known. */
 typedef struct nadir_enclosed {
@@ -51,13 +51,13 @@ nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_prob
 double nadir_enclosure_error(const nadir_enclosure *known, double residual);
 
 /* Some columns of D, one after another: [states * count], each with a residual of at most *residual,
- * everything included. which: [count] states, NULL: the first ones. */
+ * everything included. which: [count] states, numbered over all processes, NULL: the first ones. */
 nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
                                      const nadir_enclosure *known, int64_t count, const int64_t *which,
                                      double *D, double *residual);
 
-/* |x|_1 and |x|_2, rounded up. */
-double nadir_up_norm_1(int64_t count, const double *x);
-double nadir_up_norm_2(int64_t count, const double *x);
+/* |x|_1 and |x|_2 over all processes, rounded up. */
+double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x);
+double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x);
 
 #endif

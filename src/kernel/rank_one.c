@@ -124,6 +124,9 @@ nadir_status nadir_rank_one_minimum(nadir_context *context, const nadir_model *m
     nadir_status status = NADIR_OK;
     placed *order = NULL;
     int64_t strongest = 0;
+    if (model->exchange != NULL) {
+        return nadir_rank_one_minimum_spread(context, model, b, k, minimum);
+    }
     NADIR_NEW(context, order, model->states);
     for (int64_t t = 0; t < model->states; t++) {
         order[t] = (placed){k[t], (int32_t)t};

@@ -9,4 +9,8 @@
 nadir_status nadir_rank_one_minimum(nadir_context *context, const nadir_model *model, const double *b,
                                     const double *k, double *minimum);
 
+/* The same with several processes. */
+nadir_status nadir_rank_one_minimum_spread(nadir_context *context, const nadir_model *model, const double *b,
+                                           const double *k, double *minimum);
+
 #endif

@@ -82,7 +82,7 @@ bool nadir_occupancy_iterates(const nadir_occupancy *occupancy);
 
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy);
 nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy);
-/* "lapack", "klu", "krylov". */
+/* "lapack", "klu", "krylov", "petsc". */
 const char *nadir_occupancy_backend(const nadir_occupancy *occupancy);
 void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics);
 

@@ -10,6 +10,7 @@
  * column of r is scaled to norm one, so that no right-hand side is too large or too small, and one target
  * serves all columns.
  */
+#include "linalg/distributed.h"
 #include "occupancy/parts.h"
 
 #include <float.h>
@@ -26,7 +27,7 @@
 #define SINGULAR 0.01
 
 /* The norm in which errors are measured: maximum, 1-norm if transposed. */
-static double norm_of(bool transposed, int64_t count, const double *x)
+static double norm_of(const nadir_context *context, bool transposed, int64_t count, const double *x)
 {
     double norm = 0;
     double sum = 0; /* a NaN does not get lost in it */
@@ -35,7 +36,7 @@ static double norm_of(bool transposed, int64_t count, const double *x)
         norm = size > norm ? size : norm;
         sum += size;
     }
-    return transposed || isnan(sum) ? sum : norm;
+    return transposed ? nadir_join_sum(context, sum) : nadir_join_maximum(context, isnan(sum) ? sum : norm);
 }
 
 /* What the columns of a product are like while it is refined. */
@@ -69,8 +70,8 @@ static nadir_status compute_residuals(refinement *at)
         at->r[i] = (at->b[i] - at->x[i]) + gamma * at->r[i];
     }
     for (int64_t j = 0; j < at->count; j++) {
-        at->x_norm[j] = norm_of(at->transposed, n, at->x + j * n);
-        at->r_norm[j] = norm_of(at->transposed, n, at->r + j * n);
+        at->x_norm[j] = norm_of(at->context, at->transposed, n, at->x + j * n);
+        at->r_norm[j] = norm_of(at->context, at->transposed, n, at->r + j * n);
     }
     return status;
 }
@@ -148,11 +149,11 @@ static bool worth_another(const refinement *at)
 }
 
 /* Units of rounding of a product, which do not change while the operator stays as it is. */
-static double roundings(nadir_occupancy *occupancy, bool transposed)
+static double roundings(const nadir_context *context, nadir_occupancy *occupancy, bool transposed)
 {
     double *known = &occupancy->roundings[transposed];
     if (*known == 0) {
-        *known = nadir_average_roundings(&occupancy->average, transposed);
+        *known = nadir_average_roundings(context, &occupancy->average, transposed);
     }
     return *known;
 }
@@ -187,7 +188,7 @@ static nadir_status assess(refinement *at, nadir_accuracy *accuracy)
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = at->occupancy;
     const double gap = 1 - occupancy->gamma * occupancy->average.norm;
-    const double unit = 0.5 * DBL_EPSILON * roundings(occupancy, at->transposed);
+    const double unit = 0.5 * DBL_EPSILON * roundings(at->context, occupancy, at->transposed);
     const double size = nadir_average_terms(&occupancy->average);
     nadir_accuracy worst = {0};
     for (int64_t j = 0; j < at->count; j++) {
@@ -223,7 +224,7 @@ static nadir_status start_refinement(refinement *at, bool aliased)
     at->r_norm = at->x_norm + at->count;
     at->previous = at->r_norm + at->count;
     for (int64_t j = 0; j < at->count; j++) {
-        at->b_norm[j] = norm_of(at->transposed, n, at->b + j * n);
+        at->b_norm[j] = norm_of(at->context, at->transposed, n, at->b + j * n);
         if (!isfinite(at->b_norm[j])) {
             return nadir_fail(at->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
                               (long long)j);

@@ -243,7 +243,7 @@ static void check_improved(nadir_context *context, const nadir_problem *problem,
                            const double *b, const double *x, const nadir_enclosed *known_x,
                            nadir_random *random)
 {
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     const int64_t n = problem->states;
     double *near = test_new(n, sizeof *near);
     nadir_enclosed enclosed;
@@ -269,7 +269,7 @@ static void test_enclosures(void **state)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     enum { COLUMNS = 5 };
     const int64_t n = problem->states;
     const double sizes[COLUMNS] = {1, 1e-200, 1e150, 0, 3e-9};

@@ -15,8 +15,8 @@
 
 #include "adversary/enclosure.h"
 #include "kernel/rank_one.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -74,12 +74,12 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    *of = (shared){.problem = problem, .known = nadir_enclosure_make(problem)};
+    *of = (shared){.problem = problem, .known = nadir_enclosure_make(context, problem)};
     NADIR_NEW(context, of->v, n);
     NADIR_NEW(context, of->work, problem->rows);
-    of->mu_size = nadir_up_norm_1(n, problem->mu);
-    of->R_size = nadir_vector_largest(problem->rows, problem->rewards);
-    const double mean = nadir_vector_sum(n, problem->v) / (double)n;
+    of->mu_size = nadir_up_norm_1(context, n, problem->mu);
+    of->R_size = nadir_whole_largest(context, problem->rows, problem->rewards);
+    const double mean = nadir_whole_sum(context, n, problem->v) / (double)nadir_model_total(problem->model);
     for (int64_t s = 0; s < n; s++) {
         of->v[s] = problem->v[s] - mean;
     }
@@ -114,8 +114,8 @@ static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_
         }
         at->b_size = size > at->b_size ? size : at->b_size;
     }
-    at->b_size *= 1 + of->known.averaging;
-    at->k_size = nadir_up_norm_1(n, at->k);
+    at->b_size = nadir_join_maximum(context, at->b_size) * (1 + of->known.averaging);
+    at->k_size = nadir_up_norm_1(context, n, at->k);
     at->v_b_off.b_error = of->known.averaging * at->b_size;
 cleanup:
     return status;
@@ -140,7 +140,7 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     const nadir_problem *problem = at->of->problem;
     double *scaled = at->of->work;
     const nadir_uncertainty *set = problem->uncertainty;
-    const double n = (double)problem->states;
+    const double n = (double)nadir_model_total(problem->model);
     double of_k;
     check->norm = 0;
     check->excess = 0;
@@ -152,7 +152,7 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     }
     if (set->set == NADIR_SET_NONRECT) { /* millions of rows, perhaps: a plain sum would not do */
         double of_b = INFINITY;
-        if (held) {
+        if (nadir_join_all(context, held)) {
             NADIR_CHECK(nadir_norm_p(context, problem->rows, scaled, set->p, &of_b));
         }
         judge(of_b, of_k, 0, factor * set->radius, check);
@@ -166,16 +166,16 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
         }
     }
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
-    const double sum = fabs(nadir_vector_sum(problem->states, at->k)) * (1 + 2 * UNIT) +
+    const double sum = fabs(nadir_whole_sum(context, problem->states, at->k)) * (1 + 2 * UNIT) +
                        2 * n * UNIT * n * UNIT * at->k_size;
-    check->row_sum = nadir_vector_largest(problem->rows, at->b) * sum * (1 + 2 * UNIT);
+    check->row_sum = nadir_whole_largest(context, problem->rows, at->b) * sum * (1 + 2 * UNIT);
     NADIR_CHECK(nadir_rank_one_minimum(context, problem->model, at->b, at->k, &check->minimum));
 cleanup:
     return status;
 }
 
 /* The denominator, v by Sherman-Morrison and how a residual of it grows, from v_b. */
-static void update_value(measured *at)
+static void update_value(const nadir_context *context, measured *at)
 {
     const shared *of = at->of;
     const nadir_problem *problem = of->problem;
@@ -183,16 +183,16 @@ static void update_value(measured *at)
     const double gamma = problem->gamma;
     double off;
     double ignored;
-    const double feedback = nadir_vector_dot(n, at->k, at->v_b, &off);
+    const double feedback = nadir_whole_dot(context, n, at->k, at->v_b, &off);
     const double denominator = 1 + gamma * feedback;
     at->denominator_low = denominator - gamma * (off + at->k_size * at->v_b_off.error) * (1 + 4 * UNIT) -
                           4 * UNIT * (1 + gamma * fabs(feedback));
-    const double loss = nadir_vector_dot(n, at->k, of->v, &ignored);
+    const double loss = nadir_whole_dot(context, n, at->k, of->v, &ignored);
     for (int64_t s = 0; s < n; s++) {
         at->v[s] = problem->v[s] - gamma * at->v_b[s] * (loss / denominator);
     }
     const double strength =
-        fabs(nadir_vector_dot(n, problem->mu, at->v_b, &off)) + off + of->mu_size * at->v_b_off.error;
+        fabs(nadir_whole_dot(context, n, problem->mu, at->v_b, &off)) + off + of->mu_size * at->v_b_off.error;
     at->amplification = INFINITY;
     if (at->denominator_low > 0 && of->known.gap > 0) {
         const double grown = of->mu_size + gamma * strength * at->k_size / at->denominator_low;
@@ -201,21 +201,22 @@ static void update_value(measured *at)
 }
 
 /* At least |R^pi - (I - gamma (Phat^pi - b^pi k^T)) v|: as computed, and what rounding may hide of it. */
-static double residual_of(const measured *at)
+static double residual_of(const nadir_context *context, const measured *at)
 {
     const nadir_problem *problem = at->of->problem;
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
-    const double terms = (double)nadir_matrix_row_length(&average->matrix);
+    const double terms = nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
     double off;
     double largest = 0;
-    const double shift = nadir_vector_dot(n, at->k, at->v, &off);
+    const double shift = nadir_whole_dot(context, n, at->k, at->v, &off);
     for (int64_t s = 0; s < n; s++) {
         const double r = (problem->R[s] - at->v[s]) + gamma * (at->product[s] - at->b_pi[s] * shift);
         largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
     }
-    const double v_size = nadir_vector_largest(n, at->v);
+    largest = nadir_join_maximum(context, largest);
+    const double v_size = nadir_whole_largest(context, n, at->v);
     const double R_size = at->of->R_size;
     const nadir_enclosure *known = &at->of->known;
     const double rank_one = at->b_size * fabs(shift);
@@ -225,12 +226,12 @@ static double residual_of(const measured *at)
            (1 + 8 * UNIT);
 }
 
-static void enclose(const measured *at, nadir_rank_one_check *check)
+static void enclose(const nadir_context *context, const measured *at, nadir_rank_one_check *check)
 {
     double off;
     const nadir_problem *problem = at->of->problem;
-    const double residual = residual_of(at);
-    const double J = nadir_vector_dot(problem->states, problem->mu, at->v, &off);
+    const double residual = residual_of(context, at);
+    const double J = nadir_whole_dot(context, problem->states, problem->mu, at->v, &off);
     const double width = (at->amplification * residual + off) * (1 + 4 * UNIT) + 2 * UNIT * fabs(J);
     check->lower = isfinite(width) && isfinite(J) ? J - width : -INFINITY;
     check->upper = isfinite(width) && isfinite(J) ? J + width : INFINITY;
@@ -288,7 +289,7 @@ static nadir_status compare(nadir_context *context, const measured *at, const na
     nadir_occupancy *occupancy = NULL;
     nadir_accuracy accuracy;
     double off;
-    if (problem->rows <= ENTRIES_LIMIT / n) {
+    if (problem->model->exchange == NULL && problem->rows <= ENTRIES_LIMIT / n) {
         NADIR_CHECK(write_out(context, at, &kernel));
     } else {
         NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, at->b, at->k, &kernel));
@@ -296,12 +297,12 @@ static nadir_status compare(nadir_context *context, const measured *at, const na
     NADIR_CHECK(
         nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, NULL, 0, &occupancy));
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, at->v, &accuracy));
-    const double v_size = nadir_vector_largest(n, at->v);
+    const double v_size = nadir_whole_largest(context, n, at->v);
     /* entries as they were written, averages and rewards are off by some roundings */
     const double rounding =
         (at->of->known.averaging + 4 * UNIT) *
         (at->of->R_size + (at->of->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
-    const double J = nadir_vector_dot(n, problem->mu, at->v, &off);
+    const double J = nadir_whole_dot(context, n, problem->mu, at->v, &off);
     const double width =
         (at->amplification * (accuracy.residual + rounding) + off) * (1 + 8 * UNIT) + 2 * UNIT * fabs(J);
     if (J + width < check->lower || J - width > check->upper) {
@@ -356,12 +357,12 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
                                            room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
-        update_value(&all[i]);
+        update_value(context, &all[i]);
     }
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), count, room + 2 * numbers,
                            room + 3 * numbers);
     for (int64_t i = 0; i < count; i++) {
-        enclose(&all[i], &checks[i]);
+        enclose(context, &all[i], &checks[i]);
     }
 cleanup:
     nadir_release(context, guesses);
@@ -403,7 +404,7 @@ nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_pr
                                           nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
-    const int64_t most = NUMBERS_LIMIT / (4 * problem->states);
+    const int64_t most = NUMBERS_LIMIT / (4 * nadir_model_share(problem->model));
     const int64_t block = most > 1 ? most : 1;
     shared of;
     NADIR_CHECK(begin(context, problem, &of));

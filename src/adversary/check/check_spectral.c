@@ -19,8 +19,8 @@
  */
 #include "adversary/check/check_spectral.h"
 
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -43,14 +43,16 @@ void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *ma
 
 /* to <- from - mean, which may be the same; returns the 2-norm. *rounding: that of the mean (three of the
  * largest entry) and of the differences (two). */
-static double centre(int64_t n, const double *from, double *to, double *rounding)
+static double centre(const nadir_context *context, int64_t n, const double *from, double *to,
+                     double *rounding)
 {
-    const double mean = nadir_vector_sum(n, from) / (double)n;
-    *rounding = 8 * UNIT * sqrt((double)n) * nadir_vector_largest(n, from);
+    const double total = (double)nadir_whole_count(context, n);
+    const double mean = nadir_whole_sum(context, n, from) / total;
+    *rounding = 8 * UNIT * sqrt(total) * nadir_whole_largest(context, n, from);
     for (int64_t s = 0; s < n; s++) {
         to[s] = from[s] - mean;
     }
-    return nadir_up_norm_2(n, to);
+    return nadir_up_norm_2(context, n, to);
 }
 
 /* |D r|_max <= |r|_max / gap, and |Phi D W|_2 <= 1 / (gamma breakdown_low), which says more where gamma is
@@ -59,7 +61,9 @@ double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residu
 {
     const double through = pair->problem->gamma * pair->breakdown_low * pair->W_smallest;
     const double factor = fmax(through, pair->known.gap) * (1 - 8 * UNIT - 2 * pair->W_off);
-    return factor > 0 ? sqrt((double)pair->problem->states) * residual / factor * (1 + 8 * UNIT) : INFINITY;
+    return factor > 0
+               ? sqrt((double)nadir_model_total(pair->problem->model)) * residual / factor * (1 + 8 * UNIT)
+               : INFINITY;
 }
 
 /* x <- x / |x|; false where there is no such vector. */
@@ -69,6 +73,7 @@ static nadir_status make_unit(nadir_context *context, int64_t n, double *x, bool
     for (int64_t s = 0; s < n; s++) {
         *usable = *usable && isfinite(x[s]);
     }
+    *usable = nadir_join_all(context, *usable);
     if (!*usable) {
         return NADIR_OK;
     }
@@ -81,7 +86,7 @@ static nadir_status make_unit(nadir_context *context, int64_t n, double *x, bool
 }
 
 /* The nominal quantities: v, W and d. v, work: [states]. */
-static void note_nominal(nadir_spectral_pair *pair, double *v, double *work)
+static void note_nominal(const nadir_context *context, nadir_spectral_pair *pair, double *v, double *work)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
@@ -92,17 +97,19 @@ static void note_nominal(nadir_spectral_pair *pair, double *v, double *work)
         work[s] = W[s] * problem->d[s];
         pair->W_smallest = fmin(pair->W_smallest, W[s]);
     }
-    pair->W_largest = nadir_vector_largest(n, W);
+    pair->W_smallest = nadir_join_minimum(context, pair->W_smallest);
+    pair->W_largest = nadir_whole_largest(context, n, W);
     pair->W_off = pair->known.averaging + 8 * UNIT;
-    pair->Wd_size = nadir_up_norm_2(n, work) * (1 + UNIT);
-    pair->d_size = nadir_up_norm_1(n, problem->d);
-    pair->v_size = centre(n, problem->v, v, &rounding);
+    pair->Wd_size = nadir_up_norm_2(context, n, work) * (1 + UNIT);
+    pair->d_size = nadir_up_norm_1(context, n, problem->d);
+    pair->v_size = centre(context, n, problem->v, v, &rounding);
     pair->v = v;
     /* v_error is a residual over this gap */
     const double gap = 1 - problem->gamma * nadir_occupancy_average(problem->occupancy)->norm;
     const double residual = gap > 0 ? problem->v_error * gap * (1 + 4 * UNIT) : INFINITY;
-    pair->v_off = rounding + fmin(sqrt((double)n) * problem->v_error * (1 + 4 * UNIT),
-                                  nadir_spectral_pair_spread(pair, residual));
+    pair->v_off =
+        rounding + fmin(sqrt((double)nadir_model_total(problem->model)) * problem->v_error * (1 + 4 * UNIT),
+                        nadir_spectral_pair_spread(pair, residual));
 }
 
 /* x and y, and W x into `weighted`, which is known to enclosed.b_error; zero where there is nothing to do. */
@@ -117,7 +124,7 @@ static nadir_status note_vectors(nadir_context *context, const nadir_spectral_qu
     if (pair->usable) {
         memcpy(pair->x, asked->c, (size_t)n * sizeof *pair->x);
         NADIR_CHECK(make_unit(context, n, pair->x, &pair->usable));
-        (void)centre(n, asked->k, pair->y, &rounding);
+        (void)centre(context, n, asked->k, pair->y, &rounding);
         NADIR_CHECK(make_unit(context, n, pair->y, &pair->usable));
     }
     if (!pair->usable) {
@@ -127,29 +134,29 @@ static nadir_status note_vectors(nadir_context *context, const nadir_spectral_qu
     for (int64_t s = 0; s < n; s++) {
         weighted[s] = W[s] * pair->x[s];
     }
-    pair->enclosed.b_error = UNIT * nadir_vector_largest(n, weighted);
+    pair->enclosed.b_error = UNIT * nadir_whole_largest(context, n, weighted);
 cleanup:
     return status;
 }
 
 /* g, what is made of it, and lambda, from D W x, which is in g. */
-static void note_products(nadir_spectral_pair *pair, double *weighted)
+static void note_products(const nadir_context *context, nadir_spectral_pair *pair, double *weighted)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     const double *W = problem->uncertainty->W;
     double rounding;
-    pair->g_size = centre(n, pair->g, pair->g, &rounding);
+    pair->g_size = centre(context, n, pair->g, pair->g, &rounding);
     pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->enclosed.residual);
     for (int64_t s = 0; s < n; s++) {
         weighted[s] = W[s] * pair->x[s];
     }
-    pair->strength = nadir_vector_dot(n, problem->d, weighted, &rounding);
+    pair->strength = nadir_whole_dot(context, n, problem->d, weighted, &rounding);
     pair->strength_off =
-        rounding + (problem->d_error + 2 * UNIT * pair->d_size) * nadir_vector_largest(n, weighted);
-    pair->loss = nadir_vector_dot(n, pair->v, pair->y, &rounding);
+        rounding + (problem->d_error + 2 * UNIT * pair->d_size) * nadir_whole_largest(context, n, weighted);
+    pair->loss = nadir_whole_dot(context, n, pair->v, pair->y, &rounding);
     pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
-    const double feedback = nadir_vector_dot(n, pair->g, pair->y, &rounding);
+    const double feedback = nadir_whole_dot(context, n, pair->g, pair->y, &rounding);
     const double denominator = 1 + problem->gamma * pair->beta * feedback;
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;
     pair->usable = denominator > 0 && isfinite(lambda);
@@ -208,14 +215,14 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     nadir_spectral_pair common = {.problem = problem,
-                                  .known = nadir_enclosure_make(problem),
+                                  .known = nadir_enclosure_make(context, problem),
                                   .breakdown_low = breakdown_low,
                                   .unit_off = UNIT_OFF};
     const double **guesses = NULL;
     *made = (nadir_spectral_pairs){0};
     NADIR_CHECK(make_room(context, n, count, made));
     NADIR_NEW(context, guesses, count);
-    note_nominal(&common, made->v, made->work);
+    note_nominal(context, &common, made->v, made->work);
     for (int64_t j = 0; j < count; j++) {
         nadir_spectral_pair *pair = &made->pairs[j];
         *pair = common;
@@ -237,7 +244,7 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
     for (int64_t j = 0; j < count; j++) {
         made->pairs[j].enclosed = made->enclosed[j];
         if (made->pairs[j].usable) {
-            note_products(&made->pairs[j], made->work);
+            note_products(context, &made->pairs[j], made->work);
         }
     }
 cleanup:
@@ -264,13 +271,14 @@ double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma)
 }
 
 /* e <- a - theta u; returns its 2-norm, rounded up, plus how far a is off. */
-static double residual_norm(int64_t n, const double *a, double theta, const double *u, double off, double *e)
+static double residual_norm(const nadir_context *context, int64_t n, const double *a, double theta,
+                            const double *u, double off, double *e)
 {
     for (int64_t s = 0; s < n; s++) {
         e[s] = a[s] - theta * u[s];
     }
-    const double size = nadir_up_norm_2(n, a) + fabs(theta);
-    return nadir_up_norm_2(n, e) + off + 4 * UNIT * size;
+    const double size = nadir_up_norm_2(context, n, a) + fabs(theta);
+    return nadir_up_norm_2(context, n, e) + off + 4 * UNIT * size;
 }
 
 /* h = D^T y of all pairs. */
@@ -293,14 +301,15 @@ cleanup:
 
 /* E^T y into `to`, from h; *off: in the 2-norm. y sums to zero up to `sum`: D^T Phi y is D^T y up to that
  * over gap. */
-static void apply_transposed(const nadir_spectral_pair *pair, double *to, double *off)
+static void apply_transposed(const nadir_context *context, const nadir_spectral_pair *pair, double *to,
+                             double *off)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
     /* |y|_1 <= sqrt(n) |y|_2 for the rounding of a compensated sum */
-    const double length = (double)n;
-    const double sum = fabs(nadir_vector_sum(n, pair->y)) * (1 + 2 * UNIT) +
+    const double length = (double)nadir_model_total(problem->model);
+    const double sum = fabs(nadir_whole_sum(context, n, pair->y)) * (1 + 2 * UNIT) +
                        2 * length * UNIT * length * UNIT * sqrt(length);
     const double h_off = pair->enclosed.error + nadir_enclosure_error(&pair->known, sum);
     for (int64_t s = 0; s < n; s++) {
@@ -329,7 +338,7 @@ static void apply(const nadir_spectral_pair *pair, double *to, double *off)
 }
 
 /* At least sigma_max(E_lambda); infinity when theta is not isolated. work: [2 * states]. */
-static double isolate(const nadir_spectral_pair *pair, double *work)
+static double isolate(const nadir_context *context, const nadir_spectral_pair *pair, double *work)
 {
     const int64_t n = pair->problem->states;
     double *product = work;
@@ -337,11 +346,11 @@ static double isolate(const nadir_spectral_pair *pair, double *work)
     double off;
     double rounding;
     apply(pair, product, &off);
-    const double theta = nadir_vector_dot(n, pair->y, product, &rounding);
+    const double theta = nadir_whole_dot(context, n, pair->y, product, &rounding);
     const double theta_off = (rounding + off) * (1 + UNIT_OFF) + UNIT_OFF * fabs(theta);
-    const double left = residual_norm(n, product, theta, pair->y, off, difference);
-    apply_transposed(pair, product, &off);
-    const double right = residual_norm(n, product, theta, pair->x, off, difference);
+    const double left = residual_norm(context, n, product, theta, pair->y, off, difference);
+    apply_transposed(context, pair, product, &off);
+    const double right = residual_norm(context, n, product, theta, pair->x, off, difference);
     const double rho = hypot(left, right) * sqrt(0.5) * (1 + UNIT_OFF);
     const double second = pair->lambda / pair->breakdown_low * (1 + pair->W_off) * (1 + 4 * UNIT);
     const double distance = (theta - theta_off - second) - 4 * UNIT * (fabs(theta) + second);
@@ -360,7 +369,8 @@ static nadir_status check_block(nadir_context *context, const nadir_problem *pro
     }
     for (int64_t j = 0; j < count; j++) {
         const nadir_spectral_pair *pair = &made.pairs[j];
-        lambda_high[j] = nadir_spectral_pair_bound(pair, pair->usable ? isolate(pair, made.work) : INFINITY);
+        lambda_high[j] =
+            nadir_spectral_pair_bound(pair, pair->usable ? isolate(context, pair, made.work) : INFINITY);
     }
 cleanup:
     nadir_spectral_pairs_clear(context, &made);
@@ -372,7 +382,7 @@ nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_probl
                                        double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const int64_t most = NUMBERS_LIMIT / (5 * problem->states);
+    const int64_t most = NUMBERS_LIMIT / (5 * nadir_model_share(problem->model));
     const int64_t block = most > 1 ? most : 1;
     for (int64_t first = 0; first < count; first += block) {
         NADIR_CHECK(nadir_progress(context, "bounds on the penalty", (double)first / (double)count));

@@ -11,8 +11,8 @@
 #include "adversary/free/dual.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -94,9 +94,9 @@ static nadir_status shrink(nadir_context *context, int64_t count, double p, doub
     return status;
 }
 
-static void subtract_mean(int64_t count, double *x)
+static void subtract_mean(const nadir_context *context, int64_t count, double *x)
 {
-    const double mean = nadir_vector_sum(count, x) / (double)count;
+    const double mean = nadir_whole_sum(context, count, x) / (double)nadir_whole_count(context, count);
     for (int64_t i = 0; i < count; i++) {
         x[i] -= mean;
     }
@@ -109,10 +109,12 @@ typedef struct products {
     double feedback; /* k . g */
 } products;
 
-static products multiply(const nadir_problem *problem, const double *c, const double *k, const double *g)
+static products multiply(const nadir_context *context, const nadir_problem *problem, const double *c,
+                         const double *k, const double *g)
 {
     const double *W = problem->uncertainty->W;
-    const double mean = nadir_vector_sum(problem->states, problem->v) / (double)problem->states;
+    const double mean =
+        nadir_whole_sum(context, problem->states, problem->v) / (double)nadir_model_total(problem->model);
     const double centre = isfinite(mean) ? mean : 0;
     products made = {0};
     for (int64_t s = 0; s < problem->states; s++) {
@@ -120,14 +122,19 @@ static products multiply(const nadir_problem *problem, const double *c, const do
         made.loss += k[s] * (problem->v[s] - centre);
         made.feedback += k[s] * g[s];
     }
-    return made;
+    return (products){
+        .strength = nadir_join_sum(context, made.strength),
+        .loss = nadir_join_sum(context, made.loss),
+        .feedback = nadir_join_sum(context, made.feedback),
+    };
 }
 
 static nadir_status make_kernel(nadir_context *context, const nadir_problem *problem, nadir_attack *made)
 {
     nadir_status status = NADIR_OK;
     double *b = NULL;
-    if (nadir_blocks_are_zero(problem->states, made->c) || nadir_blocks_are_zero(problem->states, made->k)) {
+    if (nadir_blocks_are_zero(context, problem->states, made->c) ||
+        nadir_blocks_are_zero(context, problem->states, made->k)) {
         return nadir_kernel_create(context, problem->model, &made->kernel);
     }
     NADIR_NEW(context, b, problem->rows);
@@ -152,9 +159,9 @@ nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem
     memcpy(made.c, c, (size_t)n * sizeof *c);
     memcpy(made.k, k, (size_t)n * sizeof *k);
     NADIR_CHECK(shrink(context, n, p, beta, made.c, &shrunk));
-    subtract_mean(n, made.k);
+    subtract_mean(context, n, made.k);
     NADIR_CHECK(shrink(context, n, p, 1, made.k, &ignored));
-    const products of = multiply(problem, made.c, made.k, g);
+    const products of = multiply(context, problem, made.c, made.k, g);
     const double denominator = 1 + problem->gamma * of.feedback * shrunk;
     if (!(denominator > 0)) {
         status = nadir_fail(context, NADIR_ERROR_ILL_POSED,

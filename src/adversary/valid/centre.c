@@ -133,7 +133,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);
     centre->sum_off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
-    centre->known = nadir_enclosure_make(&centre->problem);
+    centre->known = nadir_enclosure_make(context, &centre->problem);
     centre->total = nadir_centre_total(problem);
 cleanup:
     if (status != NADIR_OK) {
