@@ -73,7 +73,7 @@ static void weigh(collective *of)
         most = fmax(most, f);
     }
     const double up = 1 + UNIT * (double)(live->states + live->count + 16);
-    const double total = nadir_centre_total(problem);
+    const double total = nadir_centre_total(of->context, problem);
     const double sum_off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
     of->F = sqrt(most) * up;
     of->K =
@@ -180,7 +180,7 @@ nadir_status nadir_collective_foresee(nadir_context *context, const nadir_proble
                                       const nadir_attack *attack, bool *hopeless)
 {
     nadir_status status = NADIR_OK;
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     const nadir_model *model = problem->model;
     double mixing;
     double nominal = 0;
