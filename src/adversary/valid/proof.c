@@ -181,7 +181,7 @@ nadir_status nadir_valid_prove_by_norms(nadir_context *context, const nadir_prob
     if (has_second_order(problem, attack) && problem->states <= NADIR_PROOF_STATES &&
         problem->model->exchange == NULL) {
         NADIR_CHECK(nadir_live_make(context, problem, &live));
-        nadir_visits_limit(problem, beta, &visits);
+        nadir_visits_limit(context, problem, beta, &visits);
         memcpy(proof->d_bar, visits.high, (size_t)problem->states * sizeof *proof->d_bar);
         NADIR_CHECK(nadir_collective_prove(context, problem, &live, &visits, beta, attack, proof));
     }
