@@ -2,6 +2,7 @@
 
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
 # CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
 
 # Fresh from this make: our own -j, no jobserver handed down, no talk of entering directories.
@@ -11,7 +12,7 @@ build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
 sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
-.PHONY: all deps demo test bench install format format-check lint tidy sanitize clang valgrind clean help
+.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize fuzz clang valgrind clean help
 
 all: ## build the library and the command into build/
 	@scripts/deps build
@@ -39,11 +40,29 @@ bench: ## build and run the benchmarks
 install: all ## install below PREFIX (/usr/local)
 	@cmake --install build --prefix "$(PREFIX)"
 
+site: ## the documentation as a static site, build/site/index.html
+	@scripts/deps docs
+	@scripts/site build
+
+dist: ## pack what is committed as build/nadir-VERSION.tar.gz
+	@scripts/dist build
+
+deb: ## build Debian packages from what is committed, in build/debian/
+	@scripts/deps build package
+	@scripts/deb build/debian
+
 sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps check
 	@$(call configure,sanitize)
 	@$(call build,build-sanitize)
 	@$(call test_in,build-sanitize)
+
+fuzz: ## fuzz every reader for FUZZ_SECONDS (600) each; what is found stays in build-sanitize/found
+	@scripts/deps check
+	@$(call configure,sanitize)
+	@$(call build,build-sanitize)
+	@set -e; for program in build-sanitize/fuzz/fuzz_*; do \
+	    echo "$$program"; fuzz/run $(FUZZ_SECONDS) $$program build-sanitize/found/$${program##*/fuzz_}; done
 
 clang: ## all tests with clang, warnings as errors
 	@scripts/deps check

@@ -45,6 +45,7 @@ typedef struct cli_command {
 extern const cli_command cli_command_info;
 extern const cli_command cli_command_convert;
 extern const cli_command cli_command_generate;
+extern const cli_command cli_command_fit;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
 extern const cli_command cli_command_verify;

@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,27 +81,44 @@ static char **make_environment(void)
     return made;
 }
 
+/* Starts gnuplot, deaf to Ctrl-C: the picture under way is finished, and who waits for it then stops. Returns
+ * errno. */
+static int start(int from, int to, char **environment, pid_t *child)
+{
+    char *const arguments[] = {"gnuplot", "-d", "-", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t deaf;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0) {
+        return error;
+    }
+    error = posix_spawnattr_init(&attributes);
+    if (error == 0) {
+        (void)sigemptyset(&deaf);
+        (void)sigaddset(&deaf, SIGINT);
+        (void)posix_spawnattr_setsigmask(&attributes, &deaf);
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+        (void)posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
+        (void)posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+        error = posix_spawnp(child, arguments[0], &actions, &attributes, arguments, environment);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
 /* Runs gnuplot from one file to another, whatever the user's own settings of it are (-d); its messages go to
  * our stderr. Returns errno, or -1 when gnuplot did not do it. */
 static int draw(int from, int to)
 {
-    char *const arguments[] = {"gnuplot", "-d", "-", NULL};
-    posix_spawn_file_actions_t actions;
     pid_t child;
     int result = 0;
     char **environment = make_environment();
     if (environment == NULL) {
         return ENOMEM;
     }
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0) {
-        free(environment);
-        return error;
-    }
-    (void)posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
-    error = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environment);
-    (void)posix_spawn_file_actions_destroy(&actions);
+    const int error = start(from, to, environment, &child);
     free(environment);
     if (error != 0) {
         return error;
@@ -117,7 +135,8 @@ static nadir_status fail(cli_run *run, const char *path, int error)
 {
     if (error == ENOENT) {
         return cli_fail(run, NADIR_ERROR_IO,
-                        "%s: pictures need gnuplot, which is not there (Debian: gnuplot-nox)", path);
+                        "%s: pictures need gnuplot, which is not there: install it (Debian: gnuplot-nox)",
+                        path);
     }
     return cli_fail(run, NADIR_ERROR_IO, "%s: drawing failed: %s", path,
                     error < 0 ? "gnuplot did not do it" : strerror(error));

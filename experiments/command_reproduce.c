@@ -1,6 +1,7 @@
 /* command_reproduce.c: nadir reproduce: the paper's tables and figures made anew, and a report on them. */
 #include "gnuplot.h"
 #include "manifest.h"
+#include "parts.h"
 #include "report.h"
 
 #include <errno.h>
@@ -26,6 +27,8 @@ static const char about[] =
     "SHA256SUMS lists what a finished experiment has written. The same seed gives the same CSV files, but "
     "for\n"
     "columns that depend on the speed of the machine: their names begin with 'seconds' or 'timed_'.\n"
+    "DIR/findings.md holds the report's table of what the paper says and what was measured. Pictures need\n"
+    "gnuplot, which is tried first.\n"
     "\n"
     "Examples:\n"
     "  nadir reproduce all --quick --out paper\n"
@@ -45,6 +48,7 @@ typedef struct reproduction {
     const char *name;
     const char *out;
     bool quick;
+    bool drawable; /* gnuplot has been tried */
     outcome outcomes[EXPERIMENTS_LIMIT];
     int count;
     char report[EXPERIMENT_PATH];
@@ -102,17 +106,23 @@ static nadir_status make_folder(cli_run *run, const char *path)
     return cli_fail(run, NADIR_ERROR_IO, "%s: cannot make the folder: %s", path, strerror(errno));
 }
 
-/* Whether pictures can be drawn there: said before long work. */
-static nadir_status try_gnuplot(cli_run *run, const char *out)
+/* Whether pictures of both kinds can be drawn there: said before long work, and once. */
+static nadir_status try_gnuplot(cli_run *run, reproduction *all)
 {
-    char path[EXPERIMENT_PATH];
-    cli_gnuplot plot;
-    (void)snprintf(path, sizeof path, "%s/trial.svg", out);
-    nadir_status status = cli_gnuplot_open(run, path, 10, 10, 10, &plot);
-    if (status == NADIR_OK) {
-        status = cli_gnuplot_close(run, &plot);
+    static const char *const kinds[] = {"svg", "png"};
+    nadir_status status = NADIR_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && status == NADIR_OK && !all->drawable; i++) {
+        char path[EXPERIMENT_PATH];
+        cli_gnuplot plot;
+        (void)snprintf(path, sizeof path, "%s/trial.%s", all->out, kinds[i]);
+        status = cli_gnuplot_open(run, path, 100, 100, 10, &plot);
+        if (status == NADIR_OK) {
+            fputs("plot x\n", plot.script);
+            status = cli_gnuplot_close(run, &plot);
+        }
+        (void)unlink(path);
     }
-    (void)unlink(path);
+    all->drawable = status == NADIR_OK;
     return status;
 }
 
@@ -120,6 +130,7 @@ static nadir_status make(experiment_run *run, outcome *made)
 {
     const double start = cli_clock();
     experiment_manifest_remove(run);
+    experiment_sweep(run->folder);
     nadir_status status = experiment_progress(run, "begins");
     if (status == NADIR_OK) {
         status = experiment_section_open(run);
@@ -152,15 +163,19 @@ static nadir_status make_or_keep(cli_run *cli, reproduction *all, int index)
                             .count = all->count,
                             .folder = folder};
     (void)snprintf(folder, sizeof folder, "%s/%s", all->out, made->experiment->name);
-    nadir_status status = make_folder(cli, folder);
-    if (status == NADIR_OK && experiment_manifest_holds(run, true)) {
+    nadir_status status = NADIR_OK;
+    if (experiment_manifest_holds(run, true)) {
         made->state = "kept";
-    } else if (status == NADIR_OK) {
-        status = make(run, made);
+    } else {
+        status = try_gnuplot(cli, all);
+        status = status == NADIR_OK ? make_folder(cli, folder) : status;
+        status = status == NADIR_OK ? make(run, made) : status;
     }
     free(run);
     cli_progress_clear(cli);
-    print_outcome(cli, made);
+    if (strcmp(made->state, "not begun") != 0) {
+        print_outcome(cli, made);
+    }
     return status;
 }
 
@@ -191,16 +206,18 @@ static nadir_status reproduce(cli_run *run, reproduction *all)
     if (status == NADIR_OK) {
         status = make_folder(run, all->out);
     }
-    if (status == NADIR_OK) {
-        status = try_gnuplot(run, all->out);
-    }
     if (status != NADIR_OK) {
         return status;
     }
+    experiment_sweep(all->out);
     for (int i = 0; i < all->count && status == NADIR_OK; i++) {
         status = make_or_keep(run, all, i);
     }
     run->headline[0] = '\0';
+    if (status != NADIR_OK && !all->drawable) { /* nothing was begun */
+        (void)rmdir(all->out);                  /* unless something stands there */
+        return status;
+    }
     if (status == NADIR_ERROR_INTERRUPTED) {
         (void)cli_fail(run, status,
                        "interrupted; what is finished is kept in %s: the same command goes on from there",

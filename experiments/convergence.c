@@ -5,7 +5,7 @@
  * Every method has its number of kernels or steps, and the time is what that took: the data is the same on
  * every run but for the column of seconds.
  */
-#include "inside.h"
+#include "experiment.h"
 #include "instance.h"
 
 #include <inttypes.h>
@@ -170,7 +170,7 @@ static nadir_status run_size(experiment_run *run, int64_t states, const char *st
     nadir_status status = NADIR_OK;
     outcome of = {.states = states};
     experiment_instance instance = {0};
-    NADIR_CHECK(experiment_instance_open(run, states, run->seed, &instance));
+    NADIR_CHECK(experiment_instance_open(run->context, states, run->seed, &instance));
     NADIR_CHECK(experiment_instance_set_radius(&instance, RADIUS));
     of.exact = instance.exact.penalty;
     for (int method = 0; method < METHODS; method++) {

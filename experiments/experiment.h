@@ -65,6 +65,8 @@ struct experiment_run {
     char *section_text, *findings_text; /* what they hold once closed */
     size_t section_length, findings_length;
     nadir_status status; /* of the first failure that was kept */
+    uint64_t shown;      /* bit k: the k-th source has a picture; readers are sent to the first */
+    const char *data;    /* stem of the CSV with the data of the next picture, where it is not its own */
     char texts[4][512];  /* of experiment_text, in turn */
     int texts_count;
 };
@@ -140,6 +142,9 @@ nadir_status experiment_plot_close(experiment_plot *plot);
 /* Draws nothing; for `cleanup:`. Does nothing after close, and for a struct of zeros. */
 void experiment_plot_drop(experiment_plot *plot);
 
+/* Tics of a logarithmic axis, 'x' or 'y': 0.1, 1, 10, … 10⁴, one every `step` powers of ten. */
+void experiment_plot_tens(const experiment_plot *plot, char axis, int first, int last, int step);
+
 /* "linecolor rgb '#0072b2' dashtype 1" of a method, set or part, for `with lines`, and with "pointtype 5" for
  * `with points` and `with linespoints`: see cli/styles.c, which has room for more. */
 void experiment_plot_line(const experiment_plot *plot, const char *name);
@@ -155,7 +160,8 @@ void experiment_plot_title(const experiment_plot *plot, const char *name);
 /* A paragraph. */
 void experiment_say(experiment_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The picture stem.svg, which has been drawn, with the number-th source (0, 1, ...; negative: none of the
- * paper's) and a sentence on what is to be seen. Also links to stem.csv where that is in the list. */
+ * paper's) and a sentence on what is to be seen. Also links to stem.csv where that is in the list, and to
+ * run->data, which it clears. */
 void experiment_show(experiment_run *run, const char *stem, int source, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

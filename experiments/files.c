@@ -2,10 +2,15 @@
  * experiment.h. */
 #include "parts.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 nadir_status experiment_keep(experiment_run *run, nadir_status status)
 {
@@ -49,6 +54,37 @@ nadir_status experiment_file(experiment_run *run, const char *stem, const char *
     }
     memcpy(run->files[run->files_count++], name, (size_t)length + 1);
     return NADIR_OK;
+}
+
+/* Whether a name is "….PID.tmp" of a process that is no more. */
+static bool is_orphan(const char *name)
+{
+    const size_t length = strlen(name);
+    if (length < 7 || strcmp(name + length - 4, ".tmp") != 0) {
+        return false;
+    }
+    size_t digits = 0;
+    while (digits < length - 4 && strchr("0123456789", name[length - 5 - digits]) != NULL) {
+        digits++;
+    }
+    if (digits == 0 || digits > 9 || digits >= length - 4 || name[length - 5 - digits] != '.') {
+        return false;
+    }
+    return kill((pid_t)strtol(name + length - 4 - digits, NULL, 10), 0) != 0 && errno == ESRCH;
+}
+
+void experiment_sweep(const char *folder)
+{
+    DIR *in = opendir(folder);
+    const struct dirent *entry;
+    while (in != NULL && (entry = readdir(in)) != NULL) {
+        if (is_orphan(entry->d_name)) {
+            (void)unlinkat(dirfd(in), entry->d_name, 0);
+        }
+    }
+    if (in != NULL) {
+        (void)closedir(in);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------- data */

@@ -123,7 +123,7 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
 {
     experiment_plot plot;
     const int lines = (count + columns - 1) / columns;
-    const int side = columns > 2 ? 300 : 460;
+    const int side = columns > 2 ? 290 : 440;
     const double top = log10((double)at->samples / 40); /* the darkest, as log10 of policies in a cell */
     nadir_status status = write_views(run, at, stem, first, count);
     status = status == NADIR_OK
@@ -141,14 +141,14 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
     fprintf(plot.script,
             "set palette defined (-1 'white', -0.02 'white', 0 '#c6dbef', %.9g '#9ecae1', %.9g '#4292c6', "
             "%.9g '#08519c', %.9g '#08244d')\nset cbrange [-1:%.9g]\n"
-            "unset colorbox\nset tics font ',11'\nset xlabel font ',14'\nset ylabel font "
+            "unset colorbox\nset tics font ',12'\nset xlabel font ',14'\nset ylabel font "
             "',14'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
             "set multiplot layout %d,%d margins %s\n",
             0.25 * top, 0.5 * top, 0.75 * top, top, top, lines, columns,
             columns < 3 ? "0.11,0.99,0.15,0.97 spacing 0.12"
-            : lines > 1 ? "0.07,0.99,0.1,0.985 spacing 0.065,0.12"
-                        : "0.07,0.99,0.19,0.97 spacing 0.065");
+            : lines > 1 ? "0.09,0.995,0.07,0.985 spacing 0.08,0.085"
+                        : "0.065,0.99,0.19,0.97 spacing 0.08");
     for (int v = first; v < first + count; v++) {
         set_labels(plot.script, v);
         plot_view(&plot, &at->views[v], v);
@@ -197,10 +197,10 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
             label, label, label);
     for (int turn = 0; turn < 2; turn++) {
         fprintf(plot.script,
-                "set view %d,%d,1.05,1.0\n"
+                "set view %d,%d,1.05,1.0\nset xlabel offset %d,-0.5\n"
                 "splot $cloud using 1:2:3:3 with points pointtype 7 pointsize 0.22 palette, "
                 "$edges using 1:2:3 with lines linewidth 2 linecolor rgb '#d55e00'\n",
-                turn == 0 ? 62 : 75, turn == 0 ? 35 : 125);
+                turn == 0 ? 62 : 75, turn == 0 ? 35 : 125, turn == 0 ? 0 : -1);
     }
     fputs("unset multiplot\n", plot.script);
     status = experiment_csv_close(&csv);

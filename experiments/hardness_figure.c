@@ -5,7 +5,7 @@
 #include <math.h>
 
 static const experiment_source sources[] = {
-    {"Figure in the appendix, NP-Hardness of non-rectangular RMDP", "MDP P_ξ, and R (Figure 5 of [RVI]).",
+    {"Figure 6, appendix", "MDP P_ξ, and R (Figure 5 of [RVI]).",
      "The reduction of a 0/1 integer program to a robust MDP with states b_j, b⁰_j, b¹_j, c_0, τ, one action "
      "and the set {P_ξ : F ξ ≤ g}; transitions and rewards stand in the figure alone."},
     {"Appendix, NP-Hardness of non-rectangular RMDP, Solution",
@@ -249,15 +249,15 @@ static nadir_status draw_ladder(experiment_run *run)
           "set yrange [-2.6:2.7]\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n",
           plot.script);
     draw_state(plot.script, 1, 0, 0, "c₀", "pays 0");
-    draw_state(plot.script, 2, 2.4, 0, "b_j", "pays 0");
-    draw_state(plot.script, 3, 5.2, 1.6, "b¹_j", "");
-    draw_state(plot.script, 4, 5.2, -1.6, "b⁰_j", "pays r_j");
+    draw_state(plot.script, 2, 2.4, 0, "bⱼ", "pays 0");
+    draw_state(plot.script, 3, 5.2, 1.6, "b¹ⱼ", "");
+    draw_state(plot.script, 4, 5.2, -1.6, "b⁰ⱼ", "pays rⱼ");
     draw_state(plot.script, 5, 8, 0, "τ", "pays 0, for ever");
     draw_arrow(plot.script, 0, 0, 2.4, 0, "1/n");
-    draw_arrow(plot.script, 2.4, 0, 5.2, 1.6, "ξ_j");
-    draw_arrow(plot.script, 2.4, 0, 5.2, -1.6, "1 − ξ_j");
-    draw_arrow(plot.script, 5.2, -1.6, 5.2, 1.6, "ξ_j");
-    draw_arrow(plot.script, 5.2, -1.6, 8, 0, "1 − ξ_j");
+    draw_arrow(plot.script, 2.4, 0, 5.2, 1.6, "ξⱼ");
+    draw_arrow(plot.script, 2.4, 0, 5.2, -1.6, "1 − ξⱼ");
+    draw_arrow(plot.script, 5.2, -1.6, 5.2, 1.6, "ξⱼ");
+    draw_arrow(plot.script, 5.2, -1.6, 8, 0, "1 − ξⱼ");
     draw_arrow(plot.script, 5.2, 1.6, 8, 0, "1");
     fputs("set label 'pays M' at 5.2,2.25 center textcolor rgb '#0072b2' font ',13'\n"
           "set label 'for every j = 1, …, n' at 2.4,2.1 center font ',13'\n"
@@ -271,7 +271,10 @@ static nadir_status draw_concave(experiment_run *run)
 {
     enum { POINTS = 40, LINES = 3 };
     static const double shares[LINES] = {0, 0.01, 0.03};
+    static const int dashes[LINES] = {1, 2, 4};
     static const char *const colours[LINES] = {"#009e73", "#0072b2", "#d55e00"};
+    static const char *const labels[LINES] = {"M = 0", "M: 1 % of what is needed",
+                                              "M: 3 % of what is needed"};
     const hardness_program program = {.n = 2, .m = 1, .F = {{1, 1}}, .g = {1}, .c = {-3, 2}, .zeta = -2};
     experiment_csv csv;
     experiment_plot plot;
@@ -302,8 +305,8 @@ static nadir_status draw_concave(experiment_run *run)
           plot.script);
     for (int k = 0; k < LINES; k++) {
         fprintf(plot.script,
-                "%s $line%d using 1:2 with lines linewidth 3 linecolor rgb '%s' title 'M / M needed: %g'",
-                k == 0 ? "plot" : ",", k, colours[k], shares[k]);
+                "%s $line%d using 1:2 with lines linewidth 3 linecolor rgb '%s' dashtype %d title '%s'",
+                k == 0 ? "plot" : ",", k, colours[k], dashes[k], labels[k]);
     }
     fputs(", '-' with points pointtype 7 pointsize 2 linecolor rgb 'black' title 'whole ξ'\n0 0\n1 -3\ne\n",
           plot.script);

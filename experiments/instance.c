@@ -1,12 +1,10 @@
 /* instance.c: the paper's random problems; see instance.h. */
 #include "instance.h"
 
-#include "inside.h"
-
 static nadir_status make_policy(experiment_instance *instance, uint64_t seed, nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = instance->run->context;
+    nadir_context *context = instance->context;
     nadir_model_data data;
     nadir_legacy_random random;
     double *probabilities = NULL;
@@ -28,21 +26,21 @@ cleanup:
     return status;
 }
 
-nadir_status experiment_instance_open(experiment_run *run, int64_t states, uint64_t seed,
+nadir_status experiment_instance_open(nadir_context *context, int64_t states, uint64_t seed,
                                       experiment_instance *instance)
 {
     nadir_status status = NADIR_OK;
     nadir_generate_settings settings;
     nadir_policy *policy = NULL;
-    *instance = (experiment_instance){.run = run};
+    *instance = (experiment_instance){.context = context};
     nadir_generate_settings_default(&settings);
     settings.states = states;
     settings.actions = EXPERIMENT_ACTIONS;
     settings.discount = 0.9;
     settings.seed = seed;
-    NADIR_CHECK(nadir_model_generate(run->context, "random", &settings, &instance->model));
+    NADIR_CHECK(nadir_model_generate(context, "random", &settings, &instance->model));
     NADIR_CHECK(make_policy(instance, seed, &policy));
-    NADIR_CHECK(nadir_solver_create(run->context, instance->model, policy, NULL, &instance->solver));
+    NADIR_CHECK(nadir_solver_create(context, instance->model, policy, NULL, &instance->solver));
 cleanup:
     nadir_policy_free(policy);
     return status;
@@ -68,7 +66,7 @@ nadir_status experiment_instance_set_radius(experiment_instance *instance, doubl
     nadir_robust_settings_default(&settings);
     settings.tolerance = 1e-13; /* no method is to find more */
     instance->exact = (nadir_robust){.size = sizeof instance->exact};
-    return nadir_solver_robust(instance->run->context, instance->solver, &instance->ball, &settings,
+    return nadir_solver_robust(instance->context, instance->solver, &instance->ball, &settings,
                                &instance->exact, NULL);
 }
 
@@ -81,13 +79,13 @@ nadir_status experiment_instance_find(const experiment_instance *instance, const
     settings.seconds = seconds;
     settings.samples = samples;
     *found = (experiment_found){.result.size = sizeof found->result};
-    return nadir_solver_baseline(instance->run->context, instance->solver, &instance->ball, &settings,
+    return nadir_solver_baseline(instance->context, instance->solver, &instance->ball, &settings,
                                  &found->result, &found->points, &found->count);
 }
 
 void experiment_found_free(const experiment_instance *instance, experiment_found *found)
 {
-    nadir_trajectory_free(instance->run->context, found->points);
+    nadir_trajectory_free(instance->context, found->points);
     *found = (experiment_found){0};
 }
 

@@ -10,13 +10,13 @@
 #ifndef NADIR_EXPERIMENTS_INSTANCE_H
 #define NADIR_EXPERIMENTS_INSTANCE_H
 
-#include "experiment.h"
+#include "inside.h"
 
 enum { EXPERIMENT_ACTIONS = 8 };
 
 /* A struct of zeros holds nothing. */
 typedef struct experiment_instance {
-    experiment_run *run;
+    nadir_context *context;
     nadir_model *model;
     nadir_solver *solver;
     nadir_ball ball;
@@ -25,7 +25,7 @@ typedef struct experiment_instance {
 } experiment_instance;
 
 /* experiment_instance_close is legal afterwards in any case. */
-nadir_status experiment_instance_open(experiment_run *run, int64_t states, uint64_t seed,
+nadir_status experiment_instance_open(nadir_context *context, int64_t states, uint64_t seed,
                                       experiment_instance *instance);
 void experiment_instance_close(experiment_instance *instance);
 

@@ -235,7 +235,9 @@ static nadir_status draw(experiment_run *run, const char *stem, const char *look
         write_points(plot.script, all->at[i], lost);
         fputs("EOD\n", plot.script);
     }
-    fprintf(plot.script, "set logscale\nset xrange [0.0004:1.3]\nset xlabel 'radius β'\nset format '%%g'\n%s",
+    fprintf(plot.script,
+            "set logscale\nset xrange [0.0004:1.3]\nset xlabel 'radius β (L₂ distance of kernels)'\nset "
+            "format '%%g'\n%s",
             look);
     static const double paper[] = {0.005, 0.01, 0.02, 0.1};
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
@@ -314,18 +316,19 @@ static nadir_status run(experiment_run *run)
     }
     NADIR_CHECK(experiment_csv_close(&csv));
     NADIR_CHECK(draw(run, "negative-entries",
-                     "set ylabel 'negative entries of the worst kernel, %'\nset yrange [0.001:100]\n", &all,
+                     "set ylabel 'negative entries of the worst kernel (%)'\nset yrange [0.001:100]\n", &all,
                      false));
     NADIR_CHECK(draw(run, "simplex-against-free",
-                     "set ylabel 'part of the penalty that P ≥ 0 removes, %'\nset yrange [0.001:100]\n", &all,
-                     true));
+                     "set ylabel 'part of the penalty that P ≥ 0 removes (%)'\nset yrange [0.001:100]\n",
+                     &all, true));
     experiment_show(
         run, "negative-entries", 0,
         "The share of entries of the free set's worst kernel that are negative; bars from the least "
         "to the most over the seeds.");
+    run->data = "negative-entries";
     experiment_show(run, "simplex-against-free", -1,
                     "What the domain simplex removes of the penalty: the worst case over kernels that are "
-                    "kernels, against the paper's set; the data is in negative-entries.csv too. %s",
+                    "kernels, against the paper's set. %s",
                     all.at[3][RADII - 1].certified
                         ? "All values are certified."
                         : "On the largest balls the value on the simplex is attained, not certified: the CSV "

@@ -195,11 +195,11 @@ static nadir_status draw_times(experiment_run *run, const table *of)
     experiment_plot_title(&plot, "bound");
     print_methods(&plot, 4);
     for (int i = 0; i < 3; i++) {
-        fprintf(plot.script, ", $paper using 1:%d with lines linewidth 1.5 ", i + 2);
+        fprintf(plot.script, ", $paper using 1:%d with lines linewidth 2.5 ", i + 2);
         fprintf(plot.script, "linecolor rgb '%s' dashtype 3 notitle",
                 cli_style_find(methods[theirs[i]].style)->colour);
     }
-    fputs(", NaN with lines linewidth 1.5 linecolor rgb '#444444' dashtype 3 title 'dotted: the paper, Apple "
+    fputs(", NaN with lines linewidth 2.5 linecolor rgb '#444444' dashtype 3 title 'dotted: the paper, Apple "
           "M2'\n",
           plot.script);
     return experiment_plot_close(&plot);
@@ -305,13 +305,16 @@ static nadir_status run_norm_table(experiment_run *run)
     NADIR_CHECK(write_table(run, &of));
     print_tables(run, &of);
     NADIR_CHECK(draw_values(run, &of, false));
+    run->data = "norm-table";
     experiment_show(
         run, "optimality", 1,
         "Projected power lies on the upper bound up to n = 500, and SLSQP mostly does: the lines cover each "
         "other.");
     NADIR_CHECK(draw_values(run, &of, true));
+    run->data = "norm-table";
     experiment_show(run, "optimality-share", -1, "The same as a share of the upper bound.");
     NADIR_CHECK(draw_times(run, &of));
+    run->data = "norm-table";
     experiment_show(run, "time", 2, "Dotted: the times printed in the paper, in the colour of the method.");
     find(run, &of);
 cleanup:

@@ -7,6 +7,9 @@
 /* Keeps the first failure of the run; returns `status`. */
 nadir_status experiment_keep(experiment_run *run, nadir_status status);
 
+/* Removes what a process that is gone has left half written in the folder; see cli_output_open. */
+void experiment_sweep(const char *folder);
+
 /* Plain text into HTML, also within attributes. */
 void experiment_html(FILE *out, const char *text);
 

@@ -257,15 +257,16 @@ static void write_layout(const curve *at, experiment_plot *plot)
     FILE *script = plot->script;
     const double top = 1.2 / (1 - DISCOUNT);
     fprintf(script,
-            "set multiplot\nunset key\nset xlabel 'λ'\nset ylabel 'F(λ)'\nset format '%%g'\n"
+            "set multiplot\nunset key\nset xlabel 'λ (units of reward)'\nset ylabel 'F(λ) (units of "
+            "reward)'\nset format '%%g'\n"
             "set lmargin at screen 0.1\nset rmargin at screen 0.475\n"
             "set tmargin at screen 0.92\nset bmargin at screen 0.31\n"
-            "set title 'around the fixed point' offset 0,-0.5\n"
+            "set title 'β = %g: around the fixed point' offset 0,-0.5\n"
             "set xrange [0:%.6g]\nset yrange [0:%.6g]\nset xtics %.1g\nset ytics %.1g\n",
-            2.5 * at->exact, 2.5 * at->exact, at->exact / 2, at->exact / 2);
+            at->beta, 2.5 * at->exact, 2.5 * at->exact, at->exact / 2, at->exact / 2);
     write_items(plot, "$near", "$below", "$bisection", at->exact);
     fprintf(script,
-            "set title 'all of Algorithm 1, up to 1/(1 − γ), log scales' offset 0,-0.5\n"
+            "set title 'all of Algorithm 1: up to 1/(1 − γ), log scales' offset 0,-0.5\n"
             "set lmargin at screen 0.6\nset rmargin at screen 0.975\nset logscale\n"
             "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset xtics auto\nset ytics auto\n",
             at->exact / 20, top, at->exact / 20, top);
@@ -292,6 +293,7 @@ static void tell(const curve *at, int which, const searches *found, bool sides)
 {
     experiment_run *run = at->run;
     const double reached = fabs(found->below[1].lambda / at->exact - 1);
+    run->data = experiment_text(run, "%s-steps", stems[which]);
     experiment_show(
         run, stems[which], which,
         "F is nearly flat where it meets the diagonal, at λ* = %.9g: one Newton step from λ = 0 is "
@@ -301,7 +303,10 @@ static void tell(const curve *at, int which, const searches *found, bool sides)
     experiment_finding(
         run, experiment_text(run, "F(λ), S = 100, A = 10, β = %s", which == 0 ? "1/S" : "0.1"),
         "a curve; no numbers in the text",
-        experiment_text(run, "fixed point λ* = %.6g; F(0) = %.6g; F(λ) > λ %s", at->exact, found->below[0].F,
+        experiment_text(run,
+                        "fixed point λ* = %.6g; F(0) = %.6g; Newton reaches it from 0 in %d steps to 1e-12, "
+                        "bisection in %d; F(λ) > λ %s",
+                        at->exact, found->below[0].F, found->below_count - 1, found->bisection_count,
                         sides ? "exactly when λ < λ*, at every point of both grids"
                               : "NOT exactly when λ < λ*"),
         isinf(at->separation)
@@ -430,9 +435,9 @@ cleanup:
 }
 
 static const experiment_source sources[] = {
-    {"Appendix, Robust Penalty Function", "Robust Penalty Function F(λ) vs λ for S = 100, a = 10, β = 1/S",
+    {"Figure 19, appendix", "Robust Penalty Function F(λ) vs λ for S = 100, a = 10, β = 1/S",
      "The function whose fixed point is the penalty λ* = J − J_U, drawn for one random instance."},
-    {"Appendix, Robust Penalty Function", "Robust Penalty Function F(λ) vs λ for S = 100, a = 10, β = 0.1",
+    {"Figure 20, appendix", "Robust Penalty Function F(λ) vs λ for S = 100, a = 10, β = 0.1",
      "The same for a ball ten times as large."},
     {0},
 };

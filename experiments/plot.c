@@ -3,6 +3,7 @@
 #include "parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,29 +26,41 @@ nadir_status experiment_plot_open(experiment_run *run, const char *stem, int wid
     return NADIR_OK;
 }
 
-/* gnuplot's marks are larger in SVG than in PNG, where they hide what they mark: with this both look alike.
- */
-#define MARK_SCALE 0.65
+/* gnuplot's marks are larger in SVG than in PNG, where they hide what they mark: with this both look alike,
+ * and so do their outlines, which shrink with them. */
+#define MARK_SCALE   0.6
+#define MARK_OUTLINE "0.28"
+
+/* Copies what lies before `end`, with the outlines of marks changed: "<circle id='gpPt5'
+ * stroke-width='0.167'". */
+static void copy_outlines(FILE *out, const char *at, const char *end)
+{
+    static const char thin[] = "stroke-width='0.167'";
+    for (const char *found; (found = strstr(at, thin)) != NULL && found < end; at = found + strlen(thin)) {
+        fprintf(out, "%.*sstroke-width='" MARK_OUTLINE "'", (int)(found - at), at);
+    }
+    fwrite(at, 1, (size_t)(end - at), out);
+}
 
 /* Copies the picture with the scales of marks, "<use xlink:href='#gpPt4' transform='... scale(7.80)'",
- * changed.
- */
+ * changed; marks that are defined by others have none. */
 static void copy_marks(FILE *out, const char *svg)
 {
     const char *at = svg;
-    for (const char *mark; (mark = strstr(at, "'#gpPt")) != NULL;) {
+    for (const char *mark = svg; (mark = strstr(mark, "'#gpPt")) != NULL; mark++) {
         const char *scale = strstr(mark, "scale(");
         const char *end = strchr(mark, '>');
         if (scale == NULL || end == NULL || scale > end) {
-            break;
+            continue;
         }
         const char *number = scale + strlen("scale(");
         char *rest;
         const double size = strtod(number, &rest);
-        fprintf(out, "%.*s%.2f", (int)(number - at), at, MARK_SCALE * size);
-        at = rest;
+        copy_outlines(out, at, number);
+        fprintf(out, "%.2f", MARK_SCALE * size);
+        mark = at = rest;
     }
-    fputs(at, out);
+    copy_outlines(out, at, at + strlen(at));
 }
 
 static nadir_status shrink_marks(cli_run *cli, const char *path)
@@ -112,6 +125,33 @@ void experiment_plot_drop(experiment_plot *plot)
     }
     free(plot->text);
     plot->text = NULL;
+}
+
+/* A whole number above the line. */
+static void print_exponent(FILE *script, int exponent)
+{
+    static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", exponent);
+    for (const char *at = text; *at != '\0'; at++) {
+        fputs(*at == '-' ? "⁻" : digits[*at - '0'], script);
+    }
+}
+
+void experiment_plot_tens(const experiment_plot *plot, char axis, int first, int last, int step)
+{
+    fprintf(plot->script, "set %ctics (", axis);
+    for (int exponent = first; exponent <= last; exponent += step) {
+        fprintf(plot->script, "%s'", exponent > first ? ", " : "");
+        if (exponent >= -2 && exponent <= 3) {
+            fprintf(plot->script, "%g", pow(10, exponent));
+        } else {
+            fputs("10", plot->script);
+            print_exponent(plot->script, exponent);
+        }
+        fprintf(plot->script, "' 1e%d", exponent);
+    }
+    fputs(")\n", plot->script);
 }
 
 void experiment_plot_line(const experiment_plot *plot, const char *name)

@@ -13,6 +13,7 @@ extern const experiment experiment_volumes;
 extern const experiment experiment_rectangular_sets;
 extern const experiment experiment_hardness;
 extern const experiment experiment_negative_entries;
+extern const experiment experiment_notation;
 
 /* NULL ends the list. */
 static const experiment *const experiments[] = {
@@ -26,6 +27,7 @@ static const experiment *const experiments[] = {
     &experiment_rectangular_sets,
     &experiment_hardness,         /* its appendix */
     &experiment_negative_entries, /* what it leaves out */
+    &experiment_notation,         /* its symbols */
     NULL,
 };
 

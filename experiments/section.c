@@ -137,6 +137,11 @@ static void print_links(experiment_run *run, const char *stem)
 {
     static const char *const endings[] = {".csv", ".svg", ".png"};
     fputs("<span class=\"files\">", run->section);
+    if (run->data != NULL && is_listed(run, run->data, ".csv")) {
+        fprintf(run->section, " <a href=\"%s/%s.csv\">%s.csv</a>", run->experiment->name, run->data,
+                run->data);
+    }
+    run->data = NULL;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         if (is_listed(run, stem, endings[i])) {
             fprintf(run->section, " <a href=\"%s/%s%s\">%s%s</a>", run->experiment->name, stem, endings[i],
@@ -161,7 +166,12 @@ void experiment_show(experiment_run *run, const char *stem, int source, const ch
         (void)experiment_keep(run, cli_fail(run->cli, NADIR_ERROR_IO, "%s: cannot be read", path));
         return;
     }
-    fprintf(out, "<figure id=\"%s\">\n<div class=\"picture\">", prefix);
+    fprintf(out, "<figure id=\"%s\">\n", prefix);
+    if (source >= 0 && (run->shown >> source & 1) == 0) {
+        fprintf(out, "<span id=\"%s-source-%d\"></span>", run->experiment->name, source);
+        run->shown |= UINT64_C(1) << source;
+    }
+    fputs("<div class=\"picture\">", out);
     print_picture(out, svg, prefix);
     fputs("</div>\n<figcaption>", out);
     if (source >= 0) {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 static const experiment_source sources[] = {
-    {"Proposition of the section on non-rectangular sets, and its proof in the appendix",
+    {"Proposition of the section Method",
      "Let U_2^sa and U_2^s denote the smallest sa-rectangular and s-rectangular sets, respectively, that "
      "contain U_2. Then vol(U_2) / vol(U_2^sa) = O(c_sa^(-SA)), and vol(U_2) / vol(U_2^s) = O(c_s^(-S)).",
      "Only the order, with constants c_sa, c_s > 1; the proof takes a cube of S A dimensions and finds "
@@ -89,16 +89,17 @@ static void plot_panel(const experiment_plot *plot, const char *name, const char
 static nadir_status draw_formulas(experiment_run *run)
 {
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "volumes", 1200, 680, &plot);
+    const nadir_status status = experiment_plot_open(run, "volumes", 1200, 700, &plot);
     if (status != NADIR_OK) {
         return status;
     }
     write_panel(plot.script, "states", true, 1, 8);
     write_panel(plot.script, "actions", false, 2, 10);
-    fputs("set multiplot layout 1,2 margins 0.125,0.985,0.4,0.92 spacing 0.1,0\n"
-          "set key at graph 0.5,-0.27 center top maxrows 5 samplen 3\n"
-          "set logscale xy\nset grid xtics ytics\nset format y '10^%T'\n"
-          "set ylabel '−log₁₀ (ball / set)  [decimal places]' offset 0.3,0\n"
+    experiment_plot_tens(&plot, 'y', -1, 6, 1);
+    fputs("set multiplot layout 1,2 margins 0.1,0.985,0.42,0.92 spacing 0.08,0\n"
+          "set key at graph 0.5,-0.36 center top maxrows 5 samplen 3\n"
+          "set logscale xy\nset grid xtics ytics\n"
+          "set ylabel '−log₁₀ (ball / set), decimal places' offset 0.3,0\n"
           "set yrange [0.03:1e6]\n"
           "set title 'against the number of states'\nset xlabel 'states S'\n"
           "set xtics (2,5,10,20,50,100)\nset xrange [1.9:105]\n",
@@ -201,7 +202,8 @@ static nadir_status draw_trials(experiment_run *run, int count, const trial tria
         }
         fputs("EOD\n", plot.script);
     }
-    fputs("set logscale y\nset format y '10^%T'\nset xlabel 'states × actions'\n"
+    experiment_plot_tens(&plot, 'y', -5, 0, 1);
+    fputs("set logscale y\nset xlabel 'states × actions'\n"
           "set ylabel 'volume of ball / volume of set'\n"
           "set key inside left bottom samplen 1\nset xtics rotate by "
           "90 right (",

@@ -5,13 +5,14 @@
  * one *row*: a probability distribution P(.|s, a) over successor states and a reward R(s, a). Rows are
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
- * How to read this file: status codes, context, model, policy, files, generators, nominal solution,
- * robust evaluation, verification, methods by name, the norm over the nonnegative cone. Everything that can
- * fail returns a nadir_status; outputs come last; the sentence that explains a failure is kept in the context
- * (nadir_context_error). Handles are opaque and freed by the function that bears their name; freeing NULL is
- * legal. Settings, facts and results are plain structs whose first member is their size, so that they can
- * grow: fill them with the matching ..._default function, then change what you need. (It calls ..._fill with
- * the size that your compiler saw, so that a newer library does not write past the end of an older struct.)
+ * How to read this file: status codes, context, model, policy, files, generators, nominal solution, robust
+ * evaluation, the robust policy, from data to a ball, verification, methods by name, the norm over the
+ * nonnegative cone. Everything that can fail returns a nadir_status; outputs come last; the sentence that
+ * explains a failure is kept in the context (nadir_context_error). Handles are opaque and freed by the
+ * function that bears their name; freeing NULL is legal. Settings, facts and results are plain structs whose
+ * first member is their size, so that they can grow: fill them with the matching ..._default function, then
+ * change what you need. (It calls ..._fill with the size that your compiler saw, so that a newer library does
+ * not write past the end of an older struct.)
  *
  * Threads: a context belongs to one thread at a time. Models and policies never change once made and may be
  * shared by any number of threads and contexts. The library keeps no state of its own for the process.
@@ -214,6 +215,21 @@ static inline void nadir_model_data_default(nadir_model_data *data)
  */
 NADIR_API nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *data,
                                           nadir_model **model);
+
+/* Tells the caller that what was lent is not needed any more. */
+typedef void (*nadir_release_function)(void *user);
+
+/*
+ * The same model, to the bit, without copying a kernel that needs no repair: `dense`, or `columns` and
+ * `probabilities`, are then used where they lie, and must neither change nor go until release(user) is
+ * called, by whichever thread gives up the model last (solvers are owners, too). All other arrays are copied.
+ * The kernel is copied after all, and release called before the return, where its rows have to be normalised
+ * (sums off by more than rounding), sorted, merged or rid of zeros, or where another storage suits its
+ * density: a dense one that is less than a quarter full, a sparse one that is half full or more. Where the
+ * call fails release is not called; it may be NULL.
+ */
+NADIR_API nadir_status nadir_model_borrow(nadir_context *context, const nadir_model_data *data,
+                                          nadir_release_function release, void *user, nadir_model **model);
 
 /* Another owner of the same model; each owner calls nadir_model_free once. */
 NADIR_API nadir_model *nadir_model_retain(nadir_model *model);
@@ -820,6 +836,99 @@ NADIR_API nadir_status nadir_robust_optimum(nadir_context *context, nadir_model 
                                             const nadir_robust_optimum_settings *settings,
                                             nadir_policy **policy, nadir_robust_optimum_result *result,
                                             nadir_robust *evaluation, nadir_worst **worst);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * From data to a ball: a model whose ball holds the true kernel with a given confidence; see docs/fit.md
+ *
+ * Every row (s, a) that was visited N times gets the posterior Dirichlet(a + n_t) over its allowed successors
+ * t, n_t of them seen; the nominal kernel is its mean. The radius is that share of the posterior, or of
+ * estimates from bootstrap data, or a bound that holds for every kernel, as the method says.
+ */
+typedef struct nadir_fit_settings {
+    size_t size;
+    double confidence;    /* that the ball holds the true kernel, in (0, 1); default 0.95 */
+    const char *method;   /* NULL: "posterior"; "bootstrap"; "distribution-free" */
+    double prior;         /* weight of the prior of each row, in observations, spread evenly over its allowed
+                             successors; NaN: 2, or 0 for distribution-free */
+    double concentration; /* the same for each successor instead: Dirichlet(a); NaN: `prior` counts */
+    const char *successors; /* which are possible: NULL or "all": every state, domain simplex; "seen" or a
+                               file of transitions: no others, domain support. Posterior samples: those that
+                               some outcome has, unless "all" */
+    const char *unvisited;  /* rows without data: NULL or "uniform": any distribution may be true; "pin":
+                               uniform, taken for known; "absorb": stays for ever at the lowest reward */
+    const char *scales;     /* of rows: "ones", "deviation", "occupancy", "sensitivity"; NULL or "auto": the
+                               one with the best guarantee (without rewards and discount: deviation) */
+    double norm;            /* 1 to infinity; default 2 */
+    nadir_set set;          /* of the ball that goes into the model; default nonrect */
+    double discount;        /* of the model; NaN: not known */
+    const char *initial;    /* as in nadir_read_settings; NULL: how episodes began, else uniform */
+    bool costs;             /* rewards are costs: negate them */
+    int64_t states;         /* 0: one more than the largest number in the data */
+    int64_t actions;        /* of every state, likewise */
+    bool ragged;            /* each state has its own number of actions, those seen there */
+    int64_t samples;        /* kernels to draw; 0: 10000 */
+} nadir_fit_settings;
+
+NADIR_API void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size);
+static inline void nadir_fit_settings_default(nadir_fit_settings *settings)
+{
+    nadir_fit_settings_fill(settings, sizeof *settings);
+}
+
+/* Data, read, with the posterior that they give. */
+typedef struct nadir_fit nadir_fit;
+
+/* path: a CSV table or a NumPy array of transitions, counts, trajectories or posterior samples, told by its
+ * columns (docs/fit.md); "-": standard input. settings may be NULL for the defaults, and are kept. */
+NADIR_API nadir_status nadir_fit_read(nadir_context *context, const char *path,
+                                      const nadir_fit_settings *settings, nadir_fit **fit);
+NADIR_API void nadir_fit_free(nadir_fit *fit);
+/* The nominal kernel with rewards, discount and initial distribution, and no ball; valid as long as the fit
+ * is. */
+NADIR_API nadir_model *nadir_fit_nominal(const nadir_fit *fit);
+
+/* What a ball that holds the true kernel promises of a policy. */
+typedef struct nadir_fit_guarantee {
+    nadir_set set;
+    const char *scales;   /* of rows; of rectangular sets: "" */
+    double radius;        /* the largest, where there are many */
+    double robust_return; /* worst return found over the ball; NaN: no rewards or discount */
+    double lower_bound;   /* proven: no kernel of the ball returns less */
+    bool certified;
+} nadir_fit_guarantee;
+
+enum { NADIR_FIT_SCALES = 4 };
+
+typedef struct nadir_fit_result {
+    size_t size;
+    const char *data; /* "transitions", "counts", "trajectories", "samples" */
+    int64_t states, rows;
+    int64_t rows_visited;
+    int64_t rows_known;   /* pinned: one possible successor, or without data and taken for known */
+    int64_t observations; /* lines of the data that hold one */
+    double total;         /* sum of their counts */
+    int64_t episodes;     /* 0: not known */
+    double visits_min;    /* of the rows that were visited */
+    double visits_median;
+    const char *method;
+    double confidence;
+    double prior;    /* of a row; NaN: by successor, or samples were given */
+    int64_t samples; /* kernels drawn or given; 0: distribution-free */
+    nadir_domain domain;
+    double norm;
+    double nominal_return;    /* of the policy; NaN: no rewards or discount */
+    int64_t chosen;           /* place in candidates */
+    int64_t candidates_count; /* choices of scales that were looked at */
+    nadir_fit_guarantee candidates[NADIR_FIT_SCALES];
+    nadir_fit_guarantee sets[3]; /* nonrect (that chosen), s, sa, each at the same confidence */
+    double seconds_radii;
+    double seconds_guarantees;
+} nadir_fit_result;
+
+/* The model with the ball in it. policy: of the model nadir_fit_nominal, decides scales and guarantees; NULL:
+ * the nominal optimum. result->size must be set. */
+NADIR_API nadir_status nadir_fit_model(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                                       nadir_fit_result *result, nadir_model **model);
 
 /* ---------------------------------------------------------------------------------------------------------
  * Verification: what the files of a robust evaluation promise, checked again without searching

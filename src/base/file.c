@@ -35,6 +35,18 @@ nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_in
     return NADIR_OK;
 }
 
+nadir_status nadir_input_standard(nadir_context *context, nadir_input *input)
+{
+    *input = (nadir_input)NADIR_INPUT_CLOSED;
+    const int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0); /* closing it leaves the caller's open */
+    if (descriptor < 0) {
+        return nadir_fail(context, NADIR_ERROR_FILE, "cannot read standard input: %s", strerror(errno));
+    }
+    input->path = "standard input";
+    input->descriptor = descriptor;
+    return NADIR_OK;
+}
+
 void nadir_input_close(nadir_input *input)
 {
     if (input->descriptor >= 0) {
@@ -43,12 +55,16 @@ void nadir_input_close(nadir_input *input)
     *input = (nadir_input)NADIR_INPUT_CLOSED;
 }
 
-nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
-                              size_t *got)
+/* at < 0: from the current position. */
+static nadir_status read_from(nadir_context *context, nadir_input *input, int64_t at, void *buffer,
+                              size_t size, size_t *got)
 {
     *got = 0;
     while (*got < size) {
-        const ssize_t count = read(input->descriptor, (char *)buffer + *got, size - *got);
+        char *into = (char *)buffer + *got;
+        const size_t left = size - *got;
+        const ssize_t count = at < 0 ? read(input->descriptor, into, left)
+                                     : pread(input->descriptor, into, left, (off_t)(at + (int64_t)*got));
         if (count < 0 && errno == EINTR) {
             continue;
         }
@@ -62,6 +78,18 @@ nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *
         *got += (size_t)count;
     }
     return NADIR_OK;
+}
+
+nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
+                              size_t *got)
+{
+    return read_from(context, input, -1, buffer, size, got);
+}
+
+nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t at, void *buffer,
+                                 size_t size, size_t *got)
+{
+    return read_from(context, input, at, buffer, size, got);
 }
 
 nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_t offset)

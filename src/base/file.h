@@ -26,11 +26,17 @@ typedef struct nadir_input {
 
 /* NADIR_ERROR_FILE when there is no such file, no permission, or it is a directory, pipe or device. */
 nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input);
+/* Standard input, which may also be a pipe; `bytes` is 0 and the path is "standard input". */
+nadir_status nadir_input_standard(nadir_context *context, nadir_input *input);
 void nadir_input_close(nadir_input *input);
 
 /* Up to `size` bytes from the current position; *got less than `size` only at the end of the file. */
 nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
                               size_t *got);
+
+/* The same from any place of a regular file; the current position stays where it is. */
+nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t at, void *buffer,
+                                 size_t size, size_t *got);
 
 /* The next bytes are those at `offset`. */
 nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_t offset);

@@ -9,12 +9,40 @@
 /* Before each block: its size, in a space that keeps the alignment of malloc. */
 #define HEADER 16
 
+/* Blocks that are kept: so many, of these sizes, and not more than so much in all. */
+enum { KEPT = 32 };
+#define KEPT_LEAST ((size_t)1 << 16)
+#define KEPT_MOST  ((size_t)1 << 24)
+#define KEPT_ALL   ((size_t)1 << 26)
+
+/* A tool that watches over released memory must see it released. */
+#if defined __SANITIZE_ADDRESS__
+#define WATCHED true
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define WATCHED true
+#endif
+#endif
+#ifndef WATCHED
+#define WATCHED false
+#endif
+
+typedef struct kept_block {
+    void *raw;
+    size_t bytes;
+} kept_block;
+
 struct nadir_memory {
     atomic_size_t references;
     atomic_size_t used;
     atomic_size_t peak;
     size_t limit;
     nadir_allocator hooks;
+    bool keeps;
+    atomic_flag busy;      /* held for what follows */
+    kept_block kept[KEPT]; /* the oldest first */
+    int kept_count;
+    atomic_size_t kept_bytes;
 };
 
 static void *default_allocate(void *user, size_t bytes)
@@ -60,7 +88,89 @@ nadir_memory *nadir_memory_create(const nadir_allocator *hooks, size_t limit)
     atomic_init(&memory->peak, 0);
     memory->limit = limit != 0 ? limit : machine_memory();
     memory->hooks = use;
+    memory->keeps = use.allocate == default_allocate && !WATCHED;
+    atomic_flag_clear(&memory->busy);
+    memory->kept_count = 0;
+    atomic_init(&memory->kept_bytes, 0);
     return memory;
+}
+
+static void lock(nadir_memory *memory)
+{
+    while (atomic_flag_test_and_set_explicit(&memory->busy, memory_order_acquire)) {
+    }
+}
+
+static void unlock(nadir_memory *memory)
+{
+    atomic_flag_clear_explicit(&memory->busy, memory_order_release);
+}
+
+/* Takes block i out of those that are kept, and returns it. */
+static void *take(nadir_memory *memory, int i)
+{
+    void *raw = memory->kept[i].raw;
+    atomic_fetch_sub(&memory->kept_bytes, memory->kept[i].bytes);
+    memory->kept_count--;
+    memmove(&memory->kept[i], &memory->kept[i + 1], (size_t)(memory->kept_count - i) * sizeof *memory->kept);
+    return raw;
+}
+
+/* A block of exactly this size, if one is kept; NULL otherwise. */
+static void *find_kept(nadir_memory *memory, size_t bytes)
+{
+    void *raw = NULL;
+    if (!memory->keeps || bytes < KEPT_LEAST || bytes > KEPT_MOST) {
+        return NULL;
+    }
+    lock(memory);
+    for (int i = memory->kept_count - 1; i >= 0 && raw == NULL; i--) { /* the warmest first */
+        raw = memory->kept[i].bytes == bytes ? take(memory, i) : NULL;
+    }
+    unlock(memory);
+    return raw;
+}
+
+/* Gives back what is kept, the oldest first, until no more than so much is left. */
+static void give_back(nadir_memory *memory, size_t left)
+{
+    while (atomic_load(&memory->kept_bytes) > left) {
+        lock(memory);
+        void *raw = memory->kept_count > 0 ? take(memory, 0) : NULL;
+        unlock(memory);
+        if (raw != NULL) {
+            memory->hooks.release(memory->hooks.user, raw);
+        }
+    }
+}
+
+/* What may be kept beside what is in use. */
+static size_t keepable(const nadir_memory *memory)
+{
+    const size_t used = atomic_load(&memory->used);
+    const size_t left = used < memory->limit ? memory->limit - used : 0;
+    return left < KEPT_ALL ? left : KEPT_ALL;
+}
+
+/* False: the block is still the caller's to release. */
+static bool keep(nadir_memory *memory, void *raw, size_t bytes)
+{
+    if (!memory->keeps || bytes < KEPT_LEAST || bytes > KEPT_MOST) {
+        return false;
+    }
+    void *oldest = NULL;
+    lock(memory);
+    if (memory->kept_count == KEPT) {
+        oldest = take(memory, 0);
+    }
+    memory->kept[memory->kept_count++] = (kept_block){raw, bytes};
+    atomic_fetch_add(&memory->kept_bytes, bytes);
+    unlock(memory);
+    if (oldest != NULL) {
+        memory->hooks.release(memory->hooks.user, oldest);
+    }
+    give_back(memory, keepable(memory));
+    return true;
 }
 
 nadir_memory *nadir_memory_retain(nadir_memory *memory)
@@ -73,6 +183,7 @@ void nadir_memory_free(nadir_memory *memory)
 {
     if (memory != NULL && atomic_fetch_sub(&memory->references, 1) == 1) {
         const nadir_allocator hooks = memory->hooks;
+        give_back(memory, 0);
         hooks.release(hooks.user, memory);
     }
 }
@@ -126,7 +237,11 @@ void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size)
     if (!total(count, size, &bytes) || !book(memory, bytes)) {
         return NULL;
     }
-    void *raw = memory->hooks.allocate(memory->hooks.user, bytes);
+    void *raw = find_kept(memory, bytes);
+    if (raw == NULL) {
+        give_back(memory, keepable(memory));
+        raw = memory->hooks.allocate(memory->hooks.user, bytes);
+    }
     if (raw == NULL) {
         unbook(memory, bytes);
         return NULL;
@@ -160,8 +275,12 @@ void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_
 void nadir_memory_release(nadir_memory *memory, void *block)
 {
     if (block != NULL) {
-        unbook(memory, block_bytes(block));
-        memory->hooks.release(memory->hooks.user, (char *)block - HEADER);
+        const size_t bytes = block_bytes(block);
+        void *raw = (char *)block - HEADER;
+        unbook(memory, bytes);
+        if (!keep(memory, raw, bytes)) {
+            memory->hooks.release(memory->hooks.user, raw);
+        }
     }
 }
 

@@ -4,6 +4,11 @@
  * Every block carries its size, so that what is in use is known at any time and a limit can be kept: a
  * hostile file can ask for much, it gets no more than the limit. One nadir_memory is shared by a context
  * and everything made with it, and outlives the context as long as a model needs it. Safe in threads.
+ *
+ * Large blocks that are released are kept for the next request of the same size, a few of them: what the
+ * system hands out anew it has to clear first, page by page, which costs more than most work that is done
+ * with such blocks. What is kept is given back when the limit needs it, and at the end. Hooks of the caller
+ * see every request and every release.
  */
 #ifndef NADIR_BASE_MEMORY_H
 #define NADIR_BASE_MEMORY_H

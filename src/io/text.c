@@ -10,17 +10,30 @@
 
 #define BLOCK_BYTES ((size_t)1 << 18)
 
-nadir_status nadir_text_open(nadir_context *context, const char *path, nadir_text *text)
+/* path NULL: standard input. */
+static nadir_status open_text(nadir_context *context, const char *path, nadir_text *text)
 {
     nadir_status status = NADIR_OK;
-    *text = (nadir_text){.context = context, .input = NADIR_INPUT_CLOSED, .path = path};
-    NADIR_CHECK(nadir_input_open(context, path, &text->input));
+    *text = (nadir_text){.context = context, .input = NADIR_INPUT_CLOSED};
+    NADIR_CHECK(path != NULL ? nadir_input_open(context, path, &text->input)
+                             : nadir_input_standard(context, &text->input));
+    text->path = text->input.path;
     NADIR_NEW(context, text->buffer, BLOCK_BYTES);
     text->capacity = BLOCK_BYTES;
     return NADIR_OK;
 cleanup:
     nadir_text_close(text);
     return status;
+}
+
+nadir_status nadir_text_open(nadir_context *context, const char *path, nadir_text *text)
+{
+    return open_text(context, path, text);
+}
+
+nadir_status nadir_text_open_standard(nadir_context *context, nadir_text *text)
+{
+    return open_text(context, NULL, text);
 }
 
 void nadir_text_close(nadir_text *text)
@@ -64,8 +77,8 @@ static nadir_status fill(nadir_text *text)
     NADIR_CHECK(nadir_input_read(text->context, &text->input, text->buffer + text->end, wanted, &got));
     text->at_end = got < wanted;
     text->end += got;
-    NADIR_CHECK(
-        nadir_progress(text->context, "reading", (double)text->consumed / (double)(text->input.bytes + 1)));
+    const double all = (double)text->input.bytes; /* 0: not known */
+    NADIR_CHECK(nadir_progress(text->context, "reading", all > 0 ? (double)text->consumed / (all + 1) : -1));
 cleanup:
     return status;
 }

@@ -32,6 +32,8 @@ typedef struct nadir_cursor {
 
 /* An all-zero struct is closed; nadir_text_close is always legal on it. path is kept, not copied. */
 nadir_status nadir_text_open(nadir_context *context, const char *path, nadir_text *text);
+/* The same for standard input, which may be a pipe. */
+nadir_status nadir_text_open_standard(nadir_context *context, nadir_text *text);
 void nadir_text_close(nadir_text *text);
 
 /* The next line, valid until the next call; *more is false at the end of the file. Reports progress. A NUL

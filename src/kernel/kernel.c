@@ -145,13 +145,20 @@ const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
     return kernel->model;
 }
 
+bool nadir_kernel_is_nominal(const nadir_kernel *kernel, int64_t row)
+{
+    const bool stored = (kernel->place == NULL || kernel->place[row] < 0) &&
+                        (kernel->tilt.values == NULL || kernel->tilt.nominal[row]);
+    return stored && (kernel->b == NULL || kernel->b[row] == 0);
+}
+
 nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_model *model = kernel->model;
     const int64_t place = kernel->place != NULL ? kernel->place[row] : -1;
     if (place < 0) {
         nadir_row part = nadir_model_row(model, row);
-        if (kernel->tilt.values != NULL) {
+        if (kernel->tilt.values != NULL && !kernel->tilt.nominal[row]) {
             part.values =
                 kernel->tilt.values + (model->dense != NULL ? row * model->states : model->row_starts[row]);
         }
@@ -225,8 +232,10 @@ void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_v
         return;
     }
     if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
-        const double *values = kernel->tilt.values != NULL ? kernel->tilt.values : model->probabilities;
+        const nadir_tilt *tilt = &kernel->tilt;
         for (int64_t row = first; row < end; row++) {
+            const bool own = tilt->values != NULL && !tilt->nominal[row];
+            const double *values = own ? tilt->values : model->probabilities;
             const int64_t start = model->row_starts[row];
             y[row - first] =
                 sparse_product(model->row_starts[row + 1] - start, model->columns + start, values + start, x);
@@ -273,6 +282,12 @@ void nadir_kernel_multiply_where(const nadir_context *context, const nadir_kerne
             nadir_kernel_multiply_rows(kernel, &vector, row, row + 1, y + row);
         }
     }
+}
+
+/* Whether that is known of all rows. */
+static bool is_nominal(const nadir_kernel *kernel)
+{
+    return kernel->b == NULL && kernel->place == NULL && kernel->tilt.values == NULL;
 }
 
 /* Sum of the entries and of their sizes. */
@@ -326,15 +341,27 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
     double high = -INFINITY;
     double largest = 0;
     double rounding = 0;
-    const int threads = nadir_threads_for(context, work_of(kernel));
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : low, high, largest, rounding)
+    int64_t nominal = 0;
+    const int threads = is_nominal(kernel) ? 1 : nadir_threads_for(context, work_of(kernel));
+#pragma omp parallel for num_threads(threads) schedule(static) \
+    reduction(max : low, high, largest, rounding) reduction(+ : nominal) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
+        if (nadir_kernel_is_nominal(kernel, row)) {
+            nominal++;
+            continue;
+        }
         const nadir_row_size one =
             spread ? nadir_tilt_measure(kernel, row) : measure_stored(kernel, row, k_sum, k_size);
         low = fmax(low, one.rounding - one.sum);
         high = fmax(high, one.sum + one.rounding);
         largest = fmax(largest, one.largest + one.rounding);
         rounding = fmax(rounding, one.rounding);
+    }
+    if (nominal > 0) {
+        low = fmax(low, -model->limits.sum_low);
+        high = fmax(high, model->limits.sum_high);
+        largest = fmax(largest, model->limits.sum_high);
+        rounding = fmax(rounding, model->limits.rounding);
     }
     *size = (nadir_kernel_size){
         .sum_low = -nadir_join_maximum(context, low),

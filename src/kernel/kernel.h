@@ -53,7 +53,7 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  */
 typedef struct nadir_tilt {
     double *values; /* [nonzeros]; dense models: [rows * states] */
-    bool *nominal;  /* [rows] the row is known to be the nominal one; for whoever fills in rows again */
+    bool *nominal;  /* [rows] the row is the nominal one; what it has in `values` is never looked at */
     /* NULL unless spread: */
     double *x;       /* [states] finite */
     int32_t *order;  /* [states] all of them, x[order[0]] <= x[order[1]] <= ... */
@@ -67,7 +67,7 @@ typedef struct nadir_tilt {
 /* spread: successors that the model does not have are possible; dense models have all and ignore it. */
 nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *model, bool spread,
                                         nadir_kernel **kernel);
-/* The same with the numbers of rows still to be written, all of them. */
+/* The same with all rows nominal: who writes the numbers of one says that it is so no more. */
 nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool spread,
                                        nadir_kernel **kernel);
 /* Its arrays, to be filled; NULL when the kernel is not of this kind. */
@@ -80,6 +80,9 @@ void nadir_kernel_free(nadir_kernel *kernel);
 bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const double **k);
 
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel);
+
+/* Whether a row is known to be the nominal one, without a look at its numbers. */
+bool nadir_kernel_is_nominal(const nadir_kernel *kernel, int64_t row);
 
 /* y[row] = sum over t of P(t|row) x[t], for every row; x: [states], y: [rows]. */
 void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,

@@ -46,7 +46,10 @@ nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *mode
     const bool dense = model->dense != NULL;
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
     NADIR_NEW(context, made->tilt.values, dense ? model->rows * model->states : model->nonzeros);
-    NADIR_NEW_ZERO(context, made->tilt.nominal, model->rows);
+    NADIR_NEW(context, made->tilt.nominal, model->rows);
+    for (int64_t row = 0; row < model->rows; row++) {
+        made->tilt.nominal[row] = true;
+    }
     if (spread && !dense) {
         NADIR_CHECK(make_spread(context, made));
     }
@@ -66,6 +69,7 @@ nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *mod
     NADIR_CHECK(nadir_kernel_create_blank(context, model, spread, kernel));
     memcpy((*kernel)->tilt.values, dense ? model->dense : model->probabilities,
            (size_t)entries * sizeof *(*kernel)->tilt.values);
+    memset((*kernel)->tilt.nominal, 0, (size_t)model->rows * sizeof *(*kernel)->tilt.nominal);
 cleanup:
     return status;
 }

@@ -34,11 +34,10 @@ nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity", norm);
     }
     const double deviation = nadir_gstd_unit(nadir_model_total(model), norm);
-    double smallest = INFINITY;
-    for (int64_t row = 0; row < model->rows; row++) {
-        const double scale = scales != NULL ? scales[row] : 1;
-        if (scale > 0 && deviation > 0) {
-            const double reach = row_minimum(model, row) / (scale * deviation);
+    double smallest = scales == NULL && deviation > 0 ? model->limits.minimum / deviation : INFINITY;
+    for (int64_t row = 0; scales != NULL && row < model->rows; row++) {
+        if (scales[row] > 0 && deviation > 0) {
+            const double reach = row_minimum(model, row) / (scales[row] * deviation);
             smallest = reach < smallest ? reach : smallest;
         }
     }

@@ -1,16 +1,12 @@
-/* finish.c: checking a model that was filled in, and making one from the caller's arrays; see model.h. */
+/* finish.c: checking a model that was filled in; see model.h. */
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/model.h"
 #include "model/rows.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
-
-/* Storage follows density: CSR below the first, dense from the second on, as given in between. At 2/3 the
- * two take the same memory; dense arithmetic is some three times faster for each entry. */
-#define SPARSE_BELOW 0.25
-#define DENSE_FROM   0.5
 
 static nadir_status model_fail(nadir_context *context, const nadir_source *source, const char *what,
                                int64_t index, double value, const char *expected)
@@ -274,19 +270,71 @@ cleanup:
     return status;
 }
 
+bool nadir_storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonzeros)
+{
+    const double density = (double)nonzeros / ((double)rows * (double)states);
+    return dense ? density >= NADIR_SPARSE_BELOW : density < NADIR_DENSE_FROM;
+}
+
 static nadir_status choose_storage(nadir_context *context, nadir_model *model)
 {
-    const double density = (double)model->nonzeros / ((double)model->rows * (double)model->states);
     if (model->exchange != NULL) {
         return NADIR_OK; /* rows of a part are always CSR */
     }
-    if (model->dense != NULL && density < SPARSE_BELOW) {
-        return to_sparse(context, model);
+    const bool dense = model->dense != NULL;
+    if (nadir_storage_suits(dense, model->states, model->rows, model->nonzeros)) {
+        return NADIR_OK;
     }
-    if (model->dense == NULL && density >= DENSE_FROM) {
-        return to_dense(context, model);
+    return dense ? to_sparse(context, model) : to_dense(context, model);
+}
+
+/* The smallest of count numbers and their sum, in lanes: one alone would wait for every step. */
+static void measure_row(int64_t count, const double *values, double *minimum, double *sum)
+{
+    enum { LANES = 8 };
+    double lows[LANES];
+    double sums[LANES] = {0};
+    int64_t i = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        lows[lane] = INFINITY;
     }
-    return NADIR_OK;
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            lows[lane] = values[i + lane] < lows[lane] ? values[i + lane] : lows[lane];
+            sums[lane] += values[i + lane];
+        }
+    }
+    for (; i < count; i++) {
+        lows[0] = values[i] < lows[0] ? values[i] : lows[0];
+        sums[0] += values[i];
+    }
+    *minimum = INFINITY;
+    *sum = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        *minimum = fmin(*minimum, lows[lane]);
+        *sum += sums[lane];
+    }
+}
+
+static void find_limits(nadir_model *model)
+{
+    nadir_row_limits limits = {.sum_low = INFINITY, .minimum = INFINITY, .minimum_row = -1};
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        double minimum;
+        double sum;
+        measure_row(entries.count, entries.values, &minimum, &sum);
+        minimum = entries.count < nadir_model_total(model) ? 0 : minimum;
+        const double rounding = ((double)entries.count + 10) * (DBL_EPSILON / 2) * sum * (1 + 1e-6);
+        limits.sum_low = fmin(limits.sum_low, sum - rounding);
+        limits.sum_high = fmax(limits.sum_high, sum + rounding);
+        limits.rounding = fmax(limits.rounding, rounding);
+        if (minimum < limits.minimum) {
+            limits.minimum = minimum;
+            limits.minimum_row = row;
+        }
+    }
+    model->limits = limits;
 }
 
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
@@ -300,106 +348,7 @@ nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, cons
     drop_plain_scales(context, model);
     drop_transition_rewards(context, model, source->keep_transition_rewards);
     NADIR_CHECK(choose_storage(context, model));
+    find_limits(model);
 cleanup:
-    return status;
-}
-
-/* A copy of an array of the caller's; NULL stays NULL. */
-static nadir_status copy_array(nadir_context *context, const void *from, int64_t count, size_t size,
-                               void *into)
-{
-    void *copy = NULL;
-    if (from != NULL) {
-        copy = nadir_allocate(context, (size_t)count, size);
-        if (copy == NULL) {
-            return NADIR_ERROR_MEMORY;
-        }
-        memcpy(copy, from, (size_t)count * size);
-    }
-    memcpy(into, &copy, sizeof copy);
-    return NADIR_OK;
-}
-
-static nadir_status copy_names(nadir_context *context, const char *const *from, int64_t count,
-                               nadir_names *into)
-{
-    nadir_status status = NADIR_OK;
-    for (int64_t i = 0; from != NULL && i < count; i++) {
-        NADIR_CHECK(nadir_names_add(context, into, from[i], strlen(from[i])));
-    }
-cleanup:
-    return status;
-}
-
-/* What must hold before anything is copied; *entries is the number of transitions, or of dense numbers. */
-static nadir_status check_given(nadir_context *context, const nadir_model_data *data, int64_t *entries)
-{
-    const bool sparse = data->row_starts != NULL && data->columns != NULL && data->probabilities != NULL;
-    const bool any = data->row_starts != NULL || data->columns != NULL || data->probabilities != NULL;
-    if (data->state_rows == NULL || (data->dense != NULL) == any || any != sparse) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "a model needs state_rows and either a dense or a sparse kernel");
-    }
-    if (data->states < 1 || data->states > NADIR_STATES_LIMIT || data->rows < data->states ||
-        data->rows > INT64_MAX / data->states / (int64_t)sizeof(double)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
-                          (long long)data->states, (long long)data->rows);
-    }
-    *entries = sparse ? data->row_starts[data->rows] : data->rows * data->states;
-    if (*entries < 0) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "row_starts ends with a negative number");
-    }
-    return NADIR_OK;
-}
-
-nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *given, nadir_model **model)
-{
-    nadir_status status = NADIR_OK;
-    nadir_model *made = NULL;
-    nadir_model_data data;
-    int64_t entries = 0;
-    nadir_model_data_default(&data);
-    if (!nadir_settings_copy(&data, sizeof data, given)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model data is not set");
-    }
-    NADIR_CHECK(check_given(context, &data, &entries));
-    NADIR_CHECK(nadir_model_start(context, &made));
-    made->states = data.states;
-    made->rows = data.rows;
-    made->discount = data.discount;
-    made->norm = data.norm;
-    made->set = data.set;
-    made->domain = data.domain;
-    made->radius_count = data.radius != NULL ? data.radius_count : 0;
-    const struct {
-        const void *from;
-        int64_t count;
-        size_t size;
-        void *into;
-    } arrays[] = {
-        {data.state_rows, data.states + 1, sizeof(int64_t), &made->state_rows},
-        {data.row_actions, data.rows, sizeof(int32_t), &made->row_actions},
-        {data.dense, entries, sizeof(double), &made->dense},
-        {data.row_starts, data.rows + 1, sizeof(int64_t), &made->row_starts},
-        {data.columns, entries, sizeof(int32_t), &made->columns},
-        {data.probabilities, entries, sizeof(double), &made->probabilities},
-        {data.rewards, data.rows, sizeof(double), &made->rewards},
-        {data.transition_rewards, entries, sizeof(double), &made->transition_rewards},
-        {data.initial, data.states, sizeof(double), &made->initial},
-        {data.scales, data.rows, sizeof(double), &made->scales},
-        {data.radius, data.radius_count, sizeof(double), &made->radius},
-    };
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        NADIR_CHECK(copy_array(context, arrays[i].from, arrays[i].count, arrays[i].size, arrays[i].into));
-    }
-    NADIR_CHECK(copy_names(context, data.state_names, data.states, &made->state_names));
-    NADIR_CHECK(copy_names(context, data.action_names, data.action_names_count, &made->action_names));
-    const nadir_source source = {.path = "model", .keep_transition_rewards = true};
-    NADIR_CHECK(nadir_model_finish(context, made, &source));
-    NADIR_CHECK(nadir_model_check_discount(context, made, source.path));
-    *model = made;
-    made = NULL;
-cleanup:
-    nadir_model_free(made);
     return status;
 }

@@ -63,6 +63,14 @@ void nadir_model_free(nadir_model *model)
         return;
     }
     nadir_memory *memory = model->memory;
+    if (model->borrowed) {
+        model->dense = NULL;
+        model->columns = NULL;
+        model->probabilities = NULL;
+    }
+    if (model->release != NULL) {
+        model->release(model->release_user);
+    }
     void *const arrays[] = {model->state_rows, model->row_actions, model->dense,
                             model->row_starts, model->columns,     model->probabilities,
                             model->rewards,    model->scales,      model->transition_rewards,

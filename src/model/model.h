@@ -24,10 +24,26 @@
 /* What is off by less is normalised without a word. */
 #define NADIR_SUM_UNSAID 1e-12
 
+/* What all rows keep to, made once. Rounding is included, but in `minimum`. */
+typedef struct nadir_row_limits {
+    double sum_low, sum_high; /* of the sum of a row */
+    double rounding;          /* of a product of a row with numbers up to one */
+    double minimum;           /* the smallest of all entries, those that are not stored included, */
+    int64_t minimum_row;      /* and where it is */
+} nadir_row_limits;
+
+/* Storage follows density: CSR below the first, dense from the second on, as given in between. At 2/3 the
+ * two take the same memory; dense arithmetic is some three times faster for each entry. */
+#define NADIR_SPARSE_BELOW 0.25
+#define NADIR_DENSE_FROM   0.5
+
 /* Sizes and meaning as in nadir_model_data. */
 struct nadir_model {
     atomic_size_t references;
     nadir_memory *memory;
+    bool borrowed; /* dense, or columns and probabilities, are the caller's: never written to, nor freed */
+    nadir_release_function release; /* gives them back; or NULL */
+    void *release_user;
     int64_t states, rows, nonzeros;
     double discount;
     int64_t *state_rows;
@@ -47,6 +63,7 @@ struct nadir_model {
     double norm;
     nadir_set set;
     nadir_domain domain;
+    nadir_row_limits limits;
     /* NULL: all states are this process's. Otherwise `states`, `rows` and all arrays are the part that it
      * owns, and columns are numbered as exchange.h says. */
     nadir_exchange *exchange;
@@ -88,6 +105,9 @@ nadir_status nadir_model_start(nadir_context *context, nadir_model **model);
  * - a dense kernel with few nonzeros becomes CSR.
  * On failure the model is still the caller's to free. */
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
+
+/* Whether a kernel of so many nonzeros stays as it is stored. */
+bool nadir_storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonzeros);
 
 /* Apart from nadir_model_finish, since a reader's settings may override what the file says. */
 nadir_status nadir_model_check_discount(nadir_context *context, const nadir_model *model, const char *path);

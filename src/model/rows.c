@@ -153,6 +153,21 @@ static double mean_reward(int64_t count, const double *probabilities, const doub
     return first + spread;
 }
 
+/* The reward of a row whose probabilities are final. */
+static nadir_status close_reward(row_pass *pass, int64_t row, int64_t start, int64_t count,
+                                 const double *probabilities)
+{
+    nadir_model *model = pass->model;
+    if (model->transition_rewards != NULL) {
+        model->rewards[row] = mean_reward(count, probabilities + start, model->transition_rewards + start);
+    }
+    if (model->rewards != NULL && !isfinite(model->rewards[row])) {
+        return nadir_row_fail(pass->context, model, pass->source, row,
+                              "the reward is %g; expected a finite number", model->rewards[row]);
+    }
+    return NADIR_OK;
+}
+
 /* Sum, normalisation and mean reward of a row whose entries are in place. */
 static nadir_status close_row(row_pass *pass, int64_t row, int64_t start, int64_t count,
                               double *probabilities)
@@ -163,14 +178,7 @@ static nadir_status close_row(row_pass *pass, int64_t row, int64_t start, int64_
         return nadir_row_fail(pass->context, model, pass->source, row,
                               "probabilities sum to %.10g; expected 1 (within 1e-5)", sum);
     }
-    if (model->transition_rewards != NULL) {
-        model->rewards[row] = mean_reward(count, probabilities + start, model->transition_rewards + start);
-    }
-    if (model->rewards != NULL && !isfinite(model->rewards[row])) {
-        return nadir_row_fail(pass->context, model, pass->source, row,
-                              "the reward is %g; expected a finite number", model->rewards[row]);
-    }
-    return NADIR_OK;
+    return close_reward(pass, row, start, count, probabilities);
 }
 
 /* Moves the entries of a sparse row down to `to`, without zeros; sorted and merged if need be. */
@@ -255,6 +263,24 @@ cleanup:
     return status;
 }
 
+/* A kernel that stands: its rewards alone. */
+static nadir_status finish_standing(row_pass *pass)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = pass->model;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        for (int64_t i = 0; entries.rewards != NULL && i < entries.count; i++) {
+            const int64_t column = nadir_row_column(&entries, i);
+            NADIR_CHECK(check_entry(pass, row, column, entries.values[i], entries.rewards[i]));
+        }
+        const double *values = model->dense != NULL ? model->dense : model->probabilities;
+        NADIR_CHECK(close_reward(pass, row, entries.values - values, entries.count, values));
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     nadir_status status = NADIR_OK;
@@ -262,7 +288,11 @@ nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const
     if (model->transition_rewards != NULL && model->rewards == NULL) {
         NADIR_NEW(context, model->rewards, model->rows);
     }
-    NADIR_CHECK(model->dense != NULL ? finish_dense(&pass) : finish_sparse(&pass));
+    if (model->borrowed) {
+        NADIR_CHECK(finish_standing(&pass));
+    } else {
+        NADIR_CHECK(model->dense != NULL ? finish_dense(&pass) : finish_sparse(&pass));
+    }
     if (pass.report.repaired > 0) {
         char place[NADIR_PLACE_LENGTH];
         const int64_t row = pass.report.worst;
@@ -273,5 +303,60 @@ nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const
     }
 cleanup:
     nadir_release(context, pass.entries);
+    return status;
+}
+
+static bool sum_stands(int64_t count, const double *values)
+{
+    return fabs(nadir_vector_sum(count, values) - 1) <= NADIR_SUM_ROUNDING;
+}
+
+static bool dense_row_stands(int64_t states, const double *values, int64_t *nonzeros)
+{
+    bool good = true;
+    int64_t positive = 0;
+    for (int64_t i = 0; i < states; i++) {
+        good = good && values[i] >= 0;
+        positive += values[i] > 0;
+    }
+    *nonzeros += positive;
+    return good && sum_stands(states, values);
+}
+
+/* Columns rise, nothing is zero. */
+static bool sparse_row_stands(int64_t states, int64_t count, const int32_t *columns, const double *values)
+{
+    int32_t before = -1;
+    for (int64_t i = 0; i < count; i++) {
+        if (columns[i] <= before || columns[i] >= states || !(values[i] > 0)) {
+            return false;
+        }
+        before = columns[i];
+    }
+    return sum_stands(count, values);
+}
+
+nadir_status nadir_rows_stand(nadir_context *context, const nadir_model_data *data, bool *stand,
+                              int64_t *nonzeros)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = data->states;
+    const int64_t *starts = data->row_starts;
+    bool good = data->dense != NULL || starts[0] == 0;
+    int64_t count = data->dense != NULL ? 0 : starts[data->rows];
+    for (int64_t row = 0; good && row < data->rows; row++) {
+        if (data->dense != NULL) {
+            good = dense_row_stands(states, data->dense + row * states, &count);
+        } else {
+            const int64_t start = starts[row];
+            const int64_t end = starts[row + 1];
+            good = start <= end && end <= count &&
+                   sparse_row_stands(states, end - start, data->columns + start, data->probabilities + start);
+        }
+        NADIR_CHECK(nadir_progress(context, "checking the model", (double)row / (double)data->rows));
+    }
+    *stand = good && nadir_storage_suits(data->dense != NULL, states, data->rows, count);
+    *nonzeros = count;
+cleanup:
     return status;
 }

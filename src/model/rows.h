@@ -23,4 +23,9 @@ nadir_status nadir_row_fail(nadir_context *context, const nadir_model *model, co
  */
 nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
 
+/* *stand: whether the kernel of `data` would come out of nadir_model_finish as it is, bits and storage; then
+ * *nonzeros is how many transitions it has. Tells nothing of what is wrong otherwise. */
+nadir_status nadir_rows_stand(nadir_context *context, const nadir_model_data *data, bool *stand,
+                              int64_t *nonzeros);
+
 #endif

@@ -148,9 +148,6 @@ nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *oc
     if (status != NADIR_OK) {
         return status;
     }
-    if (nadir_occupancy_is_direct(occupancy)) {
-        return nadir_refinement_solve(context, occupancy, transposed, count, b, x, accuracy);
-    }
     const double own = occupancy->tolerance;
     occupancy->tolerance = tolerance > own ? tolerance : own;
     status = nadir_refinement_improve(context, occupancy, transposed, count, b, x, accuracy);

@@ -71,9 +71,8 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x);
 
-/* D B or D^T B where x, which is not b, comes with a guess: the better it is, the less an iterative backend
- * has to do; a direct one does not look at it. tolerance: of iterative backends; 0: that of the operator.
- * accuracy may be NULL. */
+/* D B or D^T B where x, which is not b, comes with a guess: the better it is, the less is left to do.
+ * tolerance: of iterative backends; 0: that of the operator. accuracy may be NULL. */
 nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                      int64_t count, const double *b, double tolerance, double *x,
                                      nadir_accuracy *accuracy);

@@ -7,9 +7,10 @@
  *     pi_s <- Proj(pi_s + alpha d(s)^(1 - METRIC) Q(s, .)),
  *
  * alpha by Barzilai and Borwein ("spectral"), or the step is the best policy of a quadratic model that the
- * last steps have taught (secants.h, "quasi-newton"). Either is taken whole unless the return falls below the
- * worst of the last few. The paper's Algorithm 3 takes pi_s <- Proj(pi_s + alpha d(s) Q(s, .)) with the alpha
- * given and asks nothing, its n-th kernel being good to gamma^n.
+ * last steps have taught (secants.h, "quasi-newton"). METRIC is 2 where rows have all successors. Either is
+ * taken whole unless the return falls below the worst of the last few. The paper's Algorithm 3 takes pi_s <-
+ * Proj(pi_s + alpha d(s) Q(s, .)) with the alpha given and asks nothing, its n-th kernel being good to
+ * gamma^n.
  */
 #ifndef NADIR_POLICY_ASCENT_H
 #define NADIR_POLICY_ASCENT_H
@@ -23,6 +24,9 @@ typedef enum nadir_ascent_kind {
     NADIR_ASCENT_SPECTRAL,
     NADIR_ASCENT_PAPER
 } nadir_ascent_kind;
+
+/* Chances below this are none. */
+#define NADIR_ASCENT_CHANCE 1e-12
 
 /* Steps whose returns are remembered. */
 enum { NADIR_ASCENT_HISTORY = 8 };

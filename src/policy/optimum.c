@@ -16,8 +16,6 @@
 #define SEARCH_ITERATIONS 10000
 /* No evaluation is asked to be better. */
 #define FINEST 1e-12
-/* Chances below this are none. */
-#define CHANCE 1e-12
 /* How often a worst kernel found from nothing may send the search back. */
 enum { AGAIN = 3 };
 
@@ -242,7 +240,7 @@ static nadir_status take_best(quest *at)
     const double *best = at->ascent.best;
     double *clean = at->ascent.trial;
     for (int64_t row = 0; row < at->model->rows; row++) {
-        clean[row] = best[row] > CHANCE ? best[row] : 0;
+        clean[row] = best[row] > NADIR_ASCENT_CHANCE ? best[row] : 0;
     }
     nadir_policy_free(at->found);
     at->found = NULL;
@@ -271,26 +269,44 @@ static nadir_status search_ascent(quest *at)
 
 /* ---------------------------------------------------------------------------------------- the answer */
 
+/* The solver of the policy found: that of the search, if it has one. */
+static nadir_status take_solver(quest *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_response *here = at->ascent.here;
+    nadir_solver_settings settings;
+    nadir_solver_settings_default(&settings);
+    settings.backend = at->settings.backend;
+    nadir_solver_free(at->solver);
+    at->solver = NULL;
+    const bool same = here != NULL && here->solver != NULL &&
+                      memcmp(here->policy->probabilities, at->found->probabilities,
+                             (size_t)at->model->rows * sizeof *at->found->probabilities) == 0;
+    if (nadir_join_all(at->context, same)) {
+        at->solver = here->solver;
+        here->solver = NULL;
+    } else {
+        NADIR_CHECK(nadir_solver_create(at->context, at->model, at->found, &settings, &at->solver));
+    }
+    if (here != NULL) {
+        at->solver->near_v = here->v;
+        at->solver->near_d = here->d;
+    }
+cleanup:
+    return status;
+}
+
 static nadir_status evaluate(quest *at)
 {
     nadir_status status = NADIR_OK;
-    nadir_solver_settings solver_settings;
     nadir_robust_settings settings;
-    nadir_solver_settings_default(&solver_settings);
-    solver_settings.backend = at->settings.backend;
     nadir_robust_settings_default(&settings);
     settings.certify = at->settings.certify;
     settings.width = fmin(settings.width, at->settings.gap);
     settings.tolerance = fmin(settings.tolerance, fmax(0.1 * at->settings.gap, FINEST));
     nadir_worst_free(at->worst);
     at->worst = NULL;
-    nadir_solver_free(at->solver);
-    at->solver = NULL;
-    NADIR_CHECK(nadir_solver_create(at->context, at->model, at->found, &solver_settings, &at->solver));
-    if (at->ascent.here != NULL) {
-        at->solver->near_v = at->ascent.here->v;
-        at->solver->near_d = at->ascent.here->d;
-    }
+    NADIR_CHECK(take_solver(at));
     at->evaluation = (nadir_robust){.size = sizeof at->evaluation};
     NADIR_CHECK(
         nadir_robust_run(at->context, at->solver, at->ball, &settings, NULL, &at->evaluation, &at->worst));
@@ -319,6 +335,24 @@ cleanup:
     return status;
 }
 
+/* What the search knows to be an upper bound already, if it is low enough. */
+static nadir_status take_ceiling(quest *at, double wanted, bool *enough)
+{
+    nadir_status status = NADIR_OK;
+    nadir_ceiling *ceiling = &at->ascent.ceiling;
+    *enough = false;
+    if (ceiling->kernel != NULL && ceiling->upper <= wanted) {
+        NADIR_CHECK(nadir_ceiling_check(at->context, ceiling, &at->uncertainty));
+        *enough = ceiling->upper <= wanted;
+    }
+    if (*enough) {
+        at->upper = fmin(at->upper, ceiling->upper);
+        at->result.mixed_kernels = ceiling->mixed;
+    }
+cleanup:
+    return status;
+}
+
 /* The upper bound: the optimum of the worst kernel, which has been found to be in the set; if that is not low
  * enough, of those that the search has met, and mixtures of them. */
 static nadir_status bound(quest *at)
@@ -329,6 +363,11 @@ static nadir_status bound(quest *at)
     const double lower = at->evaluation.robust_return;
     double *value = NULL;
     double upper;
+    bool enough;
+    NADIR_CHECK(take_ceiling(at, lower + wanted, &enough));
+    if (enough) {
+        goto cleanup;
+    }
     NADIR_NEW(at->context, value, at->model->states);
     memcpy(value, at->ascent.here->v, (size_t)at->model->states * sizeof *value);
     NADIR_CHECK(nadir_ceiling_of(at->context, ceiling, nadir_worst_kernel(at->worst), value, &upper));

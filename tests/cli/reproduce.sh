@@ -10,7 +10,7 @@ expect_failure 6 "file: cannot make the folder" reproduce all --out file
 expect_failure 6 "cannot make the folder" reproduce all --out missing/out
 run reproduce --help
 expect_status 0
-for name in penalty-function geometry volumes rectangular-sets hardness negative-entries; do
+for name in penalty penalty-function geometry volumes rectangular-sets hardness negative-entries notation; do
     expect_out "$name"
 done
 
@@ -22,7 +22,8 @@ PATH=/nowhere "$NADIR" reproduce penalty-function --quick --out no-gnuplot >stdo
 status=$?
 err=$(cat stderr.txt)
 expect_status 6
-expect_err "pictures need gnuplot"
+expect_err "pictures need gnuplot, which is not there: install it"
+[[ ! -e no-gnuplot ]] || complain "a folder was left"
 
 # Files, list and report.
 run reproduce penalty-function --quick --threads 1 --out out --json
@@ -49,6 +50,18 @@ done
 # One page that needs nothing else: no scripts, nothing loaded, every name of an element once.
 grep -nE '<script|<img|@import|src=|<link rel="stylesheet' out/report.html && complain "the report is not self-contained"
 [[ -z $(grep -oE '\bid="[^"]*"' out/report.html | sort | uniq -d) ]] || complain "the same id twice"
+# The list of the paper's 20 figures and 3 tables, and each of them in the documentation too, by number and caption.
+page=$(dirname "$0")/../../docs/reproduction.md
+sed -nE 's/^<li>(<a [^>]*>)?((Figure|Table) [0-9]+),[^:]*: <q>(.*)<\/q>.*/| \2 | \4 |/p' out/report.html >list.txt
+[[ $(sort -u list.txt | wc -l) == 23 ]] || complain "the list of the paper's figures: $(cat list.txt)"
+while read -r entry; do
+    grep -qF "$entry" "$page" || complain "not in docs/reproduction.md: $entry"
+done <list.txt
+# Links lead somewhere; the findings stand beside the page.
+for target in $(grep -oE 'href="#[^"]*"' out/report.html | sed 's/href="#//; s/"//' | sort -u); do
+    grep -q "id=[\"']$target[\"']" out/report.html || complain "no element $target"
+done
+[[ $(grep -c '^| `penalty-function`: .* | .* | .* | .* |$' out/findings.md) == 2 ]] || complain "$(cat out/findings.md)"
 # F(λ) > λ up to the fixed point, which is the 25th point of the first grid.
 awk -F, 'NR > 1 && NR != 26 && $1 == "near" { if (($3 > $2) != (NR < 26)) bad = 1 } END { exit bad }' \
     out/penalty-function/penalty-function-beta-0.1.csv || complain "F - λ has its sign elsewhere"
@@ -64,6 +77,10 @@ run reproduce penalty-function --quick --threads 1 --out out
 expect_status 0
 expect_out "kept"
 [[ $before == "$(stat -c %y out/penalty-function/*)" ]] || complain "files were written again"
+last="nadir reproduce penalty-function, kept, without gnuplot"
+PATH=/nowhere "$NADIR" reproduce penalty-function --quick --threads 1 --out out >stdout.txt 2>stderr.txt
+status=$?
+expect_status 0
 
 # The same seed, the same data; another seed, other data. Other settings, or a file that was changed: made again.
 cp -r out/penalty-function first
@@ -97,8 +114,25 @@ expect_err "the same command goes on from there"
 expect_out "interrupted"
 [[ -z $(ls out/negative-entries) ]] || complain "left: $(ls out/negative-entries)"
 grep -q "The penalty function F(λ)</h2>" out/report.html || complain "the report lost what was finished"
+# Ctrl-C reaches gnuplot too, which may not turn it into a failure.
+for pause in 0.1 0.2 0.3; do
+    last="nadir reproduce hardness, Ctrl-C after $pause s"
+    setsid "$NADIR" reproduce hardness --quick --threads 1 --out keys >stdout.txt 2>stderr.txt </dev/null &
+    process=$!
+    sleep "$pause"
+    kill -INT -- "-$process" 2>/dev/null
+    wait "$process"
+    status=$?
+    [[ $status == 7 || $status == 0 ]] || complain "expected exit 7, or 0 if it was done"
+    rm -rf keys
+done
+# Killed: what it left half written goes when the experiment is made again; what a living process writes stays.
+touch out/negative-entries/negative-entries.csv.999999999.tmp "out/negative-entries/other.csv.$$.tmp" \
+    out/report.html.999999999.tmp
 run reproduce negative-entries --quick --threads 1 --out out
 expect_status 0
+[[ $(cd out && echo *.tmp */*.tmp) == "*.tmp negative-entries/other.csv.$$.tmp" ]] || complain "left: $(ls out out/*)"
+rm "out/negative-entries/other.csv.$$.tmp"
 # Negative entries exactly where the smallest is; valid kernels do no more harm; and one row as nadir evaluate has it.
 awk -F, 'NR > 1 && (($6 > 0) != ($7 < 0) || $6 > 1 || $10 > $8 * (1 + 1e-9)) { exit 1 }' \
     out/negative-entries/negative-entries.csv || complain "the data contradicts itself"

@@ -1,8 +1,8 @@
-# nadir reproduce: the norm table, random guessing, the penalty against S, convergence against time.
+# nadir reproduce: the norm table, random guessing, convergence against time.
 source "$(dirname "$0")/../support/cli.sh"
 
 run reproduce --help
-for name in norm-table random-guess penalty convergence; do
+for name in norm-table random-guess convergence; do
     expect_out "$name"
 done
 

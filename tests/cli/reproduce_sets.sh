@@ -1,16 +1,25 @@
-# nadir reproduce: the experiments on sets of kernels and policies, and on integer programs: what their data must show,
+# nadir reproduce: the experiments on sets of kernels and policies, on integer programs and on symbols: what their data must show,
 # and the same data on any number of threads.
 source "$(dirname "$0")/../support/cli.sh"
 
-enough_for_memcheck # too slow there; unit/experiments has what they compute
 command -v gnuplot >/dev/null || { echo "gnuplot is missing"; exit 77; }
 
-for name in geometry volumes rectangular-sets hardness; do
+# The smallest of all: data, pictures, list and report.
+run reproduce hardness --quick --threads 2 --out two
+expect_status 0
+expect_no_err
+for file in hardness/reduction.csv hardness/ladder.svg hardness/ladder.png hardness/SHA256SUMS report.html; do
+    [[ -s two/$file ]] || complain "no $file"
+done
+
+enough_for_memcheck # the others are too slow there; unit/experiments has what they compute
+
+for name in geometry volumes rectangular-sets notation; do
     run reproduce "$name" --quick --threads 2 --out two
     expect_status 0
     expect_no_err
 done
-for name in volumes rectangular-sets hardness; do
+for name in volumes rectangular-sets hardness notation; do
     run reproduce "$name" --quick --threads 1 --out one
     expect_status 0
 done
@@ -32,6 +41,8 @@ every two/hardness/large.csv '($3 - $4) ^ 2 < 1e-4'
 # Seven components are more than rounding; midpoints lie outside unless one state differs.
 every two/geometry/components.csv '(NR <= 8) == ($3 > 1e-10)'
 every two/geometry/midpoints.csv '($1 == 1) == ($3 == 0)'
+# The closed forms are right.
+every two/notation/formulas.csv '$4 < 1e-14 && $5 < 1e-14'
 # The estimates are within five standard errors.
 every two/volumes/monte-carlo.csv '($8 - $5) ^ 2 < 25 * $9 ^ 2'
 # What contains the ball costs more, what it contains less.

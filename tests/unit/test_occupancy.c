@@ -267,6 +267,53 @@ static void check_products(instance *at, bool transposed, int64_t count, bool al
     free(x);
 }
 
+/* What a product is come by from. */
+typedef enum beginning { BEGIN_THERE, BEGIN_NEAR, BEGIN_FAR, BEGIN_NOWHERE, BEGINNINGS } beginning;
+
+static double begin_at(instance *at, beginning from, double exact, double size)
+{
+    static const double off[BEGINNINGS] = {0, 1e-6, 1e6, NAN};
+    return exact + off[from] * size * nadir_random_normal(&at->random);
+}
+
+/* From the product itself, near it, far from it and from no numbers: as good as from nothing, and from the
+ * product itself no dearer. */
+static void check_improved(instance *at, bool transposed, beginning from)
+{
+    const int64_t n = at->own.size;
+    double *b = test_new(3 * n, sizeof *b);
+    double *x = b + n;
+    double *exact = x + n;
+    nadir_accuracy accuracy;
+    nadir_backend_statistics before;
+    nadir_backend_statistics fresh;
+    nadir_backend_statistics after;
+    double size = 0;
+    double error = 0;
+    double limit = 0;
+    for (int64_t i = 0; i < n; i++) {
+        b[i] = nadir_random_normal(&at->random);
+    }
+    nadir_occupancy_statistics(at->occupancy, &before);
+    assert_ok(at->context, product(at, transposed, 1, b, exact, NULL));
+    nadir_occupancy_statistics(at->occupancy, &fresh);
+    for (int64_t i = 0; i < n; i++) {
+        size = fmax(size, fabs(exact[i]));
+    }
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = begin_at(at, from, exact[i], size);
+    }
+    assert_ok(at->context,
+              nadir_occupancy_improve(at->context, at->occupancy, transposed, 1, b, 0, x, &accuracy));
+    nadir_occupancy_statistics(at->occupancy, &after);
+    check_column(at, transposed, b, x, &error, &limit);
+    check_bound(at, transposed, &accuracy, error, limit);
+    assert_that(from != BEGIN_THERE || after.solves - fresh.solves <= fresh.solves - before.solves,
+                "%lld solves to stay, %lld to get there", (long long)(after.solves - fresh.solves),
+                (long long)(fresh.solves - before.solves));
+    free(b);
+}
+
 /* D 1 = 1/(1 - gamma), D^T mu sums to the same, <D x, y> = <x, D^T y>. */
 static void check_identities(instance *at)
 {
@@ -340,6 +387,9 @@ static void check_case(instance *at, test_change change, route way, const test_f
     for (size_t i = 0; i < LENGTH(counts); i++) {
         check_products(at, false, counts[i], i == 0);
         check_products(at, true, counts[i], i == 1);
+    }
+    for (int i = 0; i < 2 * BEGINNINGS; i++) {
+        check_improved(at, i % 2 != 0, (beginning)(i / 2));
     }
     check_identities(at);
     check_statistics(at);

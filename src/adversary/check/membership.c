@@ -16,6 +16,7 @@ typedef struct seen {
     double minimum;
     int64_t minimum_row;
     double off_support;
+    bool nominal; /* some row is */
 } seen;
 
 /* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
@@ -51,27 +52,87 @@ static bool are_same(const nadir_row *nominal, const nadir_row *row)
             memcmp(nominal->columns, row->columns, (size_t)row->count * sizeof *row->columns) == 0);
 }
 
-/* Distance of one row, and what it adds to what was seen. */
-static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
+/* Sum and smallest of a dense row, and its difference from the nominal one into difference[]. */
+static void subtract_dense(int64_t states, const double *nominal, const double *row, double *sum,
+                           double *minimum, seen *at)
 {
-    const nadir_row nominal = nadir_model_row(model, row);
-    const nadir_row entries = nadir_explicit_row(&at->rows, row);
-    double sum = 0;
-    double minimum = entries.count < nadir_model_total(model) ? 0 : INFINITY;
-    for (int64_t i = 0; i < entries.count; i++) {
-        sum += entries.values[i];
-        minimum = fmin(minimum, entries.values[i]);
+    enum { LANES = 4 };
+    double *restrict difference = at->difference;
+    double lows[LANES] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    double sums[LANES] = {0};
+    double off = 0;
+    int64_t t = 0;
+    for (; t + LANES <= states; t += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            const double own = row[t + lane];
+            difference[t + lane] = own - nominal[t + lane];
+            lows[lane] = own < lows[lane] ? own : lows[lane];
+            sums[lane] += own;
+        }
     }
+    for (; t < states; t++) {
+        difference[t] = row[t] - nominal[t];
+        lows[0] = row[t] < lows[0] ? row[t] : lows[0];
+        sums[0] += row[t];
+    }
+    for (t = 0; t < states; t++) {
+        const double there = nominal[t] == 0 ? fabs(row[t]) : 0;
+        off = there > off ? there : off;
+    }
+    at->off_support = fmax(at->off_support, off);
+    *sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    *minimum = fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
+}
+
+/* What a row adds to what was seen, but for its distance. */
+static void note_row(int64_t row, double sum, double minimum, seen *at)
+{
     at->row_sum = fmax(at->row_sum, fabs(sum - 1));
     if (minimum < at->minimum) {
         at->minimum = minimum;
         at->minimum_row = row;
     }
+}
+
+/* Distance of one row, and what it adds to what was seen. */
+static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
+{
+    if (nadir_kernel_is_nominal(at->rows.kernel, row)) {
+        at->nominal = true;
+        return 0;
+    }
+    const nadir_row nominal = nadir_model_row(model, row);
+    const double *whole = nadir_explicit_whole(&at->rows, row);
+    double sum = 0;
+    double minimum;
+    if (whole != NULL && nominal.columns == NULL) {
+        subtract_dense(model->states, nominal.values, whole, &sum, &minimum, at);
+        note_row(row, sum, minimum, at);
+        return nadir_norm_short(model->states, at->difference, p);
+    }
+    const nadir_row entries = nadir_explicit_row(&at->rows, row);
+    minimum = entries.count < nadir_model_total(model) ? 0 : INFINITY;
+    for (int64_t i = 0; i < entries.count; i++) {
+        sum += entries.values[i];
+        minimum = fmin(minimum, entries.values[i]);
+    }
+    note_row(row, sum, minimum, at);
     if (are_same(&nominal, &entries)) {
         return 0;
     }
     const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
     return nadir_norm_short(length, at->difference, p);
+}
+
+/* What the nominal rows add to what was seen. */
+static void take_nominal(const nadir_row_limits *limits, nadir_membership *membership)
+{
+    const double off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
+    membership->row_sum = fmax(membership->row_sum, off);
+    if (limits->minimum < membership->minimum) {
+        membership->minimum = limits->minimum;
+        membership->minimum_row = limits->minimum_row;
+    }
 }
 
 static nadir_status measure_rows(nadir_context *context, const nadir_kernel *kernel, double p,
@@ -106,6 +167,9 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
         if (all[part].minimum < membership->minimum) {
             membership->minimum = all[part].minimum;
             membership->minimum_row = all[part].minimum_row;
+        }
+        if (all[part].nominal) {
+            take_nominal(&model->limits, membership);
         }
     }
     membership->row_sum = nadir_join_maximum(context, membership->row_sum);

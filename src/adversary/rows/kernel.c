@@ -36,8 +36,10 @@ static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer
         return;
     }
     tilt->nominal[row] = nominal;
-    const nadir_row_rest rest =
-        nadir_row_write(rows, row, answer, tilt->values + row_start(rows->model, row));
+    nadir_row_rest rest = {.extra = -1};
+    if (!nominal) {
+        rest = nadir_row_write(rows, row, answer, tilt->values + row_start(rows->model, row));
+    }
     if (tilt->x != NULL) {
         tilt->omega[row] = rest.omega;
         tilt->slope[row] = rest.slope;

@@ -151,10 +151,32 @@ nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *prob
 }
 
 nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_live *live, const nadir_kernel *kernel, const bool *nominal,
+                                    const nadir_live *live, const nadir_attack *attack, const bool *nominal,
                                     nadir_centre *centre)
 {
-    return make(context, problem, live, kernel, nominal, true, centre);
+    const nadir_status status = make(context, problem, live, attack->kernel, nominal, true, centre);
+    centre->near = attack;
+    return status;
+}
+
+/* x = D b, or D^T b: from `near`, [states], unless that is NULL. */
+static nadir_status solve(nadir_context *context, const nadir_centre *centre, bool transposed,
+                          const double *b, const double *near, double *x, nadir_enclosed *enclosed)
+{
+    if (near == NULL) {
+        return nadir_enclosure_solve(context, &centre->problem, &centre->known, transposed, b, 0, x,
+                                     enclosed);
+    }
+    memcpy(x, near, (size_t)centre->live->states * sizeof *x);
+    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, 0, 0, x,
+                                   enclosed);
+}
+
+nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
+                                nadir_enclosed *enclosed)
+{
+    const double *near = centre->near != NULL ? centre->near->v : NULL;
+    return solve(context, centre, false, centre->problem.R, near, v, enclosed);
 }
 
 /* One column x of D: its mean taken off, mu . x and what all of it is off by. P - X has a 1-norm of 2 at most
@@ -185,8 +207,8 @@ nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
     nadir_enclosed enclosed;
     NADIR_NEW(context, centre->d, 2 * n);
     centre->off = centre->d + n;
-    NADIR_CHECK(nadir_enclosure_solve(context, &centre->problem, &centre->known, true, centre->problem.mu, 0,
-                                      centre->d, &enclosed));
+    const double *near = centre->near != NULL ? centre->near->d : NULL;
+    NADIR_CHECK(solve(context, centre, true, centre->problem.mu, near, centre->d, &enclosed));
     for (int64_t s = 0; s < n; s++) {
         centre->off[s] = enclosed.error + fmax(-centre->d[s], 0);
         centre->d[s] = fmax(centre->d[s], 0);

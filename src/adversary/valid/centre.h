@@ -12,6 +12,7 @@
 #ifndef NADIR_ADVERSARY_CENTRE_H
 #define NADIR_ADVERSARY_CENTRE_H
 
+#include "adversary/attack.h"
 #include "adversary/enclosure.h"
 #include "adversary/valid/live.h"
 
@@ -28,20 +29,26 @@ typedef struct nadir_centre {
     double *off;    /* [states] what d and the sum over d_P are off by, in all */
     nadir_kernel *kernel;
     nadir_occupancy *occupancy;
+    const nadir_attack *near; /* that X is the kernel of, nearly; NULL: of none */
 } nadir_centre;
 
 /* kernel: NULL for the nominal one. Its entries that are negative or not allowed are left out, rows then sum
  * to one; the rows of states in `nominal` (NULL: none) become nominal. */
 nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
                                const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre);
-/* The same for a few products alone: they come from the nominal operator (nadir_occupancy_perturb). */
+/* The same of an attack, which must outlive it, for value and occupancy alone: they are made of those of the
+ * attack by the nominal operator (nadir_occupancy_perturb). */
 nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_live *live, const nadir_kernel *kernel, const bool *nominal,
+                                    const nadir_live *live, const nadir_attack *attack, const bool *nominal,
                                     nadir_centre *centre);
 void nadir_centre_clear(nadir_context *context, nadir_centre *centre);
 
 /* Fills in d and off alone, off being that of d. */
 nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre);
+
+/* v: [states] the value of X. */
+nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
+                                nadir_enclosed *enclosed);
 
 /* Which states a kernel does not visit, to 1e-12 of all visits: unvisited[states]. visits: [states] its
  * occupancy, where that is known already, or NULL; a wrong one is a poor choice, no error. */

@@ -43,7 +43,8 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
 nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
                                   double wanted, nadir_attack *attack);
 
-/* The same with the descent that has made the attack, and nothing since. */
+/* The same with the descent that has made the attack, and nothing since; no step where the attack is as
+ * stationary already. */
 nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *descent, double wanted,
                                      nadir_attack *attack);
 

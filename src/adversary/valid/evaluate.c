@@ -48,6 +48,7 @@ typedef struct valid_run {
     nadir_verdict *verdict;
     nadir_series *series;   /* of proofs; NULL: none */
     nadir_descent *descent; /* that has just made the attack; NULL: none */
+    bool postponed;         /* the free domain is asked only if nothing else proves the answer */
 } valid_run;
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
@@ -186,10 +187,29 @@ cleanup:
     return status;
 }
 
-/* In a series a little stationarity does for most proofs; the others get more of it. */
+/* By norms alone, if that does. */
+static nadir_status prove_by_norms(valid_run *run, nadir_valid_proof *proof)
+{
+    nadir_valid_proof_clear(run->context, proof);
+    return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
+}
+
+/* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it.
+ */
 static nadir_status prove(valid_run *run, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
+    const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->series == NULL;
+    for (int i = 0; i < 2 && brief; i++) {
+        NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
+        NADIR_CHECK(prove_by_norms(run, proof));
+        if (proof->lower >= wanted_lower(run)) {
+            goto cleanup;
+        }
+        if (!(proof->kappa <= 0.5)) {
+            break;
+        }
+    }
     NADIR_CHECK(polish(run, run->series != NULL ? POLISHED_ROUGHLY : POLISHED));
     NADIR_CHECK(prove_once(run, proof));
     if (run->series != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
@@ -226,8 +246,23 @@ cleanup:
     return status;
 }
 
+/* The free domain after all, for its bound. */
+static nadir_status ask_late(valid_run *run, nadir_verdict *free)
+{
+    nadir_status status = NADIR_OK;
+    run->postponed = false;
+    nadir_verdict_clear(run->context, free);
+    NADIR_CHECK(ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
+    if (!free->refused && free->attack.kernel != NULL && run->problem->uncertainty->p == 2) {
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, free->attack.c,
+                                            free->attack.k, run->verdict));
+    }
+cleanup:
+    return status;
+}
+
 /* Bounds around the kernel that a search has found. free: the verdict of the free domain. */
-static nadir_status judge(valid_run *run, const nadir_verdict *free)
+static nadir_status judge(valid_run *run, nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
     nadir_verdict *verdict = run->verdict;
@@ -238,6 +273,9 @@ static nadir_status judge(valid_run *run, const nadir_verdict *free)
         NADIR_CHECK(certify(run));
     } else {
         NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
+    }
+    if (run->postponed && !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+        NADIR_CHECK(ask_late(run, free));
     }
     if (!free->refused) {
         take_bound(verdict, free->lower, free->proof, "free-domain");
@@ -298,18 +336,18 @@ static nadir_status search_anew(valid_run *run, nadir_attack *attack)
 }
 
 /* From where the caller says, if it does; what that finds is believed once it is proven. */
-static nadir_status search_first(valid_run *run, nadir_attack *attack)
+static nadir_status search_first(valid_runs *all, valid_run *run, nadir_attack *attack)
 {
+    nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
-    nadir_kernel *spare[2] = {NULL, NULL};
     if (problem->near_v == NULL) {
         return search_anew(run, attack);
     }
-    const nadir_status status =
-        nadir_valid_search_near(run->context, problem, run->beta, problem->near_v, problem->near_d,
-                                run->settings->tolerance, run->settings->iterations_limit, spare, attack);
-    nadir_kernel_free(spare[0]);
-    nadir_kernel_free(spare[1]);
+    NADIR_CHECK(nadir_descent_create(run->context, problem, &all->path.descent));
+    NADIR_CHECK(nadir_descent_follow(run->context, all->path.descent, run->beta, problem->near_v,
+                                     problem->near_d, run->settings->tolerance,
+                                     run->settings->iterations_limit, attack));
+cleanup:
     return status;
 }
 
@@ -352,6 +390,13 @@ cleanup:
     return status;
 }
 
+/* What is known of runs[j], for the radii after it: a proof may have polished what the search has found. */
+static nadir_status note(valid_runs *all, int64_t j)
+{
+    const nadir_attack *attack = &all->runs[j].verdict->attack;
+    return nadir_valid_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
+}
+
 /* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
 static nadir_status search(valid_runs *all, int64_t j, bool *lost)
 {
@@ -362,7 +407,7 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
     const double begun = nadir_clock_seconds();
     *lost = false;
     if (all->path.count == 0) {
-        NADIR_CHECK(search_first(run, attack));
+        NADIR_CHECK(search_first(all, run, attack));
         NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
     } else {
         NADIR_CHECK(nadir_valid_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
@@ -380,7 +425,6 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
         run->descent = NULL;
         nadir_valid_path_clear(all->context, &all->path);
     }
-    NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, attack->v, attack->d));
     run->verdict->robust_time += nadir_clock_seconds() - begun;
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -421,8 +465,6 @@ static nadir_status doubt(valid_runs *all)
         run->descent = NULL;
         NADIR_CHECK(take_worse(all, 0, &other));
         nadir_valid_path_clear(all->context, &all->path);
-        NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, run->beta, run->verdict->attack.v,
-                                         run->verdict->attack.d));
     }
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -446,7 +488,13 @@ static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict 
         all->runs[j] = (valid_run){all->context,  all->problem,
                                    all->settings, rising[j] * all->problem->uncertainty->radius,
                                    rising[j],     &verdicts[all->order[j].place],
-                                   NULL,          NULL};
+                                   NULL,          NULL,
+                                   false};
+    }
+    if (all->count == 1 && all->problem->near_v != NULL) { /* the worst kernel is known, or nearly so */
+        all->runs[0].postponed = true;
+        all->frees[0].refused = true;
+        goto cleanup;
     }
     NADIR_CHECK(ask_free(all->context, all->problem, all->settings, all->count, rising, all->frees));
 cleanup:
@@ -484,6 +532,7 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
             NADIR_CHECK(begin_series(&all, j));
             NADIR_CHECK(judge(&all.runs[j], &all.frees[j]));
             NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
+            NADIR_CHECK(note(&all, j));
             NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
         }
     }

@@ -40,13 +40,15 @@ static nadir_status mix_tilted(nadir_context *context, nadir_model *model, const
                                double share, nadir_kernel **mixed)
 {
     nadir_status status = NADIR_OK;
-    const bool dense = model->dense != NULL;
-    const int64_t entries = dense ? model->rows * model->states : model->nonzeros;
-    const double *nominal = dense ? model->dense : model->probabilities;
-    NADIR_CHECK(nadir_kernel_create_tilted(context, model, from->x != NULL, mixed));
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, from->x != NULL, mixed));
     nadir_tilt *to = nadir_kernel_tilt(*mixed);
-    for (int64_t i = 0; i < entries; i++) {
-        to->values[i] = mix(nominal[i], share, from->values[i]);
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row nominal = nadir_model_row(model, row);
+        const int64_t start = model->dense != NULL ? row * model->states : model->row_starts[row];
+        to->nominal[row] = from->nominal[row];
+        for (int64_t i = 0; i < nominal.count && !from->nominal[row]; i++) {
+            to->values[start + i] = mix(nominal.values[i], share, from->values[start + i]);
+        }
     }
     if (from->x != NULL) {
         memcpy(to->x, from->x, (size_t)model->states * sizeof *to->x);

@@ -1,6 +1,9 @@
 /* path.c: worst kernels of growing balls, each found from those before; see path.h. */
 #include "adversary/valid/path.h"
 
+#include "linalg/distributed.h"
+
+#include <math.h>
 #include <string.h>
 
 void nadir_valid_path_clear(nadir_context *context, nadir_valid_path *path)
@@ -28,50 +31,80 @@ static void rotate(nadir_valid_path *path)
     path->d[path->count - 1] = d;
 }
 
-nadir_status nadir_valid_path_add(nadir_context *context, nadir_valid_path *path, double beta,
-                                  const double *v, const double *d)
+/* Makes room for one more point. */
+static nadir_status extend(nadir_context *context, nadir_valid_path *path)
 {
     nadir_status status = NADIR_OK;
-    const int64_t states = path->problem->states;
     double *more_v = NULL;
     double *more_d = NULL;
-    if (path->count > 0 && !(beta > path->beta[path->count - 1])) {
-        return NADIR_OK;
-    }
     if (path->count == NADIR_PATH_POINTS) {
         rotate(path);
-    } else {
-        NADIR_NEW(context, more_v, states);
-        NADIR_NEW(context, more_d, states);
-        path->v[path->count] = more_v;
-        path->d[path->count++] = more_d;
-        more_v = NULL;
-        more_d = NULL;
+        return NADIR_OK;
     }
-    path->beta[path->count - 1] = beta;
-    memcpy(path->v[path->count - 1], v, (size_t)states * sizeof *v);
-    memcpy(path->d[path->count - 1], d, (size_t)states * sizeof *d);
+    NADIR_NEW(context, more_v, path->problem->states);
+    NADIR_NEW(context, more_d, path->problem->states);
+    path->v[path->count] = more_v;
+    path->d[path->count++] = more_d;
+    more_v = NULL;
+    more_d = NULL;
 cleanup:
     nadir_release(context, more_v);
     nadir_release(context, more_d);
     return status;
 }
 
-/* The polynomial through all points, at beta (Lagrange). */
-static void extrapolate(const nadir_valid_path *path, double beta, double *v, double *d)
+nadir_status nadir_valid_path_add(nadir_context *context, nadir_valid_path *path, double beta,
+                                  const double *v, const double *d)
+{
+    nadir_status status = NADIR_OK;
+    const size_t bytes = (size_t)path->problem->states * sizeof *v;
+    const double newest = path->count > 0 ? path->beta[path->count - 1] : -INFINITY;
+    if (beta < newest) {
+        return NADIR_OK;
+    }
+    if (beta > newest) {
+        NADIR_CHECK(extend(context, path));
+    }
+    path->beta[path->count - 1] = beta;
+    memcpy(path->v[path->count - 1], v, bytes);
+    memcpy(path->d[path->count - 1], d, bytes);
+cleanup:
+    return status;
+}
+
+/*
+ * f at beta, from its values at the points: Newton's form, from the newest point on. Terms are taken as long
+ * as they get smaller: behind a bend, or where only rounding is left, older points tell nothing. table:
+ * [count * states] work space.
+ */
+static void extrapolate(const nadir_context *context, const nadir_valid_path *path, double *const *f,
+                        double beta, double *table, double *guess)
 {
     const int64_t states = path->problem->states;
-    memset(v, 0, (size_t)states * sizeof *v);
-    memset(d, 0, (size_t)states * sizeof *d);
-    for (int i = 0; i < path->count; i++) {
-        double weight = 1;
-        for (int j = 0; j < path->count; j++) {
-            weight *= j == i ? 1 : (beta - path->beta[j]) / (path->beta[i] - path->beta[j]);
+    const int last = path->count - 1;
+    double product = 1;
+    double before = INFINITY;
+    for (int i = 0; i <= last; i++) {
+        memcpy(table + i * states, f[last - i], (size_t)states * sizeof *table);
+    }
+    memcpy(guess, table, (size_t)states * sizeof *guess);
+    for (int k = 1; k <= last; k++) {
+        for (int i = 0; i + k <= last; i++) { /* differences of order k */
+            const double width = path->beta[last - i] - path->beta[last - i - k];
+            double *upper = table + i * states;
+            for (int64_t s = 0; s < states; s++) {
+                upper[s] = (upper[s] - upper[states + s]) / width;
+            }
+        }
+        product *= beta - path->beta[last - k + 1];
+        const double size = fabs(product) * nadir_whole_largest(context, states, table);
+        if (!(size < before)) {
+            return;
         }
         for (int64_t s = 0; s < states; s++) {
-            v[s] += weight * path->v[i][s];
-            d[s] += weight * path->d[i][s];
+            guess[s] += product * table[s];
         }
+        before = size;
     }
 }
 
@@ -79,18 +112,19 @@ nadir_status nadir_valid_path_follow(nadir_context *context, nadir_valid_path *p
                                      double tolerance, int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    double *v = NULL;
-    double *d = NULL;
-    NADIR_NEW(context, v, path->problem->states);
-    NADIR_NEW(context, d, path->problem->states);
+    const int64_t states = path->problem->states;
+    double *work = NULL;
+    NADIR_NEW(context, work, (path->count + 2) * states);
+    double *v = work;
+    double *d = work + states;
     if (path->descent == NULL) {
         NADIR_CHECK(nadir_descent_create(context, path->problem, &path->descent));
     }
-    extrapolate(path, beta, v, d);
+    extrapolate(context, path, path->v, beta, work + 2 * states, v);
+    extrapolate(context, path, path->d, beta, work + 2 * states, d);
     NADIR_CHECK(
         nadir_descent_follow(context, path->descent, beta, v, d, tolerance, iterations_limit, attack));
 cleanup:
-    nadir_release(context, v);
-    nadir_release(context, d);
+    nadir_release(context, work);
     return status;
 }

@@ -2,15 +2,15 @@
  * path.h: worst kernels of growing balls, each found from those before.
  *
  * Value and occupancy under the worst kernel are smooth functions of the radius, but where a row meets the
- * border of its domain. So they are known, to third order in the step, from the last three radii; the answer
- * of the rows to them is a kernel whose return lacks the square of that.
+ * border of its domain. So they are known, to fifth order in the step, from the last five radii; the answer
+ * of the rows to them is a kernel whose return lacks the square of that, and which is as good as stationary.
  */
 #ifndef NADIR_ADVERSARY_PATH_H
 #define NADIR_ADVERSARY_PATH_H
 
 #include "adversary/valid/descent.h"
 
-enum { NADIR_PATH_POINTS = 3 };
+enum { NADIR_PATH_POINTS = 5 };
 
 /* A struct of zeros with the problem set is empty. */
 typedef struct nadir_valid_path {
@@ -24,7 +24,8 @@ typedef struct nadir_valid_path {
 
 void nadir_valid_path_clear(nadir_context *context, nadir_valid_path *path);
 
-/* One more point; the oldest one is forgotten. A radius that is not above the last is not taken in. */
+/* One more point; the oldest one is forgotten. One of the same radius takes the place of the last; one of a
+ * smaller radius is not taken in. */
 nadir_status nadir_valid_path_add(nadir_context *context, nadir_valid_path *path, double beta,
                                   const double *v, const double *d);
 

@@ -12,6 +12,7 @@
  */
 #include "adversary/valid/proof.h"
 
+#include "adversary/valid/collective.h"
 #include "adversary/valid/lagrangian.h"
 #include "adversary/valid/second_order.h"
 #include "linalg/distributed.h"
@@ -157,16 +158,49 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
     return nadir_valid_prove_within(context, problem, beta, attack, effort, wanted, NULL, proof);
 }
 
+/* No more than that nothing is proven; visits of all kernels. */
+static nadir_status begin(nadir_context *context, const nadir_problem *problem, const nadir_visits *known,
+                          nadir_visits *visits, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    NADIR_NEW(context, proof->d_bar, problem->states);
+    NADIR_CHECK(known != NULL ? nadir_visits_copy(context, known, visits)
+                              : nadir_visits_make(context, problem, visits));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_valid_prove_by_norms(nadir_context *context, const nadir_problem *problem, double beta,
+                                        const nadir_attack *attack, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    nadir_visits visits = {0};
+    nadir_live live = {0};
+    NADIR_CHECK(begin(context, problem, NULL, &visits, proof));
+    if (has_second_order(problem, attack) && problem->states <= NADIR_PROOF_STATES &&
+        problem->model->exchange == NULL) {
+        NADIR_CHECK(nadir_live_make(context, problem, &live));
+        nadir_visits_limit(context, problem, beta, &visits);
+        memcpy(proof->d_bar, visits.high, (size_t)problem->states * sizeof *proof->d_bar);
+        NADIR_CHECK(nadir_collective_prove(context, problem, &live, &visits, beta, attack, proof));
+    }
+cleanup:
+    nadir_live_clear(context, &live);
+    nadir_visits_clear(context, &visits);
+    if (status != NADIR_OK) {
+        nadir_valid_proof_clear(context, proof);
+    }
+    return status;
+}
+
 nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_problem *problem, double beta,
                                       const nadir_attack *attack, nadir_certify effort, double wanted,
                                       const nadir_visits *known, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
     nadir_visits visits = {0};
-    *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
-    NADIR_NEW(context, proof->d_bar, problem->states);
-    NADIR_CHECK(known != NULL ? nadir_visits_copy(context, known, &visits)
-                              : nadir_visits_make(context, problem, &visits));
+    NADIR_CHECK(begin(context, problem, known, &visits, proof));
     const bool small = effort == NADIR_CERTIFY_STRICT || problem->states <= NADIR_PROOF_STATES;
     if (small && problem->model->exchange == NULL) {
         NADIR_CHECK(prove_small(context, problem, beta, attack, effort, wanted, &visits, proof));

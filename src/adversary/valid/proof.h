@@ -35,6 +35,11 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
                                const nadir_attack *attack, nadir_certify effort, double wanted,
                                nadir_valid_proof *proof);
 
+/* The same by norms alone (collective.h), which takes little time; p = 2, models of few states. Nothing is
+ * proven, with kappa NaN, where they do not do. */
+nadir_status nadir_valid_prove_by_norms(nadir_context *context, const nadir_problem *problem, double beta,
+                                        const nadir_attack *attack, nadir_valid_proof *proof);
+
 /* The same where occupancies of all kernels of the set have been bounded already. */
 nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_problem *problem, double beta,
                                       const nadir_attack *attack, nadir_certify effort, double wanted,

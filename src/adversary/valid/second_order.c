@@ -11,12 +11,15 @@
  * P alone is one on its own, and holds them near its answer (tether.h): their occupancies are bounded around
  * that, and all of it is done again.
  *
+ * Where norms alone prove it (collective.h), no column is asked for.
+ *
  * A pass over the occupancies shows |d_P(t) - d(t)| <= slope_t |delta|, and so kappa <= |(slope_t w_t)_t|:
  * most proofs end there, before any matrix is made. They start from what little is known without the nominal
  * kernel's columns, and ask for more only if that does not do.
  */
 #include "adversary/valid/second_order.h"
 
+#include "adversary/valid/collective.h"
 #include "adversary/valid/curvature.h"
 #include "adversary/valid/lagrangian.h"
 #include "adversary/valid/tether.h"
@@ -451,6 +454,12 @@ nadir_status nadir_second_order_prove(nadir_context *context, const nadir_proble
     const bool strict = effort == NADIR_CERTIFY_STRICT;
     trial of = {.problem = problem, .live = live, .attack = attack, .beta = beta, .brief = !strict};
     memcpy(proof->d_bar, visits->high, bytes);
+    if (!strict) {
+        NADIR_CHECK(nadir_collective_prove(context, problem, live, visits, beta, attack, proof));
+        if (proof->lower >= wanted) {
+            goto cleanup;
+        }
+    }
     NADIR_CHECK(start(context, &of));
     NADIR_CHECK(strict ? fill_tables(context, &of) : prove_briefly(context, &of, visits, wanted, proof));
     if (proof->lower < wanted) {

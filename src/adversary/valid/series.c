@@ -198,8 +198,7 @@ static nadir_status make_star(nadir_context *context, const nadir_series *series
     for (int64_t s = 0; s < live->states; s++) {
         at->unvisited[s] = !(attack->d[s] > UNVISITED * series->visits.total);
     }
-    NADIR_CHECK(
-        nadir_centre_make_near(context, series->problem, live, attack->kernel, at->unvisited, &at->centre));
+    NADIR_CHECK(nadir_centre_make_near(context, series->problem, live, attack, at->unvisited, &at->centre));
     NADIR_CHECK(nadir_centre_visits(context, &at->centre));
     NADIR_CHECK(nadir_sensitivity_make(context, live, at->centre.X, &at->sensitivity));
     NADIR_CHECK(nadir_standing_make(context, &at->centre, &at->sensitivity, &series->visits, beta,

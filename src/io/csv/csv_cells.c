@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LIST_LENGTH 512
 #define WHOLE_LIMIT 9007199254740992.0 /* 2^53: whole numbers up to here are exact as doubles */
 
 static bool is_blank(char character)
@@ -106,12 +107,13 @@ static const char *required_names(int count, const nadir_csv_column *columns, ch
     return list;
 }
 
-/* Which column a cell of the header names; -1: none. */
-static int find_column(int count, const nadir_csv_column *columns, nadir_cursor cell)
+/* Which column a cell of the header names, and by which of its names; -1: none. */
+static int find_column(int count, const nadir_csv_column *columns, nadir_cursor cell, const char **called)
 {
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < NADIR_CSV_NAMES && columns[i].names[k] != NULL; k++) {
             if (nadir_cursor_equals_nocase(cell, columns[i].names[k])) {
+                *called = columns[i].names[k];
                 return i;
             }
         }
@@ -137,11 +139,12 @@ static nadir_status check_missing(nadir_text *text, const nadir_csv_header *head
     return NADIR_OK;
 }
 
-nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns,
-                                   nadir_csv_header *header)
+/* list: [LIST_LENGTH] the columns that the reader does not know. */
+static nadir_status read_header(nadir_text *text, int count, const nadir_csv_column *columns,
+                                nadir_csv_header *header, char *list)
 {
     nadir_status status = NADIR_OK;
-    char list[512] = "";
+    list[0] = '\0';
     nadir_cursor line;
     bool more;
     *header = (nadir_csv_header){.columns = columns, .count = count};
@@ -152,25 +155,48 @@ nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_
     if (!more) {
         return nadir_fail(text->context, NADIR_ERROR_FORMAT,
                           "%s: the file holds no lines; expected a header with the columns %s", text->path,
-                          required_names(count, columns, list, sizeof list));
+                          required_names(count, columns, list, LIST_LENGTH));
     }
     nadir_cursor cell;
     for (nadir_cursor rest = line; nadir_csv_next_cell(&rest, &cell); header->width++) {
-        const int column = find_column(count, columns, cell);
+        const char *called;
+        const int column = find_column(count, columns, cell, &called);
         if (column < 0) {
-            append_name(list, sizeof list, cell);
+            append_name(list, LIST_LENGTH, cell);
         } else if (header->positions[column] >= 0) {
-            return nadir_text_fail(text, "the header names column `%s` twice", columns[column].names[0]);
+            return nadir_text_fail(text, "the header names column `%s` twice: `%s` and `%s`",
+                                   columns[column].names[0], header->called[column], called);
         } else {
             header->positions[column] = header->width;
+            header->called[column] = called;
             header->order[header->found++] = column;
         }
     }
     NADIR_CHECK(check_missing(text, header, line));
-    if (list[0] != '\0') {
+cleanup:
+    return status;
+}
+
+nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns,
+                                   nadir_csv_header *header)
+{
+    char list[LIST_LENGTH];
+    const nadir_status status = read_header(text, count, columns, header, list);
+    if (status == NADIR_OK && list[0] != '\0') {
         nadir_log(text->context, NADIR_LOG_NOTICE, "%s: columns not used: %s", text->path, list);
     }
-cleanup:
+    return status;
+}
+
+nadir_status nadir_csv_read_exact_header(nadir_text *text, int count, const nadir_csv_column *columns,
+                                         nadir_csv_header *header)
+{
+    char list[LIST_LENGTH];
+    const nadir_status status = read_header(text, count, columns, header, list);
+    if (status == NADIR_OK && list[0] != '\0') {
+        return nadir_text_fail(text, "unknown columns: %s; take them out, or name them as the format does",
+                               list);
+    }
     return status;
 }
 
@@ -206,7 +232,7 @@ cleanup:
 static nadir_status number_fail(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                                 int which, const char *expected)
 {
-    return nadir_text_fail(text, "`%s` is `%.*s`; expected %s", header->columns[which].names[0],
+    return nadir_text_fail(text, "`%s` is `%.*s`; expected %s", header->called[which],
                            NADIR_WORD(cells[which]), expected);
 }
 

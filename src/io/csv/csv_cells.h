@@ -18,12 +18,13 @@
  * one. The last cell leaves line->at NULL, so that an empty cell after a trailing comma is still found. */
 bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell);
 
-#define NADIR_CSV_COLUMNS 8 /* at most, in a table that a reader asks for */
+#define NADIR_CSV_COLUMNS 9 /* at most, in a table that a reader asks for */
 #define NADIR_CSV_NAMES   3
 
 /* A column that the reader knows. */
 typedef struct nadir_csv_column {
-    const char *names[NADIR_CSV_NAMES]; /* any of them; messages use the first; unused ones are NULL */
+    const char *
+        names[NADIR_CSV_NAMES]; /* any of them; messages use the file's, or the first; unused ones are NULL */
     bool optional;
 } nadir_csv_column;
 
@@ -31,10 +32,11 @@ typedef struct nadir_csv_column {
 typedef struct nadir_csv_header {
     const nadir_csv_column *columns; /* [count] as given */
     int count;
-    int64_t width;                        /* cells of every row */
-    int64_t positions[NADIR_CSV_COLUMNS]; /* [count] of the column in a row, from 0; -1: an optional one that
-                                             is not there */
-    int order[NADIR_CSV_COLUMNS];         /* [found] the columns that are there, from left to right */
+    int64_t width;                         /* cells of every row */
+    int64_t positions[NADIR_CSV_COLUMNS];  /* [count] of the column in a row, from 0; -1: an optional one that
+                                              is not there */
+    const char *called[NADIR_CSV_COLUMNS]; /* [count] which of its names the file uses; NULL: not there */
+    int order[NADIR_CSV_COLUMNS];          /* [found] the columns that are there, from left to right */
     int found;
 } nadir_csv_header;
 
@@ -42,6 +44,10 @@ typedef struct nadir_csv_header {
  * named in one notice. columns, [count], are kept, not copied. */
 nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns,
                                    nadir_csv_header *header);
+
+/* The same, where columns that the reader does not know are an error. */
+nadir_status nadir_csv_read_exact_header(nadir_text *text, int count, const nadir_csv_column *columns,
+                                         nadir_csv_header *header);
 
 /* The cells of the next row, in the order of the columns given; {NULL, NULL} for columns not there. Valid
  * until the next line is read; *more is false at the end of the file. */

@@ -52,10 +52,9 @@ static nadir_status type_fail(const nadir_npy *npy, nadir_cursor descr)
                       npy->source.name, shown, TEXT_LIMIT);
 }
 
-/* descr = order kind digits */
-static nadir_status parse_type(nadir_npy *npy, nadir_cursor descr)
+/* descr = order kind digits; sets kind, item_bytes and swapped. */
+static nadir_status parse_type(const nadir_npy *npy, nadir_cursor descr, nadir_npy_header *header)
 {
-    nadir_npy_header *header = &npy->header;
     int64_t size;
     if (descr.end - descr.at < 3 || strchr("<>|", descr.at[0]) == NULL || descr.at[0] == '\0' ||
         descr.at[2] < '0' || descr.at[2] > '9' ||
@@ -102,6 +101,61 @@ static nadir_status parse_type(nadir_npy *npy, nadir_cursor descr)
     return NADIR_OK;
 }
 
+/* A field, or bytes between fields: "'|V4'", which have no name. *item: its type. */
+static nadir_status parse_field_type(const nadir_npy *npy, nadir_cursor descr, nadir_npy_header *item,
+                                     bool *filling)
+{
+    *filling = nadir_cursor_starts(descr, "|V");
+    if (!*filling) {
+        return parse_type(npy, descr, item);
+    }
+    if (!nadir_cursor_is_integer((nadir_cursor){descr.at + 2, descr.end}, &item->item_bytes) ||
+        item->item_bytes < 1 || item->item_bytes > TEXT_LIMIT) {
+        return type_fail(npy, descr);
+    }
+    return NADIR_OK;
+}
+
+/* descr = "[" { "(" name "," type [ "," ] ")" [ "," ] } "]" */
+static nadir_status parse_records(nadir_npy *npy, nadir_cursor *at)
+{
+    nadir_npy_records *records = npy->records;
+    nadir_npy_header *header = &npy->header;
+    bool comma = true;
+    header->kind = NADIR_NPY_RECORD;
+    header->item_bytes = 0;
+    records->count = 0;
+    while (!nadir_cursor_take_char(at, ']')) {
+        nadir_cursor name;
+        nadir_cursor descr;
+        nadir_npy_header item = {0};
+        bool filling;
+        if (!comma || !nadir_cursor_take_char(at, '(') || !take_quoted(at, &name) ||
+            !nadir_cursor_take_char(at, ',') || !take_quoted(at, &descr)) {
+            return header_fail(npy, "the fields of the records are no list of names and types");
+        }
+        (void)nadir_cursor_take_char(at, ',');
+        if (!nadir_cursor_take_char(at, ')')) {
+            return header_fail(npy, "a field of the records is an array of its own; expected plain numbers");
+        }
+        const nadir_status status = parse_field_type(npy, descr, &item, &filling);
+        if (status != NADIR_OK) {
+            return status;
+        }
+        if (!filling && records->count == NADIR_NPY_FIELDS) {
+            return header_fail(npy, "the records have more than 16 fields");
+        }
+        if (!filling) {
+            nadir_npy_field *field = &records->fields[records->count++];
+            *field = (nadir_npy_field){{0}, item.kind, item.item_bytes, item.swapped, header->item_bytes};
+            (void)snprintf(field->name, sizeof field->name, "%.*s", NADIR_WORD(name));
+        }
+        header->item_bytes += item.item_bytes; /* fits: the header has 10000 bytes, a type at most 2^22 */
+        comma = nadir_cursor_take_char(at, ',');
+    }
+    return records->count == 0 ? header_fail(npy, "the records have no fields") : NADIR_OK;
+}
+
 /* shape = "(" [ number { "," number } [ "," ] ] ")", where one number alone needs its comma */
 static nadir_status parse_shape(nadir_npy *npy, nadir_cursor *at)
 {
@@ -144,10 +198,13 @@ static nadir_status parse_value(nadir_npy *npy, nadir_cursor key, nadir_cursor *
     nadir_cursor word;
     if (nadir_cursor_equals(key, "descr")) {
         which = SEEN_DESCR;
-        if (!take_quoted(at, &word)) {
+        if (npy->records != NULL && nadir_cursor_take_char(at, '[')) {
+            status = parse_records(npy, at);
+        } else if (take_quoted(at, &word)) {
+            status = parse_type(npy, word, &npy->header);
+        } else {
             return header_fail(npy, "the array holds records; expected plain numbers or text");
         }
-        status = parse_type(npy, word);
     } else if (nadir_cursor_equals(key, "fortran_order")) {
         which = SEEN_ORDER;
         nadir_cursor_take_word(at, ",}", &word);
@@ -204,29 +261,38 @@ static nadir_status read_bytes(const nadir_npy *npy, void *buffer, size_t size)
     return status;
 }
 
-static nadir_status check_size(const nadir_npy *npy, int64_t header_bytes)
+static nadir_status check_size(const nadir_npy *npy)
 {
     const nadir_npy_header *header = &npy->header;
     int64_t bytes;
     if (__builtin_mul_overflow(header->count, header->item_bytes, &bytes) ||
-        bytes != npy->source.bytes - header_bytes) {
+        bytes != npy->source.bytes - npy->header_bytes) {
         char shape[NADIR_NPY_SHAPE_LENGTH];
         return nadir_fail(npy->context, NADIR_ERROR_FORMAT,
                           "%s: the shape %s with items of %lld bytes does not fit the %lld bytes that are "
                           "there",
                           npy->source.name, nadir_npy_shape_text(header->dimensions, header->shape, shape),
-                          (long long)header->item_bytes, (long long)(npy->source.bytes - header_bytes));
+                          (long long)header->item_bytes, (long long)(npy->source.bytes - npy->header_bytes));
     }
     return NADIR_OK;
 }
 
 nadir_status nadir_npy_open(nadir_context *context, const nadir_npy_source *source, nadir_npy *npy)
 {
+    return nadir_npy_open_records(context, source, NULL, npy);
+}
+
+nadir_status nadir_npy_open_records(nadir_context *context, const nadir_npy_source *source,
+                                    nadir_npy_records *records, nadir_npy *npy)
+{
     nadir_status status = NADIR_OK;
     char *text = NULL;
     unsigned char start[8];
     unsigned char size[4] = {0};
-    *npy = (nadir_npy){.context = context, .source = *source};
+    *npy = (nadir_npy){.context = context, .source = *source, .records = records};
+    if (records != NULL) {
+        records->count = 0;
+    }
     NADIR_CHECK(read_bytes(npy, start, sizeof start));
     if (memcmp(start, "\x93NUMPY", 6) != 0) {
         status = nadir_fail(context, NADIR_ERROR_FORMAT,
@@ -250,7 +316,8 @@ nadir_status nadir_npy_open(nadir_context *context, const nadir_npy_source *sour
     NADIR_NEW(context, text, length + 1);
     NADIR_CHECK(read_bytes(npy, text, length));
     NADIR_CHECK(parse_header(npy, (nadir_cursor){text, text + length}));
-    NADIR_CHECK(check_size(npy, (int64_t)(sizeof start + size_bytes + length)));
+    npy->header_bytes = (int64_t)(sizeof start + size_bytes + length);
+    NADIR_CHECK(check_size(npy));
 cleanup:
     nadir_release(context, text);
     return status;

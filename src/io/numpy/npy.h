@@ -5,7 +5,8 @@
  *     length = 2 bytes in version 1, 4 bytes in versions 2 and 3, the lowest first
  *     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }" blanks newline
  *
- * Items may be truth values, integers of 1 to 8 bytes, floats of 4 or 8, or text, in either byte order. They
+ * Items may be truth values, integers of 1 to 8 bytes, floats of 4 or 8, or text, in either byte order, or
+ * records of such numbers. They
  * are handed out in the order of the file and converted in pieces to what the caller wants; where file and
  * caller agree they are read straight into the caller's array.
  */
@@ -37,8 +38,9 @@ typedef enum nadir_npy_kind {
     NADIR_NPY_SIGNED,
     NADIR_NPY_UNSIGNED,
     NADIR_NPY_FLOAT,
-    NADIR_NPY_TEXT, /* UTF-32, padded with zeros */
-    NADIR_NPY_BYTES /* UTF-8, padded with zeros */
+    NADIR_NPY_TEXT,  /* UTF-32, padded with zeros */
+    NADIR_NPY_BYTES, /* UTF-8, padded with zeros */
+    NADIR_NPY_RECORD /* of fields that have names; see nadir_npy_open_records */
 } nadir_npy_kind;
 
 typedef struct nadir_npy_header {
@@ -51,12 +53,32 @@ typedef struct nadir_npy_header {
     int64_t count; /* product of the shape */
 } nadir_npy_header;
 
+/* More fields than any reader asks for, and room for a name; longer ones are cut. */
+#define NADIR_NPY_FIELDS      16
+#define NADIR_NPY_NAME_LENGTH 32
+
+/* A number of every record. */
+typedef struct nadir_npy_field {
+    char name[NADIR_NPY_NAME_LENGTH];
+    nadir_npy_kind kind;
+    int64_t item_bytes;
+    bool swapped;
+    int64_t offset; /* within the record */
+} nadir_npy_field;
+
+typedef struct nadir_npy_records {
+    int count; /* 0: the array holds plain items */
+    nadir_npy_field fields[NADIR_NPY_FIELDS];
+} nadir_npy_records;
+
 /* An array being read. */
 typedef struct nadir_npy {
     nadir_context *context;
     nadir_npy_source source;
     nadir_npy_header header;
-    int64_t taken; /* items handed out */
+    nadir_npy_records *records; /* NULL: an array of records is refused */
+    int64_t header_bytes;       /* of the source before the items */
+    int64_t taken;              /* items handed out */
     unsigned char *raw;
     double *doubles;
     int64_t *integers;
@@ -65,6 +87,10 @@ typedef struct nadir_npy {
 /* Reads the header; NADIR_ERROR_FORMAT unless the source holds exactly the items that the header promises.
  * nadir_npy_close is legal afterwards in any case. */
 nadir_status nadir_npy_open(nadir_context *context, const nadir_npy_source *source, nadir_npy *npy);
+/* The same for an array that may also hold records: "[('state', '<i4'), ('reward', '<f8')]". `records` is
+ * kept by npy, not copied. */
+nadir_status nadir_npy_open_records(nadir_context *context, const nadir_npy_source *source,
+                                    nadir_npy_records *records, nadir_npy *npy);
 void nadir_npy_close(nadir_npy *npy);
 
 /* "(3, 4)" into text; returns text. */
@@ -85,6 +111,16 @@ nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count);
 nadir_status nadir_npy_place(nadir_npy *npy, const int64_t strides[NADIR_NPY_DIMENSIONS], double *into);
 /* All items, which must be text, appended to `names`. */
 nadir_status nadir_npy_names(nadir_npy *npy, nadir_names *names);
+
+/* One field, which must hold numbers, of `count` <= NADIR_NPY_PIECE records, whose bytes the caller has read:
+ * items is where the field of the first of them stands, stride the distance to the next. Errors name the
+ * record, counted from `first`, and the field. */
+#define NADIR_NPY_PIECE 8192
+nadir_status nadir_npy_field_doubles(nadir_npy *npy, const nadir_npy_field *field, int64_t first,
+                                     int64_t count, const unsigned char *items, int64_t stride, double *into);
+nadir_status nadir_npy_field_int64s(nadir_npy *npy, const nadir_npy_field *field, int64_t first,
+                                    int64_t count, const unsigned char *items, int64_t stride, int64_t *into);
+
 /* Once all items are taken: makes sure that the source ends there. Archives check their sums at the end. */
 nadir_status nadir_npy_finish(nadir_npy *npy);
 
@@ -101,6 +137,16 @@ typedef struct nadir_array {
     double *values; /* [count] */
     bool integer;   /* the file holds integers or truth values */
 } nadir_array;
+
+/* A .npy file as a source; it must stay where it is in memory. */
+typedef struct nadir_npy_file {
+    nadir_context *context;
+    nadir_input input; /* to be closed with nadir_input_close */
+    int64_t done;
+} nadir_npy_file;
+
+nadir_status nadir_npy_file_open(nadir_context *context, const char *path, nadir_npy_file *file,
+                                 nadir_npy_source *source);
 
 /* Whether a path ends in .npy. */
 bool nadir_npy_is_name(const char *path);

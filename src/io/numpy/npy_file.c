@@ -4,21 +4,24 @@
 #include <string.h>
 #include <strings.h>
 
-typedef struct file_source {
-    nadir_context *context;
-    nadir_input input;
-    int64_t done;
-} file_source;
-
 static nadir_status read_file(void *user, void *buffer, size_t size, size_t *got)
 {
     nadir_status status = NADIR_OK;
-    file_source *file = user;
+    nadir_npy_file *file = user;
     NADIR_CHECK(nadir_input_read(file->context, &file->input, buffer, size, got));
     file->done += (int64_t)*got;
     NADIR_CHECK(
         nadir_progress(file->context, "reading", (double)file->done / (double)(file->input.bytes + 1)));
 cleanup:
+    return status;
+}
+
+nadir_status nadir_npy_file_open(nadir_context *context, const char *path, nadir_npy_file *file,
+                                 nadir_npy_source *source)
+{
+    *file = (nadir_npy_file){.context = context, .input = NADIR_INPUT_CLOSED};
+    const nadir_status status = nadir_input_open(context, path, &file->input);
+    *source = (nadir_npy_source){path, file->input.bytes, read_file, file, NULL};
     return status;
 }
 
@@ -47,9 +50,9 @@ nadir_status nadir_npy_read(nadir_context *context, const char *path, nadir_arra
     nadir_status status = NADIR_OK;
     nadir_npy npy = {0};
     double *values = NULL;
-    file_source file = {.context = context, .input = NADIR_INPUT_CLOSED};
-    NADIR_CHECK(nadir_input_open(context, path, &file.input));
-    const nadir_npy_source source = {path, file.input.bytes, read_file, &file, NULL};
+    nadir_npy_file file;
+    nadir_npy_source source;
+    NADIR_CHECK(nadir_npy_file_open(context, path, &file, &source));
     NADIR_CHECK(nadir_npy_open(context, &source, &npy));
     const nadir_npy_header *header = &npy.header;
     NADIR_NEW(context, values, header->count);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PIECE       8192 /* items */
+#define PIECE       NADIR_NPY_PIECE
 #define BLOCK_BYTES ((size_t)1 << 20)
 
 /* What the conversion of a piece found. */
@@ -381,5 +381,107 @@ nadir_status nadir_npy_finish(nadir_npy *npy)
         return nadir_fail(npy->context, NADIR_ERROR_FORMAT, "%s: holds more data than it declares",
                           npy->source.name);
     }
+    return status;
+}
+
+/* Items that do not stand side by side, put there. */
+static void gather(int64_t count, int64_t size, const unsigned char *items, int64_t stride,
+                   unsigned char *raw)
+{
+    switch (size) { /* copies of a known size are single instructions */
+    case 1:
+        for (int64_t i = 0; i < count; i++) {
+            raw[i] = items[i * stride];
+        }
+        break;
+    case 2:
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(raw + 2 * i, items + i * stride, 2);
+        }
+        break;
+    case 4:
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(raw + 4 * i, items + i * stride, 4);
+        }
+        break;
+    default:
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(raw + 8 * i, items + i * stride, 8);
+        }
+        break;
+    }
+}
+
+/* The items of a field in npy->raw, in this machine's byte order; *type: what they are. */
+static nadir_status take_field(nadir_npy *npy, const nadir_npy_field *field, int64_t count,
+                               const unsigned char *items, int64_t stride, nadir_npy_header *type)
+{
+    nadir_status status = NADIR_OK;
+    if (npy->raw == NULL) {
+        NADIR_NEW(npy->context, npy->raw, PIECE * sizeof(double));
+    }
+    if (npy->doubles == NULL) {
+        NADIR_NEW(npy->context, npy->doubles, PIECE);
+    }
+    if (npy->integers == NULL) {
+        NADIR_NEW(npy->context, npy->integers, PIECE);
+    }
+    *type = (nadir_npy_header){.kind = field->kind, .item_bytes = field->item_bytes};
+    gather(count, field->item_bytes, items, stride, npy->raw);
+    if (field->swapped) {
+        swap_bytes(count, field->item_bytes, npy->raw);
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status field_fail(const nadir_npy *npy, const nadir_npy_field *field, verdict found,
+                               int64_t record)
+{
+    return nadir_fail(npy->context, NADIR_ERROR_FORMAT, "%s: record %lld: `%s` is %s", npy->source.name,
+                      (long long)record, field->name,
+                      found == NOT_WHOLE ? "no whole number" : "out of range for an integer");
+}
+
+nadir_status nadir_npy_field_doubles(nadir_npy *npy, const nadir_npy_field *field, int64_t first,
+                                     int64_t count, const unsigned char *items, int64_t stride, double *into)
+{
+    nadir_status status = NADIR_OK;
+    nadir_npy_header type;
+    int64_t bad = 0;
+    NADIR_CHECK(take_field(npy, field, count, items, stride, &type));
+    if (type.kind == NADIR_NPY_FLOAT) {
+        load_floats(&type, count, npy->raw, into);
+        return NADIR_OK;
+    }
+    const verdict found = widen(&type, count, npy->raw, npy->integers, &bad);
+    if (found != FINE) {
+        return field_fail(npy, field, found, first + bad);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        into[i] = (double)npy->integers[i];
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_npy_field_int64s(nadir_npy *npy, const nadir_npy_field *field, int64_t first,
+                                    int64_t count, const unsigned char *items, int64_t stride, int64_t *into)
+{
+    nadir_status status = NADIR_OK;
+    nadir_npy_header type;
+    int64_t bad = 0;
+    verdict found;
+    NADIR_CHECK(take_field(npy, field, count, items, stride, &type));
+    if (type.kind == NADIR_NPY_FLOAT) {
+        load_floats(&type, count, npy->raw, npy->doubles);
+        found = round_floats(count, npy->doubles, into, &bad);
+    } else {
+        found = widen(&type, count, npy->raw, into, &bad);
+    }
+    if (found != FINE) {
+        return field_fail(npy, field, found, first + bad);
+    }
+cleanup:
     return status;
 }

@@ -1,0 +1,119 @@
+"""Robust Markov decision processes: worst cases with bounds that can be rechecked.
+
+*How badly can this policy do, and which policy does best in the worst case*, when the transition kernel is
+only known up to an L_p ball of radius β around a nominal one?
+
+>>> import numpy as np, nadir
+>>> P = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]]])   # P[s, a, t]
+>>> R = np.array([[0.0, 1.0], [2.0, 0.5]])                               # R[s, a]
+>>> found = nadir.evaluate(P, R, "uniform", gamma=0.9, radius=0.1, layout="sas")
+>>> round(found.nominal_return, 6), round(found.robust_return, 6), found.certified
+(9.403226, 9.093999, True)
+
+`evaluate`, `sweep`, `radius`, `difference`, `gradient`, `solve`, `optimize` and `verify` ask one question
+each; `Model` and `Solver` keep what can be used again; `read`, `write`, `generate` and `fit` bring models in
+and out. The C library does all the work, without the GIL; Ctrl-C stops it.
+"""
+
+from ._library import __version__
+from .errors import (
+    ConvergenceError,
+    FileError,
+    FormatError,
+    IllPosedError,
+    Interrupted,
+    ModelError,
+    NadirError,
+    NadirWarning,
+    OutOfMemoryError,
+    PolicyError,
+    UnsupportedError,
+    UsageError,
+    VerificationError,
+)
+from .functions import (
+    difference,
+    evaluate,
+    fit,
+    generate,
+    generators,
+    gradient,
+    norm,
+    optimize,
+    radius,
+    read,
+    solve,
+    sweep,
+    verify,
+    write,
+)
+from .model import Model, Policy
+from .results import (
+    Check,
+    ConeNorm,
+    Damage,
+    Difference,
+    Evaluation,
+    Facts,
+    Fit,
+    Gradient,
+    Guarantee,
+    Nominal,
+    Optimization,
+    Optimum,
+    Radius,
+    Step,
+    Sweep,
+    Verification,
+)
+from .solver import Solver
+
+__all__ = [
+    "Check",
+    "ConeNorm",
+    "ConvergenceError",
+    "Damage",
+    "Difference",
+    "Evaluation",
+    "Facts",
+    "FileError",
+    "Fit",
+    "FormatError",
+    "Gradient",
+    "Guarantee",
+    "IllPosedError",
+    "Interrupted",
+    "Model",
+    "ModelError",
+    "NadirError",
+    "NadirWarning",
+    "Nominal",
+    "Optimization",
+    "Optimum",
+    "OutOfMemoryError",
+    "Policy",
+    "PolicyError",
+    "Radius",
+    "Solver",
+    "Step",
+    "Sweep",
+    "UnsupportedError",
+    "UsageError",
+    "Verification",
+    "VerificationError",
+    "__version__",
+    "difference",
+    "evaluate",
+    "fit",
+    "generate",
+    "generators",
+    "gradient",
+    "norm",
+    "optimize",
+    "radius",
+    "read",
+    "solve",
+    "sweep",
+    "verify",
+    "write",
+]

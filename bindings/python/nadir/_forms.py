@@ -1,0 +1,357 @@
+"""The forms in which other tools keep a Markov decision process, turned into nadir's rows.
+
+A row is a pair (state, action); rows are numbered state after state. Nothing is checked here that the library
+checks, and an array that is in this form already (C-contiguous doubles, 32-bit columns) is passed on as it
+is, without a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import ModelError, UsageError
+
+LAYOUTS = ("sas", "ass")
+
+
+@dataclass
+class Kernel:
+    """A kernel as rows: `dense` (rows, S), or CSR with `starts`, `columns`, `values`."""
+
+    states: int
+    state_rows: np.ndarray
+    dense: np.ndarray | None = None
+    starts: np.ndarray | None = None
+    columns: np.ndarray | None = None
+    values: np.ndarray | None = None
+    row_actions: np.ndarray | None = None
+    by_action: bool = False  # the form has one matrix per action
+    rewards: np.ndarray | None = None  # of transitions, where the form has them
+    scales: np.ndarray | None = None
+    states_given: int = 0  # without a terminal state that was added
+    names: list[str] | None = None
+    each: int | None = None  # the actions of every state, where they are known to be as many
+
+    def __post_init__(self) -> None:
+        self.states_given = self.states_given or self.states
+
+    @property
+    def rows(self) -> int:
+        return int(self.state_rows[-1])
+
+    @property
+    def actions(self) -> int | None:
+        """A, where all states that were given have as many."""
+        if self.each is not None:
+            return self.each
+        counts = np.diff(self.state_rows[: self.states_given + 1])
+        return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
+
+
+def sparse_matrix(value: Any) -> bool:
+    """Whether this is one of SciPy's sparse matrices or arrays, without importing SciPy."""
+    return hasattr(value, "tocsr") and hasattr(value, "nnz")
+
+
+def _regular(states: int, actions: int) -> np.ndarray:
+    return np.arange(states + 1, dtype=np.int64) * actions
+
+
+def _doubles(value: Any) -> np.ndarray:
+    return np.ascontiguousarray(value, dtype=np.float64)
+
+
+def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
+    """The kernel of any of the forms of `nadir.Model`."""
+    if layout is not None and layout not in LAYOUTS:
+        raise UsageError(f"layout is {layout!r}; expected 'sas' (P[s, a, s']) or 'ass' (P[a, s, s'])")
+    if isinstance(P, np.ndarray) and P.ndim == 3:
+        return _cube(P, layout)
+    unwrapped = getattr(P, "unwrapped", P)
+    if isinstance(getattr(unwrapped, "P", None), Mapping):
+        P = unwrapped.P
+    if isinstance(P, Mapping):
+        return _gymnasium(P)
+    if sparse_matrix(P):
+        return _csr(P, state_rows)
+    if _matrices(P):
+        return _per_action(list(P)) if layout != "sas" else _per_state(list(P))
+    array = np.asarray(P)
+    if array.dtype == object:
+        raise UsageError("P is an array of objects that are no matrices; see nadir.Model for the forms of P")
+    if array.ndim == 3:
+        return _cube(array, layout)
+    if array.ndim == 2:
+        return _rows(_doubles(array), state_rows)
+    raise UsageError(f"P has {array.ndim} dimensions; expected (S, A, S), (A, S, S) or rows (rows, S)")
+
+
+def _matrices(P: Any) -> bool:
+    """Whether P is a list, tuple or object array of matrices."""
+    objects = isinstance(P, np.ndarray) and P.dtype == object and P.ndim == 1
+    if not isinstance(P, (list, tuple)) and not objects:
+        return False
+    return len(P) > 0 and all(sparse_matrix(m) or (isinstance(m, np.ndarray) and m.ndim == 2) for m in P)
+
+
+def _cube(array: np.ndarray, layout: str | None) -> Kernel:
+    first, second, third = array.shape
+    sas, ass = first == third, second == third
+    if layout is None:
+        if sas and ass and first > 1:
+            raise UsageError(
+                f"P has the shape {array.shape}, which may be (S, A, S) or (A, S, S): say layout='sas' or "
+                "layout='ass'"
+            )
+        if not (sas or ass):
+            raise UsageError(f"P has the shape {array.shape}; expected (S, A, S) or (A, S, S)")
+        layout = "sas" if sas else "ass"
+    if not {"sas": sas, "ass": ass}[layout]:
+        raise UsageError(f"P has the shape {array.shape}, which is not that of layout={layout!r}")
+    if layout == "ass":
+        array = array.transpose(1, 0, 2)
+    states, actions, _ = array.shape
+    if states == 0 or actions == 0:
+        raise ModelError(f"P has the shape {array.shape}; expected at least one state and one action")
+    dense = _doubles(array).reshape(states * actions, states)
+    return Kernel(states, _regular(states, actions), dense=dense, by_action=layout == "ass", each=actions)
+
+
+def _state_rows(state_rows: Any, rows: int, states: int) -> np.ndarray:
+    if state_rows is not None:
+        given = np.ascontiguousarray(state_rows, dtype=np.int64)
+        if given.shape != (states + 1,) or given[-1] != rows:
+            raise UsageError(
+                f"state_rows has the shape {given.shape}; expected {states + 1} numbers, the first row of "
+                f"each state and then {rows}, the number of rows"
+            )
+        return given
+    if states == 0 or rows == 0 or rows % states != 0:
+        raise UsageError(
+            f"P has {rows} rows and {states} columns; expected a multiple of the columns, row s * A + a for "
+            "action a of state s, or state_rows where states have different numbers of actions"
+        )
+    return _regular(states, rows // states)
+
+
+def _rows(dense: np.ndarray, state_rows: Any) -> Kernel:
+    rows, states = dense.shape
+    return Kernel(states, _state_rows(state_rows, rows, states), dense=dense)
+
+
+def _csr(matrix: Any, state_rows: Any = None) -> Kernel:
+    rows, states = matrix.shape
+    csr = matrix.tocsr()
+    if states >= 2**31:
+        raise ModelError(f"{states} states; expected fewer than 2^31")
+    return Kernel(
+        states,
+        _state_rows(state_rows, rows, states),
+        starts=np.ascontiguousarray(csr.indptr, dtype=np.int64),
+        columns=np.ascontiguousarray(csr.indices, dtype=np.int32),
+        values=_doubles(csr.data),
+    )
+
+
+def _per_action(matrices: Sequence[Any]) -> Kernel:
+    """One (S, S) matrix for each action, as MDPtoolbox has them."""
+    states = matrices[0].shape[0]
+    for action, matrix in enumerate(matrices):
+        if matrix.shape != (states, states):
+            raise UsageError(
+                f"the matrix of action {action} has the shape {matrix.shape}; expected {(states, states)}, "
+                "one (S, S) matrix for each action (one (A, S) matrix for each state: layout='sas')"
+            )
+    if not any(sparse_matrix(matrix) for matrix in matrices):
+        return _cube(np.stack(matrices), "ass")
+    made = _csr(_interleave(matrices))
+    made.by_action = True
+    return made
+
+
+def _interleave(matrices: Sequence[Any]) -> Any:
+    """Rows (s, a), state after state, of one (S, S) matrix for each action, as CSR."""
+    from scipy import sparse
+
+    states, actions = matrices[0].shape[0], len(matrices)
+    order = np.arange(actions * states).reshape(actions, states).T.ravel()
+    return sparse.vstack([sparse.csr_matrix(matrix) for matrix in matrices], format="csr")[order]
+
+
+def _per_state(matrices: Sequence[Any]) -> Kernel:
+    """One (A_s, S) matrix for each state: states may have different numbers of actions."""
+    counts = [matrix.shape[0] for matrix in matrices]
+    state_rows = np.concatenate([[0], np.cumsum(counts)])
+    if any(matrix.shape[1] != len(matrices) for matrix in matrices):
+        raise UsageError(f"{len(matrices)} states, but matrices with other numbers of columns")
+    if any(sparse_matrix(matrix) for matrix in matrices):
+        from scipy import sparse
+
+        parts = [sparse.csr_matrix(matrix) for matrix in matrices]
+        return _csr(sparse.vstack(parts, format="csr"), state_rows)
+    return _rows(_doubles(np.vstack(matrices)), state_rows)
+
+
+# ------------------------------------------------------------------------------------------- Gymnasium
+
+
+def _gymnasium(table: Mapping[Any, Any]) -> Kernel:
+    """{s: {a: [(probability, successor, reward, done), ...]}}, as toy-text environments have in env.P.
+
+    `done` ends the episode. A successor that only ever stays where it is, without reward, is such an end
+    already, and its rows are pinned: the adversary cannot wake the dead. Any other successor of a transition
+    that is done (Taxi's) is replaced by one terminal state that is added as the last one.
+    """
+    states = len(table)
+    if states == 0 or set(table) != set(range(states)):
+        raise UsageError(f"the states of the dictionary are not 0 to {states - 1}")
+    ends = {s for s in range(states) if _is_end(s, table[s])}
+    terminal = states
+    counts, actions, starts = [], [], [0]
+    columns: list[int] = []
+    values: list[float] = []
+    rewards: list[float] = []
+    for state in range(states):
+        counts.append(len(table[state]))
+        for action in sorted(table[state]):
+            actions.append(action)
+            for probability, successor, reward, done in _transitions(table[state][action], state, action):
+                columns.append(terminal if done and successor not in ends else successor)
+                values.append(probability)
+                rewards.append(reward)
+            starts.append(len(columns))
+    names = None
+    if terminal in columns:
+        counts.append(1)
+        actions.append(0)
+        columns.append(terminal)
+        values.append(1.0)
+        rewards.append(0.0)
+        starts.append(len(columns))
+        ends.add(terminal)
+        names = [str(s) for s in range(states)] + ["terminal"]
+    state_rows = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    scales = None
+    if ends:
+        scales = np.repeat([0.0 if s in ends else 1.0 for s in range(len(counts))], counts)
+    return Kernel(
+        len(counts),
+        state_rows,
+        starts=np.array(starts, dtype=np.int64),
+        columns=np.array(columns, dtype=np.int32),
+        values=np.array(values, dtype=np.float64),
+        row_actions=np.array(actions, dtype=np.int32),
+        rewards=np.array(rewards, dtype=np.float64),
+        scales=scales,
+        states_given=states,
+        names=names,
+    )
+
+
+def _transitions(entries: Iterable[Any], state: Any, action: Any) -> Iterable[tuple[float, int, float, bool]]:
+    for entry in entries:
+        try:
+            probability, successor, reward, done = entry
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"state {state}, action {action}: {entry!r}; expected (probability, successor, reward, done)"
+            ) from None
+        yield float(probability), int(successor), float(reward), bool(done)
+
+
+def _is_end(state: int, actions: Mapping[Any, Any]) -> bool:
+    return all(
+        successor == state and reward == 0
+        for action in actions
+        for probability, successor, reward, _ in _transitions(actions[action], state, action)
+        if probability > 0
+    )
+
+
+# --------------------------------------------------------------------------------------------- rewards
+
+
+def rewards(R: Any, of: Kernel) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Rewards of rows, or of transitions where R has them: one of the two is None."""
+    if R is None:
+        return None, of.rewards
+    if isinstance(R, np.ndarray) and R.shape == (of.states, of.each):
+        return _doubles(R).reshape(-1), None
+    if sparse_matrix(R):
+        if R.shape != (of.rows, of.states):
+            expected = (of.rows, of.states)
+            raise UsageError(f"R has the shape {R.shape}; expected {expected}, that of the rows of P")
+        return None, _at_transitions(R.tocsr(), of)
+    if _matrices(R):
+        if len(R) * of.states != of.rows or any(m.shape != (of.states, of.states) for m in R):
+            raise UsageError("R is a list of matrices; expected one (S, S) matrix for each action, as P is")
+        if any(sparse_matrix(matrix) for matrix in R):
+            return None, _at_transitions(_interleave(list(R)), of)
+        return None, _at_transitions(np.stack(R).transpose(1, 0, 2).reshape(of.rows, of.states), of)
+    array = np.asarray(R, dtype=np.float64)
+    if array.ndim == 3:
+        return None, _at_transitions(_reward_cube(array, of), of)
+    if array.ndim == 2 and array.shape == (of.rows, of.states) and array.shape != (of.states, of.actions):
+        return None, _at_transitions(array, of)
+    return to_rows(array, of, "R", 0.0, of.row_actions), None
+
+
+def _reward_cube(array: np.ndarray, of: Kernel) -> np.ndarray:
+    actions = of.actions
+    if actions is None or of.states_given != of.states:
+        raise UsageError("R has three dimensions, but states have different numbers of actions")
+    sas, ass = (of.states, actions, of.states), (actions, of.states, of.states)
+    if array.shape == (ass if of.by_action else sas):
+        by_action = of.by_action
+    elif array.shape in (sas, ass):
+        by_action = not of.by_action
+    else:
+        raise UsageError(f"R has the shape {array.shape}; expected {ass if of.by_action else sas}, that of P")
+    return (array.transpose(1, 0, 2) if by_action else array).reshape(of.rows, of.states)
+
+
+def _at_transitions(matrix: Any, of: Kernel) -> np.ndarray:
+    """The numbers of a (rows, S) matrix, dense or CSR, at the transitions of a kernel, stored as it is."""
+    if of.dense is not None:
+        return _doubles(matrix.toarray() if sparse_matrix(matrix) else matrix)
+    rows = np.repeat(np.arange(of.rows), np.diff(of.starts))
+    return _doubles(np.asarray(matrix[rows, of.columns]).ravel())
+
+
+# ------------------------------------------------------------------------------- numbers of states and rows
+
+
+def to_rows(
+    table: np.ndarray, of: Any, what: str, added: float, row_actions: np.ndarray | None
+) -> np.ndarray:
+    """One number for each row, from as many, from one for each state, or from a table (S, A).
+
+    `of` has states, states_given, rows, state_rows and each; a terminal state that was added gets `added`.
+    """
+    given = of.states_given
+    if table.shape == (of.states, of.each):
+        return np.ascontiguousarray(table).reshape(-1)
+    counts = np.diff(of.state_rows)
+    if table.ndim == 1 and table.shape[0] == of.rows:
+        return np.ascontiguousarray(table)
+    if table.ndim == 1 and table.shape[0] == given:
+        extended = np.concatenate([table, np.full(of.states - given, added)])
+        return np.repeat(extended, counts)
+    widest = int(counts[:given].max()) if row_actions is None else int(row_actions.max()) + 1
+    if table.shape == (given, widest):
+        row_states = np.repeat(np.arange(of.states), counts)
+        actions = row_actions
+        if actions is None:
+            actions = np.arange(of.rows) - np.repeat(of.state_rows[:-1], counts)
+        made = np.full(of.rows, added)
+        inside = row_states < given
+        made[inside] = table[row_states[inside], actions[inside]]
+        return made
+    raise UsageError(
+        f"{what} has the shape {table.shape}; expected {(given, widest)}, one number for each state and "
+        f"action, ({given},), one for each state, or ({of.rows},), one for each row"
+    )

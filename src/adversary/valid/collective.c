@@ -1,0 +1,169 @@
+/*
+ * collective.c: the proof that a kernel is the worst one, from norms; see collective.h and standing.h.
+ *
+ * For kernels P and X, and m = sum over s of d_P(s) sum_a pi (P - X), whose entries sum to zero,
+ *
+ *     d_P - d_X = gamma D_X^T m,    |m|_2 <= K |P - X|,    K^2 = sum_s f_s d_P(s)^2,   f_s = sum_a (alpha
+ * pi)^2
+ *
+ * so that |d_P - d_X|_2 <= gamma G K |P - X|, G = |Phi D_X|_2 (mixing.h): all occupancies at once, where
+ * bounds of each one add up to sqrt(states) times as much. K itself is at most |sqrt(f) d_X| + F |d_P - d_X|
+ * with F^2 = max f, so around the nominal kernel, which no kernel of the set is farther from than beta,
+ *
+ *     K <= |sqrt(f) d| / (1 - gamma F G beta).
+ *
+ * Around P* the sum of |rho_t - 1| |Delta_t| |delta_t| is at most |w (d_P - d*)| |delta| <= kappa |delta|^2,
+ *
+ *     kappa = gamma K |Phi D* W|_2 <= gamma K G* max w,       W = diag(w).
+ */
+#include "adversary/valid/collective.h"
+
+#include "adversary/valid/mixing.h"
+#include "adversary/valid/standing.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+typedef struct collective {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_live *live;
+    double beta;
+    nadir_enclosure known; /* of the nominal kernel */
+    double K;              /* |sqrt(f) d| of the nominal kernel, at least */
+    double F;
+    double nominal, star; /* G of both kernels */
+    nadir_centre centre;  /* P* */
+    nadir_sensitivity sensitivity;
+    nadir_standing standing;
+    nadir_pull pull;
+    double pull_most; /* max w */
+} collective;
+
+static void clear(collective *of)
+{
+    nadir_sensitivity_clear(of->context, &of->sensitivity);
+    nadir_standing_clear(of->context, &of->standing);
+    nadir_pull_clear(of->context, &of->pull);
+    nadir_centre_clear(of->context, &of->centre);
+}
+
+/* K and F of the nominal kernel, rounded up; d is known to d_error, and what its rows lack of a sum of one
+ * is in the limits of the model. */
+static void weigh(const nadir_context *context, collective *of)
+{
+    const nadir_live *live = of->live;
+    const nadir_problem *problem = of->problem;
+    const nadir_row_limits *limits = &problem->model->limits;
+    double square = 0;
+    double most = 0;
+    for (int64_t s = 0; s < live->states; s++) {
+        double f = 0;
+        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+            f += live->alpha[i] * live->alpha[i] * live->pi[i] * live->pi[i];
+        }
+        square += f * problem->d[s] * problem->d[s];
+        most = fmax(most, f);
+    }
+    const double up = 1 + UNIT * (double)(live->states + live->count + 16);
+    const double total = nadir_centre_total(context, problem);
+    const double sum_off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
+    of->F = sqrt(most) * up;
+    of->K =
+        (sqrt(square) * up + of->F * (problem->d_error + problem->gamma * total * sum_off / of->known.gap)) *
+        (1 + 8 * UNIT);
+}
+
+/* kappa, if the norms of both D are as given. */
+static double kappa_of(const collective *of, double nominal, double star)
+{
+    const double gamma = of->problem->gamma * (1 + 4 * UNIT);
+    const double left = 1 - gamma * of->F * nominal * of->beta * (1 + 8 * UNIT) - 2 * UNIT;
+    return left > 0 ? gamma * of->K / left * star * of->pull_most * (1 + 16 * UNIT) : INFINITY;
+}
+
+/* P* with all that is known of it without columns. */
+static nadir_status stand(collective *of, const nadir_visits *visits, const nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = of->context;
+    const int64_t n = of->live->states;
+    nadir_centre *centre = &of->centre;
+    bool *unvisited = NULL;
+    NADIR_NEW(context, unvisited, n);
+    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
+    NADIR_CHECK(nadir_centre_make_near(context, of->problem, of->live, attack, unvisited, centre));
+    NADIR_CHECK(nadir_centre_visits(context, centre));
+    /* rows of P - P* sum to sum_off at most, and so shift d_P by no more than the entries of D* */
+    for (int64_t t = 0; t < n; t++) {
+        centre->off[t] +=
+            of->problem->gamma * centre->total * centre->sum_off / centre->known.gap * (1 + 8 * UNIT);
+    }
+    NADIR_CHECK(nadir_sensitivity_make(context, of->live, centre->X, &of->sensitivity));
+    NADIR_CHECK(nadir_standing_make(context, centre, &of->sensitivity, visits, of->beta, attack->tau,
+                                    unvisited, &of->standing));
+    NADIR_CHECK(nadir_standing_pull(context, &of->standing, NULL, &of->pull));
+    of->pull_most = nadir_vector_largest(n, of->pull.w);
+cleanup:
+    nadir_release(context, unvisited);
+    return status;
+}
+
+/* The norms of both D as far as they are needed: cheaply, or else well. */
+static nadir_status measure(collective *of, bool hard)
+{
+    nadir_status status = NADIR_OK;
+    double found;
+    NADIR_CHECK(nadir_mixing_bound(of->context, of->problem, &of->known, hard, &found));
+    of->nominal = fmin(of->nominal, found);
+    NADIR_CHECK(nadir_mixing_bound(of->context, &of->centre.problem, &of->centre.known, hard, &found));
+    of->star = fmin(of->star, found);
+cleanup:
+    return status;
+}
+
+static void conclude(const collective *of, double kappa, nadir_valid_proof *proof)
+{
+    const double level = of->standing.J - of->standing.error - DBL_EPSILON * fabs(of->standing.J);
+    proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
+    nadir_valid_proof_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
+}
+
+nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_live *live, const nadir_visits *visits, double beta,
+                                    const nadir_attack *attack, nadir_valid_proof *proof)
+{
+    nadir_status status = NADIR_OK;
+    collective of = {.context = context,
+                     .problem = problem,
+                     .live = live,
+                     .beta = beta,
+                     .known = nadir_enclosure_make(context, problem),
+                     .star = INFINITY};
+    NADIR_CHECK(nadir_mixing_bound(context, problem, &of.known, false, &of.nominal));
+    if (isinf(of.nominal)) {
+        goto cleanup;
+    }
+    weigh(context, &of);
+    if (!(problem->gamma * of.F * beta < 1)) { /* |Phi D| is 1 at least */
+        goto cleanup;
+    }
+    NADIR_CHECK(stand(&of, visits, attack));
+    if (!(kappa_of(&of, 1, 1) <= 0.5)) {
+        goto cleanup;
+    }
+    NADIR_CHECK(measure(&of, false));
+    if (!(kappa_of(&of, of.nominal, of.star) <= 0.5)) {
+        NADIR_CHECK(measure(&of, true));
+    }
+    const double kappa = kappa_of(&of, of.nominal, of.star);
+    if (kappa <= 0.5) {
+        conclude(&of, kappa, proof);
+    }
+cleanup:
+    clear(&of);
+    return status;
+}

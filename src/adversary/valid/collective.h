@@ -1,0 +1,16 @@
+/*
+ * collective.h: the proof of second_order.h from norms alone: neither columns of D nor factors, for kernels
+ * that soon forget where they began.
+ */
+#ifndef NADIR_ADVERSARY_COLLECTIVE_H
+#define NADIR_ADVERSARY_COLLECTIVE_H
+
+#include "adversary/valid/proof.h"
+
+/* visits: of all kernels of the set. attack: tau > 0. Makes `proof` better where kappa <= 1/2; otherwise it
+ * is left as it was. O(states^2) and a few solves; two thirds of states^3 where that may well do. */
+nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_live *live, const nadir_visits *visits, double beta,
+                                    const nadir_attack *attack, nadir_valid_proof *proof);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * mixing.c: bounds on |Phi D|_2; see mixing.h.
+ *
+ * D = I + gamma M D for M = P^pi, and y = Phi D x obeys, where M 1 = 1,
+ *
+ *     y = Phi x + gamma Phi M y,    so that    |Phi D|_2 <= 1 / (1 - gamma rho),    rho = |Phi M|_2.
+ *
+ * Phi M = Phi (M - 1 c^T) for every c: with about the means of the columns for c, |M - 1 c^T|_2 is a bound on
+ * rho, and so is its Frobenius norm. What M 1 lacks of 1, e in each state at most, adds gamma |mean(D x)|
+ * sqrt(n) e to |y|, and |mean(D x)| <= |D|_2 |x| / sqrt(n) <= |x| / (1 - gamma |M|).
+ */
+#include "adversary/valid/mixing.h"
+
+#include "linalg/spectral_norm.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+/* Of the Frobenius norm: where the 2-norm is looked for, which falls far below it with many states. */
+#define SHARE 0.3
+
+/* Means of the columns of M >= 0, and how far sums of rows are from one, at most. */
+static double find_means(const nadir_matrix *matrix, double averaging, double *means)
+{
+    const int64_t n = matrix->size;
+    double off = 0;
+    memset(means, 0, (size_t)n * sizeof *means);
+    for (int64_t s = 0; s < n; s++) {
+        const double *row = matrix->dense + s * n;
+        for (int64_t t = 0; t < n; t++) {
+            means[t] += row[t];
+        }
+        const double sum = cblas_dasum((blasint)n, row, 1);
+        off = fmax(off, fabs(sum - 1) + (averaging + UNIT * (double)(n + 4)) * sum);
+    }
+    for (int64_t t = 0; t < n; t++) {
+        means[t] /= (double)n;
+    }
+    return off;
+}
+
+/* centred = M - 1 means^T; returns its Frobenius norm, rounded up. */
+static double centre(const nadir_matrix *matrix, const double *means, double *centred)
+{
+    const int64_t n = matrix->size;
+    double square = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const double *row = matrix->dense + s * n;
+        double *to = centred + s * n;
+        for (int64_t t = 0; t < n; t++) {
+            to[t] = row[t] - means[t];
+        }
+        square += cblas_ddot((blasint)n, to, 1, to, 1);
+    }
+    return sqrt(square) * (1 + UNIT * (double)(2 * n + 16));
+}
+
+nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *problem,
+                                const nadir_enclosure *known, bool hard, double *bound)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    const nadir_matrix *matrix = &average->matrix;
+    const int64_t n = matrix->size;
+    double *means = NULL;
+    double *centred = NULL;
+    *bound = INFINITY;
+    if (matrix->dense == NULL || average->b != NULL || average->lines.states > 0 || !(known->gap > 0)) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, means, n);
+    NADIR_NEW(context, centred, n * n);
+    const double off = find_means(matrix, known->averaging, means);
+    double norm = centre(matrix, means, centred);
+    if (hard) {
+        double near;
+        NADIR_CHECK(nadir_spectral_norm_prove(context, n, centred, SHARE * norm, &near));
+        norm = fmin(norm, near);
+    }
+    /* entries of M are averaged and centred with roundings; |M|_F^2 is at most the sum of squares of rows */
+    const double rho = norm + (known->averaging + 2 * UNIT) * sqrt((double)n) * (1 + off) * (1 + 8 * UNIT);
+    const double left = 1 - problem->gamma * rho * (1 + 4 * UNIT) - 2 * UNIT;
+    const double more = problem->gamma * off * sqrt((double)n) / known->gap;
+    *bound = left > 0 ? (1 + more) / left * (1 + 8 * UNIT) : INFINITY;
+cleanup:
+    nadir_release(context, means);
+    nadir_release(context, centred);
+    return status;
+}

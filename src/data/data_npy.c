@@ -1,0 +1,276 @@
+/*
+ * data_npy.c: data as NumPy arrays, read in pieces; see data_npy.h.
+ *
+ * A piece is read as it stands (in Fortran order: a stretch of each column), every field of it converted at
+ * once, and then handed on record by record.
+ */
+#include "data/data_npy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PIECE       NADIR_NPY_PIECE
+#define PIECE_BYTES ((int64_t)1 << 20)
+#define AHEAD       32 /* records: long enough for memory to answer, short enough for the cache */
+
+/* A field and the column that it is. */
+typedef struct column {
+    int which;
+    nadir_npy_field field;
+    const unsigned char *items; /* of the piece */
+    int64_t *integers;          /* [PIECE] the values of the piece, or */
+    double *numbers;
+    int64_t *integer; /* the member of the row, or */
+    double *number;
+} column;
+
+typedef struct reader {
+    nadir_data_collector *collector;
+    nadir_npy_file file;
+    nadir_npy_records records;
+    nadir_npy npy;
+    int count;
+    column columns[NADIR_DATA_COLUMNS];
+    int64_t length;     /* records */
+    int64_t stride;     /* bytes from a field to that of the next record */
+    int64_t piece;      /* records read at once, at most PIECE */
+    unsigned char *raw; /* the bytes of a piece */
+    nadir_data_row row;
+    /* The transitions of a piece; without a column of their own, successors are the states of the next
+     * record. */
+    const int64_t *states, *actions, *successors;
+} reader;
+
+static nadir_status shape_fail(const reader *from)
+{
+    char shape[NADIR_NPY_SHAPE_LENGTH];
+    const nadir_npy_header *header = &from->npy.header;
+    return nadir_fail(
+        from->collector->context, NADIR_ERROR_FORMAT,
+        "%s: shape %s; expected (N, 3) with state, action and next state, (N, 4) with the reward "
+        "besides, or (N,) records with named fields",
+        from->collector->path, nadir_npy_shape_text(header->dimensions, header->shape, shape));
+}
+
+/* The fields of an array of plain numbers. */
+static nadir_status plain_columns(reader *from)
+{
+    static const int order[] = {NADIR_DATA_STATE, NADIR_DATA_ACTION, NADIR_DATA_SUCCESSOR, NADIR_DATA_REWARD};
+    const nadir_npy_header *header = &from->npy.header;
+    if (header->kind >= NADIR_NPY_TEXT || header->dimensions != 2 ||
+        (header->shape[1] != 3 && header->shape[1] != 4)) {
+        return shape_fail(from);
+    }
+    from->count = (int)header->shape[1];
+    from->length = header->shape[0];
+    from->stride = header->fortran ? header->item_bytes : from->count * header->item_bytes;
+    for (int i = 0; i < from->count; i++) {
+        nadir_npy_field *field = &from->columns[i].field;
+        *field =
+            (nadir_npy_field){{0}, header->kind, header->item_bytes, header->swapped, i * header->item_bytes};
+        (void)snprintf(field->name, sizeof field->name, "%s", nadir_data_columns[order[i]].names[0]);
+        from->columns[i].which = order[i];
+    }
+    return NADIR_OK;
+}
+
+static nadir_status record_columns(reader *from)
+{
+    const nadir_data_collector *collector = from->collector;
+    const nadir_npy_header *header = &from->npy.header;
+    if (header->dimensions != 1) {
+        return shape_fail(from);
+    }
+    unsigned seen = 0;
+    for (int i = 0; i < from->records.count; i++) {
+        const nadir_npy_field *field = &from->records.fields[i];
+        const int which =
+            nadir_data_find_column((nadir_cursor){field->name, field->name + strlen(field->name)});
+        if (which < 0 || NADIR_DATA_HAS(seen, which)) {
+            return nadir_fail(collector->context, NADIR_ERROR_FORMAT, "%s: %s field `%s`", collector->path,
+                              which < 0 ? "unknown" : "a second", field->name);
+        }
+        if (field->kind >= NADIR_NPY_TEXT) {
+            return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
+                              "%s: field `%s` holds text; expected numbers", collector->path, field->name);
+        }
+        seen |= 1U << which;
+        from->columns[from->count].which = which;
+        from->columns[from->count++].field = *field;
+    }
+    from->length = header->shape[0];
+    from->stride = header->item_bytes;
+    return NADIR_OK;
+}
+
+static const int64_t *integers_of(const reader *from, int which)
+{
+    for (int i = 0; i < from->count; i++) {
+        if (from->columns[i].which == which) {
+            return from->columns[i].integers;
+        }
+    }
+    return NULL;
+}
+
+static nadir_status prepare(reader *from)
+{
+    nadir_status status = NADIR_OK;
+    nadir_data_collector *collector = from->collector;
+    NADIR_CHECK(from->records.count > 0 ? record_columns(from) : plain_columns(from));
+    collector->records = true;
+    for (int i = 0; i < from->count; i++) {
+        column *at = &from->columns[i];
+        collector->columns |= 1U << at->which;
+        at->integer = nadir_data_row_integer(&from->row, at->which);
+        at->number = nadir_data_row_double(&from->row, at->which);
+        if (at->integer != NULL) {
+            NADIR_NEW(collector->context, at->integers, PIECE);
+        } else {
+            NADIR_NEW(collector->context, at->numbers, PIECE);
+        }
+    }
+    NADIR_CHECK(nadir_data_tell(collector->context, collector->path, collector->columns, &collector->kind));
+    from->states = integers_of(from, NADIR_DATA_STATE);
+    from->actions = integers_of(from, NADIR_DATA_ACTION);
+    from->successors = integers_of(from, NADIR_DATA_SUCCESSOR);
+    if (from->successors == NULL) {
+        from->successors = from->states + 1;
+    }
+    if (from->length > 0) { /* a record is then no longer than the file */
+        const int64_t bytes = from->npy.header.item_bytes * (from->records.count > 0 ? 1 : from->count);
+        const int64_t fit = PIECE_BYTES / bytes;
+        from->piece = fit < 1 ? 1 : fit < PIECE ? fit : PIECE;
+        NADIR_NEW(collector->context, from->raw, from->piece * bytes);
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status read_bytes(reader *from, int64_t at, unsigned char *into, int64_t bytes)
+{
+    size_t got;
+    const nadir_status status = nadir_input_read_at(from->collector->context, &from->file.input,
+                                                    from->npy.header_bytes + at, into, (size_t)bytes, &got);
+    if (status == NADIR_OK && (int64_t)got < bytes) {
+        return nadir_fail(from->collector->context, NADIR_ERROR_FORMAT,
+                          "%s: ends before its last record; did it shrink meanwhile?", from->collector->path);
+    }
+    return status;
+}
+
+/* The bytes of records first .. first + count - 1. */
+static nadir_status read_piece(reader *from, int64_t first, int64_t count)
+{
+    nadir_status status = NADIR_OK;
+    const bool fortran = from->npy.header.fortran && from->records.count == 0;
+    if (!fortran) {
+        NADIR_CHECK(read_bytes(from, first * from->stride, from->raw, count * from->stride));
+    }
+    for (int i = 0; i < from->count; i++) {
+        column *at = &from->columns[i];
+        at->items = from->raw + at->field.offset;
+        if (fortran) {
+            unsigned char *into = from->raw + from->piece * at->field.offset;
+            NADIR_CHECK(
+                read_bytes(from, (i * from->length + first) * from->stride, into, count * from->stride));
+            at->items = into;
+        }
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status convert_piece(reader *from, int64_t first, int64_t count)
+{
+    nadir_status status = NADIR_OK;
+    for (int i = 0; i < from->count; i++) {
+        column *at = &from->columns[i];
+        NADIR_CHECK(at->integer != NULL ? nadir_npy_field_int64s(&from->npy, &at->field, first, count,
+                                                                 at->items, from->stride, at->integers)
+                                        : nadir_npy_field_doubles(&from->npy, &at->field, first, count,
+                                                                  at->items, from->stride, at->numbers));
+    }
+cleanup:
+    return status;
+}
+
+/* Arrays have no empty cells: a negative action or next state, and a reward that is no number, stand for them
+ * where a last step may have them. */
+static void leave_out(nadir_data_row *row)
+{
+    if (row->action < 0) {
+        row->there &= ~(1U << NADIR_DATA_ACTION);
+    }
+    if (NADIR_DATA_HAS(row->there, NADIR_DATA_SUCCESSOR) && row->successor < 0) {
+        row->there &= ~(1U << NADIR_DATA_SUCCESSOR);
+    }
+    if (NADIR_DATA_HAS(row->there, NADIR_DATA_REWARD) && isnan(row->reward)) {
+        row->there &= ~(1U << NADIR_DATA_REWARD);
+    }
+}
+
+/* Has the table prepare for the records to come. */
+static void look_ahead(const reader *from, int64_t k, int64_t count)
+{
+    for (int near = 0; near < 2; near++) {
+        const int64_t at = k + (near == 0 ? AHEAD : AHEAD / 2);
+        if (at + 1 < count) {
+            nadir_data_table_expect(&from->collector->table, from->states[at], from->actions[at],
+                                    from->successors[at], near == 1);
+        }
+    }
+}
+
+static nadir_status collect_piece(reader *from, int64_t first, int64_t count)
+{
+    nadir_status status = NADIR_OK;
+    nadir_data_collector *collector = from->collector;
+    for (int64_t k = 0; k < count; k++) {
+        for (int i = 0; i < from->count; i++) {
+            const column *at = &from->columns[i];
+            if (at->integer != NULL) {
+                *at->integer = at->integers[k];
+            } else {
+                *at->number = at->numbers[k];
+            }
+        }
+        look_ahead(from, k, count);
+        from->row.line = first + k;
+        from->row.there = collector->columns;
+        if (collector->kind == NADIR_DATA_TRAJECTORIES) {
+            leave_out(&from->row);
+        }
+        NADIR_CHECK(nadir_data_collect(collector, &from->row));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_data_read_npy(nadir_data_collector *collector)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = collector->context;
+    reader from = {.collector = collector};
+    nadir_npy_source source;
+    NADIR_CHECK(nadir_npy_file_open(context, collector->path, &from.file, &source));
+    NADIR_CHECK(nadir_npy_open_records(context, &source, &from.records, &from.npy));
+    NADIR_CHECK(prepare(&from));
+    for (int64_t first = 0; first < from.length; first += from.piece) {
+        const int64_t count = from.length - first < from.piece ? from.length - first : from.piece;
+        NADIR_CHECK(read_piece(&from, first, count));
+        NADIR_CHECK(convert_piece(&from, first, count));
+        NADIR_CHECK(collect_piece(&from, first, count));
+        NADIR_CHECK(nadir_progress(context, "reading", (double)first / (double)from.length));
+    }
+cleanup:
+    for (int i = 0; i < NADIR_DATA_COLUMNS; i++) {
+        nadir_release(context, from.columns[i].integers);
+        nadir_release(context, from.columns[i].numbers);
+    }
+    nadir_release(context, from.raw);
+    nadir_npy_close(&from.npy);
+    nadir_input_close(&from.file.input);
+    return status;
+}

@@ -1,0 +1,114 @@
+/*
+ * concentration.c: radii that hold for every true kernel; see concentration.h.
+ *
+ * With f the observed frequencies of N visits, K successors, u uniform and w = N / (N + A), the nominal row
+ * is m = w f + (1 - w) u, so |m - P| <= w |f - P| + (1 - w) |u - P|, and |u - P| <= reach = |u - e_1|. Z =
+ * |(w (f - P) / alpha)|_p over all rows is a supremum of sums of independent terms, one for each visit: mean
+ * E|f - P|_2^2 <= (1 - 1/K)/N.  p <= 2: E|f - P|_p^p <= (K^(1/p - 1/2) sqrt((1 - 1/K)/N))^p, and E Z <= (E
+ * Z^p)^(1/p);  p > 2: |.|_p <= |.|_2 term    at most c_sa = 2^(1/p) w / (N alpha), the p-norm of e_i - e_j
+ * being 2^(1/p) variance of a sum, unit y in the dual norm: N c^2/4 |y_sa|_q^2 for each row; together at most
+ * the largest N c^2/4 (q <= 2), or the q/(q-2)-norm of them (q > 2) McDiarmid (1989):     Z <= E Z +
+ * sqrt(ln(1/risk)/2 sum of N c^2) Klein and Rio (2005): Z <= E Z + t, t^2 = ln(1/risk) (2 (V + 2 b E Z) + 3 b
+ * t), b the largest c but for the risk. Which of them is smaller depends on N and K alone, so the smaller may
+ * be taken.
+ */
+#include "fit/concentration.h"
+
+#include "linalg/norm.h"
+
+#include <math.h>
+
+/* sums of x^e, or the largest x where e is infinite; `power_root` ends it. */
+static double power_sum(double sum, double x, double e)
+{
+    return isinf(e) ? fmax(sum, x) : sum + nadir_power(x, e);
+}
+
+static double power_root(double sum, double e)
+{
+    return isinf(e) ? sum : pow(sum, 1 / e);
+}
+
+static double mean_of(const nadir_evidence *evidence, double norm, int64_t row)
+{
+    const double successors = (double)evidence->allowed[row];
+    return pow(successors, fmax(1 / norm - 0.5, 0)) * sqrt((1 - 1 / successors) / evidence->visits[row]);
+}
+
+/* The weight of the data in the mean of a row. */
+static double weight_of(const nadir_evidence *evidence, int64_t row)
+{
+    const double visits = evidence->visits[row];
+    return visits > 0 ? visits / (visits + evidence->each[row] * (double)evidence->allowed[row]) : 0;
+}
+
+double nadir_concentration_deviation(const nadir_evidence *evidence, double norm, int64_t row)
+{
+    const double w = weight_of(evidence, row);
+    const double reach = nadir_evidence_reach(evidence->allowed[row], norm);
+    return evidence->kinds[row] == NADIR_ROW_KNOWN
+               ? 0
+               : fmin(w > 0 ? w * mean_of(evidence, norm, row) + (1 - w) * reach : reach, pow(2, 1 / norm));
+}
+
+/* Of the rows together, as in the head of this file. */
+typedef struct moments {
+    double mean;     /* sum of powers of E|w (f - P) / alpha| */
+    double bias;     /* of (1 - w) reach / alpha */
+    double squares;  /* sum of N c^2 */
+    double largest;  /* c */
+    double variance; /* of powers of N c^2/4 */
+    double farthest; /* of 2^(1/p) / alpha: no two kernels are farther apart */
+} moments;
+
+static moments add_row(const nadir_evidence *evidence, double norm, int64_t row, double alpha, moments sum)
+{
+    const double q = nadir_holder_conjugate(norm);
+    const double w = weight_of(evidence, row);
+    const double widest = pow(2, 1 / norm);
+    const double reach = nadir_evidence_reach(evidence->allowed[row], norm);
+    sum.bias = power_sum(sum.bias, (1 - w) * reach / alpha, norm);
+    sum.farthest = power_sum(sum.farthest, (w > 0 ? widest : reach) / alpha, norm);
+    if (w > 0) {
+        const double visits = evidence->visits[row];
+        const double c = w * widest / (visits * alpha);
+        sum.mean = power_sum(sum.mean, w * mean_of(evidence, norm, row) / alpha, fmin(norm, 2));
+        sum.squares += visits * c * c;
+        sum.largest = fmax(sum.largest, c);
+        sum.variance = power_sum(sum.variance, visits * c * c / 4, q > 2 ? 1 / (1 - 2 / q) : INFINITY);
+    }
+    return sum;
+}
+
+double nadir_concentration_radius(const nadir_evidence *evidence, double norm, int64_t first, int64_t end,
+                                  const double *scales, double risk)
+{
+    const double q = nadir_holder_conjugate(norm);
+    const double x = log(1 / risk);
+    moments of = {0};
+    for (int64_t row = first; row < end; row++) {
+        const double alpha = scales != NULL ? scales[row] : 1;
+        if (evidence->kinds[row] != NADIR_ROW_KNOWN && alpha > 0) {
+            of = add_row(evidence, norm, row, alpha, of);
+        }
+    }
+    const double mean = power_root(of.mean, fmin(norm, 2));
+    const double variance = power_root(of.variance, q > 2 ? 1 / (1 - 2 / q) : INFINITY);
+    const double b = of.largest;
+    const double differences = sqrt(x / 2 * of.squares);
+    const double suprema = (3 * b * x + sqrt(9 * b * b * x * x + 8 * x * (variance + 2 * b * mean))) / 2;
+    const double radius = mean + fmin(differences, suprema) + power_root(of.bias, norm);
+    return fmin(radius, power_root(of.farthest, norm)) * (1 + 1e-12);
+}
+
+double nadir_concentration_gather(const nadir_evidence *evidence, double norm, const double *scales,
+                                  const double *row_radii)
+{
+    double sum = 0;
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        if (evidence->kinds[row] != NADIR_ROW_KNOWN && scales[row] > 0) {
+            sum = power_sum(sum, row_radii[row] / scales[row], norm);
+        }
+    }
+    return power_root(sum, norm) * (1 + 1e-12);
+}

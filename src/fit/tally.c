@@ -1,0 +1,258 @@
+/*
+ * tally.c: radii that hold the asked share of random kernels; see tally.h.
+ *
+ * States are taken in blocks of a fixed size, each block by one thread with sums of its own, which are added
+ * in the order of the blocks: what is kept are one number for each kernel and candidate, never a kernel.
+ */
+#include "fit/tally.h"
+
+#include "fit/quantile.h"
+#include "linalg/norm.h"
+#include "linalg/threads.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/* Draws beyond the quantile of a row that its estimate shall rest on. */
+enum { TAIL_DRAWS = 20 };
+
+/* For every kernel: a sum for each candidate, then the largest ratios of states and of rows. */
+enum { STATES_MOST = NADIR_TALLY_MOST, ROWS_MOST, SUMS };
+
+/* The work space of a thread, and the sums of a block or of all. */
+typedef struct team_member {
+    double *sums[SUMS]; /* [count] */
+    double *powers;     /* [count] of a row */
+    double *state;      /* [count] of a state */
+    double *sorted;     /* [count] */
+    double *room;       /* [nadir_draws_room] */
+} team_member;
+
+typedef struct counting {
+    const nadir_draws *draws;
+    nadir_tally *tally;
+    double exponent;
+    bool largest;         /* distances do not add up over rows: the largest counts (p = infinity) */
+    int64_t row_rank;     /* of the quantile of a row */
+    int64_t state_rank;   /* of a state */
+    int64_t block;        /* states */
+    team_member all;      /* the sums alone */
+    team_member *members; /* [threads] */
+    int threads;
+} counting;
+
+static nadir_status make_member(nadir_context *context, const counting *of, bool whole, team_member *member)
+{
+    nadir_status status = NADIR_OK;
+    for (int i = 0; i < SUMS; i++) {
+        NADIR_NEW_ZERO(context, member->sums[i], of->draws->count);
+    }
+    if (whole) {
+        NADIR_NEW(context, member->powers, of->draws->count);
+        NADIR_NEW(context, member->state, of->draws->count);
+        NADIR_NEW(context, member->sorted, of->draws->count);
+        NADIR_NEW(context, member->room, nadir_draws_room(of->draws));
+    }
+cleanup:
+    return status;
+}
+
+static void clear_member(nadir_context *context, team_member *member)
+{
+    for (int i = 0; i < SUMS; i++) {
+        nadir_release(context, member->sums[i]);
+    }
+    nadir_release(context, member->powers);
+    nadir_release(context, member->state);
+    nadir_release(context, member->sorted);
+    nadir_release(context, member->room);
+}
+
+/* sums <- sums + factor x, or the larger of both. */
+static void gather(int64_t count, const double *x, double factor, bool largest, double *sums)
+{
+    for (int64_t k = 0; k < count; k++) {
+        const double term = factor * x[k];
+        sums[k] = !largest ? sums[k] + term : term > sums[k] ? term : sums[k];
+    }
+}
+
+/* alpha^-p, 0 for a pinned row, whose distance is 0. */
+static double weight_of(const counting *of, double scale)
+{
+    return scale > 0 ? 1 / nadir_power(scale, of->exponent) : 0;
+}
+
+/* The quantile, of this rank, of powers that vary; ratios to it go into `most`. A power that does not vary is
+ * its own quantile, at which the rest need not look. */
+static double settle(const counting *of, team_member *member, const double *powers, int64_t rank,
+                     double *most)
+{
+    const int64_t count = of->draws->count;
+    memcpy(member->sorted, powers, (size_t)count * sizeof *powers);
+    const double quantile = nadir_order_statistic(count, member->sorted, rank);
+    bool varies = false;
+    for (int64_t k = 1; k < count && !varies; k++) {
+        varies = powers[k] != powers[0];
+    }
+    if (varies && quantile > 0) {
+        gather(count, powers, 1 / quantile, true, most);
+    }
+    return varies ? quantile : -quantile; /* the sign tells, until the radii are known */
+}
+
+static void count_state(const counting *of, team_member *member, int64_t state)
+{
+    const nadir_evidence *evidence = of->draws->evidence;
+    nadir_tally *tally = of->tally;
+    const int64_t count = of->draws->count;
+    memset(member->state, 0, (size_t)count * sizeof *member->state);
+    for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
+        if (evidence->kinds[row] == NADIR_ROW_KNOWN) {
+            if (tally->row_radii != NULL) {
+                tally->row_radii[row] = 0;
+            }
+            continue;
+        }
+        nadir_draws_row(of->draws, row, member->room, member->powers);
+        for (int c = 0; c < tally->candidates; c++) {
+            gather(count, member->powers, weight_of(of, tally->scales[c][row]), of->largest, member->sums[c]);
+        }
+        if (tally->state_radii != NULL) {
+            gather(count, member->powers, weight_of(of, tally->state_scales[row]), of->largest,
+                   member->state);
+        }
+        if (tally->row_radii != NULL) {
+            tally->row_radii[row] = settle(of, member, member->powers, of->row_rank, member->sums[ROWS_MOST]);
+        }
+    }
+    if (tally->state_radii != NULL) {
+        tally->state_radii[state] =
+            settle(of, member, member->state, of->state_rank, member->sums[STATES_MOST]);
+    }
+}
+
+/* Adds what a block has found to what all have, and makes it zero again. */
+static void merge(const counting *of, team_member *member)
+{
+    for (int i = 0; i < SUMS; i++) {
+        gather(of->draws->count, member->sums[i], 1, of->largest || i >= STATES_MOST, of->all.sums[i]);
+        memset(member->sums[i], 0, (size_t)of->draws->count * sizeof *member->sums[i]);
+    }
+}
+
+static nadir_status count_all(nadir_context *context, const counting *of)
+{
+    nadir_status stopped = NADIR_OK;
+    const int64_t states = of->draws->evidence->states;
+    const int64_t blocks = (states + of->block - 1) / of->block;
+#pragma omp parallel num_threads(of->threads)
+    {
+        team_member *member = &of->members[omp_get_thread_num()];
+#pragma omp for ordered schedule(dynamic, 1)
+        for (int64_t block = 0; block < blocks; block++) {
+            const int64_t end = (block + 1) * of->block < states ? (block + 1) * of->block : states;
+            for (int64_t state = block * of->block; state < end; state++) {
+                if (nadir_progress_team(context, "drawing kernels", (double)state / (double)states,
+                                        &stopped)) {
+                    count_state(of, member, state);
+                }
+            }
+#pragma omp ordered
+            merge(of, member);
+        }
+    }
+    return stopped;
+}
+
+/* Radii from quantiles and from what they must be multiplied with to hold together. */
+static void stretch(const counting *of, int64_t rank, double *most, int64_t places, double *radii)
+{
+    const double factor = nadir_order_statistic(of->draws->count, most, rank);
+    for (int64_t i = 0; i < places; i++) {
+        radii[i] = pow(radii[i] < 0 ? -radii[i] : radii[i] * factor, 1 / of->exponent);
+    }
+}
+
+/* The rank of the quantile that one of `parts` needs by the union bound, but not so high that few draws
+ * decide. */
+static int64_t part_rank(const nadir_draws *draws, double confidence, int64_t parts)
+{
+    const double count = (double)draws->count;
+    const double wanted = ceil((1 - (1 - confidence) / (double)(parts > 0 ? parts : 1)) * count);
+    const double most = ceil(fmax(count - TAIL_DRAWS, 0.99 * count));
+    return (int64_t)fmax(1, fmin(fmin(wanted, most), count));
+}
+
+static void find_ranks(counting *of)
+{
+    const nadir_evidence *evidence = of->draws->evidence;
+    int64_t rows = 0;
+    int64_t states = 0;
+    for (int64_t state = 0; state < evidence->states; state++) {
+        const int64_t before = rows;
+        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
+            rows += evidence->kinds[row] == NADIR_ROW_DRAWN ? 1 : 0;
+        }
+        states += rows > before ? 1 : 0;
+    }
+    of->row_rank = part_rank(of->draws, of->tally->confidence, rows);
+    of->state_rank = part_rank(of->draws, of->tally->confidence, states);
+}
+
+/* Draws of our own can be many, so that the quantile is met but for a small risk. Given ones are what there
+ * is: the truth, if it is one draw more of the same kind, is at most the k-th of M with probability
+ * k / (M + 1). */
+static nadir_status find_rank(nadir_context *context, const counting *of, int64_t *rank)
+{
+    const int64_t count = of->draws->count;
+    const double confidence = of->tally->confidence;
+    const bool given = of->draws->evidence->samples != NULL;
+    *rank = given ? (int64_t)ceil((double)(count + 1) * confidence * (1 - 0x1p-50))
+                  : nadir_quantile_rank(count, confidence, NADIR_TALLY_RISK);
+    if (*rank <= count) {
+        return NADIR_OK;
+    }
+    const double least = given ? ceil(confidence / (1 - confidence) * (1 - 0x1p-50))
+                               : ceil(log(NADIR_TALLY_RISK) / log(confidence));
+    return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                      "%lld %s are too few for a confidence of %g: at least %.0f are needed",
+                      (long long)count, given ? "outcomes" : "samples", confidence, least);
+}
+
+nadir_status nadir_tally_find(nadir_context *context, const nadir_draws *draws, nadir_tally *tally)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evidence *evidence = draws->evidence;
+    counting of = {.draws = draws, .tally = tally};
+    int64_t rank;
+    of.exponent = nadir_draws_exponent(draws->norm);
+    of.largest = isinf(draws->norm);
+    of.block = (evidence->states + 63) / 64;
+    of.threads = nadir_threads_for(context, draws->count * evidence->rows);
+    find_ranks(&of);
+    NADIR_CHECK(find_rank(context, &of, &rank));
+    NADIR_CHECK(make_member(context, &of, false, &of.all));
+    NADIR_NEW_ZERO(context, of.members, of.threads);
+    for (int i = 0; i < of.threads; i++) {
+        NADIR_CHECK(make_member(context, &of, true, &of.members[i]));
+    }
+    NADIR_CHECK(count_all(context, &of));
+    for (int c = 0; c < tally->candidates; c++) {
+        tally->radii[c] = pow(nadir_order_statistic(draws->count, of.all.sums[c], rank), 1 / of.exponent);
+    }
+    if (tally->state_radii != NULL) {
+        stretch(&of, rank, of.all.sums[STATES_MOST], evidence->states, tally->state_radii);
+    }
+    if (tally->row_radii != NULL) {
+        stretch(&of, rank, of.all.sums[ROWS_MOST], evidence->rows, tally->row_radii);
+    }
+cleanup:
+    clear_member(context, &of.all);
+    for (int i = 0; of.members != NULL && i < of.threads; i++) {
+        clear_member(context, &of.members[i]);
+    }
+    nadir_release(context, of.members);
+    return status;
+}
