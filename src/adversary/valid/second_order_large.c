@@ -27,8 +27,8 @@
 #include <string.h>
 
 enum { LIMITS = 20, PRODUCTS = 40 };
-#define ROUGH     1e-3 /* relative error of the solves in a product */
-#define SAFETY    1.01 /* kappa above what Lanczos says, for that */
+#define ROUGH     2e-2 /* relative error of the solves in a product */
+#define SAFETY    1.02 /* kappa above what Lanczos says, for that */
 #define TOLERANCE 0.1  /* of kappa^2, where it is of use */
 #define HOPELESS  1.0  /* kappa above this proves nothing that the radius alone does not */
 #define CLOSED    0.45 /* k above */
