@@ -2,6 +2,7 @@
 #include "adversary/enclosure.h"
 
 #include "linalg/distributed.h"
+#include "linalg/span.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -9,6 +10,9 @@
 #include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
+
+/* What is left of right-hand sides that are combinations of others is no more than this. */
+#define SPAN_TOLERANCE (32 * UNIT)
 
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 
@@ -19,17 +23,7 @@ double nadir_up_norm_1(int64_t count, const double *x)
 
 double nadir_up_norm_2(int64_t count, const double *x)
 {
-    const double largest = nadir_vector_largest(count, x);
-    if (!(largest > 0) || isinf(largest)) {
-        return largest;
-    }
-    double sums[4] = {0};
-    for (int64_t i = 0; i < count; i++) {
-        const double r = x[i] / largest;
-        sums[i % 4] += r * r;
-    }
-    const double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    return largest * sqrt(sum) * (1 + ((double)count + 12) * UNIT);
+    return nadir_vector_norm_2(count, x) * (1 + 40 * UNIT);
 }
 
 nadir_enclosure nadir_enclosure_make(const nadir_problem *problem)
@@ -61,11 +55,17 @@ static nadir_status solve(nadir_context *context, const nadir_problem *problem, 
                       : nadir_occupancy_solve(context, problem->occupancy, count, b, x, accuracy);
 }
 
+/* The norm in which residuals are measured. */
+static double norm_of(bool transposed, int64_t n, const double *x)
+{
+    return transposed ? nadir_up_norm_1(n, x) : nadir_vector_largest(n, x);
+}
+
 /* From the residual of the solve, and enclosed->b_error. */
 static void assess(const nadir_enclosure *known, bool transposed, int64_t n, const double *x, double residual,
                    nadir_enclosed *enclosed)
 {
-    enclosed->largest = transposed ? nadir_up_norm_1(n, x) : nadir_vector_largest(n, x);
+    enclosed->largest = norm_of(transposed, n, x);
     enclosed->residual =
         (residual + known->averaging * known->size * enclosed->largest + enclosed->b_error) * (1 + 8 * UNIT);
     enclosed->error = nadir_enclosure_error(known, enclosed->residual);
@@ -104,6 +104,83 @@ static void multiply(int64_t count, double factor, double *x)
     }
 }
 
+/* Right-hand sides in terms of fewer. */
+typedef struct spanned {
+    int limit, rank;
+    double *Q;       /* [states * limit] */
+    double *T;       /* [limit * count] */
+    double *Q_norms; /* [limit], and of the products with D */
+    double *Y_norms;
+    double *sizes; /* [count] */
+} spanned;
+
+/*
+ * For B = Q T + F and A Y = Q up to `residual` the product x = Y t has, column by column,
+ *
+ *     |b - A x| <= |F| + sum of |t_k| residual + |A| |rounding of Y t|.
+ *
+ * F is in x: [states]; returns the bound.
+ */
+static double bound_remainder(const spanned *by, const nadir_enclosure *known, bool transposed, int64_t n,
+                              const double *t, double residual, const double *x)
+{
+    const double F = norm_of(transposed, n, x);
+    const double rounding = nadir_span_rounding(by->rank);
+    double sum = 0;
+    double of_Q = F;
+    double of_Y = 0;
+    for (int k = 0; k < by->rank; k++) {
+        sum += fabs(t[k]);
+        of_Q += fabs(t[k]) * by->Q_norms[k];
+        of_Y += fabs(t[k]) * by->Y_norms[k];
+    }
+    return (F + sum * residual + rounding * of_Q + rounding * (1 + known->size) * of_Y) *
+           (1 + (by->rank + 8) * UNIT);
+}
+
+/* X = D B by products for a basis of B, where that is small: `residuals`, [count], are what they are known
+ * to. *done: false where it is not. Columns of B are of size one, or zero. */
+static nadir_status solve_spanned(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_enclosure *known, bool transposed, int64_t count,
+                                  const double *b, double *x, double *residuals, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    const int limit = nadir_span_limit(count);
+    nadir_accuracy accuracy = {0};
+    spanned by = {.limit = limit};
+    *done = false;
+    if (limit == 0) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, by.Q, n * limit + limit * (count + 2) + count);
+    by.T = by.Q + n * limit;
+    by.Q_norms = by.T + limit * count;
+    by.Y_norms = by.Q_norms + limit;
+    by.sizes = by.Y_norms + limit;
+    memcpy(x, b, (size_t)(n * count) * sizeof *x);
+    by.rank = nadir_span_split(context, n, count, limit, SPAN_TOLERANCE, x, by.Q, by.T, by.sizes);
+    if (by.rank <= 0) {
+        goto cleanup;
+    }
+    for (int k = 0; k < by.rank; k++) {
+        by.Q_norms[k] = norm_of(transposed, n, by.Q + k * n);
+    }
+    NADIR_CHECK(solve(context, problem, transposed, by.rank, by.Q, by.Q, &accuracy));
+    for (int k = 0; k < by.rank; k++) {
+        by.Y_norms[k] = norm_of(transposed, n, by.Q + k * n);
+    }
+    for (int64_t j = 0; j < count; j++) {
+        residuals[j] =
+            bound_remainder(&by, known, transposed, n, by.T + j * limit, accuracy.residual, x + j * n);
+    }
+    nadir_span_combine(context, n, count, limit, by.rank, by.Q, by.T, x);
+    *done = true;
+cleanup:
+    nadir_release(context, by.Q);
+    return status;
+}
+
 /* A solve tells the residual of its worst column. Columns brought to size one, by a power of two, have
  * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
 nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
@@ -114,17 +191,23 @@ nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_prob
     const int64_t n = problem->states;
     nadir_accuracy accuracy;
     double *scales = NULL;
-    NADIR_NEW(context, scales, count);
+    bool done;
+    NADIR_NEW(context, scales, 2 * count);
+    double *residuals = scales + count;
     for (int64_t j = 0; j < count; j++) {
         const double largest = nadir_vector_largest(n, b + j * n);
         scales[j] = largest == 0 ? INFINITY : count > 1 ? nadir_scale_for(largest) : 1;
         multiply(scales[j] == 1 || largest == 0 ? 0 : n, scales[j], b + j * n);
     }
-    NADIR_CHECK(solve(context, problem, transposed, count, b, x, &accuracy));
+    NADIR_CHECK(solve_spanned(context, problem, known, transposed, count, b, x, residuals, &done));
+    if (!done) {
+        NADIR_CHECK(solve(context, problem, transposed, count, b, x, &accuracy));
+    }
     for (int64_t j = 0; j < count; j++) {
         const double back = 1 / scales[j];
         multiply(back == 1 ? 0 : n, back, x + j * n);
-        assess(known, transposed, n, x + j * n, accuracy.residual * back, &enclosed[j]);
+        assess(known, transposed, n, x + j * n, (done ? residuals[j] : accuracy.residual) * back,
+               &enclosed[j]);
     }
 cleanup:
     nadir_release(context, scales);

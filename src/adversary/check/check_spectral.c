@@ -28,6 +28,9 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
+/* Vectors that are shorter are not told from zero: their entries may have lost digits. */
+#define NORM_LEAST 1e-290
+
 /* |x|^2 of a vector that was divided by its norm is 1 up to this. */
 #define UNIT_OFF (256 * UNIT)
 
@@ -41,15 +44,21 @@ void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *ma
     nadir_release(context, made->v);
 }
 
-/* to <- from - mean, which may be the same; returns the 2-norm. *rounding: that of the mean (three of the
- * largest entry) and of the differences (two). */
-static double centre(int64_t n, const double *from, double *to, double *rounding)
+/* to <- from - mean, which may be the same. */
+static void subtract_mean(int64_t n, const double *from, double *to)
 {
     const double mean = nadir_vector_sum(n, from) / (double)n;
-    *rounding = 8 * UNIT * sqrt((double)n) * nadir_vector_largest(n, from);
     for (int64_t s = 0; s < n; s++) {
         to[s] = from[s] - mean;
     }
+}
+
+/* The same; returns the 2-norm. *rounding: that of the mean (three of the largest entry) and of the
+ * differences (two). */
+static double centre(int64_t n, const double *from, double *to, double *rounding)
+{
+    *rounding = 8 * UNIT * sqrt((double)n) * nadir_vector_largest(n, from);
+    subtract_mean(n, from, to);
     return nadir_up_norm_2(n, to);
 }
 
@@ -63,21 +72,17 @@ double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residu
 }
 
 /* x <- x / |x|; false where there is no such vector. */
-static nadir_status make_unit(nadir_context *context, int64_t n, double *x, bool *usable)
+static bool make_unit(int64_t n, double *x)
 {
-    double norm;
+    const double norm = nadir_vector_norm_2(n, x);
+    const double inverse = 1 / norm;
+    if (!(norm > NORM_LEAST) || !(norm < 1 / NORM_LEAST)) { /* or a NaN */
+        return false;
+    }
     for (int64_t s = 0; s < n; s++) {
-        *usable = *usable && isfinite(x[s]);
+        x[s] *= inverse;
     }
-    if (!*usable) {
-        return NADIR_OK;
-    }
-    const nadir_status status = nadir_norm_p(context, n, x, 2, &norm);
-    *usable = norm > 0;
-    for (int64_t s = 0; s < n && *usable; s++) {
-        x[s] /= norm;
-    }
-    return status;
+    return true;
 }
 
 /* The nominal quantities: v, W and d. v, work: [states]. */
@@ -106,19 +111,15 @@ static void note_nominal(nadir_spectral_pair *pair, double *v, double *work)
 }
 
 /* x and y, and W x into `weighted`, which is known to enclosed.b_error; zero where there is nothing to do. */
-static nadir_status note_vectors(nadir_context *context, const nadir_spectral_question *asked,
-                                 nadir_spectral_pair *pair, double *weighted)
+static void note_vectors(const nadir_spectral_question *asked, nadir_spectral_pair *pair, double *weighted)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = pair->problem->states;
     const double *W = pair->problem->uncertainty->W;
-    double rounding;
     pair->usable = pair->rest > 0;
     if (pair->usable) {
         memcpy(pair->x, asked->c, (size_t)n * sizeof *pair->x);
-        NADIR_CHECK(make_unit(context, n, pair->x, &pair->usable));
-        (void)centre(n, asked->k, pair->y, &rounding);
-        NADIR_CHECK(make_unit(context, n, pair->y, &pair->usable));
+        subtract_mean(n, asked->k, pair->y);
+        pair->usable = make_unit(n, pair->x) && make_unit(n, pair->y);
     }
     if (!pair->usable) {
         memset(pair->x, 0, (size_t)n * sizeof *pair->x);
@@ -128,8 +129,6 @@ static nadir_status note_vectors(nadir_context *context, const nadir_spectral_qu
         weighted[s] = W[s] * pair->x[s];
     }
     pair->enclosed.b_error = UNIT * nadir_vector_largest(n, weighted);
-cleanup:
-    return status;
 }
 
 /* g, what is made of it, and lambda, from D W x, which is in g. */
@@ -172,12 +171,11 @@ static nadir_status make_room(nadir_context *context, int64_t n, int64_t count, 
     made->count = count;
     NADIR_NEW(context, made->pairs, count);
     NADIR_NEW(context, made->enclosed, count);
-    NADIR_NEW(context, made->v, n * (5 * count + 2));
+    NADIR_NEW(context, made->v, n * (4 * count + 2));
     made->x = made->v + n;
     made->y = made->x + n * count;
     made->g = made->y + n * count;
-    made->h = made->g + n * count;
-    made->work = made->h + n * count;
+    made->work = made->g + n * count;
 cleanup:
     return status;
 }
@@ -203,8 +201,7 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
         pair->x = made->x + j * n;
         pair->y = made->y + j * n;
         pair->g = made->g + j * n;
-        pair->h = made->h + j * n;
-        NADIR_CHECK(note_vectors(context, &asked[j], pair, made->work + j * n));
+        note_vectors(&asked[j], pair, made->work + j * n);
         made->enclosed[j] = pair->enclosed;
     }
     if (!any_usable(made)) {
@@ -250,7 +247,7 @@ static double residual_norm(int64_t n, const double *a, double theta, const doub
     return nadir_up_norm_2(n, e) + off + 4 * UNIT * size;
 }
 
-/* h = D^T y of all pairs. */
+/* h = D^T y of all pairs, in place of g. */
 static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
@@ -260,8 +257,9 @@ static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pair
         made->enclosed[j].b_error = 0;
     }
     NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &made->pairs->known, true, made->count,
-                                           made->work, made->h, made->enclosed));
+                                           made->work, made->g, made->enclosed));
     for (int64_t j = 0; j < made->count; j++) {
+        made->pairs[j].h = made->pairs[j].g;
         made->pairs[j].enclosed = made->enclosed[j];
     }
 cleanup:
@@ -305,21 +303,29 @@ static void apply(const nadir_spectral_pair *pair, double *to, double *off)
            (1 + 8 * UNIT);
 }
 
-/* At least sigma_max(E_lambda); infinity when theta is not isolated. work: [2 * states]. */
+/* theta and the first residual, from g. work: [2 * states]. */
+static void note_theta(nadir_spectral_pair *pair, double *work)
+{
+    const int64_t n = pair->problem->states;
+    double off;
+    double rounding;
+    apply(pair, work, &off);
+    pair->theta = nadir_vector_dot(n, pair->y, work, &rounding);
+    pair->theta_off = (rounding + off) * (1 + UNIT_OFF) + UNIT_OFF * fabs(pair->theta);
+    pair->left = residual_norm(n, work, pair->theta, pair->y, off, work + n);
+}
+
+/* At least sigma_max(E_lambda), with the second residual, from h; infinity when theta is not isolated. work:
+ * [2 * states]. */
 static double isolate(const nadir_spectral_pair *pair, double *work)
 {
     const int64_t n = pair->problem->states;
-    double *product = work;
-    double *difference = work + n;
+    const double theta = pair->theta;
+    const double theta_off = pair->theta_off;
     double off;
-    double rounding;
-    apply(pair, product, &off);
-    const double theta = nadir_vector_dot(n, pair->y, product, &rounding);
-    const double theta_off = (rounding + off) * (1 + UNIT_OFF) + UNIT_OFF * fabs(theta);
-    const double left = residual_norm(n, product, theta, pair->y, off, difference);
-    apply_transposed(pair, product, &off);
-    const double right = residual_norm(n, product, theta, pair->x, off, difference);
-    const double rho = hypot(left, right) * sqrt(0.5) * (1 + UNIT_OFF);
+    apply_transposed(pair, work, &off);
+    const double right = residual_norm(n, work, theta, pair->x, off, work + n);
+    const double rho = hypot(pair->left, right) * sqrt(0.5) * (1 + UNIT_OFF);
     const double second = pair->lambda / pair->breakdown_low * (1 + pair->W_off) * (1 + 4 * UNIT);
     const double distance = (theta - theta_off - second) - 4 * UNIT * (fabs(theta) + second);
     return distance > 0 ? (theta + theta_off + rho * (rho / distance)) * (1 + 8 * UNIT) : INFINITY;
@@ -332,6 +338,11 @@ static nadir_status check_block(nadir_context *context, const nadir_problem *pro
     nadir_status status = NADIR_OK;
     nadir_spectral_pairs made;
     NADIR_CHECK(nadir_spectral_pairs_make(context, problem, count, asked, breakdown_low, &made));
+    for (int64_t j = 0; j < count; j++) {
+        if (made.pairs[j].usable) {
+            note_theta(&made.pairs[j], made.work);
+        }
+    }
     if (any_usable(&made)) {
         NADIR_CHECK(solve_transposed(context, &made));
     }
@@ -349,7 +360,7 @@ nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_probl
                                        double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const int64_t most = NUMBERS_LIMIT / (5 * problem->states);
+    const int64_t most = NUMBERS_LIMIT / (4 * problem->states);
     const int64_t block = most > 1 ? most : 1;
     for (int64_t first = 0; first < count; first += block) {
         NADIR_CHECK(nadir_progress(context, "bounds on the penalty", (double)first / (double)count));
