@@ -78,7 +78,8 @@ static void put_header(FILE *file, form which, int64_t rows)
 {
     char header[NADIR_NPY_HEADER_LENGTH];
     if (which == ARRAY) {
-        put(file, header, nadir_npy_header_bytes("f8", 2, (const int64_t[]){rows, 4}, header));
+        const size_t size = nadir_npy_header_bytes("f8", 2, (const int64_t[]){rows, 4}, header);
+        put(file, header, size);
     } else if (which == RECORDS) {
         char bytes[266] = "\x93NUMPY\x01\x00\x00\x01"; /* a header of 256 bytes follows */
         memset(bytes + 10, ' ', 256);

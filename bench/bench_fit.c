@@ -2,7 +2,8 @@
  * bench_fit.c: whether balls made from data hold the true kernel as often as they promise, and what they
  * promise of a policy.
  *
- *     bench_fit [--reps N] [--method M] [--prior W] [--scales S] [--confidence C] [--policy optimal|uniform]
+ *     bench_fit [--reps N] [--method M] [--prior W] [--scales S] [--confidence C] [--policy
+ * optimal|uniform|none]
  *               [--visits N] [MODEL...]
  *
  * A true model (riverswim, machine, inventory, garnet; or a file) makes data: every row is visited the same
@@ -26,15 +27,16 @@ typedef struct options {
     int64_t reps;
     int64_t visits; /* 0: 30, 100 and 300 */
     bool uniform;
+    bool coverage; /* alone, without guarantees: scales are ones or deviation */
     nadir_fit_settings settings;
 } options;
 
 /* What happened in all repetitions. */
 typedef struct record {
-    int64_t reps, inside, safe;
+    int64_t reps;
     int64_t set_inside[3], set_safe[3];
-    double penalty[3]; /* sums */
-    double radius;
+    double penalty[3];  /* sums of nominal return less lower bound */
+    double attained[3]; /* of nominal return less worst return found */
     int64_t chosen[4];
 } record;
 
@@ -136,6 +138,8 @@ static void repeat(nadir_context *context, nadir_model *truth, int64_t visits, c
                    nadir_random *random, record *found)
 {
     nadir_model_data view;
+    static const nadir_set sets[3] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
+    nadir_model *models[3];
     nadir_fit *fit = NULL;
     nadir_policy *policy = NULL;
     nadir_optimum_result optimum = {.size = sizeof optimum};
@@ -144,30 +148,27 @@ static void repeat(nadir_context *context, nadir_model *truth, int64_t visits, c
     nadir_model_view(truth, &view);
     nadir_data data = simulate(context, &view, visits, random);
     nadir_fit_settings settings = asked->settings;
-    settings.discount = view.discount;
+    settings.discount = asked->coverage ? NAN : view.discount;
     bench_check(context, nadir_fit_create(context, &data, &settings, &fit));
     memcpy(nadir_fit_nominal(fit)->initial, view.initial, (size_t)view.states * sizeof(double));
-    if (asked->uniform) {
+    if (asked->uniform || asked->coverage) {
         bench_check(context, nadir_policy_create_uniform(context, nadir_fit_nominal(fit), &policy));
     } else {
         bench_check(context, nadir_optimum(context, nadir_fit_nominal(fit), NULL, &policy, &optimum));
     }
-    const double J = true_return(context, truth, policy);
+    const double J = asked->coverage ? NAN : true_return(context, truth, policy);
+    bench_check(context, nadir_fit_models(context, fit, policy, &result, 3, sets, models));
     for (int set = 0; set < 3; set++) {
-        nadir_model *model = NULL;
         nadir_model_data fitted;
         nadir_model_data_default(&fitted);
-        fit->question.set = (nadir_set)(NADIR_SET_NONRECT + set);
-        context->random.state[0] = (uint64_t)found->reps; /* the same draws for all three */
-        bench_check(context, nadir_fit_model(context, fit, policy, &result, &model));
-        nadir_model_view(model, &fitted);
+        nadir_model_view(models[set], &fitted);
         found->set_inside[set] += is_inside(&view, &fitted) ? 1 : 0;
         found->set_safe[set] += J >= result.sets[set].lower_bound ? 1 : 0;
         found->penalty[set] += result.nominal_return - result.sets[set].lower_bound;
-        nadir_model_free(model);
+        found->attained[set] += result.nominal_return - result.sets[set].robust_return;
+        nadir_model_free(models[set]);
     }
     found->chosen[result.chosen]++;
-    found->radius += result.sets[0].radius;
     found->reps++;
     nadir_policy_free(policy);
     nadir_fit_free(fit);
@@ -200,9 +201,10 @@ static void table_row(nadir_context *context, const char *name, int64_t visits, 
         (void)printf(" %.1f | %.1f | %.4g |", 100 * (double)found.set_inside[set] / n,
                      100 * (double)found.set_safe[set] / n, found.penalty[set] / n);
     }
-    (void)printf(" %.2f | %.2f | %lld %lld %lld %lld |\n", found.penalty[1] / found.penalty[0],
-                 found.penalty[2] / found.penalty[0], (long long)found.chosen[0], (long long)found.chosen[1],
-                 (long long)found.chosen[2], (long long)found.chosen[3]);
+    (void)printf(" %.2f | %.2f | %.2f | %lld %lld %lld %lld |\n", found.penalty[1] / found.penalty[0],
+                 found.penalty[2] / found.penalty[0], found.attained[2] / found.attained[0],
+                 (long long)found.chosen[0], (long long)found.chosen[1], (long long)found.chosen[2],
+                 (long long)found.chosen[3]);
     (void)fflush(stdout);
     nadir_model_free(truth);
 }
@@ -229,6 +231,7 @@ static int read_options(int argc, char **argv, options *asked)
             asked->settings.confidence = atof(value);
         } else if (strcmp(name, "--policy") == 0) {
             asked->uniform = strcmp(value, "uniform") == 0;
+            asked->coverage = strcmp(value, "none") == 0;
         } else {
             (void)fprintf(stderr, "bench_fit: no option %s\n", name);
             exit(2);
@@ -246,10 +249,10 @@ int main(int argc, char **argv)
     const int first = read_options(argc, argv, &asked);
     const int models = first < argc ? argc - first : 4;
     nadir_context *context = bench_context(1);
-    (void)printf("| model | rows | visits | ball inside %% | safe %% | penalty | s inside | safe | penalty | "
-                 "sa inside "
-                 "| safe | penalty | s/ball | sa/ball | scales chosen |\n"
-                 "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    (void)printf(
+        "| model | rows | visits | ball inside %% | safe %% | penalty | s inside | safe | penalty | sa "
+        "inside | safe | penalty | s/ball | sa/ball | sa/ball, worst found | scales chosen |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (int m = 0; m < models; m++) {
         for (int v = 0; v < (asked.visits > 0 ? 1 : 3); v++) {
             table_row(context, first < argc ? argv[first + m] : kinds[m],

@@ -23,7 +23,10 @@ typedef struct cli_run {
     int64_t threads;
     uint64_t seed;
     nadir_context *context;
-    char **warnings; /* what the library said while it worked, for the JSON */
+    const char *engine_name;    /* --engine; NULL: none */
+    const char *engine_options; /* --petsc */
+    nadir_engine *engine;       /* NULL: none */
+    char **warnings;            /* what the library said while it worked, for the JSON */
     int64_t warnings_count;
     double started;     /* cli_clock of the first sign of progress */
     bool bar_shown;     /* a progress bar stands on the terminal's last line */
@@ -42,6 +45,7 @@ typedef struct cli_command {
 extern const cli_command cli_command_info;
 extern const cli_command cli_command_convert;
 extern const cli_command cli_command_generate;
+extern const cli_command cli_command_fit;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_evaluate;
 extern const cli_command cli_command_verify;
@@ -111,7 +115,14 @@ bool cli_needed(const cli_run *run, const char *option, bool given);
 /* Complains about options that do not go together; false. */
 bool cli_wrong(const cli_run *run, const char *reason);
 
-/* Makes the context, with messages and progress going to stderr. */
+/* --engine and --petsc, for commands that run on many processes; the second option of the two. */
+cli_option cli_engine_option(cli_run *run);
+cli_option cli_engine_options_option(cli_run *run);
+/* Whether this is the process that prints and writes. */
+bool cli_speaks(const cli_run *run);
+
+/* Makes the context, with messages and progress going to stderr, and opens the engine, if one was asked for:
+ * then only its first process prints. */
 nadir_status cli_open(cli_run *run);
 /* Keeps the sentence for cli_close and returns `status`: for what the command itself refuses. */
 nadir_status cli_fail(cli_run *run, nadir_status status, const char *format, ...)

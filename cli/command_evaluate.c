@@ -364,6 +364,8 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "draw them, .svg or .png: bars, or a map where the states are cells of a\n"
          "grid (names r3c4)"},
         cli_backend_option(&backend),
+        cli_engine_option(run),
+        cli_engine_options_option(run),
         {0},
     };
     int exit;

@@ -305,6 +305,8 @@ static int optimize_main(cli_run *run, int argc, char **argv)
          "how much work the proof may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
         cli_backend_option(&backend),
+        cli_engine_option(run),
+        cli_engine_options_option(run),
         {0},
     };
     int exit;

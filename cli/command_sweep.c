@@ -14,6 +14,8 @@ static const char about[] =
     "and\n"
     "how many there are.\n"
     "\n"
+    "A model that brings a ball with it, as nadir fit writes them, needs no --radius.\n"
+    "\n"
     "On the free domain radii at or past breakdown are left out, with a warning.\n"
     "\n"
     "Examples:\n"
@@ -208,6 +210,26 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
     return status == NADIR_OK && !converged ? NADIR_ERROR_NOT_CONVERGED : status;
 }
 
+/* Those of the option; where there is none, from 0 to the model's own. */
+static nadir_status settle_radii(cli_run *run, cli_ball *asked, cli_sweep *sweep, char last[32])
+{
+    enum { RADII = 21 };
+    const nadir_model_data *view = &sweep->subject.view;
+    if (asked->radius_text != NULL) {
+        asked->radius_text = cli_number(sweep->radii.last, last);
+        return NADIR_OK;
+    }
+    if (view->radius_count == 0) {
+        return cli_fail(run, NADIR_ERROR_ARGUMENT,
+                        "--radius LO:HI:N is needed: the model has none of its own");
+    }
+    sweep->radii = (cli_radii){.count = RADII};
+    for (int64_t i = 0; i < view->radius_count; i++) {
+        sweep->radii.last = fmax(sweep->radii.last, view->radius[i]);
+    }
+    return NADIR_OK;
+}
+
 static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
                           cli_ball *asked, const nadir_robust_settings *robust, cli_sweep *sweep)
 {
@@ -216,8 +238,10 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     nadir_ball ball;
     char last[32];
     settle_curves(sweep);
-    asked->radius_text = cli_number(sweep->radii.last, last);
-    nadir_status status = cli_ball_get(run, model, asked, &ball);
+    nadir_status status = settle_radii(run, asked, sweep, last);
+    if (status == NADIR_OK) {
+        status = cli_ball_get(run, model, asked, &ball);
+    }
     if (status == NADIR_OK) {
         status =
             cli_subject_solver(run, model, subject->policy_name, settings, subject->policy_digest, &solver);
@@ -300,7 +324,8 @@ static int sweep_main(cli_run *run, int argc, char **argv)
     int backend = 0;
     int certify = NADIR_CERTIFY_AUTO;
     cli_ball ball = {.radius_value = "LO:HI:N",
-                     .radius_help = "the first radius, the last one, and how many there are (needed)"};
+                     .radius_help = "the first radius, the last one, and how many there are\n"
+                                    "(default: 21 from 0 to the model's own)"};
     cli_sweep sweep = {0};
     const cli_option own[] = {
         cli_policy_option(&sweep.subject.policy_name),
@@ -316,6 +341,8 @@ static int sweep_main(cli_run *run, int argc, char **argv)
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
          "of the robust returns, relative to the penalty (default 1e-9)"},
         cli_backend_option(&backend),
+        cli_engine_option(run),
+        cli_engine_options_option(run),
         {0},
     };
     int exit;
@@ -323,15 +350,16 @@ static int sweep_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.subject.policy_name != NULL) ||
-        !cli_needed(run, "--radius LO:HI:N", ball.radius_text != NULL)) {
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.subject.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
     robust.certify = (nadir_certify)certify;
     sweep.optimistic = robust.optimistic;
     sweep.subject.model_path = positionals[0];
-    nadir_status status = cli_radii_parse(run, "--radius", ball.radius_text, &sweep.radii);
+    nadir_status status = ball.radius_text != NULL
+                              ? cli_radii_parse(run, "--radius", ball.radius_text, &sweep.radii)
+                              : NADIR_OK;
     if (status == NADIR_OK) {
         status = list_curves(run, &ball, sets, domains, &sweep);
     }

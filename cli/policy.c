@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *const backends[] = {"auto", "lapack", "klu", "krylov"};
+static const char *const backends[] = {"auto", "lapack", "klu", "krylov", "petsc"};
 
 cli_option cli_policy_option(const char **policy)
 {
@@ -33,10 +33,10 @@ cli_option cli_backend_option(int *backend)
     return (cli_option){"--backend",
                         CLI_CHOICE,
                         NULL,
-                        "auto|lapack|klu|krylov",
+                        "auto|lapack|klu|krylov|petsc",
                         backend,
-                        "who solves the linear systems: dense LU, sparse LU or an iteration\n"
-                        "(default: auto, by size and sparsity)"};
+                        "who solves the linear systems: dense LU, sparse LU, an iteration, or\n"
+                        "PETSc's (with --engine petsc) (default: auto, by size and sparsity)"};
 }
 
 const char *cli_backend_name(int backend)

@@ -118,6 +118,44 @@ void cli_warn(cli_run *run, const char *format, ...)
     show_message(run, NADIR_LOG_WARNING, message);
 }
 
+cli_option cli_engine_option(cli_run *run)
+{
+    return (cli_option){"--engine",
+                        CLI_TEXT,
+                        "NAME",
+                        NULL,
+                        &run->engine_name,
+                        "petsc: the model is spread over the processes of 'mpirun -n N nadir ...'\n"
+                        "(docs/scaling.md says what is possible then)"};
+}
+
+cli_option cli_engine_options_option(cli_run *run)
+{
+    return (cli_option){"--petsc",
+                        CLI_TEXT,
+                        "OPTIONS",
+                        NULL,
+                        &run->engine_options,
+                        "options for PETSc, in one word: '-ksp_type gmres -log_view'"};
+}
+
+bool cli_speaks(const cli_run *run)
+{
+    return run->engine == NULL || nadir_engine_rank(run->engine) == 0;
+}
+
+/* All processes do the same; one of them prints. */
+static nadir_status open_engine(cli_run *run)
+{
+    const nadir_status status = nadir_engine_open(run->context, run->engine_name, run->engine_options,
+                                                  run->threads == 0, &run->engine);
+    if (status == NADIR_OK && !cli_speaks(run) && freopen("/dev/null", "w", stdout) == NULL) {
+        return cli_fail(run, NADIR_ERROR_IO, "standard output cannot be closed");
+    }
+    run->quiet = run->quiet || !cli_speaks(run);
+    return status;
+}
+
 nadir_status cli_open(cli_run *run)
 {
     nadir_context_settings settings;
@@ -129,7 +167,8 @@ nadir_status cli_open(cli_run *run)
     settings.seed = run->seed;
     settings.threads = (int32_t)run->threads;
     cli_catch_interrupts();
-    return nadir_context_create(&settings, &run->context);
+    const nadir_status status = nadir_context_create(&settings, &run->context);
+    return status == NADIR_OK && run->engine_name != NULL ? open_engine(run) : status;
 }
 
 nadir_status cli_fail(cli_run *run, nadir_status status, const char *format, ...)
@@ -147,12 +186,19 @@ int cli_close(cli_run *run, nadir_status status)
     if (status != NADIR_OK) {
         const char *detail = run->context != NULL ? nadir_context_error(run->context) : "";
         const char *said = *run->error != '\0' ? run->error : detail;
-        report(run, status, *said != '\0' ? said : nadir_status_sentence(status));
+        const char *sentence = *said != '\0' ? said : nadir_status_sentence(status);
+        if (cli_speaks(run)) {
+            report(run, status, sentence);
+        } else { /* the first process says the same, unless this one fails alone */
+            (void)snprintf(run->error, sizeof run->error, "%s", sentence);
+        }
     }
     for (int64_t i = 0; i < run->warnings_count; i++) {
         free(run->warnings[i]);
     }
     free(run->warnings);
+    (void)fflush(stdout); /* the engine may end the process */
+    nadir_engine_close(run->engine, (int)status / 10, run->error);
     nadir_context_free(run->context);
     return (int)status / 10;
 }

@@ -10,6 +10,10 @@ nadir_status cli_subject_read(cli_run *run, const nadir_read_settings *reading, 
     subject->load_seconds = cli_clock() - subject->begun;
     if (status == NADIR_OK) {
         nadir_model_view(*model, &subject->view);
+        status = nadir_model_totals(run->context, *model, &subject->view.states, &subject->view.rows,
+                                    &subject->view.nonzeros);
+    }
+    if (status == NADIR_OK) {
         status = nadir_model_digest(run->context, *model, subject->model_digest);
     }
     return status;
@@ -41,8 +45,9 @@ void cli_subject_json(cli_json *json, const cli_subject *subject)
     cli_json_integer(json, "rows", subject->view.rows);
     cli_json_integer(json, "nonzeros", subject->view.nonzeros);
     cli_json_double(json, "discount", subject->view.discount);
-    cli_json_text(json, "model_sha256", subject->model_digest);
-    cli_json_text(json, "policy_sha256", subject->policy_digest);
+    /* none where an engine spreads them over processes */
+    cli_json_text(json, "model_sha256", *subject->model_digest != '\0' ? subject->model_digest : NULL);
+    cli_json_text(json, "policy_sha256", *subject->policy_digest != '\0' ? subject->policy_digest : NULL);
 }
 
 void cli_subject_seconds(cli_json *json, const cli_subject *subject, double nominal, double robust,

@@ -27,6 +27,8 @@ static const char about[] =
     "SHA256SUMS lists what a finished experiment has written. The same seed gives the same CSV files, but "
     "for\n"
     "columns that depend on the speed of the machine: their names begin with 'seconds' or 'timed_'.\n"
+    "DIR/findings.md holds the report's table of what the paper says and what was measured. Pictures need\n"
+    "gnuplot, which is tried first.\n"
     "\n"
     "Examples:\n"
     "  nadir reproduce all --quick --out paper\n"

@@ -147,7 +147,7 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
             "set multiplot layout %d,%d margins %s\n",
             0.25 * top, 0.5 * top, 0.75 * top, top, top, lines, columns,
             columns < 3 ? "0.11,0.99,0.15,0.97 spacing 0.12"
-            : lines > 1 ? "0.075,0.99,0.07,0.985 spacing 0.08,0.085"
+            : lines > 1 ? "0.09,0.995,0.07,0.985 spacing 0.08,0.085"
                         : "0.065,0.99,0.19,0.97 spacing 0.08");
     for (int v = first; v < first + count; v++) {
         set_labels(plot.script, v);
@@ -200,7 +200,7 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
                 "set view %d,%d,1.05,1.0\nset xlabel offset %d,-0.5\n"
                 "splot $cloud using 1:2:3:3 with points pointtype 7 pointsize 0.22 palette, "
                 "$edges using 1:2:3 with lines linewidth 2 linecolor rgb '#d55e00'\n",
-                turn == 0 ? 62 : 75, turn == 0 ? 35 : 125, turn == 0 ? 0 : -3);
+                turn == 0 ? 62 : 75, turn == 0 ? 35 : 125, turn == 0 ? 0 : -1);
     }
     fputs("unset multiplot\n", plot.script);
     status = experiment_csv_close(&csv);

@@ -118,8 +118,9 @@ typedef struct theme {
     const char *letter; /* of the size */
     const char *guess_style, *method_style;
     const char *method_label;
-    const char *best; /* the label of the maximum */
-    int lowest;       /* of the axis of shares */
+    const char *best;  /* the label of the maximum */
+    const char *share; /* of what, in a sentence */
+    int lowest;        /* of the axis of shares */
 } theme;
 
 static void print_blocks(FILE *script, const guess guesses[SIZES])
@@ -179,19 +180,19 @@ static double share_after(const guess *of, int64_t samples)
     return share;
 }
 
-static void find(experiment_run *run, const char *subject, const char *paper, const char *what,
-                 const guess guesses[SIZES], const char *why)
+static void find(experiment_run *run, const char *subject, const char *paper, const theme *about,
+                 const char *what, const guess guesses[SIZES], const char *why)
 {
     char text[SIZES][96];
     for (int i = 0; i < SIZES; i++) {
         const guess *of = &guesses[i];
-        (void)snprintf(text[i], sizeof text[i], "size %d from %.3g to %.3g %% (the paper's method: %.2g s)",
-                       (int)of->size, 100 * share_after(of, of->samples / 100),
-                       100 * share_after(of, of->samples), of->method_seconds);
+        (void)snprintf(text[i], sizeof text[i], "from %.3g to %.3g %% (%s = %d; %s: %.2g s)",
+                       100 * share_after(of, of->samples / 100), 100 * share_after(of, of->samples),
+                       about->letter, (int)of->size, about->method_label, of->method_seconds);
     }
     experiment_finding(run, subject, paper,
-                       experiment_text(run, "from %.0e to %.0e %s: %s; %s; %s",
-                                       (double)guesses[0].samples / 100, (double)guesses[0].samples, what,
+                       experiment_text(run, "from %" PRId64 " to %" PRId64 " %s the %s grows %s, %s, %s",
+                                       guesses[0].samples / 100, guesses[0].samples, what, about->share,
                                        text[0], text[1], text[2]),
                        why);
 }
@@ -206,6 +207,7 @@ static nadir_status run_vectors(experiment_run *run)
                                 "spectral",
                                 "Algorithm 2",
                                 "the maximum",
+                                "share of the maximum",
                                 50};
     nadir_status status = NADIR_OK;
     guess guesses[SIZES] = {0};
@@ -220,7 +222,7 @@ static nadir_status run_vectors(experiment_run *run)
         "Random vectors, as the text around the figure has it. A full mark shows when Algorithm 2 was "
         "done, and with what.");
     find(run, "Random vectors against time", "random guessing \"takes exponentially long time to converge\"",
-         "vectors", guesses,
+         &about, "vectors", guesses,
          "They agree that it is slow: a hundred times the vectors add a few points, fewer for larger n; that "
          "the "
          "time is exponential in n this does not show.");
@@ -241,6 +243,7 @@ static nadir_status run_kernels(experiment_run *run)
                                 "paper",
                                 "Algorithm 1",
                                 "exact",
+                                "share of the exact penalty",
                                 0};
     nadir_status status = NADIR_OK;
     guess guesses[SIZES] = {0};
@@ -254,8 +257,8 @@ static nadir_status run_kernels(experiment_run *run)
                     "Random kernels, as the caption has it. A full mark shows when Algorithm 1 was "
                     "done, and with what.");
     find(run, "Random kernels against time",
-         "random kernels take exponentially long; Algorithm 1 found the optimal value in 0.14 s", "kernels",
-         guesses,
+         "random kernels take exponentially long; Algorithm 1 found the optimal value in 0.14 s", &about,
+         "kernels", guesses,
          "They agree, as far as they can be compared: the paper does not say for which S its 0.14 s are, nor "
          "with how many kernels.");
 cleanup:

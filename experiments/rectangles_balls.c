@@ -154,7 +154,7 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
     double disc[3];
     double square[3];
     nadir_status status = find_radius(run, &data, picture);
-    status = status == NADIR_OK ? experiment_plot_open(run, "balls-plane", 1040, 620, &plot) : status;
+    status = status == NADIR_OK ? experiment_plot_open(run, "balls-plane", 1110, 620, &plot) : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -168,22 +168,23 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
     status = write_dots(run, &data, r, "balls-plane", "change_state_0,change_state_1,in_ball,in_s,in_sa",
                         plot.script);
     write_levels(plot.script, &data, reach);
-    fprintf(plot.script,
-            "set contour base\nunset surface\nset cntrparam levels auto 12\nset cntrlabel onecolor\n"
-            "set table $lines\nsplot $levels using 1:2:3\nunset table\nunset contour\nset surface\n"
-            "set size ratio -1\nset lmargin at screen 0.12\nset rmargin at screen 0.6\n"
-            "set bmargin at screen 0.16\nset tmargin at screen 0.97\nset key at screen 0.62,0.5 left center\n"
-            "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset grid "
-            "noxtics noytics\n"
-            "set xlabel 'change of the row of state 0 (L₂ length)'\n"
-            "set ylabel 'change of the row of state 1 (L₂ length)'\n"
-            "set object 1 circle at 0,0 size %.6g front fillstyle empty border linecolor rgb '%s' linewidth "
-            "3\n"
-            "set object 2 rectangle from %.6g,%.6g to %.6g,%.6g front fillstyle empty border linecolor rgb "
-            "'%s' linewidth 3\n"
-            "set style line 1 linecolor rgb '#56b4e9' pointtype 7 pointsize 0.5\n",
-            -reach, reach, -reach, reach, r, cli_style_find("nonrect")->colour, -r, -r, r, r,
-            cli_style_find("sa")->colour);
+    fprintf(
+        plot.script,
+        "set contour base\nunset surface\nset cntrparam levels auto 12\nset cntrlabel onecolor\n"
+        "set table $lines\nsplot $levels using 1:2:3\nunset table\nunset contour\nset surface\n"
+        "set size ratio -1\nset lmargin at screen 0.12\nset rmargin at screen 0.6\n"
+        "set bmargin at screen 0.16\nset tmargin at screen 0.97\nset key at screen 0.605,0.5 left center\n"
+        "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset grid "
+        "noxtics noytics\n"
+        "set xlabel 'change of the row of state 0 (L₂ length)'\n"
+        "set ylabel 'change of the row of state 1 (L₂ length)'\n"
+        "set object 1 circle at 0,0 size %.6g front fillstyle empty border linecolor rgb '%s' linewidth "
+        "3\n"
+        "set object 2 rectangle from %.6g,%.6g to %.6g,%.6g front fillstyle empty border linecolor rgb "
+        "'%s' linewidth 3\n"
+        "set style line 1 linecolor rgb '#56b4e9' pointtype 7 pointsize 0.5\n",
+        -reach, reach, -reach, reach, r, cli_style_find("nonrect")->colour, -r, -r, r, r,
+        cli_style_find("sa")->colour);
     fprintf(plot.script,
             "plot $lines using 1:2 with lines linecolor rgb '#bbbbbb' title 'equal return', "
             "$dots using 1:2 with points linestyle 1 title 'possible kernels', "

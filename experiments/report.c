@@ -120,7 +120,7 @@ nadir_status experiment_section_close(experiment_run *run, nadir_status status, 
 
 /* -------------------------------------------------------------------------------------------- the page */
 
-/* Dark pictures are the light ones inverted, hues turned back. */
+/* Dark pictures are the light ones inverted, hues turned back, and brighter, for orange would be brown. */
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -130,7 +130,7 @@ static const char head[] =
     "<style>\n"
     ":root{--ink:#1b1b1b;--page:#fff;--soft:#5a5a5a;--line:#d0d0d0;--panel:#f4f5f7;--link:#0b57a4}\n"
     "@media (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--page:#16181b;--soft:#a8a8a8;--line:#3c4046;"
-    "--panel:#1f2226;--link:#7db7f0}.picture svg{filter:invert(.91) hue-rotate(180deg)}}\n"
+    "--panel:#1f2226;--link:#7db7f0}.picture svg{filter:invert(.91) hue-rotate(180deg) brightness(1.4)}}\n"
     "*{box-sizing:border-box}body{margin:0 auto;padding:1.5rem;max-width:68rem;background:var(--page);"
     "color:var(--ink);font:16px/1.55 system-ui,sans-serif}\n"
     "h1{font-size:1.75rem;line-height:1.25}h2{margin-top:3rem;padding-top:1rem;border-top:2px solid "
@@ -158,7 +158,7 @@ static const char head[] =
     "<a href=\"https://arxiv.org/abs/2502.09432\">arXiv:2502.09432</a>), made anew by <code>nadir "
     "reproduce</code>. Each section quotes the caption in the paper and what it reports, shows what we "
     "measure, "
-    "and says why the two differ. The data of every picture is the CSV file beside it; the same seed gives "
+    "and says why the two differ. The data of a picture is the CSV file beside it; the same seed gives "
     "the "
     "same data, except for times.</p>\n";
 
@@ -277,6 +277,59 @@ static void print_section(const experiment_run *run, bool finished, FILE *out)
     print_part(run, finished, out, "section.html");
 }
 
+/* ------------------------------------------------------------------------------------- the findings alone */
+
+/* A character of HTML, or what stands for one, as Markdown within a table; returns what follows. */
+static const char *print_markdown_character(FILE *out, const char *at)
+{
+    static const char *const entities[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}};
+    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
+        if (strncmp(at, entities[i][0], strlen(entities[i][0])) == 0) {
+            fputs(entities[i][1], out);
+            return at + strlen(entities[i][0]);
+        }
+    }
+    fputs(strchr("|*_", *at) != NULL ? "\\" : "", out);
+    fputc(*at, out);
+    return at + 1;
+}
+
+/* The rows <tr><td>…</td>…</tr> as rows of Markdown. */
+static void print_markdown(const experiment_run *run, bool finished, FILE *out)
+{
+    char *text = finished ? read_part(run, "findings.html") : NULL;
+    for (const char *at = text != NULL ? text : ""; *at != '\0';) {
+        if (strncmp(at, "<tr><td>", 8) == 0) {
+            fprintf(out, "| `%s`: ", run->experiment->name);
+            at += 8;
+        } else if (strncmp(at, "</td><td>", 9) == 0) {
+            fputs(" | ", out);
+            at += 9;
+        } else if (strncmp(at, "</td></tr>\n", 11) == 0) {
+            fputs(" |\n", out);
+            at += 11;
+        } else {
+            at = print_markdown_character(out, at);
+        }
+    }
+    free(text);
+}
+
+static nadir_status write_findings(cli_run *cli, const char *out)
+{
+    char path[EXPERIMENT_PATH];
+    cli_output file;
+    (void)snprintf(path, sizeof path, "%s/findings.md", out); /* no longer than the report's */
+    const nadir_status status = cli_output_open(cli, path, &file);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    fputs("| what | the paper says | we measure | why they differ, or agree |\n|---|---|---|---|\n",
+          file.out);
+    for_each(cli, out, file.out, print_markdown);
+    return cli_output_close(cli, &file);
+}
+
 nadir_status experiment_report_write(cli_run *cli, const char *out, char path[EXPERIMENT_PATH])
 {
     cli_output page;
@@ -300,5 +353,6 @@ nadir_status experiment_report_write(cli_run *cli, const char *out, char path[EX
     fputs("</tbody></table></div>\n", page.out);
     for_each(cli, out, page.out, print_section);
     fputs("</body>\n</html>\n", page.out);
-    return cli_output_close(cli, &page);
+    const nadir_status closed = cli_output_close(cli, &page);
+    return closed == NADIR_OK ? write_findings(cli, out) : closed;
 }

@@ -1,5 +1,5 @@
 /*
- * report.h: the report: OUT/report.html, one page that needs nothing else.
+ * report.h: the report: OUT/report.html, one page that needs nothing else, and its findings, OUT/findings.md.
  *
  * An experiment leaves its part in its folder, section.html and findings.html; the page is put together from
  * the parts of all experiments that are finished, whichever run made them.
@@ -15,7 +15,7 @@ nadir_status experiment_section_open(experiment_run *run);
  * returned. seconds: that the experiment took. */
 nadir_status experiment_section_close(experiment_run *run, nadir_status status, double seconds);
 
-/* Writes OUT/report.html. path: where it is. */
+/* Writes OUT/report.html and OUT/findings.md. path: where the former is. */
 nadir_status experiment_report_write(cli_run *cli, const char *out, char path[EXPERIMENT_PATH]);
 
 #endif

@@ -150,8 +150,9 @@ NADIR_API int32_t nadir_engine_rank(const nadir_engine *engine);
 NADIR_API int32_t nadir_engine_members(const nadir_engine *engine);
 
 /* The last call of a process that is about to exit with this status, once all models are freed. Where it is
- * not 0 and other processes do not come here as well within a few seconds, all processes are ended. */
-NADIR_API void nadir_engine_close(nadir_engine *engine, int exit_status);
+ * not 0 and other processes do not come here as well within a few seconds, all processes are ended, and
+ * stderr says why: `sentence`, "" or NULL: it was said. */
+NADIR_API void nadir_engine_close(nadir_engine *engine, int exit_status, const char *sentence);
 
 /* ---------------------------------------------------------------------------------------------------------
  * Model
@@ -238,6 +239,11 @@ NADIR_API void nadir_model_free(nadir_model *model);
 NADIR_API void nadir_model_view(const nadir_model *model, nadir_model_data *data);
 
 /* Names as given by the file; NULL when it gave none. */
+/* Of a model that an engine has spread over processes: how many states, rows and transitions there are in
+ * all; nadir_model_view tells of this process's part. Every process calls at once. */
+NADIR_API nadir_status nadir_model_totals(nadir_context *context, const nadir_model *model, int64_t *states,
+                                          int64_t *rows, int64_t *nonzeros);
+
 NADIR_API const char *nadir_model_state_name(const nadir_model *model, int64_t state);
 NADIR_API const char *nadir_model_action_name(const nadir_model *model, int64_t row);
 

@@ -23,7 +23,8 @@ DECLARATIONS = runpy.run_path(str(HERE / "nadir" / "_declarations.py"))
 
 def pkg_config(*question: str) -> str | None:
     try:
-        answer = subprocess.run(["pkg-config", *question, "nadir"], capture_output=True, text=True, check=True)
+        words = ["pkg-config", *question, "nadir"]
+        answer = subprocess.run(words, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()
@@ -50,15 +51,14 @@ def newest(folder: Path, pattern: str) -> float:
     return max((path.stat().st_mtime for path in folder.rglob(pattern)), default=0.0)
 
 
-def from_tree() -> Path:
-    """The library of the source tree, built if it is not there or older than its sources."""
+def from_tree(folder: Path) -> Path:
+    """The library of the source tree; built in `folder` if it is not there or older than its sources."""
     made = TREE / "build" / "libnadir.so"
     sources = max(newest(TREE / "src", "*.[ch]"), newest(TREE / "include", "*.h"))
     if made.is_file() and made.stat().st_mtime >= sources:
         return made.resolve()
     if not (TREE / "CMakeLists.txt").is_file():
         sys.exit("libnadir was not found: install it, or name it in NADIR_LIBRARY")
-    folder = Path(tempfile.mkdtemp(prefix="nadir-build."))
     configure = ["cmake", "-S", str(TREE), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release"]
     subprocess.run(configure, check=True)
     subprocess.run(["cmake", "--build", str(folder), "--target", "nadir", "--parallel"], check=True)
@@ -72,16 +72,16 @@ class Build(build_py):
             return  # the package lies in the source tree, which holds both
         package = Path(self.build_lib) / "nadir"
         text = header()
-        ffi = DECLARATIONS["parse"](text, "nadir._bindings")
-        ffi.emit_python_code(str(package / "_bindings.py"))
+        DECLARATIONS["write"](text, str(package / "_bindings.py"))
         major, minor, _ = DECLARATIONS["version"](text).split(".")
         named = os.environ.get("NADIR_LIBRARY")
         there = None if named else installed(DECLARATIONS["version"](text))
         if there is not None:
             (package / "_built.py").write_text(f"LIBRARY = {str(there)!r}\n", encoding="utf-8")
         else:
-            library = Path(named).resolve() if named else from_tree()
-            shutil.copyfile(library, package / f"libnadir.so.{major}.{minor}")
+            with tempfile.TemporaryDirectory(prefix="nadir-build.") as folder:
+                library = Path(named).resolve() if named else from_tree(Path(folder))
+                shutil.copyfile(library, package / f"libnadir.so.{major}.{minor}")
 
 
 class Binary(Distribution):

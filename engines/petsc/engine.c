@@ -110,7 +110,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void finish(void *self, int exit_status)
+static void finish(void *self, int exit_status, const char *sentence)
 {
     petsc_engine *engine = self;
     MPI_Request all_here;
@@ -121,8 +121,8 @@ static void finish(void *self, int exit_status)
     while (!here) {
         MPI_Test(&all_here, &here, MPI_STATUS_IGNORE);
         if (!here && exit_status != 0 && seconds() - begun > PATIENCE) {
-            (void)fprintf(stderr, "nadir: process %d of %d failed alone; the others are ended\n",
-                          engine->table.rank, engine->table.members);
+            (void)fprintf(stderr, "nadir: process %d of %d failed alone, all are ended%s%s\n",
+                          engine->table.rank, engine->table.members, *sentence != '\0' ? ": " : "", sentence);
             (void)fflush(NULL);
             MPI_Abort(MPI_COMM_WORLD, exit_status);
         }

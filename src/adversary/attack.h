@@ -19,6 +19,7 @@ typedef struct nadir_attack {
     /* Kernels Phat - b k^T: b = c(s) times the shape of alpha pi within a state. */
     double *c;     /* [states] owned, |c|_p = beta; NULL: not of this kind */
     double *k;     /* [states] owned, zero-sum, |k|_p = 1 */
+    double *g;     /* [states] owned: D W c up to a constant, a guess for iterations; NULL: not kept */
     double lambda; /* J_nominal - J by Sherman-Morrison */
     /* Kernels of domain simplex and support. */
     double *v;  /* [states] owned: value under the kernel; NULL: not of this kind */

@@ -3,7 +3,6 @@
 
 #include "linalg/distributed.h"
 #include "linalg/span.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,17 +15,19 @@
 
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 
-double nadir_up_norm_1(int64_t count, const double *x)
+double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x)
 {
-    return nadir_vector_norm_1(count, x) * (1 + ((double)count + 4) * UNIT);
+    const double total = (double)nadir_whole_count(context, count);
+    return nadir_whole_norm_1(context, count, x) * (1 + (total + 4) * UNIT);
 }
 
-double nadir_up_norm_2(int64_t count, const double *x)
+double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x)
 {
-    return nadir_vector_norm_2(count, x) * (1 + 40 * UNIT);
+    const double members = (double)context->communication->members;
+    return nadir_whole_norm_2(context, count, x) * (1 + (48 + members) * UNIT);
 }
 
-nadir_enclosure nadir_enclosure_make(const nadir_problem *problem)
+nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_problem *problem)
 {
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t *state_rows = problem->model->state_rows;
@@ -35,9 +36,10 @@ nadir_enclosure nadir_enclosure_make(const nadir_problem *problem)
         const int64_t here = state_rows[s + 1] - state_rows[s];
         actions = here > actions ? here : actions;
     }
+    actions = (int64_t)nadir_join_maximum(context, (double)actions);
     nadir_enclosure known = {.averaging = UNIT * (double)(actions + 2)};
     /* the norm is a sum of as many terms as a row has */
-    const double terms = (double)nadir_matrix_row_length(&average->matrix);
+    const double terms = nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
     known.size = problem->gamma * average->norm * (1 + (terms + 8) * UNIT + 2 * known.averaging);
     known.gap = 1 - known.size > 4 * UNIT ? (1 - known.size) - 4 * UNIT : 0;
     return known;
@@ -56,16 +58,16 @@ static nadir_status solve(nadir_context *context, const nadir_problem *problem, 
 }
 
 /* The norm in which residuals are measured. */
-static double norm_of(bool transposed, int64_t n, const double *x)
+static double norm_of(const nadir_context *context, bool transposed, int64_t n, const double *x)
 {
-    return transposed ? nadir_up_norm_1(n, x) : nadir_vector_largest(n, x);
+    return transposed ? nadir_up_norm_1(context, n, x) : nadir_whole_largest(context, n, x);
 }
 
 /* From the residual of the solve, and enclosed->b_error. */
-static void assess(const nadir_enclosure *known, bool transposed, int64_t n, const double *x, double residual,
-                   nadir_enclosed *enclosed)
+static void assess(const nadir_context *context, const nadir_enclosure *known, bool transposed, int64_t n,
+                   const double *x, double residual, nadir_enclosed *enclosed)
 {
-    enclosed->largest = norm_of(transposed, n, x);
+    enclosed->largest = norm_of(context, transposed, n, x);
     enclosed->residual =
         (residual + known->averaging * known->size * enclosed->largest + enclosed->b_error) * (1 + 8 * UNIT);
     enclosed->error = nadir_enclosure_error(known, enclosed->residual);
@@ -79,20 +81,21 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
     nadir_accuracy accuracy;
     NADIR_CHECK(solve(context, problem, transposed, 1, b, x, &accuracy));
     enclosed->b_error = b_error;
-    assess(known, transposed, problem->states, x, accuracy.residual, enclosed);
+    assess(context, known, transposed, problem->states, x, accuracy.residual, enclosed);
 cleanup:
     return status;
 }
 
 nadir_status nadir_enclosure_improve(nadir_context *context, const nadir_problem *problem,
                                      const nadir_enclosure *known, bool transposed, const double *b,
-                                     double *x, nadir_enclosed *enclosed)
+                                     double b_error, double tolerance, double *x, nadir_enclosed *enclosed)
 {
     nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
-    NADIR_CHECK(nadir_occupancy_improve(context, problem->occupancy, transposed, b, x, &accuracy));
-    enclosed->b_error = 0;
-    assess(known, transposed, problem->states, x, accuracy.residual, enclosed);
+    NADIR_CHECK(
+        nadir_occupancy_improve(context, problem->occupancy, transposed, 1, b, tolerance, x, &accuracy));
+    enclosed->b_error = b_error;
+    assess(context, known, transposed, problem->states, x, accuracy.residual, enclosed);
 cleanup:
     return status;
 }
@@ -121,10 +124,10 @@ typedef struct spanned {
  *
  * F is in x: [states]; returns the bound.
  */
-static double bound_remainder(const spanned *by, const nadir_enclosure *known, bool transposed, int64_t n,
-                              const double *t, double residual, const double *x)
+static double bound_remainder(const nadir_context *context, const spanned *by, const nadir_enclosure *known,
+                              bool transposed, int64_t n, const double *t, double residual, const double *x)
 {
-    const double F = norm_of(transposed, n, x);
+    const double F = norm_of(context, transposed, n, x);
     const double rounding = nadir_span_rounding(by->rank);
     double sum = 0;
     double of_Q = F;
@@ -146,7 +149,7 @@ static nadir_status solve_spanned(nadir_context *context, const nadir_problem *p
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    const int limit = nadir_span_limit(count);
+    const int limit = nadir_span_limit(context, count);
     nadir_accuracy accuracy = {0};
     spanned by = {.limit = limit};
     *done = false;
@@ -164,15 +167,15 @@ static nadir_status solve_spanned(nadir_context *context, const nadir_problem *p
         goto cleanup;
     }
     for (int k = 0; k < by.rank; k++) {
-        by.Q_norms[k] = norm_of(transposed, n, by.Q + k * n);
+        by.Q_norms[k] = norm_of(context, transposed, n, by.Q + k * n);
     }
     NADIR_CHECK(solve(context, problem, transposed, by.rank, by.Q, by.Q, &accuracy));
     for (int k = 0; k < by.rank; k++) {
-        by.Y_norms[k] = norm_of(transposed, n, by.Q + k * n);
+        by.Y_norms[k] = norm_of(context, transposed, n, by.Q + k * n);
     }
     for (int64_t j = 0; j < count; j++) {
-        residuals[j] =
-            bound_remainder(&by, known, transposed, n, by.T + j * limit, accuracy.residual, x + j * n);
+        residuals[j] = bound_remainder(context, &by, known, transposed, n, by.T + j * limit,
+                                       accuracy.residual, x + j * n);
     }
     nadir_span_combine(context, n, count, limit, by.rank, by.Q, by.T, x);
     *done = true;
@@ -185,28 +188,36 @@ cleanup:
  * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
 nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
                                         const nadir_enclosure *known, bool transposed, int64_t count,
-                                        double *b, double *x, nadir_enclosed *enclosed)
+                                        double *b, const double *const *guesses, double *x,
+                                        nadir_enclosed *enclosed)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     nadir_accuracy accuracy;
     double *scales = NULL;
-    bool done;
+    bool done = false;
     NADIR_NEW(context, scales, 2 * count);
     double *residuals = scales + count;
     for (int64_t j = 0; j < count; j++) {
-        const double largest = nadir_vector_largest(n, b + j * n);
+        const double largest = nadir_whole_largest(context, n, b + j * n);
         scales[j] = largest == 0 ? INFINITY : count > 1 ? nadir_scale_for(largest) : 1;
         multiply(scales[j] == 1 || largest == 0 ? 0 : n, scales[j], b + j * n);
+        for (int64_t s = 0; s < n && guesses != NULL; s++) {
+            x[j * n + s] = guesses[j] != NULL && largest > 0 ? scales[j] * guesses[j][s] : 0;
+        }
     }
-    NADIR_CHECK(solve_spanned(context, problem, known, transposed, count, b, x, residuals, &done));
+    if (guesses == NULL) {
+        NADIR_CHECK(solve_spanned(context, problem, known, transposed, count, b, x, residuals, &done));
+    }
     if (!done) {
-        NADIR_CHECK(solve(context, problem, transposed, count, b, x, &accuracy));
+        NADIR_CHECK(guesses == NULL ? solve(context, problem, transposed, count, b, x, &accuracy)
+                                    : nadir_occupancy_improve(context, problem->occupancy, transposed, count,
+                                                              b, 0, x, &accuracy));
     }
     for (int64_t j = 0; j < count; j++) {
         const double back = 1 / scales[j];
         multiply(back == 1 ? 0 : n, back, x + j * n);
-        assess(known, transposed, n, x + j * n, (done ? residuals[j] : accuracy.residual) * back,
+        assess(context, known, transposed, n, x + j * n, (done ? residuals[j] : accuracy.residual) * back,
                &enclosed[j]);
     }
 cleanup:
@@ -220,6 +231,7 @@ nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
+    const int64_t own = nadir_model_first(problem->model);
     double *sides = NULL;
     *residual = 0;
     NADIR_NEW(context, sides, n * (count < BLOCK ? count : BLOCK));
@@ -229,11 +241,14 @@ nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem
         NADIR_CHECK(nadir_progress(context, "solving for columns", (double)first / (double)count));
         memset(sides, 0, (size_t)(n * many) * sizeof *sides);
         for (int64_t j = 0; j < many; j++) {
-            sides[j * n + (which != NULL ? which[first + j] : first + j)] = 1;
+            const int64_t place = (which != NULL ? which[first + j] : first + j) - own;
+            if (place >= 0 && place < n) {
+                sides[j * n + place] = 1;
+            }
         }
         NADIR_CHECK(
             nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
-        const double largest = nadir_vector_largest(n * many, D + first * n);
+        const double largest = nadir_whole_largest(context, n * many, D + first * n);
         const double found = accuracy.residual + known->averaging * known->size * largest;
         *residual = fmax(*residual, found * (1 + 8 * UNIT));
     }

@@ -17,7 +17,7 @@ typedef struct nadir_enclosure {
     double gap;       /* at most 1 - size; 0: nothing is known */
 } nadir_enclosure;
 
-nadir_enclosure nadir_enclosure_make(const nadir_problem *problem);
+nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_problem *problem);
 
 /* How well one product is known. */
 typedef struct nadir_enclosed {
@@ -33,28 +33,31 @@ nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *
                                    const nadir_enclosure *known, bool transposed, const double *b,
                                    double b_error, double *x, nadir_enclosed *enclosed);
 
-/* The same where x holds about what it will be, and b is exact. */
+/* The same from a guess in x, to `tolerance` only where solves are iterations; the error that is told is that
+ * of the product made. */
 nadir_status nadir_enclosure_improve(nadir_context *context, const nadir_problem *problem,
                                      const nadir_enclosure *known, bool transposed, const double *b,
-                                     double *x, nadir_enclosed *enclosed);
+                                     double b_error, double tolerance, double *x, nadir_enclosed *enclosed);
 
 /* nadir_enclosure_solve for `count` right-hand sides at once, b and x: [states * count]; each is known to the
- * b_error that its `enclosed`, [count], comes with. b is overwritten. */
+ * b_error that its `enclosed`, [count], comes with. b is overwritten. guesses: [count] of [states], or NULL
+ * where there is none; NULL: there are none at all. */
 nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
                                         const nadir_enclosure *known, bool transposed, int64_t count,
-                                        double *b, double *x, nadir_enclosed *enclosed);
+                                        double *b, const double *const *guesses, double *x,
+                                        nadir_enclosed *enclosed);
 
 /* residual / gap, rounded up. */
 double nadir_enclosure_error(const nadir_enclosure *known, double residual);
 
 /* Some columns of D, one after another: [states * count], each with a residual of at most *residual,
- * everything included. which: [count] states, NULL: the first ones. */
+ * everything included. which: [count] states, numbered over all processes, NULL: the first ones. */
 nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
                                      const nadir_enclosure *known, int64_t count, const int64_t *which,
                                      double *D, double *residual);
 
-/* |x|_1 and |x|_2, rounded up. */
-double nadir_up_norm_1(int64_t count, const double *x);
-double nadir_up_norm_2(int64_t count, const double *x);
+/* |x|_1 and |x|_2 over all processes, rounded up. */
+double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x);
+double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x);
 
 #endif

@@ -5,7 +5,7 @@
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
 #include "base/clock.h"
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 #include "nominal/check.h"
 
 #include <math.h>
@@ -53,6 +53,19 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
     return NADIR_OK;
 }
 
+/* Which questions can be answered where the model is spread over processes. */
+static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, nadir_family *family)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    const bool dual =
+        set->set == NADIR_SET_NONRECT && set->p > 1 && set->domain == NADIR_DOMAIN_FREE && family == NULL;
+    return set->idle || dual
+               ? NADIR_OK
+               : nadir_model_check_whole(context, problem->model,
+                                         "any but the non-rectangular ball of norms above 1 on the free "
+                                         "domain, by the methods auto, newton, bisect and best-response");
+}
+
 /* ---------------------------------------------------------------------------------------- nominal */
 
 /* Sets that hold the nominal kernel alone: radius 0, nothing that can move, one state. */
@@ -80,7 +93,7 @@ static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem
         verdict->attack.gap = NAN;
         verdict->lower = problem->sign > 0 ? check.lower : -check.upper;
         verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
-        verdict->scale = nadir_vector_largest(problem->states, problem->v);
+        verdict->scale = nadir_whole_largest(context, problem->states, problem->v);
         verdict->proof = NADIR_PROOF_RIGOROUS;
         verdict->bound = "nominal";
         if (!nadir_verdict_is_close(problem, settings, verdict)) {
@@ -296,6 +309,7 @@ nadir_status nadir_robust_run_many(nadir_context *context, nadir_solver *solver,
     nadir_robust_settings use;
     NADIR_CHECK(settle_settings(context, settings, family, &use));
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(check_spread(context, &asked.problem, family));
     NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, verdicts, count);
     NADIR_CHECK(evaluate(context, family, &asked.problem, &use, count, factors, verdicts));
@@ -321,6 +335,7 @@ nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, cons
     const double factor = 1;
     NADIR_CHECK(settle_settings(context, settings, family, &use));
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(check_spread(context, &asked.problem, family));
     family = family != NULL ? family : nadir_robust_family(&asked.uncertainty);
     NADIR_CHECK(family(context, &asked.problem, &use, 1, &factor, &verdict));
     NADIR_CHECK(check_refusals(1, &verdict));

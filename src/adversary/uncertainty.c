@@ -1,5 +1,6 @@
 /* uncertainty.c: what the user asked for, what the model says, and the defaults, settled into one set. */
 #include "adversary/uncertainty.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
 
 #include <math.h>
@@ -111,16 +112,17 @@ cleanup:
 }
 
 /* Entries of unpinned rows, and whether nothing can move at all. */
-static void count_entries(const nadir_model *model, nadir_uncertainty *made)
+static void count_entries(const nadir_context *context, const nadir_model *model, nadir_uncertainty *made)
 {
     bool idle = made->radius == 0;
     bool all_pinned = true;
     for (int64_t row = 0; row < model->rows; row++) {
         const bool pinned = nadir_uncertainty_scale(made, row) == 0;
-        made->entries += pinned ? 0 : model->states;
+        made->entries += pinned ? 0 : nadir_model_total(model);
         all_pinned = all_pinned && pinned;
     }
-    made->idle = idle || all_pinned || model->states == 1;
+    made->entries = nadir_whole_count(context, made->entries);
+    made->idle = nadir_join_all(context, all_pinned) || idle || nadir_model_total(model) == 1;
 }
 
 nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
@@ -163,7 +165,7 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     }
     NADIR_CHECK(fill_weights(context, model, policy, &made, made.owned));
     made.W = made.owned;
-    count_entries(model, &made);
+    count_entries(context, model, &made);
     *uncertainty = made;
     made.owned = NULL;
 cleanup:

@@ -64,6 +64,9 @@ nadir_status nadir_worst_set_files(nadir_context *context, nadir_worst *worst, c
                                    const char *policy, const char *kernel)
 {
     nadir_status status = NADIR_OK;
+    if (context->communication->rank != 0) { /* process 0 writes */
+        return NADIR_OK;
+    }
     if (model != NULL) {
         NADIR_CHECK(nadir_file_digest(context, model, worst->model_file_sha256));
     }
@@ -166,6 +169,7 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
                           "the kernel is that of the difference of two policies, which has no witness");
     }
     nadir_witness_default(&witness);
+    NADIR_CHECK(nadir_model_check_whole(context, worst->model, "witnesses"));
     NADIR_CHECK(nadir_model_digest(context, worst->model, witness.model_sha256));
     NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness.policy_sha256));
     memcpy(witness.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
@@ -201,5 +205,7 @@ void nadir_worst_multiply(nadir_context *context, const nadir_worst *worst, cons
 
 nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst, nadir_model **model)
 {
-    return nadir_kernel_to_model(context, worst->verdict.attack.kernel, model);
+    const nadir_status status =
+        nadir_model_check_whole(context, worst->model, "models with the worst kernel");
+    return status != NADIR_OK ? status : nadir_kernel_to_model(context, worst->verdict.attack.kernel, model);
 }

@@ -127,11 +127,11 @@ int32_t nadir_engine_members(const nadir_engine *engine)
     return engine->context->communication->members;
 }
 
-void nadir_engine_close(nadir_engine *engine, int exit_status)
+void nadir_engine_close(nadir_engine *engine, int exit_status, const char *sentence)
 {
     if (engine != NULL) {
         nadir_context *context = engine->context;
-        engine->table->finish(engine->self, exit_status);
+        engine->table->finish(engine->self, exit_status, sentence != NULL ? sentence : "");
         context->communication = &nadir_communication_alone;
         context->engine = NULL;
         context->engine_self = NULL;

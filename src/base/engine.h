@@ -42,10 +42,10 @@ typedef struct nadir_engine_table {
     int32_t (*neighbours)(const void *self);
     /*
      * The end of the process is near, with this exit status. Returns when all processes have come here; where
-     * this one fails and others do not come within a few seconds, ends them all: they wait for an answer that
-     * will not be given.
+     * this one fails and others do not come within a few seconds, says why and ends them all: they wait for
+     * an answer that will not be given.
      */
-    void (*finish)(void *self, int exit_status);
+    void (*finish)(void *self, int exit_status, const char *sentence);
 
     /* A linear solver for I - gamma M and its transpose: setup copies nothing of the matrix that it can use
      * as it is; `matrix` and its arrays outlive *solver. The three below are NULL where there is none. */

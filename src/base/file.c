@@ -92,6 +92,14 @@ nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int
     return read_from(context, input, at, buffer, size, got);
 }
 
+nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_t offset)
+{
+    if (lseek(input->descriptor, (off_t)offset, SEEK_SET) < 0) {
+        return nadir_fail(context, NADIR_ERROR_IO, "%s: reading failed: %s", input->path, strerror(errno));
+    }
+    return NADIR_OK;
+}
+
 nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, void *buffer, size_t size,
                                   const char *what)
 {

@@ -38,6 +38,9 @@ nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *
 nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t at, void *buffer,
                                  size_t size, size_t *got);
 
+/* The next bytes are those at `offset`. */
+nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_t offset);
+
 /* Exactly `size` bytes; NADIR_ERROR_FORMAT "ends in the middle of `what`" when the file is shorter. */
 nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, void *buffer, size_t size,
                                   const char *what);

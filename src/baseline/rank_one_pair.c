@@ -94,7 +94,7 @@ nadir_status nadir_pair_attack(nadir_context *context, const nadir_problem *prob
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, b_pi, b_pi + n, NULL));
     attack->lambda = nadir_pair_penalty(problem, b_pi, k, b_pi + n);
     attack->J = problem->J - attack->lambda;
-    status = nadir_blocks_are_zero(problem->rows, b) || nadir_blocks_are_zero(n, k)
+    status = nadir_blocks_are_zero(context, problem->rows, b) || nadir_blocks_are_zero(context, n, k)
                  ? nadir_kernel_create(context, problem->model, &attack->kernel)
                  : nadir_kernel_create_rank_one(context, problem->model, b, k, &attack->kernel);
 cleanup:

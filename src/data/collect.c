@@ -264,6 +264,7 @@ nadir_status nadir_data_collect(nadir_data_collector *collector, const nadir_dat
 nadir_status nadir_data_collect_end(nadir_data_collector *collector)
 {
     end_episode(collector);
+    nadir_data_table_close(collector->context, &collector->table);
     if (collector->observations == 0) {
         return nadir_fail(collector->context, NADIR_ERROR_FORMAT, "%s: no transitions; expected at least one",
                           collector->path);

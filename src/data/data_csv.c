@@ -19,9 +19,9 @@ cleanup:
 
 /* Where the cells of a row go: the columns of the file from left to right. */
 typedef struct target {
-    int which;
     int64_t *integer; /* or */
     double *number;
+    int which;
     bool may_be_empty; /* the last step of an episode needs no action, next state or reward */
 } target;
 

@@ -5,15 +5,17 @@
 
 #define FIRST_SLOTS ((size_t)1 << 10)
 
-/* A product of 128 bits folded to 64: mixes both halves of the key into every bit. */
-static uint64_t hash_of(int32_t state, int32_t action, int32_t successor)
+/* A product of 128 bits folded to 64 mixes both halves of the key into every bit; where only one number
+ * varies it is still an arithmetic progression, which the second product breaks up. */
+static uint32_t mark_of(int32_t state, int32_t action, int32_t successor)
 {
     const uint64_t row = (uint64_t)(uint32_t)state << 32 | (uint32_t)action;
     const uint64_t a = row + 0x2545F4914F6CDD1DU;
     const uint64_t b = (uint32_t)successor * 0x9E3779B97F4A7C15U ^ 0xD6E8FEB86659FD93U;
     uint64_t low;
     const uint64_t high = nadir_wide_multiply(a, b, &low);
-    return high ^ low;
+    const uint64_t folded = high ^ low;
+    return (uint32_t)((folded ^ folded >> 29) * 0xBF58476D1CE4E5B9U >> 32);
 }
 
 /* Where an entry with this mark is looked for first. With more than 2^32 slots (100 GB) runs would get
@@ -50,7 +52,7 @@ nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *tab
                                    int32_t action, int32_t successor, int64_t *at)
 {
     nadir_status status = NADIR_OK;
-    const uint32_t mark = (uint32_t)(hash_of(state, action, successor) >> 32);
+    const uint32_t mark = mark_of(state, action, successor);
     if (2 * (size_t)table->count >= table->slot_count) {
         NADIR_CHECK(grow(context, table));
     }
@@ -77,13 +79,20 @@ void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64
     if (table->slot_count == 0) {
         return;
     }
-    const uint64_t hash = hash_of((int32_t)state, (int32_t)action, (int32_t)successor);
-    const int64_t *slot = &table->slots[first_slot((uint32_t)(hash >> 32), table->slot_count)];
+    const uint32_t mark = mark_of((int32_t)state, (int32_t)action, (int32_t)successor);
+    const int64_t *slot = &table->slots[first_slot(mark, table->slot_count)];
     if (!near) {
         __builtin_prefetch(slot);
     } else if (*slot >= 0) {
         __builtin_prefetch(&table->entries[*slot]);
     }
+}
+
+void nadir_data_table_close(nadir_context *context, nadir_data_table *table)
+{
+    nadir_release(context, table->slots);
+    table->slots = NULL;
+    table->slot_count = 0;
 }
 
 void nadir_data_table_clear(nadir_context *context, nadir_data_table *table)

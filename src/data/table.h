@@ -33,6 +33,8 @@ nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *tab
  * true. */
 void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64_t action, int64_t successor,
                              bool near);
+/* Once nothing will be looked for any more: keeps the entries alone. */
+void nadir_data_table_close(nadir_context *context, nadir_data_table *table);
 void nadir_data_table_clear(nadir_context *context, nadir_data_table *table);
 
 /* The numbers of the entries in the order of their rows and, within a row, of their successors, by two

@@ -333,10 +333,10 @@ static void describe(search *of)
     result->norm = fit->question.norm;
 }
 
-static nadir_status make_model(nadir_context *context, const search *of, nadir_model **model)
+static nadir_status make_model(nadir_context *context, const search *of, nadir_set set, nadir_model **model)
 {
     nadir_model_data data;
-    const nadir_ball ball = ball_of(of, of->fit->question.set, of->result.chosen);
+    const nadir_ball ball = ball_of(of, set, of->result.chosen);
     nadir_model_data_default(&data);
     nadir_model_view(of->fit->nominal, &data);
     data.scales = ball.scales;
@@ -348,12 +348,13 @@ static nadir_status make_model(nadir_context *context, const search *of, nadir_m
     return nadir_model_create(context, &data, model);
 }
 
-nadir_status nadir_fit_model(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
-                             nadir_fit_result *result, nadir_model **model)
+nadir_status nadir_fit_models(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                              nadir_fit_result *result, int count, const nadir_set *sets,
+                              nadir_model **models)
 {
     nadir_status status = NADIR_OK;
     search of = {.fit = fit, .result = {.size = sizeof of.result}};
-    nadir_model *made = NULL;
+    int made = 0;
     NADIR_CHECK(solve(context, policy, &of));
     list_candidates(&of);
     const double begun = nadir_clock_seconds();
@@ -363,14 +364,23 @@ nadir_status nadir_fit_model(nadir_context *context, nadir_fit *fit, const nadir
     NADIR_CHECK(find_guarantees(context, &of));
     of.result.seconds_guarantees = nadir_clock_seconds() - begun - of.result.seconds_radii;
     describe(&of);
-    NADIR_CHECK(make_model(context, &of, &made));
     if (!nadir_result_copy(result, &of.result, sizeof of.result)) {
         NADIR_CHECK(nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the fit result is not set"));
     }
-    *model = made;
-    made = NULL;
+    while (made < count) {
+        NADIR_CHECK(make_model(context, &of, sets[made], &models[made]));
+        made++;
+    }
 cleanup:
-    nadir_model_free(made);
+    while (status != NADIR_OK && made > 0) {
+        nadir_model_free(models[--made]);
+    }
     clear(context, &of);
     return status;
+}
+
+nadir_status nadir_fit_model(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                             nadir_fit_result *result, nadir_model **model)
+{
+    return nadir_fit_models(context, fit, policy, result, 1, &fit->question.set, model);
 }

@@ -46,4 +46,9 @@ nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, const na
 nadir_status nadir_fit_make_nominal(nadir_context *context, nadir_fit *fit,
                                     const nadir_fit_settings *settings);
 
+/* As nadir_fit_model, with a model for each of several sets. */
+nadir_status nadir_fit_models(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                              nadir_fit_result *result, int count, const nadir_set *sets,
+                              nadir_model **models);
+
 #endif

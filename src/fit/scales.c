@@ -15,6 +15,8 @@
 
 /* Of the mean of x. */
 static const double least_exposure = 0.01;
+/* Of that of all states. */
+static const double least_spread = 0.05;
 
 /* (E|x|^p)^(1/p) of a normal x of variance 1. */
 static double normal_moment(double norm)
@@ -97,20 +99,23 @@ void nadir_scales_make(const nadir_evidence *evidence, double norm, const double
     }
 }
 
-/* sigma_q of the value over the successors that were seen; over all states where none was. */
+/* sigma_q of the value over the successors that were seen; least_spread of that over all states where it is
+ * smaller, for a successor that was not seen is not impossible. */
 static nadir_status find_spread(nadir_context *context, const nadir_evidence *evidence, double norm,
-                                int64_t row, const double *v, double *room, double *spread)
+                                int64_t row, const double *v, double all, double *room, double *spread)
 {
+    const double q = nadir_holder_conjugate(norm);
     const int64_t seen = nadir_evidence_seen(evidence, row);
     const int64_t start = evidence->row_starts[row];
-    nadir_gstd gstd;
+    nadir_gstd gstd = {0};
+    nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < seen; i++) {
         room[i] = v[evidence->columns[start + i]];
     }
-    const nadir_status status =
-        nadir_gstd_compute(context, 0, seen > 0 ? seen : evidence->states, seen > 0 ? room : v,
-                           nadir_holder_conjugate(norm), &room[evidence->states], NULL, &gstd);
-    *spread = gstd.sigma;
+    if (seen > 0) {
+        status = nadir_gstd_compute(context, 0, seen, room, q, &room[evidence->states], NULL, &gstd);
+    }
+    *spread = seen > 0 ? fmax(gstd.sigma, least_spread * all) : all;
     return status;
 }
 
@@ -123,16 +128,19 @@ nadir_status nadir_scales_exposure(nadir_context *context, const nadir_evidence 
     double *d = NULL;
     double *v = NULL;
     double *room = NULL;
+    nadir_gstd all;
     NADIR_NEW(context, d, evidence->states);
     NADIR_NEW(context, v, evidence->states);
     NADIR_NEW(context, room, 2 * evidence->states);
     NADIR_CHECK(nadir_solver_occupancy(context, solver, d));
     NADIR_CHECK(nadir_solver_value(context, solver, v));
+    NADIR_CHECK(
+        nadir_gstd_compute(context, 0, evidence->states, v, nadir_holder_conjugate(norm), room, NULL, &all));
     for (int64_t state = 0; state < evidence->states; state++) {
         for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
             double sigma = 1;
             if (spread && evidence->kinds[row] != NADIR_ROW_KNOWN) {
-                NADIR_CHECK(find_spread(context, evidence, norm, row, v, room, &sigma));
+                NADIR_CHECK(find_spread(context, evidence, norm, row, v, all.sigma, room, &sigma));
             }
             x[row] = fmax(d[state], 0) * pi[row] * sigma;
         }

@@ -50,6 +50,10 @@ typedef struct nadir_format {
     nadir_status (*read)(nadir_context *context, const char *path, const nadir_read_settings *settings,
                          nadir_model **model);
 
+    /* The same for the states that this process owns, each process its own; NULL: the format cannot. */
+    nadir_status (*read_part)(nadir_context *context, const char *path, const nadir_read_settings *settings,
+                              nadir_model **model);
+
     /* Never asked for a model that it cannot hold; what else is lost was said already. */
     nadir_status (*write)(nadir_context *context, const nadir_model *model, const char *path,
                           const nadir_write_settings *settings);

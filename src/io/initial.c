@@ -16,10 +16,10 @@ static nadir_status find_state(nadir_context *context, const nadir_model *model,
 {
     const nadir_cursor word = {initial, initial + strlen(initial)};
     if (nadir_cursor_is_integer(word, state)) {
-        if (*state < 0 || *state >= model->states) {
+        if (*state < 0 || *state >= nadir_model_total(model)) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                               "initial state %s is not in the model; states are 0 to %lld", initial,
-                              (long long)model->states - 1);
+                              (long long)nadir_model_total(model) - 1);
         }
         return NADIR_OK;
     }
@@ -155,10 +155,13 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
     }
     if (uniform) {
         for (int64_t s = 0; s < model->states; s++) {
-            made[s] = 1.0 / (double)model->states;
+            made[s] = 1.0 / (double)nadir_model_total(model);
         }
-    } else if (only >= 0) {
-        made[only] = 1;
+    } else if (only >= 0) { /* a state of this process, or of another */
+        only -= nadir_model_first(model);
+        if (only >= 0 && only < model->states) {
+            made[only] = 1;
+        }
     } else if (access(initial, F_OK) != 0) {
         status =
             nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -167,6 +170,7 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
                        initial);
         goto cleanup;
     } else {
+        NADIR_CHECK(nadir_model_check_whole(context, model, "initial distributions from a file"));
         NADIR_CHECK(read_file(context, model, initial, made));
     }
     memcpy(mu, made, (size_t)model->states * sizeof *mu);

@@ -193,6 +193,7 @@ nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model
     nadir_status status = NADIR_OK;
     reader at = {.context = context, .model = model, .path = path};
     bool npy;
+    NADIR_CHECK(nadir_model_check_whole(context, model, "numbers of states or rows from a file"));
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
     NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
     NADIR_CHECK(check(&at));

@@ -232,6 +232,7 @@ nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model,
     nadir_status status = NADIR_OK;
     reader at = {.context = context, .model = model, .path = path};
     bool npy;
+    NADIR_CHECK(nadir_model_check_whole(context, model, "policies from a file"));
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
     NADIR_NEW_ZERO(context, at.probabilities, model->rows);
     NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
@@ -276,6 +277,10 @@ nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model
                           "the policy is for %lld states and %lld rows, the model has %lld and %lld",
                           (long long)policy->states, (long long)policy->rows, (long long)model->states,
                           (long long)model->rows);
+    }
+    const nadir_status status = nadir_model_check_whole(context, model, "writing policies");
+    if (status != NADIR_OK) {
+        return status;
     }
     return nadir_npy_is_name(path)
                ? nadir_numbers_write(context, model, "probability", policy->probabilities, path)

@@ -207,7 +207,13 @@ nadir_status nadir_model_read(nadir_context *context, const char *path, const na
     }
     NADIR_CHECK(find_format(context, path, &format));
     NADIR_CHECK(check_taken(context, path, format, &use));
-    NADIR_CHECK(format->read(context, path, &use, &made));
+    if (context->engine != NULL && format->read_part == NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: %s cannot be read in parts, by an engine; 'nadir convert' turns it into a "
+                          "NumPy .npz file",
+                          path, format->title);
+    }
+    NADIR_CHECK((context->engine != NULL ? format->read_part : format->read)(context, path, &use, &made));
     NADIR_CHECK(apply_settings(context, path, &use, made));
     *model = made;
     made = NULL;
@@ -343,7 +349,10 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the write settings is not set");
     }
     const nadir_format *format;
-    const nadir_status status = find_write_format(context, path, &format);
+    nadir_status status = find_write_format(context, path, &format);
+    if (status == NADIR_OK) {
+        status = nadir_model_check_whole(context, model, "writing models");
+    }
     if (status != NADIR_OK) {
         return status;
     }

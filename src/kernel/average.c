@@ -9,6 +9,7 @@
 #include "kernel/average.h"
 
 #include "kernel/parts.h"
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -81,7 +82,7 @@ static int64_t count_most(const nadir_kernel *kernel, const nadir_policy *policy
     for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
         most += policy->probabilities[row] > 0 ? nadir_kernel_row(kernel, row).count : 0;
     }
-    return most < model->states ? most : model->states;
+    return most < nadir_model_width(model) ? most : nadir_model_width(model);
 }
 
 /* Entries of a row in the making: columns rise. */
@@ -330,7 +331,7 @@ static nadir_status make_correction(nadir_context *context, const nadir_kernel *
         return NADIR_OK;
     }
     if (average->correction == NULL) {
-        NADIR_NEW(context, average->correction, 2 * n);
+        NADIR_NEW(context, average->correction, n + nadir_model_width(model));
     }
     double *b = average->correction;
     for (int64_t s = 0; s < n; s++) {
@@ -339,7 +340,7 @@ static nadir_status make_correction(nadir_context *context, const nadir_kernel *
             b[s] += policy->probabilities[row] * kernel->b[row];
         }
     }
-    memcpy(b + n, kernel->k, (size_t)n * sizeof *b);
+    memcpy(b + n, kernel->k, (size_t)nadir_model_width(model) * sizeof *b);
     average->b = b;
     average->k = b + n;
 cleanup:
@@ -376,14 +377,14 @@ static double norm_of(const nadir_context *context, const nadir_average *average
         return nadir_matrix_norm(context, matrix);
     }
     const int threads = nadir_threads_for(context, matrix->dense != NULL ? n * n : matrix->starts[n]);
-    const double k_norm = nadir_vector_norm_1(n, average->k);
+    const double k_norm = nadir_whole_norm_1(context, n, average->k);
     double largest = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
     for (int64_t s = 0; s < n; s++) {
         const double norm = row_norm(average, k_norm, s);
         largest = norm > largest ? norm : largest;
     }
-    return largest;
+    return nadir_join_maximum(context, largest);
 }
 
 /* The matrix, and the norm of P^pi; `norm` is that of M, negative: not known. */
@@ -395,6 +396,7 @@ static void set_view(const nadir_context *context, double norm, nadir_average *a
         .starts = average->entries.starts,
         .columns = average->entries.columns,
         .values = average->entries.values,
+        .width = average->exchange != NULL ? average->states + average->exchange->ghosts : 0,
     };
     average->norm = norm >= 0 && average->b == NULL ? norm : norm_of(context, average);
 }
@@ -422,7 +424,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
 {
     nadir_status status = NADIR_OK;
     double norm = -1;
-    nadir_average made = {.states = kernel->model->states};
+    nadir_average made = {.states = kernel->model->states, .exchange = kernel->model->exchange};
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
@@ -462,6 +464,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
             nadir_tilt_look(kernel);
         }
         *same_pattern = same_rows && refill_sparse(context, kernel, policy, checked, &average->entries);
+        *same_pattern = nadir_join_all(context, *same_pattern);
     }
     if (!*same_pattern) {
         nadir_average_clear(context, average);
@@ -482,7 +485,8 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
                                   const nadir_policy *policy, nadir_average *average, bool *borrowed)
 {
     nadir_status status = NADIR_OK;
-    nadir_average made = {.states = lender->states, .matrix = lender->matrix, .lender = lender};
+    nadir_average made = {
+        .states = lender->states, .matrix = lender->matrix, .exchange = lender->exchange, .lender = lender};
     note_kind(kernel, &made);
     *borrowed = made.nominal && lender->nominal;
     if (*borrowed) {

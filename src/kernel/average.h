@@ -19,12 +19,13 @@
 
 typedef struct nadir_average {
     int64_t states;
-    nadir_matrix matrix; /* M */
-    const double *b;     /* [states], NULL: P^pi is M */
-    const double *k;     /* [states] */
-    nadir_lines lines;   /* L; states 0: none */
-    double norm;         /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one; with
-                            lines and negative entries it may be larger */
+    nadir_matrix matrix;            /* M */
+    const double *b;                /* [states], NULL: P^pi is M */
+    const double *k;                /* [states] and ghosts */
+    const nadir_exchange *exchange; /* of the model */
+    nadir_lines lines;              /* L; states 0: none */
+    double norm; /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one; with
+                    lines and negative entries it may be larger */
     struct nadir_average *lender; /* M is this one's; NULL: our own */
     /* owned */
     double *dense;
@@ -69,7 +70,7 @@ nadir_status nadir_average_expand(nadir_context *context, nadir_average *average
 /* An average's products are computed with an error of at most unit * roundings * terms * |x|, in the maximum
  * norm, or the 1-norm if transposed; unit = DBL_EPSILON / 2. The transposed one tells only once there was a
  * transposed product. O(states). */
-double nadir_average_roundings(const nadir_average *average, bool transposed);
+double nadir_average_roundings(const nadir_context *context, const nadir_average *average, bool transposed);
 double nadir_average_terms(const nadir_average *average);
 
 /* R^pi(s) = sum over a of pi(a|s) R(s, a); result: [states]. The model has rewards. */

@@ -2,6 +2,7 @@
 #include "kernel/average.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 
 /* y <- y - left (right . x), for each column. */
 static void subtract_rank_one(const nadir_context *context, int64_t n, const double *left,
@@ -10,6 +11,45 @@ static void subtract_rank_one(const nadir_context *context, int64_t n, const dou
     for (int64_t j = 0; j < count; j++) {
         const double dot = nadir_blocks_dot(context, n, right, x + j * n);
         nadir_blocks_add(context, n, -dot, left, y + j * n);
+    }
+}
+
+/* Y = shift X + scale M X where M has columns of other processes: one vector after the other. */
+static void combine_spread(const nadir_context *context, const nadir_average *average, int64_t count,
+                           double shift, double scale, const double *x, double *y)
+{
+    const int64_t n = average->states;
+    for (int64_t j = 0; j < count; j++) {
+        const double *extended = nadir_exchange_extend(average->exchange, x + j * n);
+        nadir_matrix_combine(context, &average->matrix, 1, shift, scale, extended, y + j * n);
+    }
+}
+
+/* Y = shift X + scale M^T X likewise: `transpose` has rows for columns of other processes, whose sums go
+ * home. */
+static void combine_spread_transposed(const nadir_context *context, const nadir_average *owner,
+                                      const nadir_matrix *transpose, int64_t count, double shift,
+                                      double scale, const double *x, double *y)
+{
+    const nadir_exchange *exchange = owner->exchange;
+    const int64_t n = owner->states;
+    double *sums = exchange->room;
+    for (int64_t j = 0; j < count; j++) {
+        nadir_matrix_combine(context, transpose, 1, 0, scale, x + j * n, sums);
+        for (int64_t s = 0; s < n; s++) {
+            y[j * n + s] = shift * x[j * n + s] + sums[s];
+        }
+        exchange->table->add(exchange->table->self, exchange->plan, sums + n, y + j * n);
+    }
+}
+
+static void combine_plain(const nadir_context *context, const nadir_average *average, int64_t count,
+                          double shift, double scale, const double *x, double *y)
+{
+    if (average->exchange != NULL) {
+        combine_spread(context, average, count, shift, scale, x, y);
+    } else {
+        nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
     }
 }
 
@@ -27,8 +67,13 @@ static nadir_status combine_transposed(nadir_context *context, nadir_average *av
     if (entries->starts == NULL) {
         NADIR_CHECK(nadir_matrix_transpose(context, &owner->matrix, &owner->transpose));
     }
-    const nadir_matrix transpose = {owner->states, NULL, entries->starts, entries->columns, entries->values};
-    nadir_matrix_combine(context, &transpose, count, shift, scale, x, y);
+    const int64_t rows = owner->exchange != NULL ? owner->matrix.width : owner->states;
+    const nadir_matrix transpose = {rows, NULL, entries->starts, entries->columns, entries->values, 0};
+    if (owner->exchange != NULL) {
+        combine_spread_transposed(context, owner, &transpose, count, shift, scale, x, y);
+    } else {
+        nadir_matrix_combine(context, &transpose, count, shift, scale, x, y);
+    }
 cleanup:
     return status;
 }
@@ -37,7 +82,7 @@ nadir_status nadir_average_combine(nadir_context *context, nadir_average *averag
                                    int64_t count, double shift, double scale, const double *x, double *y)
 {
     if (!transposed) {
-        nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
+        combine_plain(context, average, count, shift, scale, x, y);
         nadir_lines_add(context, &average->lines, count, scale, x, y);
         return NADIR_OK;
     }
@@ -49,7 +94,7 @@ nadir_status nadir_average_combine(nadir_context *context, nadir_average *averag
 void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
                             const double *x, double *y)
 {
-    nadir_matrix_multiply(context, &average->matrix, count, x, y);
+    combine_plain(context, average, count, 0, 1, x, y);
     nadir_lines_add(context, &average->lines, count, 1, x, y);
     if (average->b != NULL) {
         subtract_rank_one(context, average->states, average->b, average->k, count, x, y);
@@ -66,15 +111,29 @@ nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_ave
     return status;
 }
 
-double nadir_average_roundings(const nadir_average *average, bool transposed)
+/* The most entries in a row of M^T. With several processes each has a part of every row: at most as many as
+ * their longest together, and an addition for each of them. */
+static int64_t longest_transposed(const nadir_context *context, const nadir_average *owner)
+{
+    const bool spread = owner->exchange != NULL;
+    const nadir_matrix transpose = {.size = spread ? owner->matrix.width : owner->states,
+                                    .starts = owner->transpose.starts};
+    if (transpose.starts == NULL) {
+        return spread ? owner->exchange->total : owner->states;
+    }
+    const int64_t longest = nadir_matrix_row_length(&transpose);
+    return spread ? (int64_t)nadir_join_sum(context, (double)(longest + 1)) : longest;
+}
+
+double nadir_average_roundings(const nadir_context *context, const nadir_average *average, bool transposed)
 {
     const nadir_average *owner = average->lender != NULL ? average->lender : average;
-    const nadir_matrix transpose = {.size = owner->states, .starts = owner->transpose.starts};
-    const int64_t longest = !transposed                ? nadir_matrix_row_length(&average->matrix)
-                            : transpose.starts != NULL ? nadir_matrix_row_length(&transpose)
-                                                       : average->states;
-    const int64_t corrected = average->b != NULL ? average->states : 0; /* a sum over all states */
-    return (double)(longest + corrected + 4) + nadir_lines_roundings(&average->lines, transposed);
+    const int64_t total = average->exchange != NULL ? average->exchange->total : average->states;
+    const double longest =
+        transposed ? (double)longest_transposed(context, owner)
+                   : nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
+    const int64_t corrected = average->b != NULL ? total : 0; /* a sum over all states */
+    return longest + (double)(corrected + 4) + nadir_lines_roundings(&average->lines, transposed);
 }
 
 double nadir_average_terms(const nadir_average *average)

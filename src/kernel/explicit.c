@@ -102,3 +102,9 @@ nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row)
     }
     return (nadir_row){.count = count, .columns = columns, .values = values};
 }
+
+const double *nadir_explicit_whole(const nadir_explicit *explicit_rows, int64_t row)
+{
+    const nadir_row stored = nadir_kernel_row(explicit_rows->kernel, row);
+    return stored.columns == NULL && is_stored(explicit_rows->kernel, row) ? stored.values : NULL;
+}

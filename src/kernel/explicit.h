@@ -26,4 +26,7 @@ int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row);
  * valid until the next call. O(entries), and putting them in order. */
 nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row);
 
+/* The numbers of all states, [states], where the kernel has them as they are; NULL otherwise. */
+const double *nadir_explicit_whole(const nadir_explicit *explicit_rows, int64_t row);
+
 #endif

@@ -1,6 +1,7 @@
 /* kernel.c: kernels as objects, and products with their rows; see kernel.h. */
 #include "kernel/parts.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -66,9 +67,10 @@ nadir_status nadir_kernel_create_rank_one(nadir_context *context, nadir_model *m
     }
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
     NADIR_NEW(context, made->b, model->rows);
-    NADIR_NEW(context, made->k, model->states);
+    NADIR_NEW(context, made->k, nadir_model_width(model));
     memcpy(made->b, b, (size_t)model->rows * sizeof *b);
     memcpy(made->k, k, (size_t)model->states * sizeof *k);
+    nadir_exchange_fill(model->exchange, made->k);
     *kernel = made;
     made = NULL;
 cleanup:
@@ -209,10 +211,10 @@ nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nad
                                          const double *x)
 {
     const int64_t states = kernel->model->states;
-    nadir_kernel_vector vector = {.x = x};
+    nadir_kernel_vector vector = {.x = nadir_exchange_extend(kernel->model->exchange, x)};
     if (kernel->k != NULL) {
         double error;
-        vector.shift = nadir_vector_dot(states, kernel->k, x, &error);
+        vector.shift = nadir_whole_dot(context, states, kernel->k, x, &error);
     }
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
@@ -310,7 +312,7 @@ static nadir_row_size measure_stored(const nadir_kernel *kernel, int64_t row, do
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
     const double b = kernel->b != NULL ? kernel->b[row] : 0;
-    const double k_terms = (double)kernel->model->states + 4;
+    const double k_terms = (double)nadir_model_total(kernel->model) + 4;
     const double unit = DBL_EPSILON / 2;
     double sum;
     double all;
@@ -333,6 +335,8 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         k_sum += kernel->k[t];
         k_size += fabs(kernel->k[t]);
     }
+    k_sum = kernel->k != NULL ? nadir_join_sum(context, k_sum) : 0;
+    k_size = kernel->k != NULL ? nadir_join_sum(context, k_size) : 0;
     const bool spread = kernel->sums != NULL;
     if (spread) {
         (void)nadir_kernel_prepare(context, kernel, NULL);
@@ -363,5 +367,10 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         largest = fmax(largest, model->limits.sum_high);
         rounding = fmax(rounding, model->limits.rounding);
     }
-    *size = (nadir_kernel_size){-low, high, largest, rounding};
+    *size = (nadir_kernel_size){
+        .sum_low = -nadir_join_maximum(context, low),
+        .sum_high = nadir_join_maximum(context, high),
+        .largest = nadir_join_maximum(context, largest),
+        .rounding = nadir_join_maximum(context, rounding),
+    };
 }

@@ -90,12 +90,13 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 
 /* A vector made ready for products with rows: what these have in common. */
 typedef struct nadir_kernel_vector {
-    const double *x;                    /* [states] */
+    const double *x;                    /* [states] and ghosts */
     double shift;                       /* k . x */
     const struct nadir_along_sum *sums; /* [states] along the order of a tilt, or NULL */
 } nadir_kernel_vector;
 
-/* O(states). x must stay, and the kernel as it is; good until the kernel is used for anything but rows. */
+/* O(states). x must stay, and the kernel as it is; good until the kernel, or with several processes any
+ * kernel of the model, is used for anything but rows. */
 nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nadir_kernel *kernel,
                                          const double *x);
 /* The same as nadir_kernel_multiply for the rows whose weight is not 0; y of the others is 0. weights:
@@ -117,7 +118,8 @@ typedef struct nadir_kernel_size {
 /* O(entries). */
 void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kernel, nadir_kernel_size *size);
 
-/* The smallest entry of the kernel, which may be negative. O(entries). */
+/* The smallest entry of the kernel, which may be negative. O(entries). With several processes, of a kernel
+ * Phat - b k^T: minus infinity. */
 double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *kernel);
 
 /* The kernel as the kernel of a model of its own, with everything else that its model has; rewards stay those

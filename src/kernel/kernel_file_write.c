@@ -9,6 +9,7 @@
 #include "io/numpy/npz.h"
 #include "kernel/explicit.h"
 #include "kernel/parts.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 
@@ -34,6 +35,7 @@ typedef struct writer {
     int32_t *row_state;
     int64_t shape[2];
     int64_t optimistic;
+    double *b, *k, *scales; /* of all processes, where there are several */
 } writer;
 
 static void restart(void *user)
@@ -124,14 +126,53 @@ cleanup:
     return status;
 }
 
+static void release_collected(writer *to)
+{
+    nadir_release(to->context, to->b);
+    nadir_release(to->context, to->k);
+    nadir_release(to->context, to->scales);
+}
+
+/* b, k and scales of all processes, on process 0; a nominal kernel has b = 0 and k = 0. */
+static nadir_status collect(writer *to)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = to->context;
+    const nadir_communication *table = context->communication;
+    const nadir_model *model = to->model;
+    const double *scales = to->parameters->scales;
+    const int64_t rows = nadir_whole_count(context, model->rows);
+    const bool writes = table->rank == 0;
+    double *zeros = NULL;
+    to->shape[0] = rows;
+    to->shape[1] = nadir_model_total(model);
+    NADIR_NEW_ZERO(context, zeros, model->rows > model->states ? model->rows : model->states);
+    NADIR_NEW(context, to->b, writes ? rows : 0);
+    NADIR_NEW(context, to->k, writes ? to->shape[1] : 0);
+    NADIR_NEW(context, to->scales, writes && scales != NULL ? rows : 0);
+    const double *b = to->kernel->b != NULL ? to->kernel->b : zeros;
+    const double *k = to->kernel->b != NULL ? to->kernel->k : zeros;
+    NADIR_CHECK(table->collect(table->self, context, model->rows, b, to->b));
+    NADIR_CHECK(table->collect(table->self, context, model->states, k, to->k));
+    if (scales != NULL) {
+        NADIR_CHECK(table->collect(table->self, context, model->rows, scales, to->scales));
+    }
+cleanup:
+    nadir_release(context, zeros);
+    return status;
+}
+
 static nadir_status add_rank_one(writer *to)
 {
     nadir_status status = NADIR_OK;
     const nadir_kernel *kernel = to->kernel;
-    NADIR_CHECK(
-        nadir_npz_add(&to->output, NADIR_NPZ_B, "f8", 1, &to->model->rows, kernel->b, sizeof(double)));
-    NADIR_CHECK(
-        nadir_npz_add(&to->output, NADIR_NPZ_K, "f8", 1, &to->model->states, kernel->k, sizeof(double)));
+    const bool spread = to->model->exchange != NULL;
+    to->shape[0] = spread ? to->shape[0] : to->model->rows;
+    to->shape[1] = spread ? to->shape[1] : to->model->states;
+    NADIR_CHECK(nadir_npz_add(&to->output, NADIR_NPZ_B, "f8", 1, &to->shape[0], spread ? to->b : kernel->b,
+                              sizeof(double)));
+    NADIR_CHECK(nadir_npz_add(&to->output, NADIR_NPZ_K, "f8", 1, &to->shape[1], spread ? to->k : kernel->k,
+                              sizeof(double)));
 cleanup:
     return status;
 }
@@ -156,8 +197,10 @@ static nadir_status add_ball(writer *to)
         NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_DOMAIN, nadir_domain_name(ball->domain)));
     }
     if (ball->scales != NULL) {
-        NADIR_CHECK(
-            nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1, &to->model->rows, ball->scales, sizeof(double)));
+        const bool spread = to->model->exchange != NULL;
+        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1,
+                                  spread ? &to->shape[0] : &to->model->rows,
+                                  spread ? to->scales : ball->scales, sizeof(double)));
     }
     to->optimistic = ball->optimistic;
     NADIR_CHECK(
@@ -191,9 +234,20 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
 {
     nadir_status status = NADIR_OK;
     writer to = {.context = context, .kernel = kernel, .model = kernel->model, .parameters = parameters};
+    const bool spread = kernel->model->exchange != NULL;
     const bool rank_one = kernel->b != NULL && kernel->place == NULL;
+    if (spread) {
+        status =
+            kernel->place != NULL || kernel->tilt.values != NULL
+                ? nadir_model_check_whole(context, kernel->model, "files of kernels with rows of their own")
+                : collect(&to);
+        if (status != NADIR_OK || context->communication->rank != 0) {
+            release_collected(&to);
+            return status;
+        }
+    }
     NADIR_CHECK(nadir_npz_output_open(context, path, false, &to.output));
-    NADIR_CHECK(rank_one ? add_rank_one(&to) : add_rows(&to));
+    NADIR_CHECK(rank_one || spread ? add_rank_one(&to) : add_rows(&to));
     NADIR_CHECK(add_ball(&to));
     NADIR_CHECK(add_origin(&to));
     NADIR_CHECK(nadir_npz_output_seal(&to.output));
@@ -203,5 +257,6 @@ cleanup:
     nadir_explicit_clear(context, &to.rows);
     nadir_release(context, to.starts);
     nadir_release(context, to.row_state);
+    release_collected(&to);
     return status;
 }

@@ -174,7 +174,7 @@ void nadir_lines_add(const nadir_context *context, const nadir_lines *lines, int
 
 static nadir_matrix view(int64_t states, const nadir_entries *entries, const double *values)
 {
-    return (nadir_matrix){states, NULL, entries->starts, entries->columns, values};
+    return (nadir_matrix){states, NULL, entries->starts, entries->columns, values, 0};
 }
 
 /* What products with the transpose use. */

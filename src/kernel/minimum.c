@@ -7,6 +7,7 @@
  */
 #include "kernel/parts.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 
 #include <math.h>
@@ -116,7 +117,7 @@ static double stored_minimum(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
     const double smallest = smallest_of(part.count, part.values);
-    return part.count < kernel->model->states ? fmin(smallest, 0) : smallest;
+    return part.count < nadir_model_total(kernel->model) ? fmin(smallest, 0) : smallest;
 }
 
 double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *kernel)
@@ -127,6 +128,9 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     end_states ends[2] = {{.sign = 1}, {.sign = -1}};
     double smallest = INFINITY;
     bool nominal = false; /* some row is */
+    if (kernel->k != NULL && model->exchange != NULL) {
+        return -INFINITY; /* the order of k is not here; nadir_rank_one_minimum knows */
+    }
     if (kernel->k != NULL && model->dense == NULL) {
         find_end(model->states, kernel->k, &ends[0]);
         find_end(model->states, kernel->k, &ends[1]);
@@ -148,5 +152,5 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
                                                   : stored_minimum(kernel, row);
         smallest = one < smallest ? one : smallest;
     }
-    return nominal ? fmin(smallest, model->limits.minimum) : smallest;
+    return nadir_join_minimum(context, nominal ? fmin(smallest, model->limits.minimum) : smallest);
 }

@@ -15,7 +15,7 @@ struct nadir_kernel {
     nadir_memory *memory;
     nadir_model *model;
     double *b; /* [rows], NULL: no rank-one term */
-    double *k; /* [states] */
+    double *k; /* [states] and ghosts */
     /* Changed rows; count 0: none. */
     int64_t changed;
     int64_t *starts;

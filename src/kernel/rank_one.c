@@ -22,12 +22,16 @@ enum { FEW = 8 }; /* fewer than this share of a dense row: along the order */
 
 typedef nadir_rank_one_place placed;
 
+/* Pairs of numbers, in vectors of the language as GCC and Clang extend it. */
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t pair_mask __attribute__((vector_size(2 * sizeof(double))));
+
 typedef struct reading {
     const nadir_model *model;
     const double *b, *k;
-    const placed *order;  /* [states] k falling */
-    double *least;        /* [rows]; NULL: 0 */
-    const double *bounds; /* [rows] */
+    const placed *order; /* [states] k falling */
+    double *least;       /* [rows]; NULL: 0 */
+    pair most, fewest;   /* the ends of k, twice */
 } reading;
 
 static int by_k(const void *left, const void *right)
@@ -150,28 +154,34 @@ static double row_minimum(const reading *at, int64_t row, double best)
     return best;
 }
 
-/* bounds: [rows] of the search. */
-static void bound_rows(const nadir_rank_one_search *search, const double *b)
+static inline pair pair_at(const double *x)
 {
-    const int64_t rows = search->model->rows;
-    const double most = search->order[0].k;
-    const double least = search->order[search->model->states - 1].k;
-    double *bounds = search->bounds;
-    for (int64_t row = 0; row < rows; row++) {
-        const double up = b[row] * most;
-        const double down = b[row] * least;
-        bounds[row] = -(up > down ? up : down);
-    }
-    for (int64_t row = 0; row < rows && search->least != NULL; row++) {
-        bounds[row] += search->least[row];
-    }
+    return (pair){x[0], x[1]};
 }
 
-static int64_t lowest_row(const nadir_rank_one_search *search)
+/* What no entry of a row of these b is below. */
+static inline pair bound_pair(const reading *at, pair b, pair least)
+{
+    const pair_mask rises = b > 0;
+    const pair edge = (pair)(((pair_mask)at->most & rises) | ((pair_mask)at->fewest & ~rises));
+    return least - b * edge;
+}
+
+static double bound_of(const reading *at, int64_t row)
+{
+    const pair none = {0};
+    const pair b = {at->b[row], 0};
+    return bound_pair(at, b, at->least != NULL ? (pair){at->least[row], 0} : none)[0];
+}
+
+static int64_t lowest_row(const reading *at)
 {
     int64_t lowest = 0;
-    for (int64_t row = 1; row < search->model->rows; row++) {
-        lowest = search->bounds[row] < search->bounds[lowest] ? row : lowest;
+    double known = bound_of(at, 0);
+    for (int64_t row = 1; row < at->model->rows; row++) {
+        const double here = bound_of(at, row);
+        lowest = here < known ? row : lowest;
+        known = here < known ? here : known;
     }
     return lowest;
 }
@@ -182,16 +192,27 @@ typedef struct smallest {
     int64_t row;
 } smallest;
 
+/* A row whose bound is below what is known. */
+static smallest look_at(const reading *at, int64_t row, smallest best)
+{
+    const double entry = bound_of(at, row) < best.entry ? row_minimum(at, row, best.entry) : best.entry;
+    return entry < best.entry ? (smallest){entry, row} : best;
+}
+
 /* Of rows first .. end - 1, from one that is known. */
 static smallest look_through(const reading *at, int64_t first, int64_t end, smallest best)
 {
-    for (int64_t row = first; row < end; row++) {
-        if (at->bounds[row] < best.entry) {
-            const double entry = row_minimum(at, row, best.entry);
-            best = entry < best.entry ? (smallest){entry, row} : best;
+    const pair none = {0};
+    int64_t row = first;
+    for (; row + 1 < end; row += 2) {
+        const pair least = at->least != NULL ? pair_at(at->least + row) : none;
+        const pair_mask below = bound_pair(at, pair_at(at->b + row), least) < best.entry;
+        if ((below[0] | below[1]) != 0) {
+            best = look_at(at, row, best);
+            best = look_at(at, row + 1, best);
         }
     }
-    return best;
+    return row < end ? look_at(at, row, best) : best;
 }
 
 /* The same by several threads, each with its share of the rows. */
@@ -208,28 +229,32 @@ static smallest look_through_shares(const reading *at, int threads, smallest kno
     return best;
 }
 
-double nadir_rank_one_minimum(const nadir_context *context, nadir_rank_one_search *search, const double *b,
-                              const double *k)
+nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_search *search, const double *b,
+                                    const double *k, double *minimum)
 {
     const nadir_model *model = search->model;
+    if (model->exchange != NULL) {
+        return nadir_rank_one_minimum_spread(context, model, b, k, minimum);
+    }
     put_in_order(search, k);
-    bound_rows(search, b);
-    const reading at = {model, b, k, search->order, search->least, search->bounds};
-    const int64_t start = search->row >= 0 ? search->row : lowest_row(search);
+    const double most = search->order[0].k;
+    const double fewest = search->order[model->states - 1].k;
+    const reading at = {model, b, k, search->order, search->least, {most, most}, {fewest, fewest}};
+    const int64_t start = search->row >= 0 ? search->row : lowest_row(&at);
     const smallest known = {row_minimum(&at, start, INFINITY), start};
     const int threads =
         nadir_threads_for(context, model->dense != NULL ? model->rows * model->states : model->nonzeros);
     const smallest best =
         threads > 1 ? look_through_shares(&at, threads, known) : look_through(&at, 0, model->rows, known);
     search->row = best.row;
-    return best.entry;
+    *minimum = best.entry;
+    return NADIR_OK;
 }
 
 void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search)
 {
     nadir_release(context, search->order);
     nadir_release(context, search->least);
-    nadir_release(context, search->bounds);
     *search = (nadir_rank_one_search){0};
 }
 
@@ -239,7 +264,6 @@ nadir_status nadir_rank_one_begin(nadir_context *context, const nadir_model *mod
     nadir_status status = NADIR_OK;
     nadir_rank_one_search made = {.model = model, .row = -1};
     NADIR_NEW(context, made.order, model->states);
-    NADIR_NEW(context, made.bounds, model->rows);
     if (model->dense != NULL && count > 1) {
         NADIR_NEW_ZERO(context, made.least, model->rows);
     }

@@ -16,7 +16,6 @@ typedef struct nadir_rank_one_search {
     nadir_rank_one_place *order; /* [states] k falling, as it was last */
     int64_t row;                 /* that had the smallest entry then; -1: there was no kernel yet */
     double *least;               /* [rows] smallest nominal entries, 0: not known; NULL: one kernel only */
-    double *bounds;              /* [rows] what no entry of a row is below */
 } nadir_rank_one_search;
 
 /* For `count` kernels; the model must outlive the search. To be cleared after success. */
@@ -26,7 +25,11 @@ void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search)
 
 /* The smallest entry of nominal - b k^T; b: [rows], k: [states]. Far below O(rows * states) on sparse models
  * and where entries are negative, and for kernels like the one before: see rank_one.c. */
-double nadir_rank_one_minimum(const nadir_context *context, nadir_rank_one_search *search, const double *b,
-                              const double *k);
+nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_search *search, const double *b,
+                                    const double *k, double *minimum);
+
+/* The same with several processes. */
+nadir_status nadir_rank_one_minimum_spread(nadir_context *context, const nadir_model *model, const double *b,
+                                           const double *k, double *minimum);
 
 #endif

@@ -1,6 +1,7 @@
 /* blocks.c: threaded kernels on long vectors; see blocks.h. */
 #include "linalg/blocks.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 
 #include <math.h>
@@ -10,14 +11,13 @@
 #define PIECES 64
 #define LANES  8
 
-bool nadir_blocks_are_zero(int64_t count, const double *x)
+bool nadir_blocks_are_zero(const nadir_context *context, int64_t count, const double *x)
 {
-    for (int64_t i = 0; i < count; i++) {
-        if (x[i] != 0) {
-            return false;
-        }
+    int64_t i = 0;
+    while (i < count && x[i] == 0) {
+        i++;
     }
-    return true;
+    return nadir_join_all(context, i == count);
 }
 
 /* The larger of both; a NaN stays one. */
@@ -64,6 +64,13 @@ void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, 
         total[0] = combine == NADIR_COMBINE_MAXIMUM ? larger(total[0], part[i][0]) : total[0] + part[i][0];
         total[1] += part[i][1];
         total[2] += part[i][2];
+    }
+    const nadir_communication *table = context->communication;
+    if (table->members > 1 && combine != NADIR_COMBINE_NONE) {
+        const nadir_reduction first =
+            combine == NADIR_COMBINE_MAXIMUM ? NADIR_REDUCE_MAXIMUM : NADIR_REDUCE_SUM;
+        const nadir_reduction operations[3] = {first, NADIR_REDUCE_SUM, NADIR_REDUCE_SUM};
+        table->reduce_few(table->self, 3, operations, total);
     }
     memcpy(result, total, sizeof total);
 }
@@ -194,7 +201,7 @@ void nadir_blocks_add(const nadir_context *context, int64_t count, double a, con
 {
     const operands use = {.x = x, .y = y, .a = a};
     double result[3];
-    nadir_blocks_run(context, count, 2, add_block, &use, NADIR_COMBINE_SUM, result);
+    nadir_blocks_run(context, count, 2, add_block, &use, NADIR_COMBINE_NONE, result);
 }
 
 static void subtract_block(const void *arguments, int64_t first, int64_t end, double result[3])
@@ -233,7 +240,7 @@ void nadir_blocks_scale(const nadir_context *context, int64_t count, double a, c
 {
     const operands use = {.x = x, .y = y, .a = a};
     double result[3];
-    nadir_blocks_run(context, count, 2, scale_block, &use, NADIR_COMBINE_SUM, result);
+    nadir_blocks_run(context, count, 2, scale_block, &use, NADIR_COMBINE_NONE, result);
 }
 
 static void dots_block(const void *arguments, int64_t first, int64_t end, double result[3])

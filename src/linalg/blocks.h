@@ -2,15 +2,16 @@
  * blocks.h: threaded kernels on long vectors. None allocates.
  *
  * A vector is cut into blocks that depend on its length alone, and sums run over them in order: the result
- * has the same bits with one thread as with many.
+ * has the same bits with one thread as with many. Sums and norms are over all entries of all processes, of
+ * which this one has `count`.
  */
 #ifndef NADIR_LINALG_BLOCKS_H
 #define NADIR_LINALG_BLOCKS_H
 
 #include "base/context.h"
 
-/* Whether all numbers are zero. */
-bool nadir_blocks_are_zero(int64_t count, const double *x);
+/* Whether all numbers are zero, of all processes. */
+bool nadir_blocks_are_zero(const nadir_context *context, int64_t count, const double *x);
 
 /* The norms in which errors are measured. */
 typedef enum nadir_norm { NADIR_NORM_MAXIMUM, NADIR_NORM_ONE } nadir_norm;
@@ -41,9 +42,11 @@ double nadir_blocks_add_many(const nadir_context *context, int64_t count, int ma
 /*
  * For kernels of one's own: runs `block` on consecutive pieces [first, end) of [0, count), many at once, and
  * combines what they write to result[0..3): the first by `combine`, the other two by summing. The pieces
- * depend on `count` alone. `vectors`: how many are read and written, to tell whether threads pay.
+ * depend on `count` alone, and what other processes have is combined last, in one message;
+ * NADIR_COMBINE_NONE: there is nothing to combine. `vectors`: how many are read and written, to tell whether
+ * threads pay.
  */
-typedef enum nadir_combine { NADIR_COMBINE_SUM, NADIR_COMBINE_MAXIMUM } nadir_combine;
+typedef enum nadir_combine { NADIR_COMBINE_SUM, NADIR_COMBINE_MAXIMUM, NADIR_COMBINE_NONE } nadir_combine;
 typedef void (*nadir_block)(const void *arguments, int64_t first, int64_t end, double result[3]);
 
 void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, nadir_block block,

@@ -2,7 +2,9 @@
 #include "linalg/distributed.h"
 
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
+#include <float.h>
 #include <math.h>
 
 enum {
@@ -80,6 +82,94 @@ nadir_status nadir_sums(nadir_context *context, int64_t count, int64_t cost, nad
         totals[kind] = halves[2 * kind] + halves[2 * kind + 1];
     }
     return status;
+}
+
+static double join(const nadir_context *context, nadir_reduction operation, double own)
+{
+    const nadir_communication *table = context->communication;
+    if (table->members > 1) {
+        table->reduce_few(table->self, 1, &operation, &own);
+    }
+    return own;
+}
+
+double nadir_join_sum(const nadir_context *context, double own)
+{
+    return join(context, NADIR_REDUCE_SUM, own);
+}
+
+double nadir_join_maximum(const nadir_context *context, double own)
+{
+    return join(context, NADIR_REDUCE_MAXIMUM, own);
+}
+
+double nadir_join_minimum(const nadir_context *context, double own)
+{
+    return join(context, NADIR_REDUCE_MINIMUM, own);
+}
+
+bool nadir_join_all(const nadir_context *context, bool own)
+{
+    return join(context, NADIR_REDUCE_MINIMUM, own ? 1 : 0) != 0;
+}
+
+int64_t nadir_whole_count(const nadir_context *context, int64_t count)
+{
+    return context->communication->members > 1 ? (int64_t)nadir_join_sum(context, (double)count) : count;
+}
+
+int64_t nadir_whole_first(const nadir_context *context, int64_t count)
+{
+    const nadir_communication *table = context->communication;
+    double before[1] = {(double)count};
+    nadir_context unused = {0}; /* a scan of one number asks for no memory */
+    (void)table->scan(table->self, &unused, 1, before);
+    return (int64_t)before[0];
+}
+
+double nadir_whole_sum(const nadir_context *context, int64_t count, const double *x)
+{
+    return nadir_join_sum(context, nadir_vector_sum(count, x));
+}
+
+double nadir_whole_largest(const nadir_context *context, int64_t count, const double *x)
+{
+    return nadir_join_maximum(context, nadir_vector_largest(count, x));
+}
+
+double nadir_whole_norm_1(const nadir_context *context, int64_t count, const double *x)
+{
+    return nadir_join_sum(context, nadir_vector_norm_1(count, x));
+}
+
+double nadir_whole_norm_2(const nadir_context *context, int64_t count, const double *x)
+{
+    const double own = nadir_vector_norm_2(count, x);
+    if (context->communication->members == 1) {
+        return own;
+    }
+    const double largest = nadir_join_maximum(context, own);
+    if (!(largest > 0) || isinf(largest)) {
+        return largest;
+    }
+    const double scale = nadir_scale_for(largest);
+    return sqrt(nadir_join_sum(context, (own * scale) * (own * scale))) / scale;
+}
+
+double nadir_whole_dot(const nadir_context *context, int64_t count, const double *x, const double *y,
+                       double *error)
+{
+    const nadir_communication *table = context->communication;
+    const nadir_reduction sums[] = {NADIR_REDUCE_SUM, NADIR_REDUCE_SUM, NADIR_REDUCE_SUM};
+    double parts[3]; /* the product, its error, its size */
+    parts[0] = nadir_vector_dot(count, x, y, &parts[1]);
+    parts[2] = fabs(parts[0]);
+    *error = parts[1];
+    if (table->members > 1) {
+        table->reduce_few(table->self, 3, sums, parts);
+        *error = (parts[1] + (double)table->members * (DBL_EPSILON / 2) * parts[2]) * (1 + 4 * DBL_EPSILON);
+    }
+    return parts[0];
 }
 
 /* {largest, minus smallest} of [first, end); infinity marks the first entry that is not finite. */

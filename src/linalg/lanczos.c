@@ -13,6 +13,7 @@
 #include "linalg/lanczos.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 
 #include <cblas.h>
@@ -167,7 +168,9 @@ static nadir_status iterate(lanczos *at, double tolerance, int64_t products_limi
                             nadir_triple *triple)
 {
     nadir_status status = NADIR_OK;
-    const int64_t least = at->of->rows < at->of->columns ? at->of->rows : at->of->columns;
+    const int64_t rows = nadir_whole_count(at->context, at->of->rows);
+    const int64_t columns = nadir_whole_count(at->context, at->of->columns);
+    const int64_t least = rows < columns ? rows : columns;
     /* one more than can be independent: it is that step which finds that nothing is left */
     const int room = least < ROOM ? (int)least + 1 : ROOM;
     int kept = 0;
@@ -205,6 +208,10 @@ static nadir_status begin(lanczos *at, const double *start, nadir_random *random
     NADIR_NEW(at->context, at->U, at->of->rows * ROOM);
     NADIR_NEW(at->context, at->dot, ROOM + 1);
     NADIR_NEW(at->context, at->chunk, KEPT * CHUNK);
+    /* the same vector, however it is spread over processes */
+    for (int64_t i = start == NULL ? nadir_whole_first(at->context, columns) : 0; i > 0; i--) {
+        (void)nadir_random_normal(random);
+    }
     for (int64_t i = 0; i < columns; i++) {
         at->V[i] = start != NULL ? start[i] : nadir_random_normal(random);
     }

@@ -15,6 +15,7 @@
 #include "linalg/lanczos_largest.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 
 #include <float.h>
 #include <lapack.h>
@@ -55,9 +56,12 @@ static nadir_status look(nadir_context *context, const tridiagonal *at, int64_t 
     return NADIR_OK;
 }
 
-/* q_1, uniform on the sphere. */
+/* q_1, uniform on the sphere; the same, however it is spread over processes. */
 static nadir_status start(nadir_context *context, int64_t size, nadir_random *random, double *q)
 {
+    for (int64_t i = nadir_whole_first(context, size); i > 0; i--) {
+        (void)nadir_random_normal(random);
+    }
     for (int64_t i = 0; i < size; i++) {
         q[i] = nadir_random_normal(random);
     }
@@ -114,7 +118,7 @@ nadir_status nadir_lanczos_largest(nadir_context *context, int64_t size, nadir_a
         NADIR_CHECK(nadir_progress(context, "searching an eigenvalue", -1));
         NADIR_CHECK(step(context, size, apply, user, &at, q, next, product));
         largest->products++;
-        NADIR_CHECK(look(context, &at, size, largest));
+        NADIR_CHECK(look(context, &at, nadir_whole_count(context, size), largest));
         if (largest->upper <= enough || largest->value > hopeless ||
             largest->upper <= (1 + tolerance) * largest->value || at.beta[at.size - 1] == 0) {
             break;

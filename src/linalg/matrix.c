@@ -1,6 +1,7 @@
 /* matrix.c: products with square matrices; see matrix.h. */
 #include "linalg/matrix.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -203,13 +204,17 @@ static void move_columns(const nadir_matrix *matrix, int64_t first, int64_t end,
     }
 }
 
+static int64_t width_of(const nadir_matrix *matrix)
+{
+    return matrix->width > 0 ? matrix->width : matrix->size;
+}
+
 /* starts[t] is where row t of the transpose starts; its columns and values are filled in. Every thread looks
  * at all entries and moves those of its own columns. */
 static void move_entries(const nadir_matrix *matrix, int threads, const nadir_entries *transpose)
 {
     enum { SHARES = 64 };
-    const int64_t n = matrix->size;
-    const nadir_matrix target = {.size = n, .starts = transpose->starts};
+    const nadir_matrix target = {.size = width_of(matrix), .starts = transpose->starts};
     const int shares = threads < SHARES ? threads : SHARES;
     int64_t bounds[SHARES + 1];
     for (int share = 0; share <= shares; share++) {
@@ -225,8 +230,8 @@ nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *
                                     nadir_entries *transpose)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = matrix->size;
-    const int64_t entries = matrix->starts[n];
+    const int64_t n = width_of(matrix);
+    const int64_t entries = matrix->starts[matrix->size];
     const int threads = nadir_threads_for(context, entries);
     nadir_entries made = {0};
     NADIR_NEW_ZERO(context, made.starts, n + 1);
@@ -264,5 +269,5 @@ double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matri
         const double norm = nadir_vector_norm_1(end - start, values + start);
         largest = norm > largest ? norm : largest;
     }
-    return largest;
+    return nadir_join_maximum(context, largest);
 }

@@ -1,7 +1,9 @@
 /*
  * matrix.h: square matrices, dense or CSR, and products with several vectors at once.
  *
- * Several vectors lie one after another: column j of X is x[j * size .. (j + 1) * size).
+ * Several vectors lie one after another: column j of X is x[j * size .. (j + 1) * size). A matrix that is
+ * wider than high, the rows that one process owns of a larger one (exchange.h), is multiplied with one vector
+ * at a time.
  */
 #ifndef NADIR_LINALG_MATRIX_H
 #define NADIR_LINALG_MATRIX_H
@@ -15,6 +17,7 @@ typedef struct nadir_matrix {
     const int64_t *starts;  /* [n + 1] CSR */
     const int32_t *columns; /* [starts[n]] rising within a row */
     const double *values;   /* [starts[n]] */
+    int64_t width;          /* CSR: columns, where there are more of them than rows; 0: n */
 } nadir_matrix;
 
 /* The entries of a CSR matrix, owned. A struct of zeros holds nothing. */
@@ -37,14 +40,14 @@ void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matr
 void nadir_matrix_combine_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                                      double shift, double scale, const double *x, double *y);
 
-/* The transpose of a CSR matrix; columns rise within its rows. */
+/* The transpose of a CSR matrix, as many rows as that has columns; columns rise within its rows. */
 nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *matrix,
                                     nadir_entries *transpose);
 
 /* The largest number of entries in a row: n when dense. */
 int64_t nadir_matrix_row_length(const nadir_matrix *matrix);
 
-/* max_s sum_t |M(s, t)| */
+/* max_s sum_t |M(s, t)|, over the rows of all processes */
 double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix);
 
 #endif

@@ -15,8 +15,11 @@
 
 enum { MOST = 12, SHARE = 3 }; /* vectors, and one in how many of them must be enough */
 
-int nadir_span_limit(int64_t count)
+int nadir_span_limit(const nadir_context *context, int64_t count)
 {
+    if (context->communication->members > 1) {
+        return 0;
+    }
     return (int)(count / SHARE < 2 ? 0 : count / SHARE < MOST ? count / SHARE : MOST);
 }
 

@@ -9,8 +9,9 @@
 
 #include "base/context.h"
 
-/* How many vectors are tried for `count`, at most; 0: it does not pay to look. */
-int nadir_span_limit(int64_t count);
+/* How many vectors are tried for `count`, at most; 0: it does not pay to look, or there are several
+ * processes. */
+int nadir_span_limit(const nadir_context *context, int64_t count);
 
 /*
  * X = Q T + the remainder, which X becomes: [length * count]. Q: [length * limit], of unit vectors; T: [limit

@@ -1,6 +1,7 @@
 /* facts.c: what can be said of a model before anything is solved: sizes, ranges, valid radius, reach. */
 #include "model/model.h"
 
+#include "linalg/distributed.h"
 #include "linalg/gstd.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 static double row_minimum(const nadir_model *model, int64_t row)
 {
     const nadir_row entries = nadir_model_row(model, row);
-    if (entries.count < model->states) {
+    if (entries.count < nadir_model_total(model)) {
         return 0;
     }
     double minimum = INFINITY;
@@ -32,7 +33,7 @@ nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir
     if (!(norm >= 1)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity", norm);
     }
-    const double deviation = nadir_gstd_unit(model->states, norm);
+    const double deviation = nadir_gstd_unit(nadir_model_total(model), norm);
     double smallest = scales == NULL && deviation > 0 ? model->limits.minimum / deviation : INFINITY;
     for (int64_t row = 0; scales != NULL && row < model->rows; row++) {
         if (scales[row] > 0 && deviation > 0) {
@@ -40,7 +41,7 @@ nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir
             smallest = reach < smallest ? reach : smallest;
         }
     }
-    *radius = smallest;
+    *radius = nadir_join_minimum(context, smallest);
     return NADIR_OK;
 }
 
@@ -131,6 +132,7 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
     if (size < sizeof size || size > sizeof found) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model facts is not set");
     }
+    NADIR_CHECK(nadir_model_check_whole(context, model, "facts of a model"));
     NADIR_CHECK(nadir_model_valid_radius(context, model, 2, &found.valid_radius));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];

@@ -1,4 +1,5 @@
 /* finish.c: checking a model that was filled in; see model.h. */
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/model.h"
 #include "model/rows.h"
@@ -82,13 +83,29 @@ static nadir_status check_actions(nadir_context *context, nadir_model *model, co
     return NADIR_OK;
 }
 
+/* mu of all processes together; as nadir_normalise. */
+static bool normalise_initial(const nadir_context *context, nadir_model *model, nadir_sum_report *report,
+                              double *sum)
+{
+    if (model->exchange == NULL) {
+        return nadir_normalise(model->states, model->initial, 0, report, sum);
+    }
+    *sum = nadir_whole_sum(context, model->states, model->initial);
+    const double off = fabs(*sum - 1);
+    if (off > NADIR_SUM_ROUNDING && off <= NADIR_SUM_TOLERANCE) {
+        nadir_vector_divide(model->states, *sum, model->initial);
+    }
+    report->repaired = off > NADIR_SUM_UNSAID;
+    return off <= NADIR_SUM_TOLERANCE;
+}
+
 static nadir_status check_initial(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     nadir_status status = NADIR_OK;
     if (model->initial == NULL) {
         NADIR_NEW(context, model->initial, model->states);
         for (int64_t s = 0; s < model->states; s++) {
-            model->initial[s] = 1.0 / (double)model->states;
+            model->initial[s] = 1.0 / (double)nadir_model_total(model);
         }
     }
     for (int64_t s = 0; s < model->states; s++) {
@@ -99,7 +116,7 @@ static nadir_status check_initial(nadir_context *context, nadir_model *model, co
     }
     nadir_sum_report report = {0};
     double sum;
-    if (!nadir_normalise(model->states, model->initial, 0, &report, &sum)) {
+    if (!normalise_initial(context, model, &report, &sum)) {
         return nadir_fail(context, NADIR_ERROR_MODEL,
                           "%s: the initial distribution sums to %.10g; expected 1 (within 1e-5)",
                           source->path, sum);
@@ -150,16 +167,17 @@ static nadir_status check_numbers(nadir_context *context, nadir_model *model, co
     return NADIR_OK;
 }
 
-/* Scales that are all one need no array. */
+/* Scales that are all one, on all processes, need no array. */
 static void drop_plain_scales(nadir_context *context, nadir_model *model)
 {
-    for (int64_t row = 0; model->scales != NULL && row < model->rows; row++) {
-        if (model->scales[row] != 1) {
-            return;
-        }
+    int64_t row = 0;
+    while (model->scales != NULL && row < model->rows && model->scales[row] == 1) {
+        row++;
     }
-    nadir_release(context, model->scales);
-    model->scales = NULL;
+    if (model->scales != NULL && nadir_join_all(context, row == model->rows)) {
+        nadir_release(context, model->scales);
+        model->scales = NULL;
+    }
 }
 
 /* Transition rewards that say no more than their row's reward, or that nobody asked for, are dropped. */
@@ -260,6 +278,9 @@ bool nadir_storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonze
 
 static nadir_status choose_storage(nadir_context *context, nadir_model *model)
 {
+    if (model->exchange != NULL) {
+        return NADIR_OK; /* rows of a part are always CSR */
+    }
     const bool dense = model->dense != NULL;
     if (nadir_storage_suits(dense, model->states, model->rows, model->nonzeros)) {
         return NADIR_OK;
@@ -303,7 +324,7 @@ static void find_limits(nadir_model *model)
         double minimum;
         double sum;
         measure_row(entries.count, entries.values, &minimum, &sum);
-        minimum = entries.count < model->states ? 0 : minimum;
+        minimum = entries.count < nadir_model_total(model) ? 0 : minimum;
         const double rounding = ((double)entries.count + 10) * (DBL_EPSILON / 2) * sum * (1 + 1e-6);
         limits.sum_low = fmin(limits.sum_low, sum - rounding);
         limits.sum_high = fmax(limits.sum_high, sum + rounding);

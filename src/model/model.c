@@ -1,6 +1,8 @@
 /* model.c: the model as an object: making, sharing, looking inside; see model.h. */
 #include "model/model.h"
 
+#include "linalg/distributed.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +80,7 @@ void nadir_model_free(nadir_model *model)
     }
     nadir_names_clear(memory, &model->state_names);
     nadir_names_clear(memory, &model->action_names);
+    nadir_exchange_free(model->exchange);
     nadir_memory_release(memory, model);
     nadir_memory_free(memory);
 }
@@ -129,6 +132,22 @@ const char *nadir_model_action_name(const nadir_model *model, int64_t row)
     }
     const int64_t state = nadir_model_row_state(model, row);
     return nadir_names_get(&model->action_names, nadir_model_row_action(model, state, row));
+}
+
+nadir_status nadir_model_check_whole(nadir_context *context, const nadir_model *model, const char *what)
+{
+    return model->exchange == NULL
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_UNSUPPORTED, "not available with an engine yet: %s", what);
+}
+
+nadir_status nadir_model_totals(nadir_context *context, const nadir_model *model, int64_t *states,
+                                int64_t *rows, int64_t *nonzeros)
+{
+    *states = nadir_whole_count(context, model->states);
+    *rows = nadir_whole_count(context, model->rows);
+    *nonzeros = nadir_whole_count(context, model->nonzeros);
+    return NADIR_OK;
 }
 
 nadir_row nadir_model_row(const nadir_model *model, int64_t row)
@@ -201,7 +220,8 @@ const char *nadir_model_place(const nadir_model *model, int64_t state, int64_t r
                               char text[NADIR_PLACE_LENGTH])
 {
     const char *state_name = nadir_model_state_name(model, state);
-    int used = snprintf(text, NADIR_PLACE_LENGTH, "state %lld", (long long)state);
+    int used =
+        snprintf(text, NADIR_PLACE_LENGTH, "state %lld", (long long)(nadir_model_first(model) + state));
     if (state_name != NULL) {
         used += snprintf(text + used, NADIR_PLACE_LENGTH - (size_t)used, " (%.48s)", state_name);
     }

@@ -9,6 +9,7 @@
 #define NADIR_MODEL_MODEL_H
 
 #include "base/context.h"
+#include "linalg/exchange.h"
 #include "model/names.h"
 
 #include <stdatomic.h>
@@ -63,7 +64,29 @@ struct nadir_model {
     nadir_set set;
     nadir_domain domain;
     nadir_row_limits limits;
+    /* NULL: all states are this process's. Otherwise `states`, `rows` and all arrays are the part that it
+     * owns, and columns are numbered as exchange.h says. */
+    nadir_exchange *exchange;
 };
+
+/* Of all processes: S; the number of the first own state; the columns that own rows may have; the own states
+ * of the process that has most. */
+static inline int64_t nadir_model_total(const nadir_model *model)
+{
+    return model->exchange != NULL ? model->exchange->total : model->states;
+}
+static inline int64_t nadir_model_first(const nadir_model *model)
+{
+    return model->exchange != NULL ? model->exchange->first : 0;
+}
+static inline int64_t nadir_model_width(const nadir_model *model)
+{
+    return model->exchange != NULL ? model->states + model->exchange->ghosts : model->states;
+}
+static inline int64_t nadir_model_share(const nadir_model *model)
+{
+    return model->exchange != NULL ? model->exchange->largest : model->states;
+}
 
 /* Where the numbers came from, for messages. */
 typedef struct nadir_source {
@@ -104,6 +127,9 @@ static inline int64_t nadir_row_column(const nadir_row *row, int64_t i)
 {
     return row->columns != NULL ? row->columns[i] : i;
 }
+
+/* NADIR_ERROR_UNSUPPORTED for a model that is spread over processes: `what` is not there for them yet. */
+nadir_status nadir_model_check_whole(nadir_context *context, const nadir_model *model, const char *what);
 
 /* The state a row belongs to. O(log S). */
 int64_t nadir_model_row_state(const nadir_model *model, int64_t row);

@@ -78,7 +78,7 @@ typedef struct row_pass {
 static nadir_status check_entry(const row_pass *pass, int64_t row, int64_t column, double probability,
                                 double reward)
 {
-    const int64_t states = pass->model->states;
+    const int64_t states = nadir_model_width(pass->model);
     if (column < 0 || column >= states) {
         return nadir_row_fail(pass->context, pass->model, pass->source, row,
                               "successor %lld is not a state; states are 0 to %lld", (long long)column,

@@ -1,6 +1,7 @@
 /* bellman.c: passes over the rows of a kernel; see bellman.h. */
 #include "nominal/bellman.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 
 #include <float.h>
@@ -126,7 +127,14 @@ static void run(const nadir_context *context, const bellman_job *job, nadir_bell
 #pragma omp critical(nadir_bellman_join)
         join(&all, &part);
     }
-    *pass = all;
+    *pass = (nadir_bellman_pass){
+        .lowest = nadir_join_minimum(context, all.lowest),
+        .highest = nadir_join_maximum(context, all.highest),
+        .smallest_value = nadir_join_minimum(context, all.smallest_value),
+        .largest_value = nadir_join_maximum(context, all.largest_value),
+        .changed = nadir_whole_count(context, all.changed),
+        .finite = nadir_join_all(context, all.finite),
+    };
 }
 
 void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *kernel, double gamma,

@@ -302,7 +302,7 @@ static nadir_status check_settings(nadir_context *context, const nadir_optimum_s
     }
     if (backend != NULL && strcmp(backend, "auto") != 0 && nadir_backend_find(backend) == NULL) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "there is no backend '%s'; there are lapack, klu and krylov", backend);
+                          "there is no backend '%s'; there are lapack, klu, krylov and petsc", backend);
     }
     return NADIR_OK;
 }
@@ -367,6 +367,7 @@ nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nad
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the optimum result is not set");
     }
     NADIR_CHECK(nadir_value_check_model(context, model));
+    NADIR_CHECK(nadir_model_check_whole(context, model, "nominal optima"));
     NADIR_CHECK(nadir_kernel_create(context, model, &kernel));
     status = nadir_optimum_of_kernel(context, kernel, model->discount, &use, NULL, NULL, policy, &found);
     if (*policy != NULL) {

@@ -1,7 +1,7 @@
 /* value.c: value, occupancy and return of a policy; see value.h. */
 #include "nominal/value.h"
 
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 
 #include <float.h>
 #include <math.h>
@@ -30,19 +30,20 @@ nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *
 }
 
 /* |x|_1, rounded up. */
-static double norm_1(int64_t count, const double *x)
+static double norm_1(const nadir_context *context, int64_t count, const double *x)
 {
-    return nadir_vector_norm_1(count, x) * (1 + (double)count * UNIT);
+    const double total = (double)nadir_whole_count(context, count);
+    return nadir_whole_norm_1(context, count, x) * (1 + total * UNIT);
 }
 
-static int64_t most_actions(const nadir_model *model)
+static int64_t most_actions(const nadir_context *context, const nadir_model *model)
 {
     int64_t most = 0;
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         most = actions > most ? actions : most;
     }
-    return most;
+    return (int64_t)nadir_join_maximum(context, (double)most);
 }
 
 /*
@@ -51,25 +52,26 @@ static int64_t most_actions(const nadir_model *model)
  *
  *     of v:  (|R^pi|_inf + gamma |P^pi| |v|_inf)     of d:  gamma |P^pi| |d|_1
  */
-static void bound_errors(const nadir_model *model, nadir_occupancy *occupancy, const double *rewards,
-                         const nadir_accuracy *of_v, const nadir_accuracy *of_d, nadir_value *value)
+static void bound_errors(const nadir_context *context, const nadir_model *model, nadir_occupancy *occupancy,
+                         const double *rewards, const nadir_accuracy *of_v, const nadir_accuracy *of_d,
+                         nadir_value *value)
 {
     const int64_t n = model->states;
     const double norm = nadir_occupancy_gamma(occupancy) * nadir_occupancy_average(occupancy)->norm;
     const double gap = 1 - norm;
-    const double unit = UNIT * (double)(most_actions(model) + 2);
-    const double v_size = nadir_vector_largest(n, value->v);
-    const double d_size = norm_1(n, value->d);
-    const double reward = nadir_vector_largest(model->rows, model->rewards);
+    const double unit = UNIT * (double)(most_actions(context, model) + 2);
+    const double v_size = nadir_whole_largest(context, n, value->v);
+    const double d_size = norm_1(context, n, value->d);
+    const double reward = nadir_whole_largest(context, model->rows, model->rewards);
     value->residual = of_v->residual;
     value->v_error = gap > 0 ? of_v->error_bound + unit * (reward + norm * v_size) / gap : INFINITY;
     value->d_error = gap > 0 ? of_d->error_bound + unit * norm * d_size / gap : INFINITY;
     double rounding;
     double dual_rounding;
-    value->J = nadir_vector_dot(n, model->initial, value->v, &rounding);
-    value->J_dual = nadir_vector_dot(n, value->d, rewards, &dual_rounding);
+    value->J = nadir_whole_dot(context, n, model->initial, value->v, &rounding);
+    value->J_dual = nadir_whole_dot(context, n, value->d, rewards, &dual_rounding);
     /* |J - mu.v| <= |mu|_1 |error of v|_inf, |J - d.R| <= |error of d|_1 |R|_inf: the better of both */
-    const double mu = norm_1(n, model->initial);
+    const double mu = norm_1(context, n, model->initial);
     const double primal = rounding + mu * value->v_error;
     const double dual = dual_rounding + value->d_error * reward + d_size * unit * reward +
                         fabs(value->J - value->J_dual) * (1 + 4 * UNIT);
@@ -92,7 +94,7 @@ nadir_status nadir_value_solve(nadir_context *context, const nadir_kernel *kerne
     nadir_average_rewards(model, policy, rewards);
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, rewards, made.v, &of_v));
     NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, model->initial, made.d, &of_d));
-    bound_errors(model, occupancy, rewards, &of_v, &of_d, &made);
+    bound_errors(context, model, occupancy, rewards, &of_v, &of_d, &made);
     if (!isfinite(made.J)) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the return is not finite: %g", made.J);
         goto cleanup;

@@ -22,7 +22,8 @@
 enum {
     NADIR_BACKEND_DENSE = 1 << 0,  /* takes a dense M */
     NADIR_BACKEND_SPARSE = 1 << 1, /* takes a CSR M */
-    NADIR_BACKEND_DIRECT = 1 << 2  /* factors: solves are cheap and their accuracy cannot be asked for */
+    NADIR_BACKEND_DIRECT = 1 << 2, /* factors: solves are cheap and their accuracy cannot be asked for */
+    NADIR_BACKEND_SPREAD = 1 << 3  /* takes an M whose rows are spread over processes */
 };
 
 /* What a backend did so far; counts only grow. */
@@ -61,6 +62,7 @@ typedef struct nadir_backend {
 extern const nadir_backend nadir_backend_lapack;
 extern const nadir_backend nadir_backend_klu;
 extern const nadir_backend nadir_backend_krylov;
+extern const nadir_backend nadir_backend_petsc; /* needs the engine of that name */
 
 /* By name; NULL when there is none. */
 const nadir_backend *nadir_backend_find(const char *name);

@@ -45,7 +45,7 @@
 #define NARROW         8 /* levels of at most this many times sqrt(S) states: 1 on a square grid */
 
 static const nadir_backend *const backends[] = {&nadir_backend_lapack, &nadir_backend_klu,
-                                                &nadir_backend_krylov, NULL};
+                                                &nadir_backend_krylov, &nadir_backend_petsc, NULL};
 
 const nadir_backend *nadir_backend_find(const char *name)
 {

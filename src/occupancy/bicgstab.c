@@ -16,6 +16,8 @@
  */
 #include "occupancy/bicgstab.h"
 
+#include "linalg/distributed.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -34,6 +36,7 @@ typedef struct stab_lane {
     double alpha, omega, beta;
     double rho;            /* shadow . r */
     double shadow_squared; /* shadow . shadow */
+    int64_t first;         /* global place of entry 0 */
     double norm;           /* of r, relative to the column's residual */
     double best;           /* norm when it last made headway */
     int64_t since;         /* products then */
@@ -78,7 +81,7 @@ static void shadow_block(const void *arguments, int64_t first, int64_t end, doub
 {
     const stab_lane *use = arguments;
     for (int64_t i = first; i < end; i++) {
-        use->shadow[i] = use->r[i] + use->beta * noise(i);
+        use->shadow[i] = use->r[i] + use->beta * noise(use->first + i);
     }
     result[0] = nadir_block_dot(use->shadow, use->r, first, end);
     result[1] = nadir_block_dot(use->shadow, use->shadow, first, end);
@@ -218,7 +221,7 @@ static bool second_half(const stab_run *run, stab_lane *lane)
         return false;
     }
     double none[3];
-    over_blocks(run, 3, direction_block, lane, NADIR_COMBINE_SUM, none);
+    over_blocks(run, 3, direction_block, lane, NADIR_COMBINE_NONE, none);
     return true;
 }
 
@@ -234,6 +237,7 @@ static void start_lane(const stab_run *run, nadir_bicgstab_column *column, int64
         .p = at + 3 * block,
         .v = at + 4 * block,
         .t = at + 5 * block,
+        .first = run->system->first,
         .norm = 1,
         .best = 1,
         .kind = nadir_operator_norm(run->transposed),
@@ -242,7 +246,7 @@ static void start_lane(const stab_run *run, nadir_bicgstab_column *column, int64
     column->slot = slot;
     double sums[3];
     over_blocks(run, 3, start_block, lane, NADIR_COMBINE_SUM, sums);
-    lane->beta = sqrt(sums[0] / (double)run->size);
+    lane->beta = sqrt(sums[0] / (double)nadir_whole_count(run->context, run->size));
     over_blocks(run, 2, shadow_block, lane, NADIR_COMBINE_SUM, sums);
     lane->rho = sums[0];
     lane->shadow_squared = sums[1];

@@ -88,7 +88,7 @@ static nadir_status compute_residuals(const gmres_run *run)
     bool zero = true;
     for (int64_t j = 0; j < run->open; j++) {
         memcpy(x + j * n, run->columns[j]->x, (size_t)n * sizeof *x);
-        zero = zero && nadir_blocks_are_zero(n, x + j * n);
+        zero = nadir_blocks_are_zero(run->context, n, x + j * n) && zero;
     }
     if (zero) {
         memset(r, 0, (size_t)(run->open * n) * sizeof *r);

@@ -26,6 +26,7 @@
  * A guess that is worse than zero is dropped for zero. A solve gives the same bits for any number of threads
  * and of columns, if M is sparse; with a dense M, BLAS decides.
  */
+#include "linalg/distributed.h"
 #include "occupancy/backend.h"
 #include "occupancy/bicgstab.h"
 
@@ -119,7 +120,12 @@ static nadir_status setup(nadir_context *context, nadir_average *average, double
     NADIR_NEW_ZERO(context, self, 1);
     self->average = average;
     self->gamma = gamma;
-    self->system = (nadir_operator){.size = average->states, .apply = apply, .user = self};
+    self->system = (nadir_operator){
+        .size = average->states,
+        .first = average->exchange != NULL ? average->exchange->first : 0,
+        .apply = apply,
+        .user = self,
+    };
     read_average(context, self);
     self->statistics.factor_seconds = nadir_clock_seconds() - start;
     *backend = self;
@@ -145,6 +151,9 @@ static int64_t columns_in_step(const krylov *self, int64_t count)
 {
     const nadir_matrix *matrix = &self->average->matrix;
     const int64_t n = matrix->size;
+    if (self->average->exchange != NULL) { /* products are made one by one, and all processes must agree */
+        return 1;
+    }
     const bool long_rows = matrix->dense != NULL || matrix->starts[n] / LONG_ROW >= n;
     int64_t columns = long_rows ? COLUMNS : CACHED / (NADIR_BICGSTAB_VECTORS * n);
     columns = columns < COLUMNS ? columns : COLUMNS;
@@ -181,7 +190,8 @@ static double rounding_level(const krylov_block *block, const krylov_column *col
     if (*root == 0) {
         const nadir_matrix transpose = {.size = average->states, .starts = average->transpose.starts};
         const bool other = block->transposed && transpose.starts != NULL;
-        *root = sqrt((double)nadir_matrix_row_length(other ? &transpose : &average->matrix) +
+        const int64_t longest = nadir_matrix_row_length(other ? &transpose : &average->matrix);
+        *root = sqrt(nadir_join_maximum(block->context, (double)longest) +
                      nadir_lines_roundings(&average->lines, block->transposed));
     }
     const double x = nadir_blocks_norm(block->context, block->norm, average->states, column->x);
@@ -377,7 +387,7 @@ static nadir_status start_block(krylov_block *block, int64_t count, const double
         column->x = x + j * n;
         column->b_norm = nadir_blocks_norm(context, block->norm, n, column->b);
         column->residual = INFINITY;
-        if (!nadir_blocks_are_zero(n, column->x)) {
+        if (!nadir_blocks_are_zero(context, n, column->x)) {
             NADIR_CHECK(compute_residual(block, column, r));
         }
         if (!(column->residual <= column->b_norm)) {
@@ -441,7 +451,7 @@ static void statistics(const void *backend, nadir_backend_statistics *result)
 
 const nadir_backend nadir_backend_krylov = {
     .name = "krylov",
-    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE,
+    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_SPREAD,
     .setup = setup,
     .refactor = refactor,
     .solve = solve,

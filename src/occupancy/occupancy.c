@@ -117,14 +117,6 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
 
-nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                     const double *b, double *x, nadir_accuracy *accuracy)
-{
-    const nadir_status status = check_ready(context, occupancy);
-    return status != NADIR_OK ? status
-                              : nadir_refinement_improve(context, occupancy, transposed, b, x, accuracy);
-}
-
 nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x)
@@ -139,6 +131,26 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     const double own = occupancy->tolerance;
     occupancy->tolerance = tolerance > own ? tolerance : own;
     status = nadir_refinement_solve(context, occupancy, transposed, count, b, x, NULL);
+    occupancy->tolerance = own;
+    return status;
+}
+
+bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
+{
+    return !nadir_occupancy_is_direct(occupancy);
+}
+
+nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                     int64_t count, const double *b, double tolerance, double *x,
+                                     nadir_accuracy *accuracy)
+{
+    nadir_status status = check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_improve(context, occupancy, transposed, count, b, x, accuracy);
     occupancy->tolerance = own;
     return status;
 }
@@ -224,6 +236,12 @@ static nadir_status check_backend(nadir_context *context, const nadir_average *a
                           "the backend %s does not take a %s kernel; auto chooses one that does",
                           backend->name, dense ? "dense" : "sparse");
     }
+    if (average->exchange != NULL && (backend->capabilities & NADIR_BACKEND_SPREAD) == 0) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the backend %s does not take a kernel that is spread over processes; krylov and "
+                          "petsc do",
+                          backend->name);
+    }
     return NADIR_OK;
 }
 
@@ -263,6 +281,9 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
         occupancy->backend = NULL;
     }
     NADIR_CHECK(settle_lines(context, occupancy));
+    if (occupancy->backend == NULL && average->exchange != NULL) {
+        occupancy->backend = &nadir_backend_krylov;
+    }
     if (occupancy->backend == NULL) {
         NADIR_CHECK(nadir_backend_choose(context, average, &occupancy->backend));
     }
@@ -314,7 +335,7 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     made->backend = automatic ? NULL : nadir_backend_find(backend);
     if (!automatic && made->backend == NULL) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                            "there is no backend '%s'; there are lapack, klu and krylov", backend);
+                            "there is no backend '%s'; there are lapack, klu, krylov and petsc", backend);
         goto cleanup;
     }
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));

@@ -64,11 +64,6 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                                               int64_t count, const double *b, double *x,
                                               nadir_accuracy *accuracy);
 
-/* The same for one right-hand side, [states], where x holds about what it will be: the less is to be
- * corrected, the cheaper. x is not b. */
-nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                     const double *b, double *x, nadir_accuracy *accuracy);
-
 /* About D B or D^T B: for the inside of iterations that correct themselves. One solve of a direct backend,
  * without looking at the residual; iterative ones stop at an error of about `tolerance` times the largest
  * entry. x is not b. */
@@ -76,9 +71,18 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x);
 
+/* D B or D^T B where x, which is not b, comes with a guess: the better it is, the less is left to do.
+ * tolerance: of iterative backends; 0: that of the operator. accuracy may be NULL. */
+nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                     int64_t count, const double *b, double tolerance, double *x,
+                                     nadir_accuracy *accuracy);
+
+/* Whether solves are iterations, to which accuracy and guesses matter. */
+bool nadir_occupancy_iterates(const nadir_occupancy *occupancy);
+
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy);
 nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy);
-/* "lapack", "klu", "krylov". */
+/* "lapack", "klu", "krylov", "petsc". */
 const char *nadir_occupancy_backend(const nadir_occupancy *occupancy);
 void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics);
 

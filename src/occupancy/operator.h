@@ -9,7 +9,8 @@
 #include <math.h>
 
 typedef struct nadir_operator {
-    int64_t size; /* n */
+    int64_t size;  /* n, of this process */
+    int64_t first; /* the global place of its first entry */
 
     /* Y = A X, or A^T X, for `count` vectors one after another; x and y do not overlap. A failure, such as an
      * interruption, ends the solve that asked. */

@@ -50,8 +50,8 @@ nadir_status nadir_occupancy_stand_alone(nadir_context *context, nadir_occupancy
 /* X <- A^-1 B, or A^-T B, to the accuracy of the operator; see refinement.c. x may be b. */
 nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                     int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
-/* The same for one right-hand side, from x. */
+/* The same from a guess in x, which is not b; columns where it is worse than zero start from that. */
 nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      const double *b, double *x, nadir_accuracy *accuracy);
+                                      int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
 
 #endif

@@ -10,6 +10,7 @@
  * column of r is scaled to norm one, so that no right-hand side is too large or too small, and one target
  * serves all columns.
  */
+#include "linalg/distributed.h"
 #include "occupancy/parts.h"
 
 #include <float.h>
@@ -22,13 +23,11 @@
 #define ROUNDING (4 * DBL_EPSILON)
 /* Left with more than this times the goal, the product is not converged. */
 #define SLACK 1e3
-/* A start with a residual that is not smaller than this share of b is none. */
-#define WORTH 0.3
 /* Share of b which a residual made of rounding must not reach. */
 #define SINGULAR 0.01
 
 /* The norm in which errors are measured: maximum, 1-norm if transposed. */
-static double norm_of(bool transposed, int64_t count, const double *x)
+static double norm_of(const nadir_context *context, bool transposed, int64_t count, const double *x)
 {
     double norm = 0;
     double sum = 0; /* a NaN does not get lost in it */
@@ -37,7 +36,7 @@ static double norm_of(bool transposed, int64_t count, const double *x)
         norm = size > norm ? size : norm;
         sum += size;
     }
-    return transposed || isnan(sum) ? sum : norm;
+    return transposed ? nadir_join_sum(context, sum) : nadir_join_maximum(context, isnan(sum) ? sum : norm);
 }
 
 /* What the columns of a product are like while it is refined. */
@@ -45,7 +44,6 @@ typedef struct refinement {
     nadir_context *context;
     nadir_occupancy *occupancy;
     bool transposed;
-    bool near; /* x is about what it will be */
     int64_t count;
     const double *b; /* [states * count] */
     double *x;
@@ -72,8 +70,8 @@ static nadir_status compute_residuals(refinement *at)
         at->r[i] = (at->b[i] - at->x[i]) + gamma * at->r[i];
     }
     for (int64_t j = 0; j < at->count; j++) {
-        at->x_norm[j] = norm_of(at->transposed, n, at->x + j * n);
-        at->r_norm[j] = norm_of(at->transposed, n, at->r + j * n);
+        at->x_norm[j] = norm_of(at->context, at->transposed, n, at->x + j * n);
+        at->r_norm[j] = norm_of(at->context, at->transposed, n, at->r + j * n);
     }
     return status;
 }
@@ -151,11 +149,11 @@ static bool worth_another(const refinement *at)
 }
 
 /* Units of rounding of a product, which do not change while the operator stays as it is. */
-static double roundings(nadir_occupancy *occupancy, bool transposed)
+static double roundings(const nadir_context *context, nadir_occupancy *occupancy, bool transposed)
 {
     double *known = &occupancy->roundings[transposed];
     if (*known == 0) {
-        *known = nadir_average_roundings(&occupancy->average, transposed);
+        *known = nadir_average_roundings(context, &occupancy->average, transposed);
     }
     return *known;
 }
@@ -190,7 +188,7 @@ static nadir_status assess(refinement *at, nadir_accuracy *accuracy)
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = at->occupancy;
     const double gap = 1 - occupancy->gamma * occupancy->average.norm;
-    const double unit = 0.5 * DBL_EPSILON * roundings(occupancy, at->transposed);
+    const double unit = 0.5 * DBL_EPSILON * roundings(at->context, occupancy, at->transposed);
     const double size = nadir_average_terms(&occupancy->average);
     nadir_accuracy worst = {0};
     for (int64_t j = 0; j < at->count; j++) {
@@ -226,7 +224,7 @@ static nadir_status start_refinement(refinement *at, bool aliased)
     at->r_norm = at->x_norm + at->count;
     at->previous = at->r_norm + at->count;
     for (int64_t j = 0; j < at->count; j++) {
-        at->b_norm[j] = norm_of(at->transposed, n, at->b + j * n);
+        at->b_norm[j] = norm_of(at->context, at->transposed, n, at->b + j * n);
         if (!isfinite(at->b_norm[j])) {
             return nadir_fail(at->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
                               (long long)j);
@@ -236,40 +234,46 @@ cleanup:
     return status;
 }
 
-/* From x = 0, the first round. */
-static nadir_status begin(refinement *at)
+/* x = 0 in column j. */
+static void start_from_zero(refinement *at, int64_t j)
 {
-    const size_t bytes = (size_t)(at->occupancy->average.states * at->count) * sizeof *at->x;
-    memset(at->x, 0, bytes);
-    memcpy(at->r, at->b, bytes);
-    for (int64_t j = 0; j < at->count; j++) {
-        at->r_norm[j] = at->b_norm[j];
-        at->x_norm[j] = 0;
-    }
-    return refine(at, !nadir_occupancy_is_direct(at->occupancy));
+    const int64_t n = at->occupancy->average.states;
+    memset(at->x + j * n, 0, (size_t)n * sizeof *at->x);
+    memcpy(at->r + j * n, at->b + j * n, (size_t)n * sizeof *at->r);
+    at->r_norm[j] = at->b_norm[j];
+    at->x_norm[j] = 0;
 }
 
-/* From x as it is. *near: it serves as a start. */
-static nadir_status begin_near(refinement *at, bool *near)
+/* The residuals of a guess; a column where it is worse than none, or not better than a coarse solve would
+ * make it, needs to learn how large x is. *known: none does. */
+static nadir_status start_from_guess(refinement *at, bool *known)
 {
     const nadir_status status = compute_residuals(at);
-    *near = status == NADIR_OK;
+    *known = true;
     for (int64_t j = 0; j < at->count; j++) {
-        *near = *near && at->r_norm[j] <= WORTH * at->b_norm[j];
+        if (!(at->r_norm[j] <= at->b_norm[j])) {
+            start_from_zero(at, j);
+        }
+        *known = *known && (at->r_norm[j] <= COARSE * at->b_norm[j]);
         at->previous[j] = INFINITY;
     }
     return status;
 }
 
-/* Round after round until the goal is reached or nothing is won any more. */
-static nadir_status run(refinement *at, nadir_accuracy *accuracy)
+/* From x = 0 or a guess, round after round until the goal is reached or nothing is won any more. */
+static nadir_status run(refinement *at, bool guessed, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
-    bool near = false;
-    if (at->near) {
-        NADIR_CHECK(begin_near(at, &near));
+    bool known = false;
+    if (guessed) {
+        NADIR_CHECK(start_from_guess(at, &known));
     }
-    NADIR_CHECK(near ? NADIR_OK : begin(at));
+    for (int64_t j = 0; j < at->count && !guessed; j++) {
+        start_from_zero(at, j);
+    }
+    if (!known) {
+        NADIR_CHECK(refine(at, !nadir_occupancy_is_direct(at->occupancy)));
+    }
     for (int round = 1; round < ROUNDS && worth_another(at); round++) {
         NADIR_CHECK(refine(at, false));
         undo_worse(at);
@@ -279,16 +283,17 @@ cleanup:
     return status;
 }
 
-/* With a backend of its own where the base's does not do. */
-static nadir_status solve(refinement *at, nadir_accuracy *accuracy)
+static nadir_status solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed, int64_t count,
+                          const double *b, double *x, bool guessed, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(start_refinement(at, at->x == at->b));
-    status = run(at, accuracy);
-    if (status == NADIR_ERROR_NOT_CONVERGED && at->occupancy->preconditioned != NULL) {
-        NADIR_CHECK(nadir_occupancy_stand_alone(at->context, at->occupancy));
-        at->near = false;
-        status = run(at, accuracy);
+    refinement at = {
+        .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
+    NADIR_CHECK(start_refinement(&at, x == b));
+    status = run(&at, guessed, accuracy);
+    if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned != NULL) {
+        NADIR_CHECK(nadir_occupancy_stand_alone(context, occupancy));
+        status = run(&at, false, accuracy);
     }
 cleanup:
     return status;
@@ -297,20 +302,11 @@ cleanup:
 nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                     int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
 {
-    refinement at = {
-        .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
-    return solve(&at, accuracy);
+    return solve(context, occupancy, transposed, count, b, x, false, accuracy);
 }
 
 nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      const double *b, double *x, nadir_accuracy *accuracy)
+                                      int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
 {
-    refinement at = {.context = context,
-                     .occupancy = occupancy,
-                     .transposed = transposed,
-                     .count = 1,
-                     .b = b,
-                     .x = x,
-                     .near = true};
-    return solve(&at, accuracy);
+    return solve(context, occupancy, transposed, count, b, x, true, accuracy);
 }

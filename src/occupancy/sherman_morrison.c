@@ -2,18 +2,21 @@
 #include "occupancy/sherman_morrison.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 
 nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_morrison *update)
 {
     double sum = 0;
-    double size = 1;
+    double size = 0;
     for (int64_t s = 0; s < update->states; s++) {
         const double term = update->gamma * update->k[s] * update->z[s];
         sum += term;
         size += fabs(term);
     }
+    sum = nadir_join_sum(context, sum);
+    size = 1 + nadir_join_sum(context, size);
     update->denominator = 1 + sum;
     if (!(fabs(update->denominator) > NADIR_DENOMINATOR_LIMIT * size)) {
         return nadir_fail(

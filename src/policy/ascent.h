@@ -7,9 +7,10 @@
  *     pi_s <- Proj(pi_s + alpha d(s)^(1 - METRIC) Q(s, .)),
  *
  * alpha by Barzilai and Borwein ("spectral"), or the step is the best policy of a quadratic model that the
- * last steps have taught (secants.h, "quasi-newton"). Either is taken whole unless the return falls below the
- * worst of the last few. The paper's Algorithm 3 takes pi_s <- Proj(pi_s + alpha d(s) Q(s, .)) with the alpha
- * given and asks nothing, its n-th kernel being good to gamma^n.
+ * last steps have taught (secants.h, "quasi-newton"). METRIC is 2 where rows have all successors. Either is
+ * taken whole unless the return falls below the worst of the last few. The paper's Algorithm 3 takes pi_s <-
+ * Proj(pi_s + alpha d(s) Q(s, .)) with the alpha given and asks nothing, its n-th kernel being good to
+ * gamma^n.
  */
 #ifndef NADIR_POLICY_ASCENT_H
 #define NADIR_POLICY_ASCENT_H

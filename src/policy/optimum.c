@@ -430,6 +430,7 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
     nadir_status status = NADIR_OK;
     NADIR_CHECK(settle(at, settings));
     NADIR_CHECK(nadir_value_check_model(at->context, at->model));
+    NADIR_CHECK(nadir_model_check_whole(at->context, at->model, "robust policies"));
     NADIR_CHECK(solve_nominal(at));
     NADIR_CHECK(nadir_uncertainty_make(at->context, at->model, at->start, at->ball, &at->uncertainty));
     NADIR_CHECK(choose_method(at));

@@ -50,6 +50,18 @@ done
 # One page that needs nothing else: no scripts, nothing loaded, every name of an element once.
 grep -nE '<script|<img|@import|src=|<link rel="stylesheet' out/report.html && complain "the report is not self-contained"
 [[ -z $(grep -oE '\bid="[^"]*"' out/report.html | sort | uniq -d) ]] || complain "the same id twice"
+# The list of the paper's 20 figures and 3 tables, and each of them in the documentation too, by number and caption.
+page=$(dirname "$0")/../../docs/reproduction.md
+sed -nE 's/^<li>(<a [^>]*>)?((Figure|Table) [0-9]+),[^:]*: <q>(.*)<\/q>.*/| \2 | \4 |/p' out/report.html >list.txt
+[[ $(sort -u list.txt | wc -l) == 23 ]] || complain "the list of the paper's figures: $(cat list.txt)"
+while read -r entry; do
+    grep -qF "$entry" "$page" || complain "not in docs/reproduction.md: $entry"
+done <list.txt
+# Links lead somewhere; the findings stand beside the page.
+for target in $(grep -oE 'href="#[^"]*"' out/report.html | sed 's/href="#//; s/"//' | sort -u); do
+    grep -q "id=[\"']$target[\"']" out/report.html || complain "no element $target"
+done
+[[ $(grep -c '^| `penalty-function`: .* | .* | .* | .* |$' out/findings.md) == 2 ]] || complain "$(cat out/findings.md)"
 # F(λ) > λ up to the fixed point, which is the 25th point of the first grid.
 awk -F, 'NR > 1 && NR != 26 && $1 == "near" { if (($3 > $2) != (NR < 26)) bad = 1 } END { exit bad }' \
     out/penalty-function/penalty-function-beta-0.1.csv || complain "F - λ has its sign elsewhere"

@@ -204,7 +204,7 @@ int main(void)
         cmocka_unit_test(test_halo),
     };
     const int failed = cmocka_run_group_tests(tests, set_up, NULL) != 0;
-    nadir_engine_close(engine, failed);
+    nadir_engine_close(engine, failed, NULL);
     nadir_context_free(context);
     return failed;
 }

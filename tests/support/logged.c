@@ -230,9 +230,12 @@ static void write_records(const test_log *log, test_log_form form)
     char header[512];
     (void)snprintf(header, sizeof header, "{'descr': [%s], 'fortran_order': False, 'shape': (%d,), }\n",
                    types[form], count);
+    const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     for (char *at = header; *at != '\0'; at++) {
-        const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-        *at = *at == '=' ? (big ? '>' : '<') : *at == '~' ? (big ? '<' : '>') : *at;
+        if (*at == '=' || *at == '~') {
+            const bool to_big = (*at == '=') == big;
+            *at = to_big ? '>' : '<';
+        }
     }
     test_write_npy_header("log.npy", header, into.bytes, into.used);
     free(into.bytes);
@@ -242,7 +245,7 @@ static void write_plain(const test_log *log, test_log_form form)
 {
     const size_t width = form == TEST_LOG_PLAIN_INTEGERS ? 3 : 4;
     const size_t count = (size_t)log->count;
-    items into = {calloc(count, width * sizeof(double)), 0};
+    items into = {calloc(count * width, 8), 0};
     assert_non_null(into.bytes);
     for (size_t k = 0; k < count * width; k++) {
         const bool fortran = form == TEST_LOG_PLAIN_FORTRAN;

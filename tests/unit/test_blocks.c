@@ -229,7 +229,7 @@ static void the_transpose_is_right(void **state)
         double *y = random_vector(n);
         double *mx = test_new(n, sizeof *mx);
         double *my = test_new(n, sizeof *my);
-        const nadir_matrix other = {n, NULL, transpose.starts, transpose.columns, transpose.values};
+        const nadir_matrix other = {n, NULL, transpose.starts, transpose.columns, transpose.values, 0};
         for (int64_t t = 0; t < n; t++) {
             y[t] += 1;
             for (int64_t i = transpose.starts[t] + 1; i < transpose.starts[t + 1]; i++) {

@@ -173,7 +173,7 @@ static void samples_are_those_of_the_file(void **state)
     (void)state;
     nadir_context *context = test_context();
     drawn *from = malloc(sizeof *from);
-    for (int round = 0; round < test_often(50); round++) {
+    for (int round = 0; round < test_often(20); round++) {
         nadir_data data;
         test_note("seed %d", SEED + round);
         draw(from, (uint64_t)(SEED + round));

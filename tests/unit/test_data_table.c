@@ -42,24 +42,25 @@ static void sums_are_found_again(void **state)
     nadir_context_free(context);
 }
 
-/* Keys that differ in few bits, in any of the three numbers, do not pile up: with half of the slots taken, a
- * look-up takes 2.5 probes on average where hashes are random. */
+/* Keys that differ in few bits, in any of the three numbers, do not pile up: with a third of the slots taken, a
+ * look-up takes 1.25 probes on average where hashes are random. Some of so many have the same mark. */
 static void alike_transitions_are_kept_apart(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
     for (int pattern = 0; pattern < 6; pattern++) {
         nadir_data_table table = {0};
-        const int count = test_memcheck() ? 2000 : 100000;
+        const int count = test_memcheck() ? 3000 : 300000;
         for (int i = 0; i < count; i++) {
             int64_t at;
             const int32_t low = (int32_t)i;
-            const int32_t high = (int32_t)((uint32_t)i * 20000U % 2147483647U);
+            const int32_t high = (int32_t)(i * 7001);
             const int32_t x = pattern % 2 == 0 ? low : high;
             assert_ok(context,
                       nadir_data_table_find(context, &table, pattern / 2 == 0 ? x : 1,
                                             pattern / 2 == 1 ? x : 2, pattern / 2 == 2 ? x : 3, &at));
         }
+        assert_int_equal(table.count, count);
         double probes = 0;
         for (size_t slot = 0; slot < table.slot_count; slot++) {
             if (table.slots[slot] >= 0) {
@@ -67,7 +68,7 @@ static void alike_transitions_are_kept_apart(void **state)
                 probes += 1 + (double)((slot - wanted) & (table.slot_count - 1));
             }
         }
-        assert_that(probes / (double)table.count < 2, "pattern %d: %g probes", pattern,
+        assert_that(probes / (double)table.count < 1.5, "pattern %d: %g probes", pattern,
                     probes / (double)table.count);
         nadir_data_table_clear(context, &table);
     }

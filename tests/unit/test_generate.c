@@ -298,6 +298,39 @@ static void inventory_has_its_published_numbers(void **state)
 }
 
 /* Large demands underflow at their ends and must still be a distribution; sales never exceed their mean. */
+/* The first order sizes of the whole model, with the same rows and rewards. */
+static void inventory_may_have_fewer_orders(void **state)
+{
+    enum { CAPACITY = 7, ACTIONS = 3 };
+    nadir_context *context = test_context();
+    nadir_generate_settings settings;
+    (void)state;
+    nadir_generate_settings_default(&settings);
+    settings.capacity = CAPACITY;
+    settings.demand = 4;
+    nadir_model *whole = test_generate(context, "inventory", &settings);
+    settings.actions = ACTIONS;
+    nadir_model *some = test_generate(context, "inventory", &settings);
+    const nadir_model_data all = test_view(whole);
+    const nadir_model_data few = test_view(some);
+    assert_int_equal(few.states, all.states);
+    for (int64_t s = 0; s <= CAPACITY; s++) {
+        const int64_t fit = CAPACITY - s + 1;
+        assert_int_equal(few.state_rows[s + 1] - few.state_rows[s], fit < ACTIONS ? fit : ACTIONS);
+        for (int64_t a = 0; a < few.state_rows[s + 1] - few.state_rows[s]; a++) {
+            const int64_t row = few.state_rows[s] + a;
+            const int64_t same = all.state_rows[s] + a;
+            assert_close(few.rewards[row], all.rewards[same], 0);
+            for (int64_t t = 0; t <= CAPACITY; t++) {
+                assert_close(test_probability(some, row, t), test_probability(whole, same, t), 0);
+            }
+        }
+    }
+    nadir_model_free(whole);
+    nadir_model_free(some);
+    nadir_context_free(context);
+}
+
 static void inventory_bears_any_demand(void **state)
 {
     (void)state;
@@ -416,6 +449,7 @@ int main(void)
         cmocka_unit_test(forest_is_that_of_mdptoolbox),
         cmocka_unit_test(forest_without_fire_only_ages),
         cmocka_unit_test(inventory_has_its_published_numbers),
+        cmocka_unit_test(inventory_may_have_fewer_orders),
         cmocka_unit_test(inventory_bears_any_demand),
         cmocka_unit_test(gridworld_moves_slip_and_stop_at_walls),
         cmocka_unit_test(gridworld_of_one_cell_is_its_goal),

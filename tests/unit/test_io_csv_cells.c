@@ -145,7 +145,7 @@ static void test_bad_headers(void **state)
     refuse("", "table.csv: the file holds no lines; expected a header with the columns `id`, `value`");
     refuse("# nothing\n\n", "the file holds no lines");
     refuse("note,id\n", "table.csv:1: missing column `value`; the header must name `id`, `value`");
-    refuse("id,value,STATE\n", "table.csv:1: the header names column `id` twice");
+    refuse("id,value,STATE\n", "table.csv:1: the header names column `id` twice: `id` and `state`");
     refuse("\n#\nid;value\n", "table.csv:3: missing column `id`; the header must name `id`, `value`, with "
                               "commas (not semicolons or tabs) between them");
     refuse("id\tvalue\n", "with commas");
@@ -158,6 +158,7 @@ static void test_bad_rows(void **state)
     refuse("id,value\n3,1,\n", "table.csv:2: 3 cells; expected 2");
     refuse("id,value\n\n,1\n", "table.csv:3: `id` is ``; expected a whole number");
     refuse("id,value\n1.5,1\n", "`id` is `1.5`; expected a whole number");
+    refuse("value,State\n1,1.5\n", "`state` is `1.5`; expected a whole number");
     refuse("id,value\n1e300,1\n", "`id` is `1e300`; expected a whole number");
     refuse("id,value\nnan,1\n", "`id` is `nan`; expected a whole number");
     refuse("id,value\n9223372036854775808,1\n", "`id` is `9223372036854775808`");

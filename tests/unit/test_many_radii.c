@@ -243,14 +243,14 @@ static void check_improved(nadir_context *context, const nadir_problem *problem,
                            const double *b, const double *x, const nadir_enclosed *known_x,
                            nadir_random *random)
 {
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     const int64_t n = problem->states;
     double *near = test_new(n, sizeof *near);
     nadir_enclosed enclosed;
     for (int64_t s = 0; s < n; s++) {
         near[s] = x[s] * (1 + 1e-7 * nadir_random_normal(random));
     }
-    assert_ok(context, nadir_enclosure_improve(context, problem, &known, transposed, b, near, &enclosed));
+    assert_ok(context, nadir_enclosure_improve(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
     assert_that(enclosed.residual <= 8 * known_x->residual, "%g from near by, %g from nothing",
                 enclosed.residual, known_x->residual);
     for (int64_t s = 0; s < n; s++) {
@@ -269,7 +269,7 @@ static void test_enclosures(void **state)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     enum { COLUMNS = 5 };
     const int64_t n = problem->states;
     const double sizes[COLUMNS] = {1, 1e-200, 1e150, 0, 3e-9};
@@ -287,7 +287,7 @@ static void test_enclosures(void **state)
         memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
         enclosed[0].b_error = 0.5;
         assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, COLUMNS, b,
-                                                      x, enclosed));
+                                                      NULL, x, enclosed));
         for (int j = 0; j < COLUMNS; j++) {
             nadir_enclosed alone;
             assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,

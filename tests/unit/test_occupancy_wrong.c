@@ -24,7 +24,7 @@ static void an_unknown_backend_is_refused(void **state)
     assert_null(nadir_backend_find("superduper"));
     assert_fails(f.context,
                  nadir_occupancy_create(f.context, f.kernel, f.policy, 0.9, "superduper", 0, &occupancy),
-                 NADIR_ERROR_ARGUMENT, "no backend 'superduper'; there are lapack, klu and krylov");
+                 NADIR_ERROR_ARGUMENT, "no backend 'superduper'; there are lapack, klu, krylov and petsc");
     assert_null(occupancy);
     test_engine_clear(&f);
 }

@@ -8,11 +8,11 @@ only known up to an L_p ball of radius β around a nominal one?
 >>> R = np.array([[0.0, 1.0], [2.0, 0.5]])                               # R[s, a]
 >>> found = nadir.evaluate(P, R, "uniform", gamma=0.9, radius=0.1, layout="sas")
 >>> round(found.nominal_return, 6), round(found.robust_return, 6), found.certified
-(9.088235, 8.645389, True)
+(9.403226, 9.093999, True)
 
-`evaluate`, `sweep`, `radius`, `difference`, `gradient`, `solve`, `optimize` and `verify` ask one question each;
-`Model` and `Solver` keep what can be used again; `read`, `write` and `generate` bring models in and out. The C
-library does all the work, without the GIL; Ctrl-C stops it.
+`evaluate`, `sweep`, `radius`, `difference`, `gradient`, `solve`, `optimize` and `verify` ask one question
+each; `Model` and `Solver` keep what can be used again; `read`, `write`, `generate` and `fit` bring models in
+and out. The C library does all the work, without the GIL; Ctrl-C stops it.
 """
 
 from ._library import __version__
@@ -34,6 +34,7 @@ from .errors import (
 from .functions import (
     difference,
     evaluate,
+    fit,
     generate,
     generators,
     gradient,
@@ -54,7 +55,9 @@ from .results import (
     Difference,
     Evaluation,
     Facts,
+    Fit,
     Gradient,
+    Guarantee,
     Nominal,
     Optimization,
     Optimum,
@@ -74,8 +77,10 @@ __all__ = [
     "Evaluation",
     "Facts",
     "FileError",
+    "Fit",
     "FormatError",
     "Gradient",
+    "Guarantee",
     "IllPosedError",
     "Interrupted",
     "Model",
@@ -99,6 +104,7 @@ __all__ = [
     "__version__",
     "difference",
     "evaluate",
+    "fit",
     "generate",
     "generators",
     "gradient",

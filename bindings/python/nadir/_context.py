@@ -14,7 +14,7 @@ import warnings
 from typing import Any, Callable, NoReturn
 
 from . import errors
-from ._library import ffi, lib, text
+from ._library import ffi, filled, lib, place, text
 
 Progress = Callable[[str, float], Any]
 
@@ -29,12 +29,14 @@ class _Voice:
         self.watch: Callable[[Any], Any] | None = None
         self.raised: BaseException | None = None
         self.warnings: list[str] = []
+        self.speaks = False  # something is in one of the two
 
 
 def _keep(kind: Any, error: BaseException, trace: Any) -> None:
     voice = ffi.from_handle(trace.tb_frame.f_locals["user"])
     if voice.raised is None:
         voice.raised = error
+        voice.speaks = True
 
 
 @ffi.callback("int(void *, const char *, double)", error=1, onerror=_keep)
@@ -49,7 +51,9 @@ def _progress(user: Any, task: Any, share: float) -> int:
 def _message(user: Any, level: int, message: Any) -> None:
     said = text(message)
     if level == lib.NADIR_LOG_WARNING:
-        ffi.from_handle(user).warnings.append(said)
+        voice = ffi.from_handle(user)
+        voice.warnings.append(said)
+        voice.speaks = True
     else:
         _log.log(logging.INFO if level == lib.NADIR_LOG_NOTICE else logging.DEBUG, "%s", said)
 
@@ -65,21 +69,21 @@ class Context:
     """A C context, for one thread at a time: `lock` is held during calls."""
 
     def __init__(self, threads: int | None = None, seed: int = 0, progress: Progress | None = None):
-        settings = ffi.new("nadir_context_settings *")
-        lib.nadir_context_settings_fill(settings, ffi.sizeof("nadir_context_settings"))
+        settings = filled("context_settings")
         self.voice = _Voice(progress)
-        self.user = ffi.new_handle(self.voice)
+        self.user = user = ffi.new_handle(self.voice)
         self.lock = threading.RLock()
         settings.log = _message
         settings.progress = _progress
-        settings.log_user = settings.progress_user = self.user
+        settings.log_user = settings.progress_user = user
         settings.threads = threads or 0
         settings.seed = seed
-        made = ffi.new("nadir_context **")
+        made = place("context")
         status = lib.nadir_context_create(settings, made)
         if status != 0:
-            raise errors.BY_STATUS[text(lib.nadir_status_name(status))](text(lib.nadir_status_sentence(status)))
-        user = self.user  # outlives the C context
+            error = errors.BY_STATUS[text(lib.nadir_status_name(status)) or ""]
+            raise error(text(lib.nadir_status_sentence(status)))
+        # The handle of the voice has to outlive the C context.
         self.handle = ffi.gc(made[0], lambda context, kept=user: lib.nadir_context_free(context))
 
     @property
@@ -99,15 +103,17 @@ class Context:
     def check(self, status: int, result: Any = None) -> None:
         """Tells warnings, then raises what a status says; `result` is the best answer so far."""
         voice = self.voice
-        if voice.warnings:
+        error = None
+        if voice.speaks:
             said, voice.warnings = voice.warnings, []
+            error, voice.raised = voice.raised, None
+            voice.speaks = False
             for message in said:
                 warnings.warn(message, errors.NadirWarning, stacklevel=4)
-        if status != 0 or voice.raised is not None:
-            self._raise(status, result)
+        if status != 0 or error is not None:
+            self._raise(status, error, result)
 
-    def _raise(self, status: int, result: Any) -> NoReturn:
-        error, self.voice.raised = self.voice.raised, None
+    def _raise(self, status: int, error: BaseException | None, result: Any) -> NoReturn:
         if error is None:
             name = text(lib.nadir_status_name(status))
             said = text(lib.nadir_context_error(self.handle)) or text(lib.nadir_status_sentence(status))
@@ -115,3 +121,25 @@ class Context:
             error.status = name or ""
         error.result = result  # type: ignore[attr-defined]
         raise error
+
+
+_own = threading.local()
+
+
+def shared(threads: int | None = None, seed: int = 0, progress: Progress | None = None) -> Context:
+    """The context of the running thread with these settings; one of its own for a `progress`.
+
+    But for those that draw kernels (`fit`), calls leave nothing behind in a context: the same question has
+    the same answer, to the bit, in any with the same settings.
+    """
+    if progress is not None:
+        return Context(threads, seed, progress)
+    key = (threads or 0, seed)
+    try:
+        return _own.contexts[key]
+    except AttributeError:
+        _own.contexts = {}
+    except KeyError:
+        pass
+    made = _own.contexts[key] = Context(threads, seed)
+    return made

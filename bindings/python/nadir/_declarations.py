@@ -6,7 +6,12 @@ The installed package holds the outcome, a module `_bindings`, so that nothing i
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import re
+import runpy
+import tempfile
 from typing import Any
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -35,12 +40,20 @@ def version(header: str) -> str:
     return ".".join(value for _, value in _VERSION.findall(header))
 
 
-def parse(header: str, module: str | None = None) -> Any:
-    """A cffi.FFI that knows the header; with the name of a module, one that can be written to its file."""
+def write(header: str, path: str) -> None:
+    """Writes the module `_bindings` to a file."""
     import cffi
 
     ffi = cffi.FFI()
     ffi.cdef(declarations(header))
-    if module is not None:
-        ffi.set_source(module, None)
-    return ffi
+    ffi.set_source("nadir._bindings", None)
+    ffi.emit_python_code(path)
+
+
+def compiled(header: str) -> Any:
+    """What the module `_bindings` holds, where there is none: in the source tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "_bindings.py")
+        with contextlib.redirect_stdout(io.StringIO()):
+            write(header, path)
+        return runpy.run_path(path)["ffi"]

@@ -7,8 +7,9 @@ is, without a copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ class Kernel:
     rewards: np.ndarray | None = None  # of transitions, where the form has them
     scales: np.ndarray | None = None
     states_given: int = 0  # without a terminal state that was added
-    names: list[str] | None = field(default=None)
+    names: list[str] | None = None
+    each: int | None = None  # the actions of every state, where they are known to be as many
 
     def __post_init__(self) -> None:
         self.states_given = self.states_given or self.states
@@ -44,6 +46,8 @@ class Kernel:
     @property
     def actions(self) -> int | None:
         """A, where all states that were given have as many."""
+        if self.each is not None:
+            return self.each
         counts = np.diff(self.state_rows[: self.states_given + 1])
         return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
 
@@ -65,6 +69,8 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
     """The kernel of any of the forms of `nadir.Model`."""
     if layout is not None and layout not in LAYOUTS:
         raise UsageError(f"layout is {layout!r}; expected 'sas' (P[s, a, s']) or 'ass' (P[a, s, s'])")
+    if isinstance(P, np.ndarray) and P.ndim == 3:
+        return _cube(P, layout)
     unwrapped = getattr(P, "unwrapped", P)
     if isinstance(getattr(unwrapped, "P", None), Mapping):
         P = unwrapped.P
@@ -86,7 +92,8 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
 
 def _matrices(P: Any) -> bool:
     """Whether P is a list, tuple or object array of matrices."""
-    if not isinstance(P, (list, tuple)) and not (isinstance(P, np.ndarray) and P.dtype == object and P.ndim == 1):
+    objects = isinstance(P, np.ndarray) and P.dtype == object and P.ndim == 1
+    if not isinstance(P, (list, tuple)) and not objects:
         return False
     return len(P) > 0 and all(sparse_matrix(m) or (isinstance(m, np.ndarray) and m.ndim == 2) for m in P)
 
@@ -111,7 +118,7 @@ def _cube(array: np.ndarray, layout: str | None) -> Kernel:
     if states == 0 or actions == 0:
         raise ModelError(f"P has the shape {array.shape}; expected at least one state and one action")
     dense = _doubles(array).reshape(states * actions, states)
-    return Kernel(states, _regular(states, actions), dense=dense, by_action=layout == "ass")
+    return Kernel(states, _regular(states, actions), dense=dense, by_action=layout == "ass", each=actions)
 
 
 def _state_rows(state_rows: Any, rows: int, states: int) -> np.ndarray:
@@ -119,8 +126,8 @@ def _state_rows(state_rows: Any, rows: int, states: int) -> np.ndarray:
         given = np.ascontiguousarray(state_rows, dtype=np.int64)
         if given.shape != (states + 1,) or given[-1] != rows:
             raise UsageError(
-                f"state_rows has the shape {given.shape}; expected {states + 1} numbers, the first row of each "
-                f"state and then {rows}, the number of rows"
+                f"state_rows has the shape {given.shape}; expected {states + 1} numbers, the first row of "
+                f"each state and then {rows}, the number of rows"
             )
         return given
     if states == 0 or rows == 0 or rows % states != 0:
@@ -156,8 +163,8 @@ def _per_action(matrices: Sequence[Any]) -> Kernel:
     for action, matrix in enumerate(matrices):
         if matrix.shape != (states, states):
             raise UsageError(
-                f"the matrix of action {action} has the shape {matrix.shape}; expected {(states, states)}, one "
-                "(S, S) matrix for each action (one (A, S) matrix for each state: layout='sas')"
+                f"the matrix of action {action} has the shape {matrix.shape}; expected {(states, states)}, "
+                "one (S, S) matrix for each action (one (A, S) matrix for each state: layout='sas')"
             )
     if not any(sparse_matrix(matrix) for matrix in matrices):
         return _cube(np.stack(matrices), "ass")
@@ -184,7 +191,8 @@ def _per_state(matrices: Sequence[Any]) -> Kernel:
     if any(sparse_matrix(matrix) for matrix in matrices):
         from scipy import sparse
 
-        return _csr(sparse.vstack([sparse.csr_matrix(matrix) for matrix in matrices], format="csr"), state_rows)
+        parts = [sparse.csr_matrix(matrix) for matrix in matrices]
+        return _csr(sparse.vstack(parts, format="csr"), state_rows)
     return _rows(_doubles(np.vstack(matrices)), state_rows)
 
 
@@ -271,9 +279,12 @@ def rewards(R: Any, of: Kernel) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Rewards of rows, or of transitions where R has them: one of the two is None."""
     if R is None:
         return None, of.rewards
+    if isinstance(R, np.ndarray) and R.shape == (of.states, of.each):
+        return _doubles(R).reshape(-1), None
     if sparse_matrix(R):
         if R.shape != (of.rows, of.states):
-            raise UsageError(f"R has the shape {R.shape}; expected {(of.rows, of.states)}, that of the rows of P")
+            expected = (of.rows, of.states)
+            raise UsageError(f"R has the shape {R.shape}; expected {expected}, that of the rows of P")
         return None, _at_transitions(R.tocsr(), of)
     if _matrices(R):
         if len(R) * of.states != of.rows or any(m.shape != (of.states, of.states) for m in R):
@@ -319,10 +330,12 @@ def to_rows(
 ) -> np.ndarray:
     """One number for each row, from as many, from one for each state, or from a table (S, A).
 
-    `of` has states, states_given, rows and state_rows; a terminal state that was added gets `added`.
+    `of` has states, states_given, rows, state_rows and each; a terminal state that was added gets `added`.
     """
-    counts = np.diff(of.state_rows)
     given = of.states_given
+    if table.shape == (of.states, of.each):
+        return np.ascontiguousarray(table).reshape(-1)
+    counts = np.diff(of.state_rows)
     if table.ndim == 1 and table.shape[0] == of.rows:
         return np.ascontiguousarray(table)
     if table.ndim == 1 and table.shape[0] == given:
@@ -330,15 +343,15 @@ def to_rows(
         return np.repeat(extended, counts)
     widest = int(counts[:given].max()) if row_actions is None else int(row_actions.max()) + 1
     if table.shape == (given, widest):
-        if given == of.states and of.rows == table.size:
-            return np.ascontiguousarray(table).reshape(-1)
         row_states = np.repeat(np.arange(of.states), counts)
-        actions = np.arange(of.rows) - np.repeat(of.state_rows[:-1], counts) if row_actions is None else row_actions
+        actions = row_actions
+        if actions is None:
+            actions = np.arange(of.rows) - np.repeat(of.state_rows[:-1], counts)
         made = np.full(of.rows, added)
         inside = row_states < given
         made[inside] = table[row_states[inside], actions[inside]]
         return made
     raise UsageError(
-        f"{what} has the shape {table.shape}; expected {(given, widest)}, one number for each state and action, "
-        f"({given},), one for each state, or ({of.rows},), one for each row"
+        f"{what} has the shape {table.shape}; expected {(given, widest)}, one number for each state and "
+        f"action, ({given},), one for each state, or ({of.rows},), one for each row"
     )

@@ -24,7 +24,7 @@ def _in_tree() -> bool:
 
 def _parsed() -> Any:
     if _in_tree():
-        return _declarations.parse(_HEADER.read_text(encoding="utf-8"))
+        return _declarations.compiled(_HEADER.read_text(encoding="utf-8"))
     from . import _bindings  # made by setup.py
 
     return _bindings.ffi
@@ -82,18 +82,58 @@ def text(pointer: Any) -> str | None:
 
 def encoded(value: str | os.PathLike[str] | None) -> Any:
     """A path or a word as a C string, which lives as long as what is returned; NULL for None."""
-    return ffi.NULL if value is None else ffi.new("char[]", os.fsencode(value))
+    return NULL if value is None else ffi.new("char[]", os.fsencode(value))
+
+
+NULL: Any = ffi.NULL
+
+
+class Struct:
+    """A struct nadir_NAME of the library."""
+
+    def __init__(self, name: str):
+        self.name = f"nadir_{name}"
+        self.size = ffi.sizeof(self.name)
+        self._pointer = ffi.typeof(f"{self.name} *")
+        self._fill = getattr(lib, f"{self.name}_fill", None)
+
+    def filled(self) -> Any:
+        """A new one with the library's defaults."""
+        made = ffi.new(self._pointer)
+        self._fill(made, self.size)
+        return made
+
+    def empty(self) -> Any:
+        """A new one for an answer, its size set."""
+        made = ffi.new(self._pointer)
+        made.size = self.size
+        return made
+
+
+_structs: dict[str, Struct] = {}
+_handles: dict[str, Any] = {}
+
+
+def _struct(name: str) -> Struct:
+    found = _structs.get(name)
+    if found is None:
+        found = _structs[name] = Struct(name)
+    return found
 
 
 def filled(name: str) -> Any:
     """A new struct nadir_NAME with the library's defaults."""
-    made = ffi.new(f"nadir_{name} *")
-    getattr(lib, f"nadir_{name}_fill")(made, ffi.sizeof(f"nadir_{name}"))
-    return made
+    return _struct(name).filled()
 
 
 def result(name: str) -> Any:
     """A new, empty struct nadir_NAME for an answer, its size set."""
-    made = ffi.new(f"nadir_{name} *")
-    made.size = ffi.sizeof(f"nadir_{name}")
-    return made
+    return _struct(name).empty()
+
+
+def place(name: str) -> Any:
+    """A place for a handle nadir_NAME that a call is to make."""
+    kind = _handles.get(name)
+    if kind is None:
+        kind = _handles[name] = ffi.typeof(f"nadir_{name} **")
+    return ffi.new(kind)

@@ -21,7 +21,8 @@ def curve(sweep: Any, ax: Any, **options: Any) -> Any:
     ax = _axes(ax)
     options.setdefault("label", f"{sweep[0].set}, {sweep[0].domain}")
     line = ax.plot(sweep.radius, sweep.robust_return, **options)[0]
-    ax.fill_between(sweep.radius, sweep.lower_bound, sweep.upper_bound, color=line.get_color(), alpha=0.2, lw=0)
+    shade = {"color": line.get_color(), "alpha": 0.2, "lw": 0}
+    ax.fill_between(sweep.radius, sweep.lower_bound, sweep.upper_bound, **shade)
     ax.set_xlabel("radius")
     ax.set_ylabel("best return" if sweep.optimistic else "worst return")
     ax.legend()
@@ -51,7 +52,8 @@ def table_map(table: np.ndarray, label: str, ax: Any) -> Any:
 
 def history(found: Any, ax: Any) -> Any:
     ax = _axes(ax)
-    ax.plot([s.evaluations for s in found.history], [s.robust_return for s in found.history], ".-", label="found")
+    steps = [(step.evaluations, step.robust_return) for step in found.history]
+    ax.plot(*np.array(steps).T, ".-", label="found")
     ax.axhline(found.optimality_upper_bound, ls="--", color="grey", label="no policy is above")
     ax.set_xlabel("evaluations")
     ax.set_ylabel("worst return")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import Any, Callable, Sequence
+import tempfile
+from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
-from ._context import Context, Progress, watch_step
-from ._library import encoded, ffi, filled, lib, result
+from ._context import Context, Progress, shared, watch_step
+from ._library import NULL, encoded, ffi, filled, lib, place, result
 from .errors import UsageError
-from .model import LAYOUTS, Model, Policy, choice
+from .model import LAYOUTS, SETS, Model, Policy, choice, doubles, norm_number
 from .results import (
     Check,
     ConeNorm,
     Difference,
     Evaluation,
+    Fit,
     Gradient,
     Optimization,
     Optimum,
@@ -24,6 +27,7 @@ from .results import (
     Sweep,
     Verification,
     _fields,
+    fit_result,
 )
 from .solver import CERTIFY, Ball, Solver
 
@@ -53,7 +57,7 @@ def _subject(P: Any, R: Any, policy: Any, gamma: float | None, options: dict[str
     if policy is None and R is not None and isinstance(P, (Model, str, os.PathLike)):
         policy, R = R, None
     if policy is None:
-        raise UsageError("a policy is needed: a table (S, A), S action numbers, 'uniform', 'optimal', or a file")
+        raise UsageError("a policy is needed: (S, A), S action numbers, 'uniform', 'optimal', or a file")
     return _model(P, R, gamma, options), policy
 
 
@@ -91,8 +95,8 @@ def evaluate(
     what `nadir.Policy` takes: (S, A), S action numbers, "uniform", "optimal", a file.
 
     Further options: `scales` (α, 0 pins a row), `mu`, `layout`, `state_rows`, `costs` of the model;
-    `method` (see docs/methods.md), `certify` ("off", "auto", "strict"), `tolerance` (of the value, relative to
-    the penalty; 1e-9), `width` (1e-6: bounds closer than this share of the penalty are called certified),
+    `method` (see docs/methods.md), `certify` ("off", "auto", "strict"), `tolerance` (of the value, relative
+    to the penalty; 1e-9), `width` (1e-6: bounds closer than this share of the penalty are called certified),
     `iterations_limit`, `optimistic` (the best case instead); `backend`, `threads`, `seed`, `progress` of
     `nadir.Solver`.
 
@@ -121,8 +125,8 @@ def sweep(
     """The risk curve of a policy: its worst returns at many radii, from one factorisation.
 
     `radius` is a list of numbers; everything else is as for `nadir.evaluate` (but for `method`). On the free
-    domain a radius at or past breakdown has a return of NaN and the stop_reason "breakdown"; where there is no
-    other it is an `IllPosedError`.
+    domain a radius at or past breakdown has a return of NaN and the stop_reason "breakdown"; where there is
+    no other it is an `IllPosedError`.
     """
     solver = _solver(P, R, policy, gamma, options)
     return solver.sweep(radius, norm=norm, set=set, domain=domain, **options)
@@ -158,7 +162,7 @@ def difference(
     domain: str | None = None,
     **options: Any,
 ) -> Difference:
-    """min over the ball of J^A_P − J^B_P: how far `policy` (A) can fall behind `other` (B) under one kernel P."""
+    """min over the ball of J^A_P − J^B_P: how far `policy` (A) can fall behind `other` (B) under one P."""
     if other is None:
         raise UsageError("difference compares two policies: give policy and other")
     solver = _solver(P, R, policy, gamma, options)
@@ -179,8 +183,8 @@ def gradient(
 ) -> Gradient:
     """How the worst return changes with the policy: ∂J_U/∂π(a|s) = d_P(s) Q_P(s, a) at the worst kernel P.
 
-    (Danskin's theorem; every set, norm and domain.) Where several kernels are equally bad it is one of several
-    subgradients. Probabilities of a state sum to one: only differences between its actions matter.
+    (Danskin's theorem; every set, norm and domain.) Where several kernels are equally bad it is one of
+    several subgradients. Probabilities of a state sum to one: only differences between its actions matter.
     `tolerance` is 1e-14 here, since the error of the gradient goes with its square root.
     `formula="nominal"`: from nominal quantities alone, on the free domain.
     """
@@ -200,10 +204,10 @@ def solve(
     progress: Progress | None = None,
     **options: Any,
 ) -> Optimum:
-    """The ordinary optimum: max over policies of the return on the nominal kernel, and a policy that attains it."""
+    """The ordinary optimum: the best return on the nominal kernel, and a policy that attains it."""
     model = _model(P, R, gamma, options)
     _nothing_left(options)
-    context = Context(threads, 0, progress)
+    context = shared(threads, 0, progress)
     settings = filled("optimum_settings")
     word = encoded(backend)
     settings.backend = word
@@ -211,13 +215,14 @@ def solve(
         settings.tolerance = tolerance
     if iterations_limit is not None:
         settings.iterations_limit = iterations_limit
-    policy = ffi.new("nadir_policy **")
+    policy = place("policy")
     found = result("optimum_result")
-    status = lib.nadir_optimum(context.handle, model._handle, settings, policy, found)
-    made = None
-    if policy[0]:
-        made = Optimum(Policy._from_handle(model, policy[0]), **_fields(found, "nadir_optimum_result"))
-    context.check(status, made)
+    with context.lock:
+        status = lib.nadir_optimum(context.handle, model._handle, settings, policy, found)
+        made = None
+        if policy[0]:
+            made = Optimum(Policy._from_handle(model, policy[0]), **_fields(found, "nadir_optimum_result"))
+        context.check(status, made)
     return made  # type: ignore[return-value]
 
 
@@ -252,11 +257,11 @@ def optimize(
 
     The ball is that of `nadir.evaluate`. `gap` (1e-6) is wanted between the bounds, relative to the larger of
     nominal optimum and robust return. `evaluations_limit` (1000) and `time_limit` (seconds) end the search
-    with a `ConvergenceError` whose `result` is the best so far, with bounds that hold. `start` is the policy to
-    begin with (default: the nominal optimum). `method`: "auto", "quasi-newton", "spectral", "paper" (with
-    `step`), "bellman" (rectangular sets). `checkpoint` is a file that is kept up to date, `resume` one to go on
-    from. `watch(step)` is called after every step, and stops the search by returning something true; Ctrl-C
-    raises a KeyboardInterrupt, with the best policy so far in its attribute `result`.
+    with a `ConvergenceError` whose `result` is the best so far, with bounds that hold. `start` is the policy
+    to begin with (default: the nominal optimum). `method`: "auto", "quasi-newton", "spectral", "paper" (with
+    `step`), "bellman" (rectangular sets). `checkpoint` is a file that is kept up to date, `resume` one to go
+    on from. `watch(step)` is called after every step, and stops the search by returning something true;
+    Ctrl-C raises a KeyboardInterrupt, with the best policy so far in its attribute `result`.
     """
     model = _model(P, R, gamma, options)
     _nothing_left(options)
@@ -267,7 +272,7 @@ def optimize(
     words = [encoded(word) for word in (method, backend, checkpoint, resume)]
     settings.method, settings.backend, settings.checkpoint, settings.resume = words
     settings.certify = choice("certify", certify, CERTIFY)
-    settings.start = ffi.NULL if first is None else first._handle
+    settings.start = NULL if first is None else first._handle
     numbers = {"gap": gap, "evaluations_limit": evaluations_limit, "time_limit": time_limit, "step": step}
     for name, value in {**numbers, "checkpoint_seconds": checkpoint_seconds}.items():
         if value is not None:
@@ -284,7 +289,7 @@ def optimize(
 
 
 def _optimize(context: Context, model: Model, ball: Ball, settings: Any, history: list[Step]) -> Optimization:
-    policy, worst = ffi.new("nadir_policy **"), ffi.new("nadir_worst **")
+    policy, worst = place("policy"), place("worst")
     found, robust = result("robust_optimum_result"), result("robust")
     status = lib.nadir_robust_optimum(
         context.handle, model._handle, ball.struct, settings, policy, found, robust, worst
@@ -326,30 +331,32 @@ def verify(
 ) -> Verification:
     """Checks the files of an evaluation again, without searching.
 
-    That no byte of `kernel` (.npz) and `witness` (JSON) changed, that they are about this model and policy, that
-    the kernel lies in its ball, what its return is, and that no kernel of the ball does worse, by the proof
-    that the witness names. Raises a `VerificationError`, with the checks in its `result`, if anything fails.
+    That no byte of `kernel` (.npz) and `witness` (JSON) changed, that they are about this model and policy,
+    that the kernel lies in its ball, what its return is, and that no kernel of the ball does worse, by the
+    proof that the witness names. Raises a `VerificationError`, with the checks in its `result`, if anything
+    fails.
     `model_file` and `policy_file` are compared, byte by byte, with those of the evaluation.
     """
     model, policy = _subject(P, R, policy, gamma, options)
     _nothing_left(options)
-    context = Context(threads)
+    context = shared(threads)
     settings = filled("verify_settings")
     words = [encoded(word) for word in (kernel, witness, model_file, policy_file, backend)]
     settings.kernel, settings.witness, settings.model_file, settings.policy_file, settings.backend = words
     found = result("verify_result")
-    handle = ffi.new("nadir_verification **")
+    handle = place("verification")
     chosen = model.policy(policy, backend=backend)
-    status = lib.nadir_verify(context.handle, model._handle, chosen._handle, settings, found, handle)
-    made = None
-    if handle[0]:
-        owned = ffi.gc(handle[0], lib.nadir_verification_free)
-        checks = []
-        while check := lib.nadir_verification_check(owned, len(checks)):
-            detail = ffi.string(check.detail).decode()
-            checks.append(Check(ffi.string(check.name).decode(), bool(check.holds), detail))
-        made = Verification(checks=checks, **_fields(found, "nadir_verify_result"))
-    context.check(status, made)
+    with context.lock:
+        status = lib.nadir_verify(context.handle, model._handle, chosen._handle, settings, found, handle)
+        made = None
+        if handle[0]:
+            owned = ffi.gc(handle[0], lib.nadir_verification_free)
+            checks: list[Check] = []
+            while check := lib.nadir_verification_check(owned, len(checks)):
+                name, detail = ffi.string(check.name).decode(), ffi.string(check.detail).decode()
+                checks.append(Check(name, bool(check.holds), detail))
+            made = Verification(checks=checks, **_fields(found, "nadir_verify_result"))
+        context.check(status, made)
     return made  # type: ignore[return-value]
 
 
@@ -377,8 +384,8 @@ def read(
     settings.discount = float("nan") if gamma is None else gamma
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)
-    made = ffi.new("nadir_model **")
-    Context().call(lib.nadir_model_read, encoded(path), settings, made)
+    made = place("model")
+    shared().call(lib.nadir_model_read, encoded(path), settings, made)
     return Model._from_handle(made[0])
 
 
@@ -393,14 +400,14 @@ def generate(kind: str, *, gamma: float | None = None, seed: int = 0, **settings
     Settings by name, such as `states=100`, `actions=4`, `branch=5`; which ones a kind has, `nadir.generators`
     tells (docs/generators.md). The same seed gives the same bits on every platform.
     """
-    context = Context()
+    context = shared()
     given = filled("generate_settings")
     given.seed = seed
     for name, value in settings.items():
         context.call(lib.nadir_generate_settings_set, given, encoded(name.replace("_", "-")), value)
     if gamma is not None:
         given.discount = gamma
-    made = ffi.new("nadir_model **")
+    made = place("model")
     context.call(lib.nadir_model_generate, encoded(kind), given, made)
     return Model._from_handle(made[0])
 
@@ -411,9 +418,8 @@ def generators() -> dict[str, dict[str, str]]:
     index = 0
     while facts := lib.nadir_generator(index):
         settings = facts.settings[0 : facts.settings_count]
-        made[ffi.string(facts.name).decode()] = {
-            ffi.string(one.name).decode().replace("-", "_"): ffi.string(one.meaning).decode() for one in settings
-        }
+        words = [(ffi.string(one.name).decode(), ffi.string(one.meaning).decode()) for one in settings]
+        made[ffi.string(facts.name).decode()] = {name.replace("-", "_"): meaning for name, meaning in words}
         index += 1
     return made
 
@@ -441,11 +447,89 @@ def norm(
     settings.bounds = bounds
     x = np.empty(matrix.shape[1])
     found = result("cone_norm_result")
-    data, vector = ffi.from_buffer("double[]", matrix), ffi.from_buffer("double[]", x)
+    data, vector = doubles(matrix), doubles(x)
     context.call(lib.nadir_cone_norm, *matrix.shape, data, settings, vector, found)
     numbers = _fields(found, "nadir_cone_norm_result")
     numbers = {name: value for name, value in numbers.items() if not name.startswith("points")}
     return ConeNorm(x, **numbers)
+
+
+def fit(
+    data: Any,
+    *,
+    confidence: float | None = None,
+    gamma: float | None = None,
+    method: str | None = None,
+    prior: float | None = None,
+    concentration: float | None = None,
+    successors: Any = None,
+    unvisited: str | None = None,
+    scales: str | None = None,
+    norm: float | str | None = None,
+    set: str | None = None,
+    initial: Any = None,
+    costs: bool = False,
+    states: int | None = None,
+    actions: int | None = None,
+    ragged: bool = False,
+    samples: int | None = None,
+    policy: Any = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Fit:
+    """From logged data to a model whose ball holds the true kernel with a given confidence (0.95).
+
+    `data` is a CSV or .npy file of transitions, counts, trajectories or posterior samples, told by its
+    columns; or an array: records whose fields have the names of such columns, or plain numbers (N, 3) or
+    (N, 4) with state, action, next state and reward. Every row (s, a) gets the posterior Dirichlet(a + n_t)
+    over its allowed successors t, n_t of them seen; the nominal kernel P̂ is its mean, and the radius β such
+    that the ball holds that share of the posterior (method="posterior"), of estimates from bootstrap data
+    ("bootstrap"), or any kernel with that confidence ("distribution-free").
+
+    `prior` (2) is the weight of the prior of a row, in observations, or `concentration` that of each
+    successor; `successors` ("all", "seen", a file) says which are possible; `unvisited` ("uniform", "pin",
+    "absorb") what rows without data are; `scales` ("auto", "ones", "deviation", "occupancy", "sensitivity")
+    how the ball is shaped; `samples` (10000) how many kernels are drawn.
+
+    `policy` (of the nominal model; default: the nominal optimum) decides scales and guarantees. The model
+    that comes back has the ball in it: `nadir.evaluate(found.model, policy)` needs no radius.
+    """
+    context = Context(threads, seed, progress)  # of its own: draws use up its random stream
+    settings = filled("fit_settings")
+    start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
+    words = [encoded(word) for word in (method, successors, unvisited, scales, start)]
+    settings.method, settings.successors, settings.unvisited, settings.scales, settings.initial = words
+    numbers = {"confidence": confidence, "discount": gamma, "prior": prior, "concentration": concentration}
+    numbers |= {"states": states, "actions": actions, "samples": samples}
+    for name, value in numbers.items():
+        if value is not None:
+            setattr(settings, name, value)
+    if norm is not None:
+        settings.norm = norm_number(norm)
+    if set is not None:
+        settings.set = choice("set", set, SETS)
+    settings.costs, settings.ragged = costs, ragged
+    handle = place("fit")
+    with _as_file(data) as path:
+        context.call(lib.nadir_fit_read, encoded(path), settings, handle)
+    owned = ffi.gc(handle[0], lib.nadir_fit_free)
+    nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(owned)))
+    chosen = None if policy is None else nominal.policy(policy)
+    found, made = result("fit_result"), place("model")
+    context.call(lib.nadir_fit_model, owned, NULL if chosen is None else chosen._handle, found, made)
+    return fit_result(found, Model._from_handle(made[0]), nominal)
+
+
+@contextlib.contextmanager
+def _as_file(data: Any) -> Iterator[Any]:
+    if isinstance(data, (str, os.PathLike)):
+        yield data
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "data.npy")
+        np.save(path, np.asarray(data))
+        yield path
 
 
 def _nothing_left(options: dict[str, Any]) -> None:

@@ -8,8 +8,8 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _forms
-from ._context import Context
-from ._library import encoded, ffi, filled, lib, text
+from ._context import Context, shared
+from ._library import NULL, encoded, ffi, filled, lib, place, result, text
 from .errors import UsageError
 from .results import Facts, _card, _fields
 
@@ -29,12 +29,24 @@ def choice(what: str, value: Any, table: dict[Any, int]) -> int:
 
 def norm_number(norm: Any) -> float:
     """p of the norm; NaN: unsaid."""
-    return float("nan") if norm is None else float(norm)
+    try:
+        return float("nan") if norm is None else float(norm)
+    except ValueError:
+        raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'") from None
 
 
-def pointer(kind: str, array: np.ndarray | None) -> Any:
+DOUBLE, INT64, INT32 = ffi.typeof("double[]"), ffi.typeof("int64_t[]"), ffi.typeof("int32_t[]")
+
+
+def doubles(array: np.ndarray) -> Any:
     """An array as a C pointer, without a copy; it has to be kept alive by the caller."""
-    return ffi.NULL if array is None else ffi.from_buffer(kind + "[]", array)
+    return ffi.from_buffer(DOUBLE, array)
+
+
+def _strings(names: Sequence[str]) -> tuple[Any, list[Any]]:
+    """Names as a C array, and what it points to."""
+    words = [ffi.new("char[]", str(word).encode()) for word in names]
+    return ffi.new("char *[]", words), words
 
 
 class _Memory:
@@ -63,25 +75,26 @@ class Model:
 
     `P` is one of
 
-    * an array (S, A, S), `P[s, a, t]` the probability of going from s to t under a; or (A, S, S), `P[a, s, t]`.
-      The shape tells which; where S = A it cannot, and `layout="sas"` or `layout="ass"` has to;
+    * an array (S, A, S), `P[s, a, t]` the probability of going from s to t under a; or (A, S, S),
+      `P[a, s, t]`. The shape tells which; where S = A it cannot, and `layout="sas"` or `layout="ass"` has to;
     * rows: an array or a SciPy sparse matrix (rows, S) with row `s * A + a`, or, where states have different
       numbers of actions, with the first row of each state (and then the number of rows) in `state_rows`;
     * a list of A matrices (S, S), one for each action, dense or sparse, as MDPtoolbox has them;
       with `layout="sas"` a list of S matrices (A_s, S), one for each state;
     * a dictionary `{s: {a: [(probability, successor, reward, done), ...]}}` as Gymnasium's toy-text
-      environments have in `env.P`, or such an environment. It brings its own rewards. `done` ends the episode:
-      states that only stay where they are, without reward, are ends, and their rows are pinned (scale 0); a
-      transition that is done and leads anywhere else leads to one terminal state that is added as the last.
+      environments have in `env.P`, or such an environment. It brings its own rewards. `done` ends the
+      episode: states that only stay where they are, without reward, are ends, and their rows are pinned
+      (scale 0); a transition that is done and leads anywhere else leads to one terminal state that is added
+      as the last.
 
     `R` is (S, A), or has one number for each state or row, or has the form of P, one number for each
-    transition. `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`, `norm`,
-    `set` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
+    transition. `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`,
+    `norm`, `set` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
 
-    Rows that sum to one within 1e-5 are normalised, with a warning; anything else is a `ModelError` that names
-    state and action. A kernel that needs no such repair, C-contiguous and of doubles (sparse: sorted, without
-    zeros, 32-bit indices), is *not copied*: it must not be changed as long as the model is in use.
-    `copy=True` makes a copy in any case.
+    Rows that sum to one within 1e-5 are normalised, with a warning; anything else is a `ModelError` that
+    names state and action. A kernel that needs no such repair, C-contiguous and of doubles (sparse: sorted,
+    without zeros, 32-bit indices; see `is_borrowed`), is *not copied*: it must not be changed as long as the
+    model is in use. `copy=True` makes a copy in any case.
     """
 
     def __init__(
@@ -104,6 +117,8 @@ class Model:
         costs: bool = False,
         copy: bool = False,
     ):
+        if isinstance(P, (str, os.PathLike)):
+            raise UsageError(f"P is {os.fspath(P)!r}; nadir.read reads models from files")
         kernel = _forms.kernel(P, layout, state_rows)
         if row_actions is not None:
             kernel.row_actions = np.ascontiguousarray(row_actions, dtype=np.int32)
@@ -120,7 +135,7 @@ class Model:
             "transition_rewards": transition_rewards,
             "initial": _of_states(mu, kernel),
             "scales": kernel.scales if scales is None else _of_rows(scales, kernel, "scales"),
-            "radius": None if radius is None else np.atleast_1d(np.ascontiguousarray(radius, dtype=np.float64)),
+            "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
         self._make(kernel, data, gamma, norm, set, domain, state_names or kernel.names, action_names, copy)
 
@@ -138,37 +153,45 @@ class Model:
     ) -> None:
         given = filled("model_data")
         kept: list[Any] = []
-        arrays = {"state_rows": ("int64_t", kernel.state_rows), "row_actions": ("int32_t", kernel.row_actions)}
-        arrays |= {"dense": ("double", kernel.dense), "row_starts": ("int64_t", kernel.starts)}
-        arrays |= {"columns": ("int32_t", kernel.columns), "probabilities": ("double", kernel.values)}
-        arrays |= {name: ("double", array) for name, array in data.items()}
-        for name, (kind, array) in arrays.items():
-            kept.append(pointer(kind, array))
-            setattr(given, name, kept[-1])
+
+        def lend(name: str, kind: Any, array: np.ndarray | None) -> None:
+            if array is not None:
+                kept.append(ffi.from_buffer(kind, array))
+                setattr(given, name, kept[-1])
+
+        lend("state_rows", INT64, kernel.state_rows)
+        lend("row_actions", INT32, kernel.row_actions)
+        lend("dense", DOUBLE, kernel.dense)
+        lend("row_starts", INT64, kernel.starts)
+        lend("columns", INT32, kernel.columns)
+        lend("probabilities", DOUBLE, kernel.values)
+        for name, array in data.items():
+            lend(name, DOUBLE, array)
         given.states, given.rows = kernel.states, kernel.rows
-        given.radius_count = 0 if data.get("radius") is None else data["radius"].size  # type: ignore[union-attr]
-        given.discount = float("nan") if gamma is None else gamma
+        radius = data["radius"]
+        given.radius_count = 0 if radius is None else radius.size
+        if gamma is not None:
+            given.discount = gamma
         given.norm = norm_number(norm)
         given.set = choice("set", set, SETS)
         given.domain = choice("domain", domain, DOMAINS)
-        for name, names, count in (
-            ("state_names", state_names, kernel.states),
-            ("action_names", action_names, None),
-        ):
-            if names is not None:
-                if count is not None and len(names) != count:
-                    raise UsageError(f"{len(names)} {name}; expected {count}")
-                words = [ffi.new("char[]", str(word).encode()) for word in names]
-                kept += [words, ffi.new("char *[]", words)]
-                setattr(given, name, kept[-1])
-        given.action_names_count = 0 if action_names is None else len(action_names)
-        made = ffi.new("nadir_model **")
-        context = Context()
+        if state_names is not None:
+            if len(state_names) != kernel.states:
+                raise UsageError(f"{len(state_names)} state_names; expected {kernel.states}")
+            kept.append(_strings(state_names))
+            given.state_names = kept[-1][0]
+        if action_names is not None:
+            kept.append(_strings(action_names))
+            given.action_names = kept[-1][0]
+            given.action_names_count = len(action_names)
+        made = place("model")
+        context = shared()
         if copy:
             context.call(lib.nadir_model_create, given, made)
         else:
-            context.call(lib.nadir_model_borrow, given, ffi.NULL, ffi.NULL, made)
+            context.call(lib.nadir_model_borrow, given, NULL, NULL, made)
         self._adopt(made[0], (kernel.dense, kernel.columns, kernel.values), kernel.states_given)
+        self._each = kernel.each
 
     @classmethod
     def _from_handle(cls, handle: Any) -> "Model":
@@ -178,18 +201,21 @@ class Model:
 
     def _adopt(self, handle: Any, lent: tuple[Any, ...], states_given: int | None = None) -> None:
         self._handle = ffi.gc(handle, lib.nadir_model_free)
-        numbers = ffi.new("nadir_model_data *")
-        lib.nadir_model_data_fill(numbers, ffi.sizeof("nadir_model_data"))
-        lib.nadir_model_view(handle, numbers)
-        self._view = numbers
         self._lent = lent
         self._owner = (self._handle, lent)  # whoever uses the numbers holds both
-        self.states = int(numbers.states)
-        self.rows = int(numbers.rows)
-        self.nonzeros = int(numbers.nonzeros)
+        self._view = numbers = filled("model_data")
+        lib.nadir_model_view(handle, numbers)
+        self.states: int = numbers.states
+        self.rows: int = numbers.rows
+        self.nonzeros: int = numbers.nonzeros
         self.states_given = states_given or self.states
-        self.state_rows = self._array(numbers.state_rows, self.states + 1, "<i8")
         self._row_actions = self._array(numbers.row_actions, self.rows, "<i4")
+        self._each: int | None = None
+
+    @property
+    def state_rows(self) -> np.ndarray:
+        """The first row of each state, and then the number of rows; read-only."""
+        return self._array(self._view.state_rows, self.states + 1, "<i8")  # type: ignore[return-value]
 
     def _array(self, address: Any, count: int, kind: str = "<f8") -> np.ndarray | None:
         return view(self._owner, address, count, kind)
@@ -228,7 +254,7 @@ class Model:
         """Whether the kernel lies in the caller's arrays, not in a copy."""
         inside = self._view.dense if self.is_dense else self._view.probabilities
         return any(
-            lent is not None and lent.size and ffi.from_buffer("double[]", lent) == inside
+            lent is not None and lent.size and doubles(lent) == inside
             for lent in self._lent
             if lent is not None and lent.dtype == np.float64
         )
@@ -243,13 +269,14 @@ class Model:
         made = sparse.csr_matrix((self.rows, self.states))
         made.data = self._array(self._view.probabilities, self.nonzeros)
         made.indices = self._array(self._view.columns, self.nonzeros, "<i4")
-        made.indptr = self._array(self._view.row_starts, self.rows + 1, "<i8")
+        starts = self._array(self._view.row_starts, self.rows + 1, "<i8")
+        made.indptr = starts.astype(np.int32) if self.nonzeros < 2**31 else starts  # type: ignore[union-attr]
         made.has_sorted_indices = True
         made.has_canonical_format = True
         return made
 
     def dense(self) -> np.ndarray:
-        """The kernel as an array of its own: (S, A, S) where all states have as many actions, else (rows, S)."""
+        """The kernel as an array of its own: (S, A, S) if all states have as many actions, else (rows, S)."""
         full = np.array(self.P) if self.is_dense else self.P.toarray()
         actions = self.actions
         return full if actions is None else full.reshape(self.states, actions, self.states)
@@ -257,9 +284,15 @@ class Model:
     @property
     def actions(self) -> int | None:
         """A, where every state has the actions 0 to A - 1; else None."""
-        counts = np.diff(self.state_rows)
-        regular = self._row_actions is None and bool((counts == counts[0]).all())
-        return int(counts[0]) if regular else None
+        if self._each is None and self._row_actions is None:
+            counts = np.diff(self.state_rows)
+            self._each = int(counts[0]) if (counts == counts[0]).all() else None
+        return self._each
+
+    @property
+    def each(self) -> int | None:
+        """The same, as `nadir._forms` asks for it."""
+        return self.actions
 
     @property
     def row_states(self) -> np.ndarray:
@@ -299,7 +332,7 @@ class Model:
 
     def facts(self) -> Facts:
         """What is worth knowing before anything is solved: sizes, sparsity, rewards, valid radius, ..."""
-        context = Context()
+        context = shared()
         found = filled("model_facts")
         context.call(lib.nadir_model_facts_compute, self._handle, found)
         return Facts(**_fields(found, "nadir_model_facts"), sha256=self.sha256)
@@ -307,14 +340,14 @@ class Model:
     def valid_radius(self, norm: float | str = 2) -> float:
         """The largest radius whose non-rectangular L_p ball holds no kernel with a negative entry."""
         found = ffi.new("double *")
-        Context().call(lib.nadir_model_valid_radius, self._handle, norm_number(norm), found)
+        shared().call(lib.nadir_model_valid_radius, self._handle, norm_number(norm), found)
         return found[0]
 
     @property
     def sha256(self) -> str:
         """A digest of the numbers: the same whichever way the model was made or stored."""
         digest = ffi.new("char[65]")
-        Context().call(lib.nadir_model_digest, self._handle, digest)
+        shared().call(lib.nadir_model_digest, self._handle, digest)
         return ffi.string(digest).decode()
 
     def replace(
@@ -325,47 +358,50 @@ class Model:
         mu: Any = None,
         scales: Any = None,
     ) -> "Model":
-        """The same kernel, which is not copied, with another discount, rewards, initial distribution or scales."""
+        """The same kernel, not copied, with another discount, rewards, initial distribution or scales."""
+        kernel, data, others = self._parts()
+        if R is not None:
+            data["rewards"], data["transition_rewards"] = _forms.rewards(R, kernel)
+        if mu is not None:
+            data["initial"] = _of_states(mu, kernel)
+        if scales is not None:
+            data["scales"] = _of_rows(scales, kernel, "scales")
+        if gamma is not None:
+            others["gamma"] = gamma
+        return _made(kernel, data, others)
+
+    def _parts(self) -> tuple[_forms.Kernel, dict[str, np.ndarray | None], dict[str, Any]]:
+        """All that `_make` takes, without copies."""
         numbers = self._view
+        entries = self.rows * self.states if self.is_dense else self.nonzeros
+        dense = self._array(numbers.dense, entries)
         kernel = _forms.Kernel(
             self.states,
             self.state_rows,
-            dense=self._array(numbers.dense, self.rows * self.states),
+            dense=None if dense is None else dense.reshape(self.rows, self.states),
             starts=self._array(numbers.row_starts, self.rows + 1, "<i8"),
             columns=self._array(numbers.columns, self.nonzeros, "<i4"),
             values=self._array(numbers.probabilities, self.nonzeros),
             row_actions=self._row_actions,
             states_given=self.states_given,
         )
-        if kernel.dense is not None:
-            kernel.dense = kernel.dense.reshape(self.rows, self.states)
-        rewards, transition_rewards = _forms.rewards(R, kernel)
-        if R is None:
-            rewards = self.rewards
-            entries = self.rows * self.states if self.is_dense else self.nonzeros
-            transition_rewards = self._array(numbers.transition_rewards, entries)
         data = {
-            "rewards": rewards,
-            "transition_rewards": transition_rewards,
-            "initial": self.mu if mu is None else _of_states(mu, kernel),
-            "scales": self.scales if scales is None else _of_rows(scales, kernel, "scales"),
+            "rewards": self.rewards,
+            "transition_rewards": self._array(numbers.transition_rewards, entries),
+            "initial": self.mu,
+            "scales": self._array(numbers.scales, self.rows),
             "radius": self._array(numbers.radius, numbers.radius_count),
         }
-        norm, kind, domain = numbers.norm, numbers.set, numbers.domain
-        made = Model.__new__(Model)
         named = lib.nadir_model_state_name(self._handle, 0)
-        made._make(
-            kernel,
-            data,
-            self.gamma if gamma is None else gamma,
-            None if norm != norm else norm,
-            text(lib.nadir_set_name(kind)) or None,
-            text(lib.nadir_domain_name(domain)) or None,
-            [self.state_name(s) for s in range(self.states)] if named else None,
-            self._action_names(),
-            False,
-        )
-        return made
+        others = {
+            "gamma": self.gamma,
+            "norm": None if numbers.norm != numbers.norm else numbers.norm,
+            "set": text(lib.nadir_set_name(numbers.set)) or None,
+            "domain": text(lib.nadir_domain_name(numbers.domain)) or None,
+            "state_names": [self.state_name(s) for s in range(self.states)] if named else None,
+            "action_names": self._action_names(),
+        }
+        return kernel, data, others
 
     def _action_names(self) -> list[str] | None:
         count = self._view.action_names_count
@@ -376,7 +412,9 @@ class Model:
 
     def policy(self, policy: Any = "uniform", *, backend: str | None = None) -> "Policy":
         """A policy for this model; see `Policy`."""
-        return policy if isinstance(policy, Policy) and policy.model is self else Policy(self, policy, backend=backend)
+        if isinstance(policy, Policy) and policy.model is self:
+            return policy
+        return Policy(self, policy, backend=backend)
 
     def solver(self, policy: Any = "uniform", **options: Any) -> Any:
         """A `Solver` of a policy: one factorisation for everything that is asked of it."""
@@ -418,7 +456,11 @@ class Model:
         """To a file; the ending of its name tells the format: .npz, .csv, .tra, .drn, .MDP, .bin."""
         settings = filled("write_settings")
         settings.compress = compress
-        Context().call(lib.nadir_model_write, self._handle, encoded(path), settings)
+        shared().call(lib.nadir_model_write, self._handle, encoded(path), settings)
+
+    def __reduce__(self) -> Any:
+        """For pickle, and so for other processes."""
+        return _made, self._parts()
 
     def _card(self) -> tuple[str, list[tuple[str, str]]]:
         actions = self.actions
@@ -441,6 +483,13 @@ class Model:
         return _card(*self._card(), html=True)
 
 
+def _made(kernel: _forms.Kernel, data: dict[str, np.ndarray | None], others: dict[str, Any]) -> Model:
+    """A model of `Model._parts`."""
+    made = Model.__new__(Model)
+    made._make(kernel, data, copy=False, **others)
+    return made
+
+
 class Policy:
     """The probability π(a|s) of each row of a model.
 
@@ -450,8 +499,8 @@ class Policy:
     """
 
     def __init__(self, model: Model, policy: Any = "uniform", *, backend: str | None = None):
-        context = Context()
-        made = ffi.new("nadir_policy **")
+        context = shared()
+        made = place("policy")
         if isinstance(policy, Policy):
             policy = policy.probabilities
         if isinstance(policy, (str, os.PathLike)):
@@ -495,12 +544,16 @@ class Policy:
     def sha256(self) -> str:
         """A digest of the probabilities."""
         digest = ffi.new("char[65]")
-        Context().call(lib.nadir_policy_digest, self._handle, digest)
+        shared().call(lib.nadir_policy_digest, self._handle, digest)
         return ffi.string(digest).decode()
 
     def write(self, path: Any) -> None:
         """As CSV `idstate,idaction,probability`, or .npy if the name ends so."""
-        Context().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(path))
+        shared().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(path))
+
+    def __reduce__(self) -> Any:
+        """For pickle, and so for other processes."""
+        return Policy, (self.model, self.probabilities)
 
     def __array__(self, dtype: Any = None) -> np.ndarray:
         return self.table if dtype is None else self.table.astype(dtype)
@@ -517,8 +570,7 @@ def _named(context: Context, model: Model, policy: Any, backend: str | None, mad
         settings = filled("optimum_settings")
         kept = encoded(backend)
         settings.backend = kept
-        found = ffi.new("nadir_optimum_result *")
-        found.size = ffi.sizeof("nadir_optimum_result")
+        found = result("optimum_result")
         context.call(lib.nadir_optimum, model._handle, settings, made, found)
     else:
         context.call(lib.nadir_policy_read, model._handle, encoded(policy), made)
@@ -528,18 +580,19 @@ def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None
     if array.dtype.kind in "iu" and array.shape == (model.states_given,):
         added = np.zeros(model.states - model.states_given, dtype=np.int64)
         actions = np.concatenate([array.astype(np.int64), added])
-        handle = ffi.from_buffer("int64_t[]", actions)
+        handle = ffi.from_buffer(INT64, actions)
         context.call(lib.nadir_policy_create_deterministic, model._handle, handle, made)
         return
     if array.dtype.kind not in "iufb":
         raise UsageError(f"the policy has entries of type {array.dtype}; expected numbers")
     if array.ndim == 1 and array.shape[0] != model.rows:
         raise UsageError(
-            f"the policy has {array.shape[0]} numbers; expected {model.states_given} action numbers (integers), or "
-            f"{model.rows} probabilities, one for each row"
+            f"the policy has {array.shape[0]} numbers; expected {model.states_given} action numbers "
+            f"(integers), or {model.rows} probabilities, one for each row"
         )
-    rows = np.ascontiguousarray(_forms.to_rows(array, model, "the policy", 1.0, model._row_actions), dtype=np.float64)
-    context.call(lib.nadir_policy_create, model._handle, ffi.from_buffer("double[]", rows), made)
+    rows = _forms.to_rows(array, model, "the policy", 1.0, model._row_actions)
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    context.call(lib.nadir_policy_create, model._handle, doubles(rows), made)
 
 
 def _of_states(numbers: Any, kernel: _forms.Kernel) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 import numpy as np
 
 from . import _plots
-from ._library import encoded, ffi, lib, text
+from ._library import NULL, encoded, ffi, lib, place, text
 
 if TYPE_CHECKING:
     from .model import Model, Policy
@@ -27,19 +27,9 @@ _RENAMED = {
     "seconds_search": "robust",
     "seconds_certify": "certify",
 }
-_NAMES = {"nadir_set": lib.nadir_set_name, "nadir_domain": lib.nadir_domain_name}
-_layouts: dict[str, list[tuple[str, str, str]]] = {}
+_NAMES = {"enum nadir_set": lib.nadir_set_name, "enum nadir_domain": lib.nadir_domain_name}
+_layouts: dict[str, tuple[list[tuple[str, str, Any]], list[tuple[str, str]]]] = {}
 _words: dict[Any, str | None] = {}
-
-
-def _layout(struct: str) -> list[tuple[str, str, str]]:
-    """(member, name here, kind) of all members of a struct but its size."""
-    made = []
-    for name, member in ffi.typeof(struct).fields:
-        kind = member.type.cname if member.type.kind != "pointer" else "text"
-        if name != "size":
-            made.append((name, _RENAMED.get(name, name), kind))
-    return made
 
 
 def _word(pointer: Any) -> str | None:
@@ -49,24 +39,34 @@ def _word(pointer: Any) -> str | None:
     return _words[pointer]
 
 
+def _layout(struct: str) -> tuple[list[tuple[str, str, Any]], list[tuple[str, str]]]:
+    """(member, name here, how to read it) of the members of a struct but its size; those that are times."""
+    members, times = [], []
+    for name, member in ffi.typeof(struct).fields:
+        here = _RENAMED.get(name, name)
+        if name.startswith("seconds_"):
+            times.append((name, here.removeprefix("seconds_")))
+        elif member.type.cname == "char *":
+            members.append((name, here, _word))
+        elif member.type.cname in _NAMES:
+            members.append((name, here, lambda value, of=_NAMES[member.type.cname]: _word(of(value))))
+        elif name != "size":
+            members.append((name, here, None))
+    return members, times
+
+
 def _fields(struct: Any, kind: str) -> dict[str, Any]:
     """The members of a struct of results by name; times go into `seconds`."""
-    if kind not in _layouts:
-        _layouts[kind] = _layout(kind)
-    made: dict[str, Any] = {}
-    seconds: dict[str, float] = {}
-    for member, name, sort in _layouts[kind]:
+    layout = _layouts.get(kind)
+    if layout is None:
+        layout = _layouts[kind] = _layout(kind)
+    members, times = layout
+    made = {}
+    for member, name, read in members:
         value = getattr(struct, member)
-        if member.startswith("seconds_"):
-            seconds[name.removeprefix("seconds_")] = value
-        elif sort == "text":
-            made[name] = _word(value)
-        elif sort in _NAMES:
-            made[name] = _word(_NAMES[sort](value))
-        else:
-            made[name] = value
-    if seconds:
-        made["seconds"] = seconds
+        made[name] = value if read is None else read(value)
+    if times:
+        made["seconds"] = {name: getattr(struct, member) for member, name in times}
     return made
 
 
@@ -116,7 +116,8 @@ class Result:
         made = {}
         for member in fields(self):  # type: ignore[arg-type]
             value = getattr(self, member.name)
-            if not member.name.startswith("_") and isinstance(value, (bool, int, float, str, dict, type(None))):
+            plain = isinstance(value, (bool, int, float, str, dict, type(None)))
+            if plain and not member.name.startswith("_"):
                 made[member.name] = value
         return made
 
@@ -203,7 +204,7 @@ class Optimum(Result):
 
 @dataclass(frozen=True)
 class Damage:
-    """One row's part of the penalty: γ d(s) π(a|s) (P̂_sa − P_sa)·v_P, with d nominal and v_P under the kernel found."""
+    """One row's part of the penalty: γ d(s) π(a|s) (P̂_sa − P_sa)·v_P, d nominal, v_P of the kernel found."""
 
     state: int
     row: int
@@ -221,9 +222,9 @@ class Damage:
 class Evaluation(Result):
     """The worst return of a policy over a ball of kernels: lower_bound <= truth <= upper_bound.
 
-    `robust_return` is attained by the kernel found, which lies in the ball. `certified`: both bounds were made
-    anew by other code than the search, and they are close. `certificate` is "rigorous" (rounding and all),
-    "numerical" (rests on converged iterations) or "none".
+    `robust_return` is attained by the kernel found, which lies in the ball. `certified`: both bounds were
+    made anew by other code than the search, and they are close. `certificate` is "rigorous" (rounding and
+    all), "numerical" (rests on converged iterations) or "none".
     """
 
     nominal_return: float
@@ -270,6 +271,10 @@ class Evaluation(Result):
         "radius",
     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: without the kernel, which is the library's."""
+        return {**self.__dict__, "_solver": None, "_worst": None}
+
     @property
     def gap(self) -> float:
         """upper_bound - lower_bound."""
@@ -283,7 +288,7 @@ class Evaluation(Result):
 
     def _kept(self) -> tuple["Solver", Any]:
         if self._worst is None:
-            raise ValueError("this evaluation has not kept its kernel: a sweep does not; evaluate at that radius")
+            raise ValueError("this evaluation has not kept its kernel (no sweep does): evaluate one radius")
         return self._solver, self._worst
 
     @property
@@ -309,7 +314,7 @@ class Evaluation(Result):
         from .model import Model
 
         solver, worst = self._kept()
-        made = ffi.new("nadir_model **")
+        made = place("model")
         solver._context.call(lib.nadir_worst_model, worst, made)
         return Model._from_handle(made[0])
 
@@ -331,14 +336,16 @@ class Evaluation(Result):
         made[rows, parts["P_indices"]] = parts["P_data"]
         return made.reshape(full.shape)
 
-    def write(self, kernel: Any = None, witness: Any = None, *, model_file: Any = None, policy_file: Any = None) -> None:
-        """The kernel to `kernel` (.npz for `nadir.verify`, else a whole model), its proof to `witness` (JSON).
+    def write(
+        self, kernel: Any = None, witness: Any = None, *, model_file: Any = None, policy_file: Any = None
+    ) -> None:
+        """The kernel to `kernel` (.npz for `nadir.verify`, else a whole model), its proof to `witness`.
 
         `model_file` and `policy_file` are those that model and policy were read from, if they were: their
         digests are kept, and checked by `nadir.verify`.
         """
         solver, worst = self._kept()
-        context, null = solver._context, ffi.NULL
+        context, null = solver._context, NULL
         names = [encoded(name) for name in (model_file, policy_file, kernel, witness)]
         if model_file is not None or policy_file is not None:
             context.call(lib.nadir_worst_set_files, worst, names[0], names[1], null)
@@ -367,15 +374,18 @@ class Evaluation(Result):
         found, changed, penalty = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
         solver._context.call(lib.nadir_worst_explain, worst, count, made, found, changed, penalty)
         return [
-            Damage(d.state, d.row, d.action, d.penalty, d.share, d.mass, getattr(d, "from"), d.to, d.lost, d.gained)
-            for d in made[0 : found[0]]
+            Damage(
+                *(one.state, one.row, one.action, one.penalty, one.share, one.mass),
+                *(getattr(one, "from"), one.to, one.lost, one.gained),
+            )
+            for one in made[0 : found[0]]
         ]
 
     def gradient(self, formula: str = "kernel") -> np.ndarray:
         """∂J_U/∂π(a|s) = d_P(s) Q_P(s, a) at the kernel P found (Danskin), one number for each row.
 
         `formula="nominal"`: the same from nominal quantities alone (kernels P̂ − b kᵀ of the free domain).
-        Its error goes with the square root of the tolerance of the evaluation: `nadir.gradient` uses a small one.
+        Its error goes with the square root of the evaluation's tolerance: `nadir.gradient` has a small one.
         """
         solver, worst = self._kept()
         functions = {"kernel": lib.nadir_worst_gradient, "nominal": lib.nadir_worst_gradient_nominal}
@@ -485,7 +495,7 @@ class Radius(Result):
     backend: str
     seconds: dict[str, float]
 
-    _shown = ("target", "nominal_return", "radius", "radius_lower", "radius_upper", "certified", "stop_reason")
+    _shown = ("target", "nominal_return", "radius", "radius_lower", "radius_upper", "certified")
 
 
 @dataclass(repr=False, frozen=True)
@@ -639,6 +649,70 @@ class Verification(Result):
 
     def _lines(self) -> list[tuple[str, str]]:
         return super()._lines() + [("holds" if one.holds else "FAILS", one.detail) for one in self.checks]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a ball that holds the true kernel promises of a policy."""
+
+    set: str
+    scales: str
+    radius: float
+    robust_return: float  #: worst return found over the ball; NaN: no rewards or discount
+    lower_bound: float  #: proven: no kernel of the ball returns less
+    certified: bool
+
+
+@dataclass(repr=False, frozen=True)
+class Fit(Result):
+    """A model from data, with a ball that holds the true kernel with a given confidence."""
+
+    model: "Model"  #: with the ball in it
+    nominal: "Model"  #: without
+    candidates: list[Guarantee]  #: choices of scales that were looked at; `chosen` is the place of one
+    sets: list[Guarantee]  #: nonrect, s, sa at the same confidence
+    data: str
+    states: int
+    rows: int
+    rows_visited: int
+    rows_known: int
+    observations: int
+    total: float
+    episodes: int
+    visits_min: float
+    visits_median: float
+    method: str
+    confidence: float
+    prior: float
+    samples: int
+    domain: str
+    norm: float
+    nominal_return: float
+    chosen: int
+    seconds: dict[str, float]
+
+    _shown = ("data", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
+
+    @property
+    def radius(self) -> float:
+        """Of the ball that was chosen."""
+        return self.candidates[self.chosen].radius
+
+    def _lines(self) -> list[tuple[str, str]]:
+        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in self.sets]
+        return super()._lines() + [("radius", _number(self.radius))] + promised
+
+
+def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
+    """A Fit from the struct of C."""
+    numbers = _fields(found, "nadir_fit_result")
+    count = numbers.pop("candidates_count")
+    lists = {
+        name: [Guarantee(**_fields(one, "nadir_fit_guarantee")) for one in list(numbers.pop(name))]
+        for name in ("candidates", "sets")
+    }
+    lists["candidates"] = lists["candidates"][:count]
+    return Fit(model, nominal, **lists, **numbers)
 
 
 @dataclass(repr=False, frozen=True)

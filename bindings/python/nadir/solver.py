@@ -6,22 +6,24 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from ._context import Context, Progress
-from ._library import encoded, ffi, filled, lib, result
+from ._context import Progress, shared
+from ._library import NULL, encoded, ffi, filled, lib, place, result
 from .errors import UsageError
-from .model import DOMAINS, SETS, Model, Policy, _of_rows, choice, norm_number
+from .model import DOMAINS, SETS, Model, Policy, _of_rows, choice, doubles, norm_number
 from .results import Difference, Evaluation, Gradient, Nominal, Radius, Sweep, _fields
 
 CERTIFY = {"off": 0, "auto": 1, "strict": 2}
 
-#: The return is stationary at the worst kernel, the gradient is not: its error goes with the square root of it.
+#: The return is stationary at the worst kernel, the gradient is not: its error goes with the square root.
 GRADIENT_TOLERANCE = 1e-14
 
 
 class Ball:
     """The C struct of a ball, with the arrays that it points to."""
 
-    def __init__(self, model: Model, radius: Any, norm: Any, set: str | None, domain: str | None, scales: Any):
+    def __init__(
+        self, model: Model, radius: Any, norm: Any, set: str | None, domain: str | None, scales: Any
+    ):
         ball = filled("ball")
         ball.set = choice("set", set, SETS)
         ball.domain = choice("domain", domain, DOMAINS)
@@ -32,11 +34,11 @@ class Ball:
             self.set_radius(_radii(model, radius, set))
         if scales is not None:
             self.kept.append(_of_rows(scales, model, "scales", model._row_actions))
-            ball.scales = ffi.from_buffer("double[]", self.kept[-1])
+            ball.scales = doubles(self.kept[-1])
 
     def set_radius(self, radii: np.ndarray) -> None:
         self.kept.append(radii)
-        self.struct.radius = ffi.from_buffer("double[]", radii)
+        self.struct.radius = doubles(radii)
         self.struct.radius_count = radii.size
 
 
@@ -61,8 +63,9 @@ def robust_settings(
 ) -> tuple[Any, Any]:
     """The C struct, and what has to live as long."""
     settings = filled("robust_settings")
-    word = encoded(method)
-    settings.method = word
+    word = None
+    if method is not None:
+        settings.method = word = encoded(method)
     settings.certify = choice("certify", certify, CERTIFY)
     settings.optimistic = optimistic
     if tolerance is not None:
@@ -97,7 +100,7 @@ class Solver:
     ):
         self.model = model
         self.policy = model.policy(policy, backend=backend)
-        self._context = Context(threads, seed, progress)
+        self._context = shared(threads, seed, progress)
         self._settings = filled("solver_settings")
         self._backend = encoded(backend)
         self._settings.backend = self._backend
@@ -106,7 +109,7 @@ class Solver:
         self._handle = self._create(self.policy)
 
     def _create(self, policy: Policy) -> Any:
-        made = ffi.new("nadir_solver **")
+        made = place("solver")
         self._context.call(lib.nadir_solver_create, self.model._handle, policy._handle, self._settings, made)
         return ffi.gc(made[0], lib.nadir_solver_free)
 
@@ -125,7 +128,7 @@ class Solver:
 
     def _numbers(self, function: Any, count: int) -> np.ndarray:
         made = np.empty(count)
-        self._context.call(function, self._handle, ffi.from_buffer("double[]", made))
+        self._context.call(function, self._handle, doubles(made))
         return made
 
     def value(self) -> np.ndarray:
@@ -161,14 +164,15 @@ class Solver:
         ball = Ball(self.model, radius, norm, set, domain, scales)
         settings, _kept = robust_settings(method, certify, tolerance, width, iterations_limit, optimistic)
         found = result("robust")
-        worst = ffi.new("nadir_worst **")
+        worst = place("worst")
         context = self._context
         with context.lock:
-            status = lib.nadir_solver_robust(context.handle, self._handle, ball.struct, settings, found, worst)
+            status = lib.nadir_solver_robust(
+                context.handle, self._handle, ball.struct, settings, found, worst
+            )
             kernel = ffi.gc(worst[0], lib.nadir_worst_free) if worst[0] else None
             made = self._evaluation(found, optimistic, kernel)
-            if status != 0 or context.voice.warnings:
-                context.check(status, made)
+            context.check(status, made)
         return made  # type: ignore[return-value]
 
     def _evaluation(self, found: Any, optimistic: bool, worst: Any) -> Evaluation | None:
@@ -209,7 +213,7 @@ class Solver:
                 ball.struct,
                 settings,
                 wanted.size,
-                ffi.from_buffer("double[]", factors),
+                doubles(factors),
                 found,
             )
             made = [self._evaluation(found[i], optimistic, None) for i in range(wanted.size)]
@@ -240,7 +244,9 @@ class Solver:
         found = result("radius")
         context = self._context
         with context.lock:
-            status = lib.nadir_solver_radius(context.handle, self._handle, ball.struct, settings, target, found)
+            status = lib.nadir_solver_radius(
+                context.handle, self._handle, ball.struct, settings, target, found
+            )
             made = Radius(**_fields(found, "nadir_radius")) if found.stop_reason else None
             context.check(status, made)
         return made  # type: ignore[return-value]
@@ -267,14 +273,19 @@ class Solver:
         context = self._context
         with context.lock:
             status = lib.nadir_solver_difference(
-                context.handle, self._handle, second, ball.struct, settings, found, ffi.NULL
+                context.handle, self._handle, second, ball.struct, settings, found, NULL
             )
             made = Difference(**_fields(found, "nadir_difference")) if found.stop_reason else None
             context.check(status, made)
         return made  # type: ignore[return-value]
 
     def gradient(
-        self, radius: Any = None, *, formula: str = "kernel", tolerance: float = GRADIENT_TOLERANCE, **options: Any
+        self,
+        radius: Any = None,
+        *,
+        formula: str = "kernel",
+        tolerance: float = GRADIENT_TOLERANCE,
+        **options: Any,
     ) -> Gradient:
         """∂J_U/∂π(a|s); see `nadir.gradient`."""
         evaluation = self.evaluate(radius, tolerance=tolerance, **options)

@@ -20,8 +20,8 @@
 #include "adversary/enclosure.h"
 #include "adversary/free/dual.h"
 #include "kernel/rank_one.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -47,9 +47,9 @@ typedef struct shared {
     nadir_enclosure known;
     double mu_size;  /* |mu|_1 */
     double R_size;   /* largest reward */
-    double residual; /* at least |R^pi - (I - gamma Phat^pi) v| */
     double *v;       /* [states] nominal, less its mean: as k sums to zero only differences count */
     double *zeros;   /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
+    double residual; /* at least |R^pi - (I - gamma Phat^pi) v| */
     double *b;       /* [rows] of the last kernel that was given by c; NULL: there was none */
     double *work;    /* [rows] */
     nadir_rank_one_search search;
@@ -57,6 +57,7 @@ typedef struct shared {
 
 typedef struct measured {
     shared *of;
+    const double *guess;    /* of v_b, or NULL */
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
     const double *b;        /* [rows] while it is measured */
@@ -86,14 +87,15 @@ static double nominal_residual(const nadir_context *context, const shared *of, d
     const nadir_problem *problem = of->problem;
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
-    const double terms = (double)nadir_matrix_row_length(&average->matrix);
+    const double terms = nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
     double largest = 0;
     nadir_average_multiply(context, average, 1, problem->v, product);
     for (int64_t s = 0; s < n; s++) {
         const double r = (problem->R[s] - problem->v[s]) + problem->gamma * product[s];
         largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
     }
-    const double v_size = nadir_vector_largest(n, problem->v);
+    largest = nadir_join_maximum(context, largest);
+    const double v_size = nadir_whole_largest(context, n, problem->v);
     const double through = of->known.size * v_size;
     return (largest + of->known.averaging * (of->R_size + through) + (terms + 4) * UNIT * through +
             4 * UNIT * (of->R_size + v_size + through)) *
@@ -104,14 +106,14 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    *of = (shared){.problem = problem, .known = nadir_enclosure_make(problem)};
+    *of = (shared){.problem = problem, .known = nadir_enclosure_make(context, problem)};
     NADIR_NEW(context, of->v, n);
     NADIR_NEW(context, of->work, problem->rows);
     NADIR_CHECK(nadir_rank_one_begin(context, problem->model, count, &of->search));
-    of->mu_size = nadir_up_norm_1(n, problem->mu);
-    of->R_size = nadir_vector_largest(problem->rows, problem->rewards);
+    of->mu_size = nadir_up_norm_1(context, n, problem->mu);
+    of->R_size = nadir_whole_largest(context, problem->rows, problem->rewards);
     of->residual = nominal_residual(context, of, of->v);
-    const double mean = nadir_vector_sum(n, problem->v) / (double)n;
+    const double mean = nadir_whole_sum(context, n, problem->v) / (double)nadir_model_total(problem->model);
     for (int64_t s = 0; s < n; s++) {
         of->v[s] = problem->v[s] - mean;
     }
@@ -159,26 +161,35 @@ static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_
         at->b_pi[s] = sum;
         at->b_size = size > at->b_size ? size : at->b_size;
     }
-    at->b_size *= 1 + of->known.averaging;
-    at->k_size = nadir_up_norm_1(n, at->k);
+    at->b_size = nadir_join_maximum(context, at->b_size) * (1 + of->known.averaging);
+    at->k_size = nadir_up_norm_1(context, n, at->k);
     at->v_b_off.b_error = of->known.averaging * at->b_size;
 cleanup:
     return status;
 }
 
-/* One group of rows, b over its scales, against its radius; `of_k` is |k|_p. */
-static void judge_group(const nadir_uncertainty *set, int64_t rows, const double *scaled, double radius,
-                        double of_k, nadir_rank_one_check *check)
+/* A group of rows of norm |b|_p |k|_p, up to `rounding`, against its radius. */
+static void judge(double of_b, double of_k, double rounding, double radius, nadir_rank_one_check *check)
 {
-    const double of_b =
-        set->p == 2 ? nadir_vector_norm_2(rows, scaled) : nadir_norm_short(rows, scaled, set->p);
-    const double terms = set->p == 2 ? 0 : (double)rows;
-    const double norm = of_b * of_k * (1 + terms * UNIT + 2 * NORM_ROUNDING + 4 * UNIT);
+    const double norm = of_b * of_k * (1 + rounding + 2 * NORM_ROUNDING + 4 * UNIT);
     const double beyond = norm - radius;
     check->norm = norm > check->norm ? norm : check->norm;
     if (beyond > 0) {
         check->excess = fmax(check->excess, radius > 0 ? beyond / radius : INFINITY);
     }
+}
+
+/* |x|_p up to NORM_ROUNDING; infinity where an entry is not finite. */
+static nadir_status norm_of(nadir_context *context, int64_t count, const double *x, double p, double *norm)
+{
+    if (p == 2) {
+        const double found = nadir_whole_norm_2(context, count, x);
+        *norm = isnan(found) ? INFINITY : found;
+        return NADIR_OK;
+    }
+    *norm = INFINITY;
+    return isfinite(nadir_whole_largest(context, count, x)) ? nadir_norm_p(context, count, x, p, norm)
+                                                            : NADIR_OK;
 }
 
 /* Norm, row sums and smallest entry. */
@@ -189,40 +200,39 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     const nadir_problem *problem = at->of->problem;
     const nadir_uncertainty *set = problem->uncertainty;
     const double *scaled = set->scales != NULL ? at->of->work : at->b;
-    const double n = (double)problem->states;
+    const double n = (double)nadir_model_total(problem->model);
     double of_k;
     check->norm = 0;
     check->excess = 0;
-    if (set->p == 2) {
-        of_k = nadir_vector_norm_2(problem->states, at->k);
-    } else {
-        NADIR_CHECK(nadir_norm_p(context, problem->states, at->k, set->p, &of_k));
-    }
+    NADIR_CHECK(norm_of(context, problem->states, at->k, set->p, &of_k));
     for (int64_t row = 0; row < problem->rows && set->scales != NULL; row++) {
         /* a pinned row that was moved: infinite */
         at->of->work[row] = at->b[row] != 0 ? at->b[row] / set->scales[row] : 0;
     }
-    if (set->set == NADIR_SET_NONRECT) {
-        judge_group(set, problem->rows, scaled, factor * set->radius, of_k, check);
+    if (set->set == NADIR_SET_NONRECT) { /* millions of rows, perhaps: a plain sum would not do */
+        double of_b;
+        NADIR_CHECK(norm_of(context, problem->rows, scaled, set->p, &of_b));
+        judge(of_b, of_k, 0, factor * set->radius, check);
     }
     for (int64_t s = 0; s < problem->states && set->set != NADIR_SET_NONRECT; s++) {
         const int64_t end = problem->model->state_rows[s + 1];
         const int64_t step = set->set == NADIR_SET_SA ? 1 : end - problem->model->state_rows[s];
         for (int64_t row = problem->model->state_rows[s]; row < end; row += step) {
-            judge_group(set, step, scaled + row, factor * nadir_uncertainty_radius(set, s, row), of_k, check);
+            const double of_b = nadir_norm_short(step, scaled + row, set->p);
+            judge(of_b, of_k, (double)step * UNIT, factor * nadir_uncertainty_radius(set, s, row), check);
         }
     }
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
-    const double sum = fabs(nadir_vector_sum(problem->states, at->k)) * (1 + 2 * UNIT) +
+    const double sum = fabs(nadir_whole_sum(context, problem->states, at->k)) * (1 + 2 * UNIT) +
                        2 * n * UNIT * n * UNIT * at->k_size;
-    check->row_sum = nadir_vector_largest(problem->rows, at->b) * sum * (1 + 2 * UNIT);
-    check->minimum = nadir_rank_one_minimum(context, &at->of->search, at->b, at->k);
+    check->row_sum = nadir_whole_largest(context, problem->rows, at->b) * sum * (1 + 2 * UNIT);
+    NADIR_CHECK(nadir_rank_one_minimum(context, &at->of->search, at->b, at->k, &check->minimum));
 cleanup:
     return status;
 }
 
 /* The denominator, v by Sherman-Morrison and how a residual of it grows, from v_b. */
-static void update_value(measured *at)
+static void update_value(const nadir_context *context, measured *at)
 {
     const shared *of = at->of;
     const nadir_problem *problem = of->problem;
@@ -230,17 +240,17 @@ static void update_value(measured *at)
     const double gamma = problem->gamma;
     double off;
     double ignored;
-    const double feedback = nadir_vector_dot(n, at->k, at->v_b, &off);
+    const double feedback = nadir_whole_dot(context, n, at->k, at->v_b, &off);
     const double denominator = 1 + gamma * feedback;
     at->denominator_low = denominator - gamma * (off + at->k_size * at->v_b_off.error) * (1 + 4 * UNIT) -
                           4 * UNIT * (1 + gamma * fabs(feedback));
-    const double loss = nadir_vector_dot(n, at->k, of->v, &ignored);
+    const double loss = nadir_whole_dot(context, n, at->k, of->v, &ignored);
     at->f = loss / denominator;
     for (int64_t s = 0; s < n; s++) {
         at->v[s] = problem->v[s] - gamma * at->v_b[s] * at->f;
     }
     const double strength =
-        fabs(nadir_vector_dot(n, problem->mu, at->v_b, &off)) + off + of->mu_size * at->v_b_off.error;
+        fabs(nadir_whole_dot(context, n, problem->mu, at->v_b, &off)) + off + of->mu_size * at->v_b_off.error;
     at->amplification = INFINITY;
     if (at->denominator_low > 0 && of->known.gap > 0) {
         const double grown = of->mu_size + gamma * strength * at->k_size / at->denominator_low;
@@ -250,27 +260,28 @@ static void update_value(measured *at)
 
 /* At least |R^pi - (I - gamma (Phat^pi - b^pi k^T)) v|: v is the combination that it is said to be up to
  * three roundings of the second term and one of the result, which count with |I - gamma Phat^pi|. */
-static double residual_of(const measured *at)
+static double residual_of(const nadir_context *context, const measured *at)
 {
     const nadir_problem *problem = at->of->problem;
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
     double off;
-    const double shift = nadir_vector_dot(n, at->k, at->v, &off);
+    const double shift = nadir_whole_dot(context, n, at->k, at->v, &off);
     const double moved = gamma * fabs(at->f);
-    const double rounding = 4 * UNIT * (moved * at->v_b_off.largest + nadir_vector_largest(n, at->v));
+    const double v_size = nadir_whole_largest(context, n, at->v);
+    const double rounding = 4 * UNIT * (moved * at->v_b_off.largest + v_size);
     const double open = fabs(at->f - shift) + off + 2 * UNIT * (fabs(at->f) + fabs(shift));
     return (at->of->residual + moved * at->v_b_off.residual + (1 + at->of->known.size) * rounding +
             gamma * at->b_size * open) *
            (1 + 16 * UNIT);
 }
 
-static void enclose(const measured *at, nadir_rank_one_check *check)
+static void enclose(const nadir_context *context, const measured *at, nadir_rank_one_check *check)
 {
     double off;
     const nadir_problem *problem = at->of->problem;
-    const double residual = residual_of(at);
-    const double J = nadir_vector_dot(problem->states, problem->mu, at->v, &off);
+    const double residual = residual_of(context, at);
+    const double J = nadir_whole_dot(context, problem->states, problem->mu, at->v, &off);
     const double width = (at->amplification * residual + off) * (1 + 4 * UNIT) + 2 * UNIT * fabs(J);
     check->lower = isfinite(width) && isfinite(J) ? J - width : -INFINITY;
     check->upper = isfinite(width) && isfinite(J) ? J + width : INFINITY;
@@ -328,7 +339,7 @@ static nadir_status compare(nadir_context *context, const measured *at, const na
     nadir_occupancy *occupancy = NULL;
     nadir_accuracy accuracy;
     double off;
-    if (problem->rows <= ENTRIES_LIMIT / n) {
+    if (problem->model->exchange == NULL && problem->rows <= ENTRIES_LIMIT / n) {
         NADIR_CHECK(write_out(context, at, &kernel));
     } else {
         NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, at->b, at->k, &kernel));
@@ -336,12 +347,12 @@ static nadir_status compare(nadir_context *context, const measured *at, const na
     NADIR_CHECK(
         nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, NULL, 0, &occupancy));
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, at->v, &accuracy));
-    const double v_size = nadir_vector_largest(n, at->v);
+    const double v_size = nadir_whole_largest(context, n, at->v);
     /* entries as they were written, averages and rewards are off by some roundings */
     const double rounding =
         (at->of->known.averaging + 4 * UNIT) *
         (at->of->R_size + (at->of->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
-    const double J = nadir_vector_dot(n, problem->mu, at->v, &off);
+    const double J = nadir_whole_dot(context, n, problem->mu, at->v, &off);
     const double width =
         (at->amplification * (accuracy.residual + rounding) + off) * (1 + 8 * UNIT) + 2 * UNIT * fabs(J);
     if (J + width < check->lower || J - width > check->upper) {
@@ -364,6 +375,7 @@ static nadir_status measure_all(nadir_context *context, shared *of, int64_t coun
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
         NADIR_CHECK(read_kernel(context, of, &asked[i], &all[i]));
+        all[i].guess = asked[i].guess;
         NADIR_CHECK(measure(context, &all[i], asked[i].factor, &checks[i]));
         if (checks[i].excess > EXCESS_LIMIT) {
             status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
@@ -383,18 +395,24 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
     const nadir_problem *problem = of->problem;
     const int64_t numbers = problem->states * count;
     double *sides = room + 2 * numbers; /* where v will be */
+    const double **guesses = NULL;
+    bool guessed = false;
+    NADIR_NEW(context, guesses, count);
     for (int64_t i = 0; i < count; i++) {
         enclosed[i] = all[i].v_b_off;
+        guesses[i] = all[i].guess;
+        guessed = guessed || guesses[i] != NULL;
     }
     memcpy(sides, room, (size_t)numbers * sizeof *sides);
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides, room + numbers,
-                                           enclosed));
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides,
+                                           guessed ? guesses : NULL, room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
-        update_value(&all[i]);
-        enclose(&all[i], &checks[i]);
+        update_value(context, &all[i]);
+        enclose(context, &all[i], &checks[i]);
     }
 cleanup:
+    nadir_release(context, guesses);
     return status;
 }
 
@@ -432,7 +450,7 @@ nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_pr
                                           nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
-    const int64_t most = NUMBERS_LIMIT / (3 * problem->states);
+    const int64_t most = NUMBERS_LIMIT / (3 * nadir_model_share(problem->model));
     const int64_t block = most > 1 ? most : 1;
     shared of;
     NADIR_CHECK(begin(context, problem, count, &of));

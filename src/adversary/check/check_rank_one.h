@@ -30,9 +30,11 @@ typedef struct nadir_rank_one_question {
     const nadir_kernel *kernel; /* NULL: that of c and k, [states] each; see dual.h */
     double factor;
     const double *c, *k;
+    const double *guess; /* [states] about D b^pi, perhaps up to a constant; NULL: none */
 } nadir_rank_one_question;
 
-/* The same for `count` kernels, their systems solved together. refactor: all are given as kernels. */
+/* The same for `count` kernels, their systems solved together. refactor, or a model in
+ * parts: all are given as kernels. */
 nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const nadir_rank_one_question *asked, bool refactor,
                                           nadir_rank_one_check *checks);
@@ -52,6 +54,7 @@ nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *p
 typedef struct nadir_spectral_question {
     double beta;
     const double *c, *k; /* [states] each */
+    const double *guess; /* [states] about D W c, perhaps up to a constant; NULL: none */
 } nadir_spectral_question;
 
 /* The same for `count` pairs, their systems solved together. lambda_high: [count]. */

@@ -19,8 +19,8 @@
  */
 #include "adversary/check/check_spectral.h"
 
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -45,9 +45,9 @@ void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *ma
 }
 
 /* to <- from - mean, which may be the same. */
-static void subtract_mean(int64_t n, const double *from, double *to)
+static void subtract_mean(const nadir_context *context, int64_t n, const double *from, double *to)
 {
-    const double mean = nadir_vector_sum(n, from) / (double)n;
+    const double mean = nadir_whole_sum(context, n, from) / (double)nadir_whole_count(context, n);
     for (int64_t s = 0; s < n; s++) {
         to[s] = from[s] - mean;
     }
@@ -55,11 +55,13 @@ static void subtract_mean(int64_t n, const double *from, double *to)
 
 /* The same; returns the 2-norm. *rounding: that of the mean (three of the largest entry) and of the
  * differences (two). */
-static double centre(int64_t n, const double *from, double *to, double *rounding)
+static double centre(const nadir_context *context, int64_t n, const double *from, double *to,
+                     double *rounding)
 {
-    *rounding = 8 * UNIT * sqrt((double)n) * nadir_vector_largest(n, from);
-    subtract_mean(n, from, to);
-    return nadir_up_norm_2(n, to);
+    *rounding =
+        8 * UNIT * sqrt((double)nadir_whole_count(context, n)) * nadir_whole_largest(context, n, from);
+    subtract_mean(context, n, from, to);
+    return nadir_up_norm_2(context, n, to);
 }
 
 /* |D r|_max <= |r|_max / gap, and |Phi D W|_2 <= 1 / (gamma breakdown_low), which says more where gamma is
@@ -68,13 +70,15 @@ double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residu
 {
     const double through = pair->problem->gamma * pair->breakdown_low * pair->W_smallest;
     const double factor = fmax(through, pair->known.gap) * (1 - 8 * UNIT - 2 * pair->W_off);
-    return factor > 0 ? sqrt((double)pair->problem->states) * residual / factor * (1 + 8 * UNIT) : INFINITY;
+    return factor > 0
+               ? sqrt((double)nadir_model_total(pair->problem->model)) * residual / factor * (1 + 8 * UNIT)
+               : INFINITY;
 }
 
 /* x <- x / |x|; false where there is no such vector. */
-static bool make_unit(int64_t n, double *x)
+static bool make_unit(const nadir_context *context, int64_t n, double *x)
 {
-    const double norm = nadir_vector_norm_2(n, x);
+    const double norm = nadir_whole_norm_2(context, n, x);
     const double inverse = 1 / norm;
     if (!(norm > NORM_LEAST) || !(norm < 1 / NORM_LEAST)) { /* or a NaN */
         return false;
@@ -86,7 +90,7 @@ static bool make_unit(int64_t n, double *x)
 }
 
 /* The nominal quantities: v, W and d. v, work: [states]. */
-static void note_nominal(nadir_spectral_pair *pair, double *v, double *work)
+static void note_nominal(const nadir_context *context, nadir_spectral_pair *pair, double *v, double *work)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
@@ -97,29 +101,35 @@ static void note_nominal(nadir_spectral_pair *pair, double *v, double *work)
         work[s] = W[s] * problem->d[s];
         pair->W_smallest = fmin(pair->W_smallest, W[s]);
     }
-    pair->W_largest = nadir_vector_largest(n, W);
+    pair->W_smallest = nadir_join_minimum(context, pair->W_smallest);
+    pair->W_largest = nadir_whole_largest(context, n, W);
     pair->W_off = pair->known.averaging + 8 * UNIT;
-    pair->Wd_size = nadir_up_norm_2(n, work) * (1 + UNIT);
-    pair->d_size = nadir_up_norm_1(n, problem->d);
-    pair->v_size = centre(n, problem->v, v, &rounding);
+    pair->Wd_size = nadir_up_norm_2(context, n, work) * (1 + UNIT);
+    pair->d_size = nadir_up_norm_1(context, n, problem->d);
+    pair->v_size = centre(context, n, problem->v, v, &rounding);
     pair->v = v;
     /* v_error is a residual over this gap */
     const double gap = 1 - problem->gamma * nadir_occupancy_average(problem->occupancy)->norm;
     const double residual = gap > 0 ? problem->v_error * gap * (1 + 4 * UNIT) : INFINITY;
-    pair->v_off = rounding + fmin(sqrt((double)n) * problem->v_error * (1 + 4 * UNIT),
-                                  nadir_spectral_pair_spread(pair, residual));
+    pair->v_off =
+        rounding + fmin(sqrt((double)nadir_model_total(problem->model)) * problem->v_error * (1 + 4 * UNIT),
+                        nadir_spectral_pair_spread(pair, residual));
 }
 
-/* x and y, and W x into `weighted`, which is known to enclosed.b_error; zero where there is nothing to do. */
-static void note_vectors(const nadir_spectral_question *asked, nadir_spectral_pair *pair, double *weighted)
+/* x and y, what is made of them, and W x into `weighted`, which is known to enclosed.b_error; zero where
+ * there is nothing to do. */
+static void note_vectors(const nadir_context *context, const nadir_spectral_question *asked,
+                         nadir_spectral_pair *pair, double *weighted)
 {
-    const int64_t n = pair->problem->states;
-    const double *W = pair->problem->uncertainty->W;
+    const nadir_problem *problem = pair->problem;
+    const int64_t n = problem->states;
+    const double *W = problem->uncertainty->W;
     pair->usable = pair->rest > 0;
     if (pair->usable) {
         memcpy(pair->x, asked->c, (size_t)n * sizeof *pair->x);
-        subtract_mean(n, asked->k, pair->y);
-        pair->usable = make_unit(n, pair->x) && make_unit(n, pair->y);
+        subtract_mean(context, n, asked->k, pair->y);
+        pair->usable = make_unit(context, n, pair->x);
+        pair->usable = make_unit(context, n, pair->y) && pair->usable;
     }
     if (!pair->usable) {
         memset(pair->x, 0, (size_t)n * sizeof *pair->x);
@@ -128,31 +138,47 @@ static void note_vectors(const nadir_spectral_question *asked, nadir_spectral_pa
     for (int64_t s = 0; s < n; s++) {
         weighted[s] = W[s] * pair->x[s];
     }
-    pair->enclosed.b_error = UNIT * nadir_vector_largest(n, weighted);
+    const double largest = nadir_whole_largest(context, n, weighted);
+    double rounding;
+    pair->enclosed.b_error = UNIT * largest;
+    pair->strength = nadir_whole_dot(context, n, problem->d, weighted, &rounding);
+    pair->strength_off = rounding + (problem->d_error + 2 * UNIT * pair->d_size) * largest;
+    pair->loss = nadir_whole_dot(context, n, pair->v, pair->y, &rounding);
+    pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
 }
 
 /* g, what is made of it, and lambda, from D W x, which is in g. */
-static void note_products(nadir_spectral_pair *pair, double *weighted)
+static void note_products(const nadir_context *context, nadir_spectral_pair *pair)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
-    const double *W = problem->uncertainty->W;
     double rounding;
-    pair->g_size = centre(n, pair->g, pair->g, &rounding);
+    pair->g_size = centre(context, n, pair->g, pair->g, &rounding);
     pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->enclosed.residual);
-    for (int64_t s = 0; s < n; s++) {
-        weighted[s] = W[s] * pair->x[s];
-    }
-    pair->strength = nadir_vector_dot(n, problem->d, weighted, &rounding);
-    pair->strength_off =
-        rounding + (problem->d_error + 2 * UNIT * pair->d_size) * nadir_vector_largest(n, weighted);
-    pair->loss = nadir_vector_dot(n, pair->v, pair->y, &rounding);
-    pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
-    const double feedback = nadir_vector_dot(n, pair->g, pair->y, &rounding);
+    const double feedback = nadir_whole_dot(context, n, pair->g, pair->y, &rounding);
     const double denominator = 1 + problem->gamma * pair->beta * feedback;
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;
     pair->usable = denominator > 0 && isfinite(lambda);
     pair->lambda = pair->usable && lambda > 0 ? lambda : 0;
+}
+
+/* h <- a guess of D W x = D W c / |c|, where there is one. *guess: h, or NULL. */
+static nadir_status note_guess(nadir_context *context, const nadir_spectral_question *asked,
+                               nadir_spectral_pair *pair, const double **guess)
+{
+    nadir_status status = NADIR_OK;
+    double norm;
+    *guess = NULL;
+    if (asked->guess == NULL || !pair->usable) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_norm_p(context, pair->problem->states, asked->c, 2, &norm));
+    for (int64_t s = 0; s < pair->problem->states; s++) {
+        pair->h[s] = asked->guess[s] / norm;
+    }
+    *guess = pair->h;
+cleanup:
+    return status;
 }
 
 static bool any_usable(const nadir_spectral_pairs *made)
@@ -171,11 +197,12 @@ static nadir_status make_room(nadir_context *context, int64_t n, int64_t count, 
     made->count = count;
     NADIR_NEW(context, made->pairs, count);
     NADIR_NEW(context, made->enclosed, count);
-    NADIR_NEW(context, made->v, n * (4 * count + 2));
+    NADIR_NEW(context, made->v, n * (5 * count + 2));
     made->x = made->v + n;
     made->y = made->x + n * count;
     made->g = made->y + n * count;
-    made->work = made->g + n * count;
+    made->h = made->g + n * count;
+    made->work = made->h + n * count;
 cleanup:
     return status;
 }
@@ -187,12 +214,15 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     nadir_spectral_pair common = {.problem = problem,
-                                  .known = nadir_enclosure_make(problem),
+                                  .known = nadir_enclosure_make(context, problem),
                                   .breakdown_low = breakdown_low,
                                   .unit_off = UNIT_OFF};
+    const double **guesses = NULL;
+    bool guessed = false;
     *made = (nadir_spectral_pairs){0};
     NADIR_CHECK(make_room(context, n, count, made));
-    note_nominal(&common, made->v, made->work);
+    NADIR_NEW(context, guesses, count);
+    note_nominal(context, &common, made->v, made->work);
     for (int64_t j = 0; j < count; j++) {
         nadir_spectral_pair *pair = &made->pairs[j];
         *pair = common;
@@ -201,21 +231,25 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
         pair->x = made->x + j * n;
         pair->y = made->y + j * n;
         pair->g = made->g + j * n;
-        note_vectors(&asked[j], pair, made->work + j * n);
+        pair->h = made->h + j * n;
+        note_vectors(context, &asked[j], pair, made->work + j * n);
+        NADIR_CHECK(note_guess(context, &asked[j], pair, &guesses[j]));
+        guessed = guessed || guesses[j] != NULL;
         made->enclosed[j] = pair->enclosed;
     }
     if (!any_usable(made)) {
         goto cleanup;
     }
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work, made->g,
-                                           made->enclosed));
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work,
+                                           guessed ? guesses : NULL, made->g, made->enclosed));
     for (int64_t j = 0; j < count; j++) {
         made->pairs[j].enclosed = made->enclosed[j];
         if (made->pairs[j].usable) {
-            note_products(&made->pairs[j], made->work);
+            note_products(context, &made->pairs[j]);
         }
     }
 cleanup:
+    nadir_release(context, guesses);
     return status;
 }
 
@@ -238,16 +272,17 @@ double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma)
 }
 
 /* e <- a - theta u; returns its 2-norm, rounded up, plus how far a is off. */
-static double residual_norm(int64_t n, const double *a, double theta, const double *u, double off, double *e)
+static double residual_norm(const nadir_context *context, int64_t n, const double *a, double theta,
+                            const double *u, double off, double *e)
 {
     for (int64_t s = 0; s < n; s++) {
         e[s] = a[s] - theta * u[s];
     }
-    const double size = nadir_up_norm_2(n, a) + fabs(theta);
-    return nadir_up_norm_2(n, e) + off + 4 * UNIT * size;
+    const double size = nadir_up_norm_2(context, n, a) + fabs(theta);
+    return nadir_up_norm_2(context, n, e) + off + 4 * UNIT * size;
 }
 
-/* h = D^T y of all pairs, in place of g. */
+/* h = D^T y of all pairs. */
 static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
@@ -257,9 +292,8 @@ static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pair
         made->enclosed[j].b_error = 0;
     }
     NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &made->pairs->known, true, made->count,
-                                           made->work, made->g, made->enclosed));
+                                           made->work, NULL, made->h, made->enclosed));
     for (int64_t j = 0; j < made->count; j++) {
-        made->pairs[j].h = made->pairs[j].g;
         made->pairs[j].enclosed = made->enclosed[j];
     }
 cleanup:
@@ -268,14 +302,15 @@ cleanup:
 
 /* E^T y into `to`, from h; *off: in the 2-norm. y sums to zero up to `sum`: D^T Phi y is D^T y up to that
  * over gap. */
-static void apply_transposed(const nadir_spectral_pair *pair, double *to, double *off)
+static void apply_transposed(const nadir_context *context, const nadir_spectral_pair *pair, double *to,
+                             double *off)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
     /* |y|_1 <= sqrt(n) |y|_2 for the rounding of a compensated sum */
-    const double length = (double)n;
-    const double sum = fabs(nadir_vector_sum(n, pair->y)) * (1 + 2 * UNIT) +
+    const double length = (double)nadir_model_total(problem->model);
+    const double sum = fabs(nadir_whole_sum(context, n, pair->y)) * (1 + 2 * UNIT) +
                        2 * length * UNIT * length * UNIT * sqrt(length);
     const double h_off = pair->enclosed.error + nadir_enclosure_error(&pair->known, sum);
     for (int64_t s = 0; s < n; s++) {
@@ -303,29 +338,21 @@ static void apply(const nadir_spectral_pair *pair, double *to, double *off)
            (1 + 8 * UNIT);
 }
 
-/* theta and the first residual, from g. work: [2 * states]. */
-static void note_theta(nadir_spectral_pair *pair, double *work)
+/* At least sigma_max(E_lambda); infinity when theta is not isolated. work: [2 * states]. */
+static double isolate(const nadir_context *context, const nadir_spectral_pair *pair, double *work)
 {
     const int64_t n = pair->problem->states;
+    double *product = work;
+    double *difference = work + n;
     double off;
     double rounding;
-    apply(pair, work, &off);
-    pair->theta = nadir_vector_dot(n, pair->y, work, &rounding);
-    pair->theta_off = (rounding + off) * (1 + UNIT_OFF) + UNIT_OFF * fabs(pair->theta);
-    pair->left = residual_norm(n, work, pair->theta, pair->y, off, work + n);
-}
-
-/* At least sigma_max(E_lambda), with the second residual, from h; infinity when theta is not isolated. work:
- * [2 * states]. */
-static double isolate(const nadir_spectral_pair *pair, double *work)
-{
-    const int64_t n = pair->problem->states;
-    const double theta = pair->theta;
-    const double theta_off = pair->theta_off;
-    double off;
-    apply_transposed(pair, work, &off);
-    const double right = residual_norm(n, work, theta, pair->x, off, work + n);
-    const double rho = hypot(pair->left, right) * sqrt(0.5) * (1 + UNIT_OFF);
+    apply(pair, product, &off);
+    const double theta = nadir_whole_dot(context, n, pair->y, product, &rounding);
+    const double theta_off = (rounding + off) * (1 + UNIT_OFF) + UNIT_OFF * fabs(theta);
+    const double left = residual_norm(context, n, product, theta, pair->y, off, difference);
+    apply_transposed(context, pair, product, &off);
+    const double right = residual_norm(context, n, product, theta, pair->x, off, difference);
+    const double rho = hypot(left, right) * sqrt(0.5) * (1 + UNIT_OFF);
     const double second = pair->lambda / pair->breakdown_low * (1 + pair->W_off) * (1 + 4 * UNIT);
     const double distance = (theta - theta_off - second) - 4 * UNIT * (fabs(theta) + second);
     return distance > 0 ? (theta + theta_off + rho * (rho / distance)) * (1 + 8 * UNIT) : INFINITY;
@@ -338,17 +365,13 @@ static nadir_status check_block(nadir_context *context, const nadir_problem *pro
     nadir_status status = NADIR_OK;
     nadir_spectral_pairs made;
     NADIR_CHECK(nadir_spectral_pairs_make(context, problem, count, asked, breakdown_low, &made));
-    for (int64_t j = 0; j < count; j++) {
-        if (made.pairs[j].usable) {
-            note_theta(&made.pairs[j], made.work);
-        }
-    }
     if (any_usable(&made)) {
         NADIR_CHECK(solve_transposed(context, &made));
     }
     for (int64_t j = 0; j < count; j++) {
         const nadir_spectral_pair *pair = &made.pairs[j];
-        lambda_high[j] = nadir_spectral_pair_bound(pair, pair->usable ? isolate(pair, made.work) : INFINITY);
+        lambda_high[j] =
+            nadir_spectral_pair_bound(pair, pair->usable ? isolate(context, pair, made.work) : INFINITY);
     }
 cleanup:
     nadir_spectral_pairs_clear(context, &made);
@@ -360,7 +383,7 @@ nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_probl
                                        double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const int64_t most = NUMBERS_LIMIT / (4 * problem->states);
+    const int64_t most = NUMBERS_LIMIT / (5 * nadir_model_share(problem->model));
     const int64_t block = most > 1 ? most : 1;
     for (int64_t first = 0; first < count; first += block) {
         NADIR_CHECK(nadir_progress(context, "bounds on the penalty", (double)first / (double)count));
@@ -374,6 +397,6 @@ cleanup:
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low, double *lambda_high)
 {
-    const nadir_spectral_question asked = {beta, c, k};
+    const nadir_spectral_question asked = {beta, c, k, NULL};
     return nadir_spectral_check_many(context, problem, 1, &asked, breakdown_low, lambda_high);
 }

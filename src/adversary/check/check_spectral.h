@@ -27,9 +27,7 @@ typedef struct nadir_spectral_pair {
     double strength, strength_off; /* d . W x */
     double loss, loss_off;         /* y . Phi v */
     double lambda;                 /* the penalty of the pair, rounded: any number would do */
-    double theta, theta_off;       /* y . E x, once it was asked for */
-    double left;                   /* at least |E x - theta y| */
-    double *h;                     /* [states] D^T y, in place of g, once it was asked for */
+    double *h;                     /* [states] D^T y, once it was asked for */
     nadir_enclosed enclosed;       /* of g before it was centred; later of h */
 } nadir_spectral_pair;
 
@@ -39,7 +37,7 @@ typedef struct nadir_spectral_pairs {
     nadir_spectral_pair *pairs; /* [count] */
     nadir_enclosed *enclosed;   /* [count] */
     double *v;                  /* [states] */
-    double *x, *y, *g;          /* [states * count] of one pair after another */
+    double *x, *y, *g, *h;      /* [states * count] of one pair after another */
     double *work;               /* [states * (count + 1)] */
 } nadir_spectral_pairs;
 

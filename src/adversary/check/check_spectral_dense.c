@@ -37,7 +37,7 @@ static void fill(const nadir_context *context, const nadir_spectral_pair *pair, 
     const double column = nadir_spectral_pair_spread(pair, residual) + 16 * UNIT * sqrt((double)n) * D_size;
     *off = problem->gamma *
            (pair->v_off * pair->Wd_size + (pair->v_size + pair->v_off) * pair->W_largest * problem->d_error +
-            lambda * nadir_up_norm_2(n, W) * column + 16 * UNIT * pair->v_size * pair->Wd_size) *
+            lambda * nadir_up_norm_2(context, n, W) * column + 16 * UNIT * pair->v_size * pair->Wd_size) *
            (1 + 8 * UNIT);
 }
 
@@ -70,7 +70,7 @@ nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_prob
                                         double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral_question asked = {beta, c, k};
+    const nadir_spectral_question asked = {beta, c, k, NULL};
     nadir_spectral_pairs made;
     double sigma = INFINITY;
     NADIR_CHECK(nadir_spectral_pairs_make(context, problem, 1, &asked, breakdown_low, &made));

@@ -51,6 +51,48 @@ static bool are_same(const nadir_row *nominal, const nadir_row *row)
             memcmp(nominal->columns, row->columns, (size_t)row->count * sizeof *row->columns) == 0);
 }
 
+/* Sum and smallest of a dense row, and its difference from the nominal one into difference[]. */
+static void subtract_dense(int64_t states, const double *nominal, const double *row, double *sum,
+                           double *minimum, seen *at)
+{
+    enum { LANES = 4 };
+    double *restrict difference = at->difference;
+    double lows[LANES] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    double sums[LANES] = {0};
+    double off = 0;
+    int64_t t = 0;
+    for (; t + LANES <= states; t += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            const double own = row[t + lane];
+            difference[t + lane] = own - nominal[t + lane];
+            lows[lane] = own < lows[lane] ? own : lows[lane];
+            sums[lane] += own;
+        }
+    }
+    for (; t < states; t++) {
+        difference[t] = row[t] - nominal[t];
+        lows[0] = row[t] < lows[0] ? row[t] : lows[0];
+        sums[0] += row[t];
+    }
+    for (t = 0; t < states; t++) {
+        const double there = nominal[t] == 0 ? fabs(row[t]) : 0;
+        off = there > off ? there : off;
+    }
+    at->off_support = fmax(at->off_support, off);
+    *sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    *minimum = fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
+}
+
+/* What a row adds to what was seen, but for its distance. */
+static void note_row(int64_t row, double sum, double minimum, seen *at)
+{
+    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
+    if (minimum < at->minimum) {
+        at->minimum = minimum;
+        at->minimum_row = row;
+    }
+}
+
 /* Distance of one row, and what it adds to what was seen. */
 static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
 {
@@ -59,18 +101,21 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
         return 0;
     }
     const nadir_row nominal = nadir_model_row(model, row);
-    const nadir_row entries = nadir_explicit_row(&at->rows, row);
+    const double *whole = nadir_explicit_whole(&at->rows, row);
     double sum = 0;
-    double minimum = entries.count < model->states ? 0 : INFINITY;
+    double minimum;
+    if (whole != NULL && nominal.columns == NULL) {
+        subtract_dense(model->states, nominal.values, whole, &sum, &minimum, at);
+        note_row(row, sum, minimum, at);
+        return nadir_norm_short(model->states, at->difference, p);
+    }
+    const nadir_row entries = nadir_explicit_row(&at->rows, row);
+    minimum = entries.count < model->states ? 0 : INFINITY;
     for (int64_t i = 0; i < entries.count; i++) {
         sum += entries.values[i];
         minimum = fmin(minimum, entries.values[i]);
     }
-    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
-    if (minimum < at->minimum) {
-        at->minimum = minimum;
-        at->minimum_row = row;
-    }
+    note_row(row, sum, minimum, at);
     if (are_same(&nominal, &entries)) {
         return 0;
     }

@@ -221,7 +221,7 @@ static nadir_status repair_check(comparison *run, int i)
     const double error = run->facts.inverse[i] * check->residual * (1 + 4 * UNIT);
     const double J = run->found.point.J[i];
     const double of_J =
-        fmin(error, nadir_influence_error(problem, &run->facts.influence[i], check->residual)) +
+        fmin(error, nadir_influence_error(run->context, problem, &run->facts.influence[i], check->residual)) +
         8 * UNIT * (double)(problem->states + 8) *
             nadir_vector_largest(problem->states, run->found.point.v[i]);
     check->high = error;
@@ -510,6 +510,7 @@ nadir_status nadir_solver_difference(nadir_context *context, nadir_solver *a, na
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "the solvers are of two models; the difference is that of two policies on one");
     }
+    NADIR_CHECK(nadir_model_check_whole(context, a->model, "the difference of two policies"));
     const bool turned = run.settings.optimistic; /* the largest A - B is the smallest B - A */
     run.solver[0] = turned ? b : a;
     run.solver[1] = turned ? a : b;

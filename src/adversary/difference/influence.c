@@ -92,7 +92,7 @@ static nadir_status measure_rectangles(nadir_context *context, const nadir_probl
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
     const int64_t n = problem->states;
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     nadir_enclosed enclosed;
     double *b = work;
     double *v_b = work + n;
@@ -148,9 +148,10 @@ double nadir_influence_remainder(const nadir_influence *influence)
     return influence->reach * kappa / (1 - kappa) * influence->spread * (1 + 16 * UNIT / (1 - kappa));
 }
 
-double nadir_influence_error(const nadir_problem *problem, const nadir_influence *influence, double residual)
+double nadir_influence_error(const nadir_context *context, const nadir_problem *problem,
+                             const nadir_influence *influence, double residual)
 {
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     const double kappa = influence->kappa;
     const double error = nadir_enclosure_error(&known, residual);
     if (!(kappa < 1)) {
@@ -168,7 +169,7 @@ nadir_status nadir_influence_inverse(nadir_context *context, const nadir_problem
     double *columns = NULL;
     double residual;
     own.occupancy = occupancy;
-    const nadir_enclosure known = nadir_enclosure_make(&own);
+    const nadir_enclosure known = nadir_enclosure_make(context, &own);
     *norm = INFINITY;
     NADIR_NEW(context, columns, n * n);
     NADIR_CHECK(nadir_enclosure_columns(context, &own, &known, n, NULL, columns, &residual));

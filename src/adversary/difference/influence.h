@@ -40,7 +40,8 @@ nadir_status nadir_influence_make(nadir_context *context, const nadir_problem *p
 double nadir_influence_remainder(const nadir_influence *influence);
 
 /* At least |mu . (v_P - w)| of a kernel of the set, where R^pi + gamma P^pi w - w is at most `residual`. */
-double nadir_influence_error(const nadir_problem *problem, const nadir_influence *influence, double residual);
+double nadir_influence_error(const nadir_context *context, const nadir_problem *problem,
+                             const nadir_influence *influence, double residual);
 
 /* At least |D_P|_inf = max over s of sum_t |D_P(s, t)|, `occupancy` being that of P, of any signs. It is
  * formed: if X is what the columns were found to be and I - (I - gamma P^pi) X has entries of at most r,

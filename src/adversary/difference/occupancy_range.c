@@ -117,7 +117,7 @@ nadir_status nadir_pull_columns(nadir_context *context, const nadir_problem *pro
     int64_t which[BLOCK];
     double residual;
     own.occupancy = occupancy;
-    const nadir_enclosure known = nadir_enclosure_make(&own);
+    const nadir_enclosure known = nadir_enclosure_make(context, &own);
     NADIR_NEW(context, columns, n * (n < BLOCK ? n : BLOCK));
     NADIR_NEW(context, work, 3 * n);
     for (int64_t first = 0; first < n; first += BLOCK) {
@@ -235,7 +235,7 @@ nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_prob
     nadir_status status = NADIR_OK;
     double *pulls = NULL;
     const int64_t n = problem->states;
-    const nadir_enclosure known = nadir_enclosure_make(problem);
+    const nadir_enclosure known = nadir_enclosure_make(context, problem);
     NADIR_NEW(context, pulls, n * n);
     NADIR_NEW(context, range->low, n);
     NADIR_NEW(context, range->high, n);

@@ -243,7 +243,7 @@ static nadir_status renew(nadir_context *context, nadir_pair *pair, nadir_pair_f
     for (int i = 0; i < 2; i++) {
         nadir_problem own = *pair->problem[i];
         own.occupancy = pair->operators[i].occupancy;
-        const nadir_enclosure known = nadir_enclosure_make(&own);
+        const nadir_enclosure known = nadir_enclosure_make(context, &own);
         const nadir_influence *influence = &facts->influence[i];
         const double v_error = fmax(fabs(facts->check[i].low), fabs(facts->check[i].high));
         nadir_enclosed enclosed;

@@ -16,9 +16,9 @@
 
 #include "adversary/free/equation.h"
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -88,6 +88,7 @@ static nadir_status answer_with_k(const search *at, const chain *on, const doubl
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
     const nadir_equation equation = {
+        .first = nadir_model_first(problem->model),
         .count = at->states,
         .a = problem->v,
         .b = g,
@@ -111,6 +112,7 @@ static nadir_status answer_with_c(const search *at, chain *on, const double *Wy)
     const nadir_problem *problem = at->problem;
     const double push = problem->gamma * on->radius;
     const nadir_equation equation = {
+        .first = nadir_model_first(problem->model),
         .count = at->states,
         .a = at->Wd,
         .b = Wy,
@@ -261,13 +263,15 @@ static bool have_merged(const search *at, const chain *a, const chain *b)
     if (!(fabs(a->lambda - b->lambda) <= EQUAL * fabs(b->lambda))) {
         return false;
     }
-    const double size = nadir_vector_largest(at->states, b->c);
+    const double size = nadir_whole_largest(at->context, at->states, b->c);
     double same = 0;
     double opposite = 0;
     for (int64_t s = 0; s < at->states; s++) {
         same = fmax(same, fabs(a->c[s] - b->c[s]));
         opposite = fmax(opposite, fabs(a->c[s] + b->c[s]));
     }
+    same = nadir_join_maximum(at->context, same);
+    opposite = nadir_join_maximum(at->context, opposite);
     return fmin(same, opposite) <= CLOSE * size;
 }
 
@@ -297,7 +301,8 @@ static nadir_status add_seed(search *at, const double *x)
 {
     double norm;
     double *seed = at->seeds + at->starts * at->states;
-    const nadir_status status = nadir_norm_dual(at->context, 0, at->states, x, at->q, seed, &norm);
+    const nadir_status status = nadir_norm_dual(at->context, nadir_model_first(at->problem->model),
+                                                at->states, x, at->q, seed, &norm);
     at->starts += norm > 0;
     return status;
 }
@@ -311,7 +316,8 @@ static nadir_status add_single_states(search *at, double *x)
     double norm;
     memcpy(x, at->Wd, (size_t)n * sizeof *x);
     while (at->starts < STARTS_BELOW_TWO) {
-        NADIR_CHECK(nadir_norm_dual(at->context, 0, n, x, INFINITY, alone, &norm));
+        NADIR_CHECK(nadir_norm_dual(at->context, nadir_model_first(at->problem->model), n, x, INFINITY, alone,
+                                    &norm));
         if (norm == 0) {
             break;
         }
@@ -324,10 +330,16 @@ cleanup:
     return status;
 }
 
+/* The same vector, however it is spread over processes. */
 static nadir_status add_random(search *at, nadir_random *random, double *x)
 {
-    for (int64_t s = 0; s < at->states; s++) {
-        x[s] = at->problem->uncertainty->W[s] * nadir_random_normal(random);
+    const int64_t first = nadir_model_first(at->problem->model);
+    const int64_t total = nadir_model_total(at->problem->model);
+    for (int64_t t = 0; t < total; t++) {
+        const double number = nadir_random_normal(random);
+        if (t >= first && t < first + at->states) {
+            x[t - first] = at->problem->uncertainty->W[t - first] * number;
+        }
     }
     return add_seed(at, x);
 }
@@ -349,7 +361,8 @@ static nadir_status make_seeds(search *at)
     if (at->starts == 0) { /* no state that counts can be changed */
         goto cleanup;
     }
-    NADIR_CHECK(nadir_gstd_compute(context, 0, n, problem->v, at->q, k, k, &gstd));
+    NADIR_CHECK(
+        nadir_gstd_compute(context, nadir_model_first(problem->model), n, problem->v, at->q, k, k, &gstd));
     NADIR_CHECK(nadir_occupancy_solve_roughly(context, problem->occupancy, true, 1, k, 1e-3, x));
     for (int64_t s = 0; s < n; s++) {
         x[s] *= problem->uncertainty->W[s];
@@ -385,7 +398,7 @@ static nadir_status start(search *at, int64_t radii)
         at->Wd[s] = problem->uncertainty->W[s] * problem->d[s];
     }
     NADIR_CHECK(nadir_norm_p(context, n, at->Wd, at->q, &norm));
-    at->scale = problem->gamma * norm * nadir_vector_largest(n, problem->v);
+    at->scale = problem->gamma * norm * nadir_whole_largest(context, n, problem->v);
     NADIR_CHECK(make_seeds(at));
 cleanup:
     return status;

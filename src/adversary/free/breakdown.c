@@ -2,9 +2,9 @@
  */
 #include "adversary/free/breakdown_parts.h"
 
+#include "linalg/distributed.h"
 #include "linalg/lanczos.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
     double *shape = NULL;
-    *of = (nadir_breakdown){.problem = problem, .known = nadir_enclosure_make(problem)};
+    *of = (nadir_breakdown){.problem = problem, .known = nadir_enclosure_make(context, problem)};
     NADIR_NEW(context, of->W, problem->states);
     NADIR_NEW(context, shape, problem->rows);
     for (int64_t s = 0; s < problem->states; s++) {
@@ -39,7 +39,7 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
         }
         of->W[s] = nadir_norm_short(actions, shape, 2) * (1 + ((double)actions + 8) * UNIT);
     }
-    of->W_largest = nadir_vector_largest(problem->states, of->W);
+    of->W_largest = nadir_whole_largest(context, problem->states, of->W);
 cleanup:
     nadir_release(context, shape);
     return status;
@@ -48,7 +48,7 @@ cleanup:
 /* Whether no kernel of any ball is singular: Phi D W = 0. */
 static bool never(const nadir_breakdown *of)
 {
-    return of->problem->states == 1 || of->problem->gamma == 0 || of->W_largest == 0;
+    return nadir_model_total(of->problem->model) == 1 || of->problem->gamma == 0 || of->W_largest == 0;
 }
 
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
@@ -72,9 +72,9 @@ cleanup:
     return status;
 }
 
-static void subtract_mean(int64_t count, double *x)
+static void subtract_mean(const nadir_context *context, int64_t count, double *x)
 {
-    const double mean = nadir_vector_sum(count, x) / (double)count;
+    const double mean = nadir_whole_sum(context, count, x) / (double)nadir_whole_count(context, count);
     for (int64_t i = 0; i < count; i++) {
         x[i] -= mean;
     }
@@ -95,7 +95,7 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     }
     const nadir_status status =
         nadir_occupancy_solve_roughly(context, problem->occupancy, false, 1, at->work, SOLVE_TOLERANCE, y);
-    subtract_mean(problem->states, y);
+    subtract_mean(context, problem->states, y);
     return status;
 }
 
@@ -106,7 +106,7 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
     for (int64_t s = 0; s < problem->states; s++) {
         at->work[s] = x[s];
     }
-    subtract_mean(problem->states, at->work);
+    subtract_mean(context, problem->states, at->work);
     const nadir_status status =
         nadir_occupancy_solve_roughly(context, problem->occupancy, true, 1, at->work, SOLVE_TOLERANCE, y);
     for (int64_t s = 0; s < problem->states; s++) {

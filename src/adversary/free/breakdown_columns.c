@@ -72,7 +72,8 @@ static void fill_centred(const nadir_context *context, const nadir_breakdown *of
         }
     }
     /* the mean is off by 3 roundings, the difference by one of at most 2 |D|, the product by another */
-    *error = sqrt((double)n) * nadir_up_norm_2(n, of->W) * (off + 8 * UNIT * largest) * (1 + 8 * UNIT);
+    *error =
+        sqrt((double)n) * nadir_up_norm_2(context, n, of->W) * (off + 8 * UNIT * largest) * (1 + 8 * UNIT);
 }
 
 static double bound_by_quotients(const nadir_context *context, const nadir_breakdown *of, const double *D,

@@ -12,12 +12,13 @@
  *
  *     |B|_2^2 <= max_i (B^T B x)_i / x_i,
  *
- * which power steps lower. B x is rounded up before B^T is applied, which B >= 0 allows.
+ * which power steps lower. B x is rounded up before B^T is applied, which B >= 0 allows. Where solves are
+ * iterations the x of the power steps are made roughly, and the quotient once, of the last.
  */
 #include "adversary/free/breakdown_parts.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,9 +26,11 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-enum { STEPS = 4, COLUMNS = 128, HEAVY = 8 };
+enum { STEPS = 4, ROUGH_STEPS = 2, COLUMNS = 128, HEAVY = 8 };
 #define WORTH    0.95 /* another power step has to lower the bound to this share of it */
 #define SMALLEST 1e-6 /* entry of x, relative to the largest */
+#define ROUGH    1e-2 /* relative error of rough power steps */
+#define CLOSE    1e-3 /* what errors of solves may add to an entry of B^T B x, about, as a share of the mean */
 #define GOOD     2.0  /* times max W: the first way is good enough */
 #define MASS     0.05 /* of all column sums: columns that have less together are not worth a solve */
 
@@ -108,27 +111,112 @@ static void look_at_sparse(const nadir_matrix *matrix, look *into)
     }
 }
 
+/* What this process has of the columns, its ghosts' too: [width] each. */
+typedef struct column_parts {
+    double *sums;
+    double *minima;
+    double *stored;
+} column_parts;
+
+/* The minima of the columns that are stored in every row, over all processes: into->minima, zero elsewhere.
+ * into->work: how many entries each column has. */
+static nadir_status find_spread_minima(nadir_context *context, const nadir_exchange *exchange,
+                                       const column_parts *parts, const look *into)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_communication *table = context->communication;
+    nadir_reduction *operations = NULL;
+    double *places = NULL;
+    double *minima = NULL;
+    int64_t own = 0;
+    for (int64_t t = 0; t < exchange->count; t++) {
+        into->minima[t] = 0;
+        own += into->work[t] == (double)exchange->total;
+    }
+    const int64_t full = nadir_whole_count(context, own);
+    NADIR_NEW(context, operations, full);
+    NADIR_NEW(context, places, own + full);
+    NADIR_NEW(context, minima, full);
+    int64_t to = 0;
+    for (int64_t t = 0; t < exchange->count; t++) {
+        if (into->work[t] == (double)exchange->total) {
+            places[to++] = (double)(exchange->first + t);
+        }
+    }
+    NADIR_CHECK(table->gather(table->self, context, own, places, places + own));
+    for (int64_t i = 0; i < full; i++) {
+        operations[i] = NADIR_REDUCE_MINIMUM;
+        minima[i] = parts->minima[nadir_exchange_column(exchange, (int64_t)places[own + i])];
+    }
+    NADIR_CHECK(table->reduce(table->self, context, full, operations, minima));
+    for (int64_t i = 0; i < full; i++) {
+        const int64_t place = (int64_t)places[own + i] - exchange->first;
+        if (place >= 0 && place < exchange->count) {
+            into->minima[place] = minima[i];
+        }
+    }
+cleanup:
+    nadir_release(context, operations);
+    nadir_release(context, places);
+    nadir_release(context, minima);
+    return status;
+}
+
+/* look_at_sparse with rows spread over processes: what is made of ghosts goes home. */
+static nadir_status look_at_spread(nadir_context *context, const nadir_matrix *matrix,
+                                   const nadir_exchange *exchange, look *into)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_communication *table = exchange->table;
+    const int64_t n = matrix->size;
+    double *room = NULL;
+    NADIR_NEW_ZERO(context, room, 3 * matrix->width);
+    const column_parts parts = {room, room + matrix->width, room + 2 * matrix->width};
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t start = matrix->starts[s];
+        const int64_t count = matrix->starts[s + 1] - start;
+        look_at_row(count, matrix->values + start, &into->sums[s], &into->squares[s]);
+        for (int64_t i = start; i < start + count; i++) {
+            const int64_t t = matrix->columns[i];
+            const double value = matrix->values[i];
+            parts.minima[t] = parts.stored[t] == 0 || value < parts.minima[t] ? value : parts.minima[t];
+            parts.sums[t] += value;
+            parts.stored[t]++;
+        }
+    }
+    memcpy(into->columns, parts.sums, (size_t)n * sizeof *room);
+    memcpy(into->work, parts.stored, (size_t)n * sizeof *room);
+    table->add(table->self, exchange->plan, parts.sums + n, into->columns);
+    table->add(table->self, exchange->plan, parts.stored + n, into->work);
+    NADIR_CHECK(find_spread_minima(context, exchange, &parts, into));
+cleanup:
+    nadir_release(context, room);
+    return status;
+}
+
 /* The largest and smallest row sum of P^pi, rounding included. */
-static void range_of_sums(const nadir_breakdown *of, const look *seen, double *low, double *high)
+static void range_of_sums(const nadir_context *context, const nadir_breakdown *of, const look *seen,
+                          double *low, double *high)
 {
     const int64_t n = of->problem->states;
-    const double off = (double)(n + 2) * UNIT + 2 * of->known.averaging;
+    const int64_t total = nadir_model_total(of->problem->model);
+    const double off = (double)(total + 2) * UNIT + 2 * of->known.averaging;
     *low = INFINITY;
     *high = 0;
     for (int64_t s = 0; s < n; s++) {
         *low = seen->sums[s] < *low ? seen->sums[s] : *low;
         *high = seen->sums[s] > *high ? seen->sums[s] : *high;
     }
-    *low *= 1 - off;
-    *high *= 1 + off;
+    *low = nadir_join_minimum(context, *low) * (1 - off);
+    *high = nadir_join_maximum(context, *high) * (1 + off);
 }
 
 /* At least |Phi P^pi Phi|_F: its square is sum M^2 - sum (column sums)^2 / S - sum (row sums)^2 / S + (sum
  * M)^2 / S^2, four sums of positive terms. */
-static double centred_norm(const nadir_breakdown *of, const look *seen)
+static double centred_norm(const nadir_context *context, const nadir_breakdown *of, const look *seen)
 {
     const int64_t n = of->problem->states;
-    const double size = (double)n;
+    const double size = (double)nadir_model_total(of->problem->model);
     double squares = 0;
     double rows = 0;
     double columns = 0;
@@ -139,20 +227,25 @@ static double centred_norm(const nadir_breakdown *of, const look *seen)
         columns += seen->columns[s] / size * seen->columns[s];
         total += seen->sums[s] / size;
     }
+    squares = nadir_join_sum(context, squares);
+    rows = nadir_join_sum(context, rows);
+    columns = nadir_join_sum(context, columns);
+    total = nadir_join_sum(context, total);
     const double sum = squares + rows + columns + total * total;
     const double square = (squares - rows) + (total * total - columns) + (4 * size + 32) * UNIT * sum;
     return (sqrt(square) + of->known.averaging * sqrt(squares) * 1.01) * (1 + 8 * UNIT);
 }
 
 /* The first way; infinity where it says nothing. */
-static double bound_by_centring(const nadir_breakdown *of, const look *seen)
+static double bound_by_centring(const nadir_context *context, const nadir_breakdown *of, const look *seen)
 {
     const double gamma = of->problem->gamma;
     double low;
     double high;
-    range_of_sums(of, seen, &low, &high);
-    const double off = fmax(fabs(high - 1), fabs(1 - low)) * sqrt((double)of->problem->states);
-    const double rest = 1 - gamma * centred_norm(of, seen) - 4 * UNIT;
+    range_of_sums(context, of, seen, &low, &high);
+    const double off =
+        fmax(fabs(high - 1), fabs(1 - low)) * sqrt((double)nadir_model_total(of->problem->model));
+    const double rest = 1 - gamma * centred_norm(context, of, seen) - 4 * UNIT;
     if (!(rest > 0)) {
         return INFINITY;
     }
@@ -174,10 +267,10 @@ static nadir_status raise_minima(nadir_context *context, const nadir_breakdown *
         seen->minima[t] *= 1 - 2 * of->known.averaging;
         mass += seen->minima[t];
     }
-    if (mass == 0) {
+    if (nadir_join_sum(context, mass) == 0) {
         return NADIR_OK;
     }
-    range_of_sums(of, seen, &low, &high);
+    range_of_sums(context, of, seen, &low, &high);
     const double least = 1 / ((1 - gamma * fmin(low, 1)) * (1 + 4 * UNIT) + 4 * UNIT); /* of D 1 */
     NADIR_CHECK(
         nadir_enclosure_solve(context, of->problem, &of->known, true, seen->minima, 0, through, &enclosed));
@@ -189,10 +282,15 @@ cleanup:
     return status;
 }
 
-/* The `count` states with the largest W times column sum of M, largest first. Returns how much of all that
- * they have. */
-static double find_heavy(const nadir_breakdown *of, const look *seen, int64_t count, int64_t *which)
+/* The `count` states, numbered over all processes, with the largest W times column sum of M, largest first.
+ * *share: how much of all that they have. */
+static nadir_status find_heavy(nadir_context *context, const nadir_breakdown *of, const look *seen,
+                               int64_t count, int64_t *which, double *share)
 {
+    nadir_status status = NADIR_OK;
+    const nadir_communication *table = context->communication;
+    nadir_placed own[HEAVY];
+    nadir_placed heaviest[HEAVY];
     double found[HEAVY];
     double all = 0;
     double heavy = 0;
@@ -212,9 +310,16 @@ static double find_heavy(const nadir_breakdown *of, const look *seen, int64_t co
         which[place] = t;
     }
     for (int64_t i = 0; i < many; i++) {
-        heavy += found[i];
+        own[i] = (nadir_placed){found[i], nadir_model_first(of->problem->model) + which[i]};
     }
-    return heavy / all;
+    NADIR_CHECK(table->top(table->self, context, many, own, count, heaviest, &many));
+    for (int64_t i = 0; i < many; i++) {
+        heavy += heaviest[i].value;
+        which[i] = heaviest[i].place;
+    }
+    *share = heavy / nadir_join_sum(context, all);
+cleanup:
+    return status;
 }
 
 /* r, at seen->minima, raised to the true column minima of D, rounded down, of a few states. */
@@ -222,11 +327,15 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->problem->states;
-    const int64_t count = n < HEAVY ? n : HEAVY;
+    const int64_t total = nadir_model_total(of->problem->model);
+    const int64_t first = nadir_model_first(of->problem->model);
+    const int64_t count = total < HEAVY ? total : HEAVY;
     int64_t which[HEAVY];
     double *columns = NULL;
     double residual;
-    if (find_heavy(of, seen, count, which) < MASS) {
+    double share;
+    NADIR_CHECK(find_heavy(context, of, seen, count, which, &share));
+    if (share < MASS) {
         return NADIR_OK;
     }
     NADIR_NEW(context, columns, n * count);
@@ -237,7 +346,11 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
         for (int64_t s = 0; s < n; s++) {
             smallest = fmin(smallest, columns[j * n + s]);
         }
-        seen->minima[which[j]] = fmax(seen->minima[which[j]], (smallest - error) * (1 - 2 * UNIT));
+        smallest = nadir_join_minimum(context, smallest);
+        const int64_t place = which[j] - first;
+        if (place >= 0 && place < n) {
+            seen->minima[place] = fmax(seen->minima[place], (smallest - error) * (1 - 2 * UNIT));
+        }
     }
 cleanup:
     nadir_release(context, columns);
@@ -256,18 +369,51 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
     for (int64_t s = 0; s < n; s++) {
         w[s] = of->W[s] * x[s] * (1 + 2 * UNIT);
     }
-    NADIR_CHECK(nadir_enclosure_solve(context, of->problem, &of->known, false, w, 0, y, &enclosed));
-    const double shift = nadir_vector_dot(n, r, w, &rounding);
+    memset(y, 0, (size_t)n * sizeof *y);
+    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, false, w, 0, CLOSE, y, &enclosed));
+    const double shift = nadir_whole_dot(context, n, r, w, &rounding);
     const double above = enclosed.error + rounding + 4 * UNIT * (enclosed.largest + shift);
     for (int64_t s = 0; s < n; s++) {
         y[s] = fmax(y[s] - shift, 0) + above;
         sum += y[s];
     }
-    const double sum_low = sum * (1 - (double)n * UNIT);
-    NADIR_CHECK(nadir_enclosure_solve(context, of->problem, &of->known, true, y, 0, z, &enclosed));
+    sum = nadir_join_sum(context, sum);
+    const double total = (double)nadir_model_total(of->problem->model);
+    const double sum_low = sum * (1 - total * UNIT);
+    memset(z, 0, (size_t)n * sizeof *z);
+    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, true, y, 0, CLOSE / total, z,
+                                        &enclosed)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
         const double rest = z[s] - r[s] * sum_low + enclosed.error + 4 * UNIT * (fabs(z[s]) + r[s] * sum);
         z[s] = of->W[s] * fmax(rest, 0) * (1 + 4 * UNIT);
+    }
+cleanup:
+    return status;
+}
+
+/* x <- about B^T B x, of largest entry 1, and positive; w and y: [states] to work with. */
+static nadir_status step_roughly(nadir_context *context, const nadir_breakdown *of, const double *r,
+                                 double *x, double *w, double *y)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->problem->states;
+    double rounding;
+    for (int64_t s = 0; s < n; s++) {
+        w[s] = of->W[s] * x[s];
+    }
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, false, 1, w, ROUGH, y));
+    const double shift = nadir_whole_dot(context, n, r, w, &rounding);
+    for (int64_t s = 0; s < n; s++) {
+        y[s] = fmax(y[s] - shift, 0);
+    }
+    const double sum = nadir_whole_sum(context, n, y);
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, true, 1, y, ROUGH, w));
+    for (int64_t s = 0; s < n; s++) {
+        x[s] = of->W[s] * fmax(w[s] - r[s] * sum, 0);
+    }
+    const double largest = nadir_whole_largest(context, n, x);
+    for (int64_t s = 0; s < n; s++) {
+        x[s] = largest > 0 ? fmax(x[s] / largest, SMALLEST) : 1;
     }
 cleanup:
     return status;
@@ -287,14 +433,19 @@ static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakd
     for (int64_t s = 0; s < n; s++) {
         x[s] = 1;
     }
-    for (int step = 0; step < STEPS; step++) {
+    const bool rough = nadir_occupancy_iterates(of->problem->occupancy);
+    for (int step = 0; step < ROUGH_STEPS && rough; step++) {
+        NADIR_CHECK(step_roughly(context, of, r, x, work + 2 * n, y));
+    }
+    for (int step = 0; step < (rough ? 1 : STEPS); step++) {
         double quotient = 0;
         NADIR_CHECK(apply_twice(context, of, r, x, work + 2 * n, y, z));
-        const double largest = nadir_vector_largest(n, z);
+        const double largest = nadir_whole_largest(context, n, z);
         for (int64_t s = 0; s < n; s++) {
             quotient = fmax(quotient, z[s] / x[s]);
             x[s] = largest > 0 ? fmax(z[s] / largest, SMALLEST) : 1;
         }
+        quotient = nadir_join_maximum(context, quotient);
         const bool worth = quotient < WORTH * best;
         best = fmin(best, quotient);
         if (!worth) {
@@ -316,12 +467,15 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
     double other;
     NADIR_NEW(context, numbers, 7 * n);
     look seen = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n, numbers + 4 * n};
+    const nadir_exchange *exchange = of->problem->model->exchange;
     if (matrix->dense != NULL) {
         look_at_dense(context, matrix, &seen);
+    } else if (exchange != NULL) {
+        NADIR_CHECK(look_at_spread(context, matrix, exchange, &seen));
     } else {
         look_at_sparse(matrix, &seen);
     }
-    *norm = fmin(*norm, bound_by_centring(of, &seen));
+    *norm = fmin(*norm, bound_by_centring(context, of, &seen));
     if (*norm > GOOD * of->W_largest && of->known.gap > 0) {
         NADIR_CHECK(raise_minima(context, of, &seen));
         NADIR_CHECK(raise_heavy(context, of, &seen));

@@ -11,8 +11,8 @@
 #include "adversary/free/dual.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -88,7 +88,7 @@ static nadir_status shrink(nadir_context *context, int64_t count, double p, doub
     nadir_status status = NADIR_OK;
     double norm;
     if (p == 2) {
-        norm = nadir_vector_norm_2(count, x);
+        norm = nadir_whole_norm_2(context, count, x);
     } else {
         status = nadir_norm_p(context, count, x, p, &norm);
     }
@@ -102,9 +102,9 @@ static nadir_status shrink(nadir_context *context, int64_t count, double p, doub
     return status;
 }
 
-static void subtract_mean(int64_t count, double *x)
+static void subtract_mean(const nadir_context *context, int64_t count, double *x)
 {
-    const double mean = nadir_vector_sum(count, x) / (double)count;
+    const double mean = nadir_whole_sum(context, count, x) / (double)nadir_whole_count(context, count);
     for (int64_t i = 0; i < count; i++) {
         x[i] -= mean;
     }
@@ -117,10 +117,12 @@ typedef struct products {
     double feedback; /* k . g */
 } products;
 
-static products multiply(const nadir_problem *problem, const double *c, const double *k, const double *g)
+static products multiply(const nadir_context *context, const nadir_problem *problem, const double *c,
+                         const double *k, const double *g)
 {
     const double *W = problem->uncertainty->W;
-    const double mean = nadir_vector_sum(problem->states, problem->v) / (double)problem->states;
+    const double mean =
+        nadir_whole_sum(context, problem->states, problem->v) / (double)nadir_model_total(problem->model);
     const double centre = isfinite(mean) ? mean : 0;
     products made = {0};
     for (int64_t s = 0; s < problem->states; s++) {
@@ -128,7 +130,11 @@ static products multiply(const nadir_problem *problem, const double *c, const do
         made.loss += k[s] * (problem->v[s] - centre);
         made.feedback += k[s] * g[s];
     }
-    return made;
+    return (products){
+        .strength = nadir_join_sum(context, made.strength),
+        .loss = nadir_join_sum(context, made.loss),
+        .feedback = nadir_join_sum(context, made.feedback),
+    };
 }
 
 nadir_status nadir_dual_make_kernel(nadir_context *context, const nadir_problem *problem,
@@ -139,8 +145,8 @@ nadir_status nadir_dual_make_kernel(nadir_context *context, const nadir_problem 
     if (attack->kernel != NULL) {
         return NADIR_OK;
     }
-    if (nadir_blocks_are_zero(problem->states, attack->c) ||
-        nadir_blocks_are_zero(problem->states, attack->k)) {
+    if (nadir_blocks_are_zero(context, problem->states, attack->c) ||
+        nadir_blocks_are_zero(context, problem->states, attack->k)) {
         return nadir_kernel_create(context, problem->model, &attack->kernel);
     }
     NADIR_NEW(context, b, problem->rows);
@@ -165,9 +171,9 @@ nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem
     memcpy(made.c, c, (size_t)n * sizeof *c);
     memcpy(made.k, k, (size_t)n * sizeof *k);
     NADIR_CHECK(shrink(context, n, p, beta, made.c, &shrunk));
-    subtract_mean(n, made.k);
+    subtract_mean(context, n, made.k);
     NADIR_CHECK(shrink(context, n, p, 1, made.k, &ignored));
-    const products of = multiply(problem, made.c, made.k, g);
+    const products of = multiply(context, problem, made.c, made.k, g);
     const double denominator = 1 + problem->gamma * of.feedback * shrunk;
     if (!(denominator > 0)) {
         status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
@@ -178,6 +184,11 @@ nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem
     }
     made.lambda = problem->gamma * of.strength / denominator * of.loss;
     made.J = problem->J - made.lambda;
+    if (nadir_occupancy_iterates(problem->occupancy)) {
+        NADIR_NEW(context, made.g, n);
+        memcpy(made.g, g, (size_t)n * sizeof *g);
+    }
+    attack->g = made.g;
     attack->J = made.J;
     attack->c = made.c;
     attack->k = made.k;

@@ -23,10 +23,11 @@
 /* b: [rows] from c: [states]. */
 void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b);
 
-/* Fills attack->kernel, J, lambda, c, k from c and k, [states] each, of one kernel: an accurate solve for
- * v_b; v is the problem's. |c|_p is scaled down where rounding put it above the radius `beta`, and k made
- * zero-sum with |k|_p <= 1 exactly up to rounding. The other members are the caller's to set, and attack has
- * nothing of these yet. A failure clears it. NADIR_ERROR_ILL_POSED when 1 + gamma k . g is not positive. */
+/* Fills attack->kernel, J, lambda, c, k and, where solves are iterations, g from c and k, [states] each, of
+ * one kernel: an accurate solve for v_b; v is the problem's. |c|_p is scaled down where rounding put it above
+ * the radius `beta`, and k made zero-sum with |k|_p <= 1 exactly up to rounding. The other members are the
+ * caller's to set, and attack has nothing of these yet. A failure clears it. NADIR_ERROR_ILL_POSED when 1 +
+ * gamma k . g is not positive. */
 nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *problem, double beta,
                                const double *c, const double *k, nadir_attack *attack);
 

@@ -24,10 +24,10 @@ static nadir_status attain(nadir_context *context, const nadir_equation *at, dou
         work[i] = at->s * at->a[i] - *x * at->t * at->b[i];
     }
     if (at->centred) {
-        NADIR_CHECK(nadir_gstd_compute(context, 0, at->count, work, at->q, u, u, &gstd));
+        NADIR_CHECK(nadir_gstd_compute(context, at->first, at->count, work, at->q, u, u, &gstd));
         size = gstd.sigma;
     } else {
-        NADIR_CHECK(nadir_norm_dual(context, 0, at->count, work, at->q, u, &size));
+        NADIR_CHECK(nadir_norm_dual(context, at->first, at->count, work, at->q, u, &size));
     }
     const double denominator = 1 + at->t * nadir_blocks_dot(context, at->count, u, at->b);
     *x = denominator > 0 ? *x + (size - *x) / denominator : INFINITY;

@@ -17,6 +17,7 @@
 #include "base/context.h"
 
 typedef struct nadir_equation {
+    int64_t first; /* global place of the first entry of this process */
     int64_t count;
     const double *a; /* [count] */
     const double *b; /* [count] */

@@ -91,10 +91,11 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
     for (int64_t i = 0; i < run->count; i++) {
         hand_over(&attacks[i], &run->verdicts[i]);
         nadir_attack *attack = &run->verdicts[i].attack;
-        if (refactor) {
+        if (refactor || run->problem->model->exchange != NULL) {
             NADIR_CHECK(nadir_dual_make_kernel(run->context, run->problem, attack));
         }
-        asked[i] = (nadir_rank_one_question){attack->kernel, run->factors[i], attack->c, attack->k};
+        asked[i] =
+            (nadir_rank_one_question){attack->kernel, run->factors[i], attack->c, attack->k, attack->g};
     }
     NADIR_CHECK(
         nadir_rank_one_check_kernels(run->context, run->problem, run->count, asked, refactor, checks));
@@ -169,7 +170,7 @@ static nadir_status bound_spectral(free_run *run, nadir_known_breakdown *known)
     NADIR_NEW(run->context, bounds, run->count);
     for (int64_t i = 0; i < run->count; i++) {
         const nadir_attack *attack = &run->verdicts[i].attack;
-        bounds[i] = (nadir_penalty_bound){.asked = {run->radii[i], attack->c, attack->k},
+        bounds[i] = (nadir_penalty_bound){.asked = {run->radii[i], attack->c, attack->k, attack->g},
                                           .wanted = attack->lambda * (1 + 0.5 * run->settings->width)};
     }
     NADIR_CHECK(
@@ -261,7 +262,7 @@ static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, in
     NADIR_NEW(run->context, bounds, open);
     NADIR_CHECK(search_spectral(run, enclosing, open, radii, attacks));
     for (int64_t j = 0; j < open; j++) {
-        bounds[j] = (nadir_penalty_bound){.asked = {radii[j], attacks[j].c, attacks[j].k},
+        bounds[j] = (nadir_penalty_bound){.asked = {radii[j], attacks[j].c, attacks[j].k, attacks[j].g},
                                           .wanted = attacks[j].lambda * (1 + run->settings->width)};
     }
     NADIR_CHECK(nadir_penalty_bounds(run->context, enclosing, run->settings->certify, open, bounds, known));

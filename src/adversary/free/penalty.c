@@ -6,7 +6,8 @@
 
 static bool may_form_columns(const nadir_problem *problem, nadir_certify certify)
 {
-    return certify == NADIR_CERTIFY_STRICT || problem->states <= NADIR_COLUMNS_STATES;
+    return problem->model->exchange == NULL && /* factors of D are of one process */
+           (certify == NADIR_CERTIFY_STRICT || problem->states <= NADIR_COLUMNS_STATES);
 }
 
 static nadir_status raise_low(nadir_context *context, const nadir_problem *problem,

@@ -46,7 +46,7 @@ nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count,
 {
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
-    const int limit = nadir_span_limit(count);
+    const int limit = nadir_span_limit(run->context, count);
     double *Q = NULL;
     if (limit == 0) {
         return solve_transposed(run, count, y, w);

@@ -296,7 +296,8 @@ nadir_status nadir_spectral_newton(const nadir_spectral *run, int64_t count, con
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
     search at = {.run = run, .states = n, .count = count, .attacks = attacks};
-    at.sides = (int)fmin(SIDES_LIMIT, fmax(2, NUMBERS_LIMIT / (double)n));
+    at.sides =
+        (int)fmin(SIDES_LIMIT, fmax(2, NUMBERS_LIMIT / (double)nadir_model_share(run->problem->model)));
     at.sides = at.sides < count ? at.sides : (int)count;
     NADIR_NEW(run->context, at.candidates, count);
     NADIR_NEW(run->context, at.choice, at.sides);

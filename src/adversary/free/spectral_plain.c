@@ -12,6 +12,7 @@
  */
 #include "adversary/free/spectral_parts.h"
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -179,7 +180,8 @@ static nadir_status respond_k(alternation *at)
         at->g[s] = run->problem->uncertainty->W[s] * at->x[s];
     }
     NADIR_CHECK(nadir_occupancy_solve(run->context, run->problem->occupancy, 1, at->g, at->g, NULL));
-    const double mean = nadir_vector_sum(n, at->g) / (double)n;
+    const double mean =
+        nadir_whole_sum(run->context, n, at->g) / (double)nadir_model_total(run->problem->model);
     const double strength = nadir_blocks_dot(run->context, n, subspace->Wd, at->x);
     for (int64_t s = 0; s < n; s++) {
         at->g[s] -= mean;

@@ -2,8 +2,8 @@
 #include "adversary/free/subspace.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "linalg/gstd.h"
-#include "linalg/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,7 +43,7 @@ nadir_status nadir_subspace_create(nadir_context *context, const nadir_problem *
     for (int64_t s = 0; s < n; s++) {
         made->Wd[s] = problem->uncertainty->W[s] * problem->d[s];
     }
-    made->idle = made->nu == 0 || problem->gamma == 0 || nadir_blocks_are_zero(n, made->Wd);
+    made->idle = made->nu == 0 || problem->gamma == 0 || nadir_blocks_are_zero(context, n, made->Wd);
     *subspace = made;
     made = NULL;
 cleanup:
@@ -80,7 +80,7 @@ static void add_image(const nadir_context *context, nadir_subspace *subspace, do
 {
     const int64_t n = subspace->problem->states;
     const int j = subspace->size;
-    const double mean = nadir_vector_sum(n, z) / (double)n;
+    const double mean = nadir_whole_sum(context, n, z) / (double)nadir_model_total(subspace->problem->model);
     for (int64_t s = 0; s < n; s++) {
         z[s] -= mean;
     }

@@ -133,7 +133,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);
     centre->sum_off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
-    centre->known = nadir_enclosure_make(&centre->problem);
+    centre->known = nadir_enclosure_make(context, &centre->problem);
     centre->total = nadir_centre_total(problem);
 cleanup:
     if (status != NADIR_OK) {
@@ -166,7 +166,8 @@ static nadir_status solve(nadir_context *context, const nadir_centre *centre, bo
                                      enclosed);
     }
     memcpy(x, near, (size_t)centre->live->states * sizeof *x);
-    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, x, enclosed);
+    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, 0, 0, x,
+                                   enclosed);
 }
 
 nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,

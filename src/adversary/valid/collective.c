@@ -141,7 +141,7 @@ nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem 
                      .problem = problem,
                      .live = live,
                      .beta = beta,
-                     .known = nadir_enclosure_make(problem),
+                     .known = nadir_enclosure_make(context, problem),
                      .star = INFINITY};
     NADIR_CHECK(nadir_mixing_bound(context, problem, &of.known, false, &of.nominal));
     if (isinf(of.nominal)) {

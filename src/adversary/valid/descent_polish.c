@@ -50,19 +50,53 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
     return mean - smallest;
 }
 
+/* The same of a dense row, whose states are all allowed. */
+static double dense_slack(const nadir_descent *find, const double *own, int64_t row, double tau)
+{
+    enum { LANES = 4 };
+    const nadir_problem *problem = find->problem;
+    const double *nominal = nadir_model_row(problem->model, row).values;
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double pull = 2 * tau / (scale * scale);
+    const double *x = find->order.x;
+    const double weight = find->weights[row] * find->order.range;
+    double lows[LANES] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    double means[LANES] = {0};
+    int64_t t = 0;
+    for (; t + LANES <= problem->states; t += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            const double g = weight * x[t + lane] + pull * (own[t + lane] - nominal[t + lane]);
+            lows[lane] = g < lows[lane] ? g : lows[lane];
+            means[lane] += own[t + lane] * g;
+        }
+    }
+    for (; t < problem->states; t++) {
+        const double g = weight * x[t] + pull * (own[t] - nominal[t]);
+        lows[0] = g < lows[0] ? g : lows[0];
+        means[0] += own[t] * g;
+    }
+    return (means[0] + means[1]) + (means[2] + means[3]) -
+           fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
+}
+
 /* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
 static nadir_status total_slack(nadir_context *context, nadir_descent *find, const nadir_kernel *of,
                                 double tau, double *total)
 {
     nadir_status status = NADIR_OK;
+    const bool dense =
+        find->problem->model->dense != NULL && find->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
     nadir_explicit kernel = {0};
     double *p = NULL;
     *total = 0;
     NADIR_NEW_ZERO(context, p, find->problem->states);
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t row = 0; row < find->problem->rows; row++) {
-        const bool held = nadir_uncertainty_scale(find->problem->uncertainty, row) == 0;
-        *total += held || find->weights[row] == 0 ? 0 : row_slack(find, &kernel, row, tau, p);
+        if (nadir_uncertainty_scale(find->problem->uncertainty, row) == 0 || find->weights[row] == 0) {
+            continue;
+        }
+        const double *whole = dense ? nadir_explicit_whole(&kernel, row) : NULL;
+        *total += whole != NULL ? dense_slack(find, whole, row, tau) : row_slack(find, &kernel, row, tau, p);
     }
 cleanup:
     nadir_explicit_clear(context, &kernel);

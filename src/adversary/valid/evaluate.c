@@ -49,6 +49,7 @@ typedef struct valid_run {
     nadir_verdict *verdict;
     nadir_series *series;   /* of proofs; NULL: none */
     nadir_descent *descent; /* that has just made the attack; NULL: none */
+    bool postponed;         /* the free domain is asked only if nothing else proves the answer */
 } valid_run;
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
@@ -244,8 +245,23 @@ cleanup:
     return status;
 }
 
+/* The free domain after all, for its bound. */
+static nadir_status ask_late(valid_run *run, nadir_verdict *free)
+{
+    nadir_status status = NADIR_OK;
+    run->postponed = false;
+    nadir_verdict_clear(run->context, free);
+    NADIR_CHECK(ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
+    if (!free->refused && free->attack.kernel != NULL && run->problem->uncertainty->p == 2) {
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, free->attack.c,
+                                            free->attack.k, run->verdict));
+    }
+cleanup:
+    return status;
+}
+
 /* Bounds around the kernel that a search has found. free: the verdict of the free domain. */
-static nadir_status judge(valid_run *run, const nadir_verdict *free)
+static nadir_status judge(valid_run *run, nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
     nadir_verdict *verdict = run->verdict;
@@ -256,6 +272,9 @@ static nadir_status judge(valid_run *run, const nadir_verdict *free)
         NADIR_CHECK(certify(run));
     } else {
         NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
+    }
+    if (run->postponed && !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+        NADIR_CHECK(ask_late(run, free));
     }
     if (!free->refused) {
         take_bound(verdict, free->lower, free->proof, "free-domain");
@@ -468,7 +487,13 @@ static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict 
         all->runs[j] = (valid_run){all->context,  all->problem,
                                    all->settings, rising[j] * all->problem->uncertainty->radius,
                                    rising[j],     &verdicts[all->order[j].place],
-                                   NULL,          NULL};
+                                   NULL,          NULL,
+                                   false};
+    }
+    if (all->count == 1 && all->problem->near_v != NULL) { /* the worst kernel is known, or nearly so */
+        all->runs[0].postponed = true;
+        all->frees[0].refused = true;
+        goto cleanup;
     }
     NADIR_CHECK(ask_free(all->context, all->problem, all->settings, all->count, rising, all->frees));
 cleanup:

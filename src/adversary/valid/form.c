@@ -76,8 +76,8 @@ static nadir_status make_parts(nadir_context *context, const nadir_standing *sta
         }
     }
     of->roundings = 8 * UNIT * (double)(live->count + 2 * n + 64);
-    of->size_F = nadir_up_norm_2(n * n, of->F);
-    of->size_q = nadir_up_norm_2(live->count, of->q);
+    of->size_F = nadir_up_norm_2(context, n * n, of->F);
+    of->size_q = nadir_up_norm_2(context, live->count, of->q);
 cleanup:
     return status;
 }
@@ -298,7 +298,7 @@ static void add_square(const nadir_context *context, const parts *of, const doub
             of->room[s * n + t] = of->C[s * n + t] * S[s];
         }
     }
-    const double size = nadir_up_norm_2(n * n, of->room);
+    const double size = nadir_up_norm_2(context, n * n, of->room);
     const int before = nadir_blas_threads(nadir_threads_for(context, n * n * n));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)n, sign, of->room, (blasint)n,
                 1, to, (blasint)n);

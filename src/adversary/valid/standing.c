@@ -76,27 +76,26 @@ static double judge_row(const nadir_standing *standing, const judge *by, int64_t
     const int64_t length = live->starts[i + 1] - start;
     const double alpha = live->alpha[i];
     const double force = centre->problem.gamma * d * live->pi[i];
+    const double hold = 2 * standing->tau / alpha;
     const double *X = centre->X + start;
     double *change = standing->change + start;
     double *slack = standing->slack + start;
     double lowest = INFINITY;
-    double size = 0;
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
         change[j] = (X[j] - live->phat[start + j]) / alpha;
-        const double hold = 2 * standing->tau * change[j] / alpha;
-        const double pull = force * by->v[nadir_live_column(live, i, j)];
-        slack[j] = hold + pull;
-        lowest = fmin(lowest, slack[j]);
-        size = fmax(size, fabs(hold) + fabs(pull));
-        widest = fmax(widest, fabs(change[j]));
+        slack[j] = hold * change[j] + force * by->v[nadir_live_column(live, i, j)];
+        lowest = slack[j] < lowest ? slack[j] : lowest;
+        widest = fabs(change[j]) > widest ? fabs(change[j]) : widest;
     }
+    const double size = hold * widest + force * by->range; /* of a slack's terms */
     const double rounding = 8 * UNIT * size + 2 * UNIT * force * by->largest;
     double lack = 0;
     for (int64_t j = 0; j < length; j++) {
         const double above = slack[j] - lowest;
+        const double sure = above - 2 * rounding;
         lack += X[j] * above;
-        slack[j] = X[j] > 0 ? 0 : fmax(above - 2 * rounding, 0);
+        slack[j] = X[j] > 0 || !(sure > 0) ? 0 : sure;
     }
     lack *= 1 + UNIT * (double)(length + 8);
     const double sums =

@@ -43,8 +43,8 @@ static state_cost judge_state(const nadir_centre *centre, int64_t s, double pric
 }
 
 /* f_+ of all states; shifted: v less a constant. */
-static void find_lacks(const nadir_centre *centre, const nadir_visits *visits, double tau, const double *v,
-                       const double *shifted, const double *product, double *f)
+static void find_lacks(const nadir_context *context, const nadir_centre *centre, const nadir_visits *visits,
+                       double tau, const double *v, const double *shifted, const double *product, double *f)
 {
     const nadir_problem *problem = &centre->problem;
     const int64_t n = visits->states;
@@ -55,7 +55,7 @@ static void find_lacks(const nadir_centre *centre, const nadir_visits *visits, d
     /* the product, P^pi averaged, R^pi averaged, and the differences */
     const double rounding =
         problem->gamma * largest *
-            (UNIT * nadir_average_roundings(average, false) * nadir_average_terms(average) +
+            (UNIT * nadir_average_roundings(context, average, false) * nadir_average_terms(average) +
              centre->known.averaging * centre->known.size) +
         2 * centre->known.averaging * rewards + 8 * UNIT * (largest + rewards);
     for (int64_t s = 0; s < n; s++) {
@@ -87,7 +87,7 @@ nadir_status nadir_tether_radius(nadir_context *context, const nadir_centre *cen
         shifted[s] = v[s] - mean;
     }
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, product);
-    find_lacks(centre, visits, tau, v, shifted, product, f);
+    find_lacks(context, centre, visits, tau, v, shifted, product, f);
     NADIR_CHECK(nadir_visits_most(context, visits, f, &lost));
     const double value = nadir_vector_dot(n, problem->mu, v, &error);
     const double charge = tau * beta * beta;

@@ -164,7 +164,8 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
         if (column < 0) {
             append_name(list, LIST_LENGTH, cell);
         } else if (header->positions[column] >= 0) {
-            return nadir_text_fail(text, "the header names column `%s` twice", called);
+            return nadir_text_fail(text, "the header names column `%s` twice: `%s` and `%s`",
+                                   columns[column].names[0], header->called[column], called);
         } else {
             header->positions[column] = header->width;
             header->called[column] = called;

@@ -29,6 +29,8 @@ typedef struct nadir_npy_source {
     /* Up to `size` bytes; *got less than that only at the end. Says itself what went wrong. */
     nadir_status (*read)(void *user, void *buffer, size_t size, size_t *got);
     void *user;
+    /* Passes over so many bytes; false: it cannot, and has not moved. NULL: never can. */
+    bool (*skip)(void *user, int64_t bytes);
 } nadir_npy_source;
 
 typedef enum nadir_npy_kind {
@@ -103,6 +105,8 @@ static inline bool nadir_npy_is_integer(const nadir_npy_header *header)
 nadir_status nadir_npy_doubles(nadir_npy *npy, int64_t count, double *into);
 nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into);
 nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into);
+/* Passes over the next `count` items, which must be there. */
+nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count);
 /* All items, item (i, j, ...) into into[i * strides[0] + j * strides[1] + ...]. */
 nadir_status nadir_npy_place(nadir_npy *npy, const int64_t strides[NADIR_NPY_DIMENSIONS], double *into);
 /* All items, which must be text, appended to `names`. */

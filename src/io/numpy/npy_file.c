@@ -21,7 +21,7 @@ nadir_status nadir_npy_file_open(nadir_context *context, const char *path, nadir
 {
     *file = (nadir_npy_file){.context = context, .input = NADIR_INPUT_CLOSED};
     const nadir_status status = nadir_input_open(context, path, &file->input);
-    *source = (nadir_npy_source){path, file->input.bytes, read_file, file};
+    *source = (nadir_npy_source){path, file->input.bytes, read_file, file, NULL};
     return status;
 }
 

@@ -284,6 +284,21 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count)
+{
+    nadir_status status = NADIR_OK;
+    if (count > 0 && npy->source.skip != NULL &&
+        npy->source.skip(npy->source.user, count * npy->header.item_bytes)) {
+        npy->taken += count;
+        return NADIR_OK;
+    }
+    for (int64_t left = count; left > 0; left -= PIECE) {
+        NADIR_CHECK(read_piece(npy, left < PIECE ? left : PIECE));
+    }
+cleanup:
+    return status;
+}
+
 /* The axes of an array from the one that runs fastest in the file to the slowest. */
 typedef struct odometer {
     int axes;

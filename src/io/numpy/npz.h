@@ -161,6 +161,8 @@ void nadir_npz_output_close(nadir_npz_output *output);
 
 nadir_status nadir_npz_read(nadir_context *context, const char *path, const nadir_read_settings *settings,
                             nadir_model **model);
+nadir_status nadir_npz_read_part(nadir_context *context, const char *path,
+                                 const nadir_read_settings *settings, nadir_model **model);
 nadir_status nadir_npz_write(nadir_context *context, const nadir_model *model, const char *path,
                              const nadir_write_settings *settings);
 

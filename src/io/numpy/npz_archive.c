@@ -194,6 +194,13 @@ static nadir_status read_entry(void *user, void *buffer, size_t size, size_t *go
     return nadir_progress(npz->context, "reading", npz->bytes > 0 ? npz->done / npz->bytes : -1);
 }
 
+/* Entries that are not compressed can be read from any place. */
+static bool skip_entry(void *user, int64_t bytes)
+{
+    const nadir_npz_array *array = user;
+    return zip_fseek(array->file, bytes, SEEK_CUR) == 0;
+}
+
 nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_npz_array *array)
 {
     nadir_status status = NADIR_OK;
@@ -206,7 +213,9 @@ nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_n
     if (array->file == NULL) {
         return zip_fail(npz->context, array->name, zip_get_error(npz->zip));
     }
-    const nadir_npy_source source = {array->name, (int64_t)facts.size, read_entry, array};
+    const bool stored = facts.comp_method == ZIP_CM_STORE;
+    const nadir_npy_source source = {array->name, (int64_t)facts.size, read_entry, array,
+                                     stored ? skip_entry : NULL};
     NADIR_CHECK(nadir_npy_open(npz->context, &source, &array->npy));
 cleanup:
     return status;

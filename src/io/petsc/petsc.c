@@ -7,6 +7,7 @@
  */
 #include "io/format.h"
 #include "io/petsc/petsc_file.h"
+#include "io/petsc/petsc_part.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -240,5 +241,6 @@ const nadir_format nadir_format_petsc = {
     .takes = NADIR_TAKES_REWARDS,
     .recognises = nadir_petsc_recognises,
     .read = read_petsc,
+    .read_part = nadir_petsc_read_part,
     .write = write_petsc,
 };

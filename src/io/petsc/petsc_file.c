@@ -230,6 +230,78 @@ nadir_status nadir_petsc_read_dense(nadir_petsc_file *file, double *values)
     return read_doubles(file, file->rows * file->columns, values);
 }
 
+/* Where the numbers after the header begin. */
+static int64_t body_start(const nadir_petsc_file *file)
+{
+    return (file->vector ? 2 : 4) * (int64_t)file->width;
+}
+
+nadir_status nadir_petsc_read_lengths(nadir_petsc_file *file, int64_t first, int64_t rows,
+                                      int64_t *row_starts)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t width = (int64_t)file->width;
+    NADIR_CHECK(nadir_input_seek(file->context, &file->input, body_start(file) + first * width));
+    row_starts[0] = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        if (row % BLOCK == 0) {
+            NADIR_CHECK(
+                next_integers(file, rows - row < BLOCK ? rows - row : BLOCK, "the lengths of the rows"));
+        }
+        const int64_t length = file->integers[row % BLOCK];
+        if (length < 0 || length > file->columns || length > file->nonzeros - row_starts[row]) {
+            return nadir_fail(file->context, NADIR_ERROR_FORMAT,
+                              "%s: row %lld has %lld entries; expected 0 to %lld, and %lld in all rows",
+                              file->input.path, (long long)(first + row), (long long)length,
+                              (long long)file->columns, (long long)file->nonzeros);
+        }
+        row_starts[row + 1] = row_starts[row] + length;
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first, int64_t count, int32_t *indices,
+                                      double *values)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t width = (int64_t)file->width;
+    const int64_t columns = body_start(file) + file->rows * width;
+    const int64_t numbers = columns + file->nonzeros * width;
+    if (first < 0 || count > file->nonzeros - first) {
+        return nadir_fail(file->context, NADIR_ERROR_FORMAT,
+                          "%s: the rows have more entries than the header announces (%lld)", file->input.path,
+                          (long long)file->nonzeros);
+    }
+    NADIR_CHECK(nadir_input_seek(file->context, &file->input, columns + first * width));
+    for (int64_t i = 0; i < count; i++) {
+        if (i % BLOCK == 0) {
+            NADIR_CHECK(next_integers(file, count - i < BLOCK ? count - i : BLOCK, "the columns"));
+        }
+        const int64_t column = file->integers[i % BLOCK];
+        if (column < 0 || column >= file->columns) {
+            return nadir_fail(file->context, NADIR_ERROR_FORMAT,
+                              "%s: entry %lld is in column %lld; columns are 0 to %lld", file->input.path,
+                              (long long)(first + i), (long long)column, (long long)file->columns - 1);
+        }
+        indices[i] = (int32_t)column;
+    }
+    NADIR_CHECK(nadir_input_seek(file->context, &file->input, numbers + first * (int64_t)sizeof *values));
+    NADIR_CHECK(read_doubles(file, count, values));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_petsc_read_numbers(nadir_petsc_file *file, int64_t first, int64_t count, double *values)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(
+        nadir_input_seek(file->context, &file->input, body_start(file) + first * (int64_t)sizeof *values));
+    NADIR_CHECK(read_doubles(file, count, values));
+cleanup:
+    return status;
+}
+
 static void put(nadir_output *output, size_t width, uint64_t bits)
 {
     unsigned char bytes[8];

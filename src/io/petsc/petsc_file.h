@@ -44,6 +44,15 @@ nadir_status nadir_petsc_read_sparse(nadir_petsc_file *file, int64_t *row_starts
 /* values: [rows * columns] */
 nadir_status nadir_petsc_read_dense(nadir_petsc_file *file, double *values);
 
+/* Parts of a sparse matrix, in any order: the rows [first, first + rows), row_starts: [rows + 1] from 0 on;
+ * the entries [first, first + count). */
+nadir_status nadir_petsc_read_lengths(nadir_petsc_file *file, int64_t first, int64_t rows,
+                                      int64_t *row_starts);
+nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first, int64_t count, int32_t *indices,
+                                      double *values);
+/* And of a dense matrix or a vector: the numbers [first, first + count). */
+nadir_status nadir_petsc_read_numbers(nadir_petsc_file *file, int64_t first, int64_t count, double *values);
+
 /* Writes the header of a sparse matrix; returns the bytes of an integer, 8 only where 4 do not do. */
 size_t nadir_petsc_put_header(nadir_output *output, int64_t rows, int64_t columns, int64_t nonzeros);
 void nadir_petsc_put_integer(nadir_output *output, size_t width, int64_t value);

@@ -1,12 +1,11 @@
 /*
  * inventory.c: ordering for a stock of limited capacity under random demand; unmet demand is lost.
  *
- * State s = 0 .. M is the stock, M = capacity; action a = 0 .. M - s orders a units, which arrive at once and
- * make the level x = s + a. The demand D of the period is binomial with n = `demand` trials of chance 1/2.
- *     successor  max(x - D, 0)
- *     R(s, a)    price E[min(D, x)] - setup_cost [a > 0] - unit_cost a - holding_cost x
- * With p_d = P(D = d) and T_k = P(D >= k):  P(0|x) = T_x,  P(j|x) = p_{x-j} for j > 0,
- * E[min(D, x)] = T_1 + ... + T_x.
+ * State s = 0 .. M is the stock, M = capacity; action a = 0 .. M - s, or the first `actions` of these, orders
+ * a units, which arrive at once and make the level x = s + a. The demand D of the period is binomial with n =
+ * `demand` trials of chance 1/2. successor  max(x - D, 0) R(s, a)    price E[min(D, x)] - setup_cost [a > 0]
+ * - unit_cost a - holding_cost x With p_d = P(D = d) and T_k = P(D >= k):  P(0|x) = T_x,  P(j|x) = p_{x-j}
+ * for j > 0, E[min(D, x)] = T_1 + ... + T_x.
  */
 #include "linalg/vector.h"
 #include "model/generate/generate.h"
@@ -16,6 +15,7 @@
 static const nadir_generator_setting used[] = {
     {"capacity", "largest stock", 3, 1, CAPACITY_LIMIT},
     {"demand", "largest demand, twice its mean", 2, 1, CAPACITY_LIMIT},
+    {"actions", "order sizes 0, 1, ...; all that fit by default", NAN, 1, CAPACITY_LIMIT + 1},
     {"price", "of a unit sold", 8, -INFINITY, INFINITY},
     {"unit-cost", "of a unit ordered", 2, -INFINITY, INFINITY},
     {"setup-cost", "of an order, whatever its size", 4, -INFINITY, INFINITY},
@@ -73,14 +73,17 @@ static void add_level(const market *of, int64_t x, nadir_model *model)
     }
 }
 
-/* The number of transitions: level x is reached from x + 1 stocks and has min(x, n) + 1 successors. */
-static int64_t count_transitions(int64_t capacity, int64_t demand)
+/* Rows and transitions: level x is reached from min(x + 1, actions) stocks, by a row each, and has min(x, n)
+ * + 1 successors. */
+static void count_size(int64_t capacity, int64_t demand, int64_t actions, int64_t *rows, int64_t *transitions)
 {
-    int64_t count = 0;
+    *rows = 0;
+    *transitions = 0;
     for (int64_t x = 0; x <= capacity; x++) {
-        count += (x + 1) * ((x < demand ? x : demand) + 1);
+        const int64_t stocks = x + 1 < actions ? x + 1 : actions;
+        *rows += stocks;
+        *transitions += stocks * ((x < demand ? x : demand) + 1);
     }
-    return count;
 }
 
 static double row_reward(const nadir_generate_settings *settings, const market *of, int64_t x, int64_t order)
@@ -94,16 +97,18 @@ static nadir_status fill(nadir_context *context, const nadir_generate_settings *
 {
     nadir_status status = NADIR_OK;
     const int64_t capacity = settings->capacity;
-    const int64_t rows = (capacity + 1) * (capacity + 2) / 2;
+    const int64_t actions = settings->actions > 0 ? settings->actions : capacity + 1;
+    int64_t rows;
+    int64_t transitions;
     market of = {.demand = settings->demand};
-    NADIR_CHECK(nadir_generate_reserve(context, model, capacity + 1, rows,
-                                       count_transitions(capacity, settings->demand)));
+    count_size(capacity, settings->demand, actions, &rows, &transitions);
+    NADIR_CHECK(nadir_generate_reserve(context, model, capacity + 1, rows, transitions));
     NADIR_NEW(context, of.chances, of.demand + 1);
     NADIR_NEW(context, of.tails, of.demand + 2);
     NADIR_NEW(context, of.sales, capacity + 1);
     fill_market(&of, capacity);
     for (int64_t s = 0; s <= capacity; s++) {
-        for (int64_t x = s; x <= capacity; x++) {
+        for (int64_t x = s; x <= capacity && x < s + actions; x++) {
             NADIR_CHECK(nadir_generate_progress(context, model->rows, rows, x + 1));
             add_level(&of, x, model);
             nadir_generate_end_row(model, row_reward(settings, &of, x, x - s));

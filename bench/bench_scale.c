@@ -1,0 +1,368 @@
+/*
+ * bench_scale.c: large sparse models on one machine: what robust evaluation and optimisation cost beside the
+ * value alone, and how that grows.
+ *
+ *     bench_scale [quick] [alone] [targets|structured|growth]... [plot FILE.svg]
+ *
+ * quick: a tenth of the size; alone: one thread. Without names all three tables are made; plot draws the
+ * third.
+ *
+ * Seconds are those of all processors together, so that other programs disturb them little; ratios are of
+ * one run. "v" is P^pi and one solve: the nominal value, nothing else. Memory is the most that the process
+ * held since the model was there, over the bytes of the model: probabilities, columns, starts and rewards.
+ */
+#include "kernel/kernel.h"
+#include "measure.h"
+#include "model/model.h"
+#include "occupancy/occupancy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SIZES = 6, KINDS = 4 };
+
+/* A model, and what its value alone costs. */
+typedef struct subject {
+    nadir_context *context;
+    nadir_model *model;
+    nadir_policy *policy;
+    double bytes;     /* of the model */
+    double value;     /* seconds of v */
+    int64_t products; /* of v */
+    const char *backend;
+} subject;
+
+/* What one question cost. */
+typedef struct answer {
+    double seconds; /* nominal and robust */
+    double all;     /* and bounds */
+    double memory;  /* bytes, with bounds */
+    double width;   /* of the bounds, as a share of |J| */
+    char proof[32]; /* of the lower bound */
+    int64_t effort; /* products of v, d and all that has the nominal operator; or evaluations */
+} answer;
+
+static double cpu_seconds(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void clear(subject *on)
+{
+    nadir_policy_free(on->policy);
+    nadir_model_free(on->model);
+    nadir_context_free(on->context);
+}
+
+/* P^pi and v, as little as a nominal evaluation can be. */
+static void measure_value(subject *on)
+{
+    nadir_context *context = on->context;
+    const nadir_model *model = on->model;
+    nadir_kernel *kernel = NULL;
+    nadir_occupancy *occupancy = NULL;
+    nadir_backend_statistics spent;
+    double *R = bench_new(model->states, sizeof *R);
+    double *v = bench_new(model->states, sizeof *v);
+    const double begun = cpu_seconds();
+    bench_check(context, nadir_kernel_create(context, on->model, &kernel));
+    bench_check(context,
+                nadir_occupancy_create(context, kernel, on->policy, model->discount, NULL, 0, &occupancy));
+    nadir_average_rewards(model, on->policy, R);
+    bench_check(context, nadir_occupancy_solve(context, occupancy, 1, R, v, NULL));
+    on->value = cpu_seconds() - begun;
+    nadir_occupancy_statistics(occupancy, &spent);
+    on->products = spent.iterations;
+    on->backend = nadir_occupancy_backend(occupancy);
+    nadir_occupancy_free(context, occupancy);
+    nadir_kernel_free(kernel);
+    free(R);
+    free(v);
+}
+
+static subject make(const char *kind, const nadir_generate_settings *shape, int32_t threads)
+{
+    subject made = {.context = bench_context(threads)};
+    bench_check(made.context, nadir_model_generate(made.context, kind, shape, &made.model));
+    bench_check(made.context, nadir_policy_create_uniform(made.context, made.model, &made.policy));
+    const nadir_model *model = made.model;
+    made.bytes = 12.0 * (double)model->nonzeros + 16.0 * (double)model->rows + 16.0 * (double)model->states;
+    measure_value(&made);
+    return made;
+}
+
+static nadir_generate_settings garnet(int64_t states, double discount)
+{
+    nadir_generate_settings shape;
+    nadir_generate_settings_default(&shape);
+    shape.states = states;
+    shape.actions = 4;
+    shape.branch = 5;
+    shape.discount = discount;
+    shape.seed = 1;
+    return shape;
+}
+
+static nadir_ball ball_of(nadir_domain domain, const double *radius)
+{
+    nadir_ball ball;
+    nadir_ball_default(&ball);
+    ball.set = NADIR_SET_NONRECT;
+    ball.domain = domain;
+    ball.norm = 2;
+    ball.radius = radius;
+    ball.radius_count = 1;
+    return ball;
+}
+
+/* One evaluation from nothing; returns its seconds. */
+static double evaluate_once(const subject *on, nadir_domain domain, double radius, nadir_certify certify,
+                            nadir_robust *result, int64_t *products)
+{
+    nadir_solver *solver = NULL;
+    nadir_robust_settings settings;
+    nadir_nominal nominal = {.size = sizeof nominal};
+    const nadir_ball ball = ball_of(domain, &radius);
+    nadir_robust_settings_default(&settings);
+    settings.certify = certify;
+    const double begun = cpu_seconds();
+    *result = (nadir_robust){.size = sizeof *result};
+    bench_check(on->context, nadir_solver_create(on->context, on->model, on->policy, NULL, &solver));
+    bench_check(on->context, nadir_solver_robust(on->context, solver, &ball, &settings, result, NULL));
+    const double seconds = cpu_seconds() - begun;
+    bench_check(on->context, nadir_solver_nominal(on->context, solver, &nominal));
+    *products = nominal.iterations;
+    nadir_solver_free(solver);
+    return seconds;
+}
+
+static answer evaluate(const subject *on, nadir_domain domain, double radius)
+{
+    answer made = {0};
+    nadir_robust result;
+    int64_t products;
+    made.seconds = evaluate_once(on, domain, radius, NADIR_CERTIFY_OFF, &result, &products);
+    bench_reset_peak();
+    made.all = evaluate_once(on, domain, radius, NADIR_CERTIFY_AUTO, &result, &made.effort);
+    made.memory = bench_resident_peak();
+    made.width = (result.upper_bound - result.lower_bound) / fabs(result.robust_return);
+    (void)snprintf(made.proof, sizeof made.proof, "%s%s", result.certificate,
+                   result.certified ? "" : ", wide");
+    return made;
+}
+
+/* To a gap of 1e-4 of the return, with the proof of it. */
+static answer optimise(const subject *on, nadir_domain domain, double radius)
+{
+    answer made = {0};
+    nadir_robust_optimum_settings settings;
+    nadir_robust_optimum_result result = {.size = sizeof result};
+    nadir_policy *policy = NULL;
+    const nadir_ball ball = ball_of(domain, &radius);
+    nadir_robust_optimum_settings_default(&settings);
+    settings.gap = 1e-4;
+    bench_reset_peak();
+    const double begun = cpu_seconds();
+    bench_check(on->context,
+                nadir_robust_optimum(on->context, on->model, &ball, &settings, &policy, &result, NULL, NULL));
+    made.all = cpu_seconds() - begun;
+    made.seconds = made.all;
+    made.memory = bench_resident_peak();
+    made.effort = result.evaluations;
+    made.width = (result.optimality_upper_bound - result.lower_bound) / fabs(result.robust_return);
+    (void)snprintf(made.proof, sizeof made.proof, "%s", result.certificate);
+    nadir_policy_free(policy);
+    return made;
+}
+
+static void print_answer(const subject *on, const char *name, const char *what, const answer *found,
+                         const char *target)
+{
+    (void)printf("| %s | %s | %s | %.3g | %lld | %.3g | %.2f | %.2f | %s | %.1e | %s | %.2f |\n", name,
+                 on->backend, what, on->value, (long long)on->products, found->all,
+                 found->seconds / on->value, found->all / on->value, target, found->width, found->proof,
+                 found->memory / on->bytes);
+    (void)fflush(stdout);
+}
+
+static void head(const char *title)
+{
+    (void)printf(
+        "\n### %s\n\n"
+        "| model | backend | question | v, s | products of v | all, s | robust / v | all / v | target | "
+        "bounds / J | certificate | memory / model |\n"
+        "|---|---|---|---:|---:|---:|---:|---:|---|---:|---|---:|\n",
+        title);
+    (void)fflush(stdout);
+}
+
+/* ---------------------------------------------------------------------------------------- targets */
+
+static void targets(bench_mode mode)
+{
+    const int64_t states = mode.quick ? 100000 : 1000000;
+    const nadir_generate_settings shape = garnet(states, 0.95);
+    char name[64];
+    (void)snprintf(name, sizeof name, "garnet, S = %lld", (long long)states);
+    subject on = make("garnet", &shape, mode.threads);
+    answer found = evaluate(&on, NADIR_DOMAIN_FREE, 0.05);
+    print_answer(&on, name, "free", &found, "robust ≤ 6, bounds ≤ 1e-6, memory ≤ 4");
+    found = evaluate(&on, NADIR_DOMAIN_SUPPORT, 0.05);
+    print_answer(&on, name, "support", &found, "all ≤ 25");
+    found = optimise(&on, NADIR_DOMAIN_SUPPORT, 0.05);
+    print_answer(&on, name, "optimise, support", &found, "all ≤ 40, bounds ≤ 1e-4");
+    clear(&on);
+}
+
+/* ------------------------------------------------------------------------------------- structured */
+
+static void both_domains(const char *kind, const nadir_generate_settings *shape, double free_radius,
+                         bench_mode mode)
+{
+    char name[64];
+    char what[64];
+    subject on = make(kind, shape, mode.threads);
+    (void)snprintf(name, sizeof name, "%s, S = %lld, γ = %g", kind, (long long)on.model->states,
+                   shape->discount);
+    (void)snprintf(what, sizeof what, "free, β = %g", free_radius);
+    answer found = evaluate(&on, NADIR_DOMAIN_FREE, free_radius);
+    print_answer(&on, name, what, &found, "");
+    found = evaluate(&on, NADIR_DOMAIN_SUPPORT, 0.01);
+    print_answer(&on, name, "support, β = 0.01", &found, "");
+    clear(&on);
+}
+
+static void structured(bench_mode mode)
+{
+    const double discounts[2] = {0.9, 0.99};
+    for (int i = 0; i < 2; i++) {
+        const int64_t side = mode.quick ? 316 : 1000;
+        nadir_generate_settings shape = garnet(mode.quick ? 100000 : 1000000, discounts[i]);
+        both_domains("garnet", &shape, 0.01, mode);
+        nadir_generate_settings_default(&shape);
+        shape.discount = discounts[i];
+        shape.width = side;
+        shape.height = side;
+        both_domains("gridworld", &shape, 0.001, mode);
+        nadir_generate_settings_default(&shape);
+        shape.discount = discounts[i];
+        shape.capacity = mode.quick ? 99999 : 999999;
+        shape.demand = 4;
+        shape.actions = 4;
+        both_domains("inventory", &shape, 0.001, mode);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- growth */
+
+static const char *const names[KINDS] = {"v", "free", "support", "optimise"};
+
+/* The slope of log y over log x. */
+static double exponent(int count, const double *x, const double *y)
+{
+    double sums[4] = {0};
+    for (int i = 0; i < count; i++) {
+        sums[0] += log(x[i]);
+        sums[1] += log(y[i]);
+        sums[2] += log(x[i]) * log(x[i]);
+        sums[3] += log(x[i]) * log(y[i]);
+    }
+    return (count * sums[3] - sums[0] * sums[1]) / (count * sums[2] - sums[0] * sums[0]);
+}
+
+/* By gnuplot, if it is there. */
+static void draw(const char *path, int count, const double *nonzeros, double seconds[KINDS][SIZES],
+                 const double *slopes)
+{
+    FILE *gnuplot = popen("LC_ALL=C gnuplot", "w");
+    if (gnuplot == NULL) {
+        return;
+    }
+    (void)fprintf(gnuplot,
+                  "set terminal svg size 720,480 font 'sans,13'\nset output '%s'\n"
+                  "set logscale xy\nset grid\nset key left top\nset format x '10^{%%T}'\n"
+                  "set xlabel 'transitions of the model'\nset ylabel 'processor seconds'\nplot ",
+                  path);
+    for (int kind = 0; kind < KINDS; kind++) {
+        (void)fprintf(gnuplot, "'-' with linespoints pt 7 ps 0.6 lw 2 title '%s: exponent %.2f'%s",
+                      names[kind], slopes[kind], kind + 1 < KINDS ? ", " : "\n");
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int i = 0; i < count; i++) {
+            (void)fprintf(gnuplot, "%g %g\n", nonzeros[i], seconds[kind][i]);
+        }
+        (void)fprintf(gnuplot, "e\n");
+    }
+    (void)pclose(gnuplot);
+}
+
+static void growth(bench_mode mode, const char *picture)
+{
+    static const int64_t states[SIZES] = {5000, 15000, 50000, 150000, 400000, 1000000};
+    const int count = mode.quick ? 4 : SIZES;
+    double nonzeros[SIZES];
+    double seconds[KINDS][SIZES];
+    double slopes[KINDS];
+    (void)printf("\n### Growth: garnets of 4 actions with 5 successors, discount 0.95, radius 0.05\n\n"
+                 "| states | transitions | v, s | free, s | support, s | optimise, s |\n"
+                 "|---:|---:|---:|---:|---:|---:|\n");
+    for (int i = 0; i < count; i++) {
+        const nadir_generate_settings shape = garnet(states[i], 0.95);
+        subject on = make("garnet", &shape, mode.threads);
+        nonzeros[i] = (double)on.model->nonzeros;
+        seconds[0][i] = on.value;
+        seconds[1][i] = evaluate(&on, NADIR_DOMAIN_FREE, 0.05).all;
+        seconds[2][i] = evaluate(&on, NADIR_DOMAIN_SUPPORT, 0.05).all;
+        seconds[3][i] = optimise(&on, NADIR_DOMAIN_SUPPORT, 0.05).all;
+        (void)printf("| %lld | %.3g | %.3g | %.3g | %.3g | %.3g |\n", (long long)states[i], nonzeros[i],
+                     seconds[0][i], seconds[1][i], seconds[2][i], seconds[3][i]);
+        (void)fflush(stdout);
+        clear(&on);
+    }
+    (void)printf("| | exponent |");
+    for (int kind = 0; kind < KINDS; kind++) {
+        slopes[kind] = exponent(count, nonzeros, seconds[kind]);
+        (void)printf(" %.3f |", slopes[kind]);
+    }
+    (void)printf("\n");
+    if (picture != NULL) {
+        draw(picture, count, nonzeros, seconds, slopes);
+    }
+}
+
+int main(int count, char **words)
+{
+    bench_mode mode = {0};
+    const char *picture = NULL;
+    bool asked[3] = {false};
+    static const char *const tables[3] = {"targets", "structured", "growth"};
+    bool any = false;
+    for (int i = 1; i < count; i++) {
+        mode.quick = mode.quick || strcmp(words[i], "quick") == 0;
+        mode.threads = strcmp(words[i], "alone") == 0 ? 1 : mode.threads;
+        if (strcmp(words[i], "plot") == 0 && i + 1 < count) {
+            picture = words[++i];
+        }
+        for (int table = 0; table < 3; table++) {
+            asked[table] = asked[table] || strcmp(words[i], tables[table]) == 0;
+            any = any || asked[table];
+        }
+    }
+    if (asked[0] || !any) {
+        head("A million states");
+        bench_section(targets, mode);
+    }
+    if (asked[1] || !any) {
+        head("Models with structure");
+        bench_section(structured, mode);
+    }
+    if (asked[2] || !any) {
+        growth(mode, picture);
+    }
+    return 0;
+}

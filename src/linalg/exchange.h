@@ -1,0 +1,47 @@
+/*
+ * exchange.h: vectors over states that are spread over processes, and what a process needs of the others'.
+ *
+ * A process owns `count` entries of a vector, the first of them at global place `first`, and its rows of a
+ * matrix have entries in columns of its own and in some of other processes: its ghosts. Columns are numbered
+ * own ones first, then ghosts by rising place. A product with rows fetches the ghosts of x; a transposed
+ * product sends what it makes of ghosts home. Where one process owns everything there is no exchange (NULL),
+ * and a vector is its own extension.
+ */
+#ifndef NADIR_LINALG_EXCHANGE_H
+#define NADIR_LINALG_EXCHANGE_H
+
+#include "base/context.h"
+
+typedef struct nadir_exchange {
+    nadir_memory *memory;
+    const nadir_communication *table;
+    void *plan;
+    int64_t first, count, ghosts;
+    int64_t total;   /* of all processes */
+    int64_t largest; /* `count` of the process that owns most */
+    int64_t *places; /* [ghosts] rising */
+    double *room;    /* [count + ghosts] one vector at a time */
+} nadir_exchange;
+
+/* places: [ghosts] rising, owned by other processes; copied. Every process of the context calls at once. */
+nadir_status nadir_exchange_create(nadir_context *context, int64_t first, int64_t count, int64_t ghosts,
+                                   const int64_t *places, nadir_exchange **exchange);
+void nadir_exchange_free(nadir_exchange *exchange);
+
+/* x: [count] with its ghosts behind it: [count + ghosts], valid until the next call. */
+const double *nadir_exchange_extend(const nadir_exchange *exchange, const double *x);
+/* The same in place: x: [count + ghosts], of which the first `count` are given. */
+void nadir_exchange_fill(const nadir_exchange *exchange, double *x);
+
+/* The global place of a column. */
+static inline int64_t nadir_exchange_place(const nadir_exchange *exchange, int64_t column)
+{
+    return exchange == NULL           ? column
+           : column < exchange->count ? exchange->first + column
+                                      : exchange->places[column - exchange->count];
+}
+
+/* The column that stands for a global place; -1: none does here. O(log ghosts). */
+int64_t nadir_exchange_column(const nadir_exchange *exchange, int64_t place);
+
+#endif

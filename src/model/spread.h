@@ -1,0 +1,21 @@
+/*
+ * spread.h: a model whose states are spread over processes, in the making.
+ *
+ * A reader fills in the rows of the states [first, first + states) of S with successors numbered over all
+ * processes; nadir_model_spread numbers them anew, own states first and then those of others (exchange.h).
+ */
+#ifndef NADIR_MODEL_SPREAD_H
+#define NADIR_MODEL_SPREAD_H
+
+#include "model/model.h"
+
+/* The states of a process: [first, end) of `total`, as many for each as for any other, give or take one.
+ * NADIR_ERROR_UNSUPPORTED when there are fewer states than processes. */
+nadir_status nadir_model_own_states(nadir_context *context, const char *path, int64_t total, int64_t *first,
+                                    int64_t *end);
+
+/* Before nadir_model_finish. Every process calls at once. */
+nadir_status nadir_model_spread(nadir_context *context, nadir_model *model, const char *path, int64_t first,
+                                int64_t total);
+
+#endif

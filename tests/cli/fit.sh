@@ -1,0 +1,143 @@
+# nadir fit: from logged episodes to a robust policy, every key, files that other commands take as they are, bad data.
+source "$(dirname "$0")/../support/cli.sh"
+
+examples=$(dirname "$0")/../../examples
+run generate riverswim river.csv --quiet
+"$examples/simulate-log" river.csv 100 20 1 >log.csv
+
+# Every key, and a ball that holds the nominal kernel.
+run fit log.csv --discount 0.95 --out model.npz --samples 1000 --json
+expect_status 0
+expect_no_err
+for key in data data_kind observations total_count episodes states rows rows_visited rows_unvisited rows_known visits_min \
+    visits_median model method confidence prior samples set norm domain scales radius policy nominal_return lower_bound \
+    guarantees candidates robust_return penalty certified nonzeros discount model_sha256 plot seconds load radii total \
+    warnings; do
+    expect_out "\"$key\": "
+done
+expect_json data_kind '"trajectories"'
+expect_json observations 2000
+expect_json episodes 100
+expect_json rows_visited 12
+expect_json domain '"simplex"'
+expect_json confidence 0.95
+radius=$(number radius)
+lower=$(number lower_bound)
+nominal=$(number nominal_return)
+
+# The same seed gives the same file, another one another radius.
+run fit log.csv --discount 0.95 --out again.npz --samples 1000 --quiet --threads 2
+cmp -s model.npz again.npz || complain "two runs differ"
+run fit log.csv --discount 0.95 --out other.npz --samples 1000 --seed 7 --json
+[[ $(number radius) != "$radius" ]] || complain "the seed does not matter"
+
+# The other commands need no more.
+run evaluate model.npz --policy optimal --json
+expect_status 0
+expect_number radius "$radius"
+expect_number lower_bound "$lower"
+expect_number nominal_return "$nominal"
+expect_json domain '"simplex"'
+run sweep model.npz --policy optimal --json
+expect_status 0
+[[ $(grep -c '"certified"' stdout.txt) == 21 ]] || complain "expected 21 radii"
+run optimize model.npz --out robust.csv --json
+expect_status 0
+expect_number radius "$radius"
+run info model.npz
+expect_status 0
+enough_for_memcheck
+
+# As text; with a policy; the other sets; what is possible.
+run fit log.csv --discount 0.95 --out text.npz --policy robust.csv --samples 1000
+expect_status 0
+expect_out "2000 transitions in 100 episodes"
+expect_out "12 of 12 visited"
+expect_out "sa-rectangular"
+expect_out "chosen"
+for set in s sa; do
+    run fit log.csv --discount 0.95 --out "$set.npz" --set $set --samples 1000 --json
+    expect_json set "\"$set\""
+    lower=$(number lower_bound)
+    run evaluate "$set.npz" --policy optimal --json
+    expect_json set "\"$set\""
+    expect_number lower_bound "$lower"
+    run sweep "$set.npz" --policy optimal
+    expect_status 0
+    run optimize "$set.npz" --out set.csv
+    expect_status 0
+done
+cut -d, -f1-3 river.csv >possible.csv
+run fit log.csv --discount 0.95 --out support.npz --successors possible.csv --samples 1000 --json
+expect_json domain '"support"'
+run evaluate support.npz --policy optimal --json
+expect_json domain '"support"'
+run fit log.csv --discount 0.95 --out free.npz --method distribution-free --json
+expect_json method '"distribution-free"'
+expect_json prior 0
+run fit log.csv --discount 0.95 --out boot.npz --method bootstrap --samples 1000 --json
+expect_json method '"bootstrap"'
+run fit log.csv --discount 0.95 --out inf.npz --norm inf --samples 1000 --json
+expect_json norm '"inf"'
+
+# A picture, and what is left out where there are no guarantees.
+if command -v gnuplot >/dev/null; then
+    run fit log.csv --discount 0.95 --out plot.npz --samples 1000 --plot bars.svg --json
+    expect_status 0
+    expect_json plot '"bars.svg"'
+    grep -q 'sa-rectangular' bars.svg || complain "the picture names no set"
+fi
+run fit log.csv --out bare.npz --samples 1000 --plot none.svg --json
+expect_status 0
+expect_err "without --discount"
+expect_err "none.svg is not drawn"
+expect_json nominal_return null
+expect_json scales '"deviation"'
+[[ ! -e none.svg ]] || complain "a picture of nothing"
+
+# Rows that were never visited are counted and treated as told.
+head -n 8 log.csv >short.csv
+for how in uniform pin absorb; do
+    run fit short.csv --discount 0.95 --states 6 --actions 2 --unvisited $how --out short.npz --samples 200
+    expect_status 0
+    expect_err "rows were never visited"
+    expect_err "(--unvisited $how)"
+done
+
+# Standard input; posterior samples.
+"$NADIR" fit - --discount 0.9 --out stdin.npz --samples 1000 --json <log.csv >stdout.txt 2>stderr.txt
+expect_json data '"-"'
+{
+    echo idoutcome,idstatefrom,idaction,idstateto,probability,reward
+    for k in $(seq 0 39); do
+        echo "$k,0,0,0,0.$((k + 10)),1"
+        echo "$k,0,0,1,0.$((90 - k)),1"
+        echo "$k,1,0,0,1,0"
+    done
+} >samples.csv
+run fit samples.csv --discount 0.9 --out samples.npz --json
+expect_status 0
+expect_json data_kind '"samples"'
+expect_json samples 40
+
+# Bad data end with exit 3 and the line; wrong usage with 2; nothing is left behind.
+printf 'state,action,next_state,reward\n0,0,1,1\n0,0,1,nan\n' >bad.csv
+expect_failure 3 "bad.csv:3:" fit bad.csv --discount 0.9 --out bad.npz
+printf 'state,action,next_state,colour\n0,0,1,1\n' >bad.csv
+expect_failure 3 "bad.csv:1:" fit bad.csv --discount 0.9 --out bad.npz
+printf 'state,action,next_state,count\n0,0,1,-1\n' >bad.csv
+expect_failure 3 "bad.csv:2:" fit bad.csv --discount 0.9 --out bad.npz
+expect_failure 3 "nowhere.csv" fit nowhere.csv --discount 0.9 --out bad.npz
+[[ ! -e bad.npz ]] || complain "a model of bad data"
+expect_failure 2 "--out MODEL is needed" fit log.csv
+expect_failure 2 "bad.csv: the model is written as .npz" fit log.csv --out bad.csv
+expect_failure 2 "method: 'magic' given" fit log.csv --out x.npz --method magic
+expect_failure 2 "the confidence is 2" fit log.csv --out x.npz --confidence 2
+expect_failure 4 "the discount is 1" fit log.csv --out x.npz --discount 1
+expect_failure 2 "a picture ends with" fit log.csv --out x.npz --discount 0.9 --plot x.jpg
+expect_failure 3 "" fit log.csv --out x.npz --discount 0.9 --policy nowhere.csv
+run fit --help
+expect_status 0
+expect_out "--successors"
+
+finish

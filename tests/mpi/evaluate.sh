@@ -1,0 +1,121 @@
+# nadir evaluate and sweep on several processes against one process without the engine: every number of the answer
+# within 1e-9, the worst kernel too; both solvers; files in both formats; compressed, ragged, scaled models.
+source "$(dirname "$0")/../support/cli.sh"
+source "$(dirname "$0")/../support/mpi.sh"
+
+# Runs the command on $PROCESSES processes, as `run` does on one.
+run_many() {
+    last="mpirun -n $PROCESSES nadir $*"
+    launch "$PROCESSES" "$NADIR" "$@" --engine petsc >stdout.txt 2>stderr.txt </dev/null
+    status=$?
+    out=$(cat stdout.txt)
+    err=$(cat stderr.txt)
+}
+
+# The numbers of these keys in stdout.txt are those in $1, within a share of $2 of the larger of 1 and their size.
+expect_same() {
+    local key
+    for key in "${@:3}"; do
+        paste <(sed -n "s/^ *\"$key\": \([^,]*\),*\$/\1/p" "$1") <(sed -n "s/^ *\"$key\": \([^,]*\),*\$/\1/p" stdout.txt) |
+            awk -v most="$2" '
+                { size = $1 < 0 ? -$1 : $1; off = $1 - $2; off = off < 0 ? -off : off; lines++ }
+                NF != 2 || off > most * (size > 1 ? size : 1) { bad = 1 }
+                END { exit bad || lines == 0 }' || complain "$key differs from that of one process"
+    done
+}
+numbers=(nominal_return robust_return penalty lower_bound upper_bound breakdown_radius valid_radius kernel_min)
+
+# $1: a model, then options: evaluated with and without the engine.
+compare() {
+    run evaluate "$1" --policy uniform --json "${@:2}"
+    expect_status 0
+    cp stdout.txt alone.txt
+    run_many evaluate "$1" --policy uniform --json "${@:2}"
+    expect_status 0
+    expect_same alone.txt 1e-9 "${numbers[@]}" states rows nonzeros
+    expect_json certified "$(sed -n 's/^  "certified": \(.*\),$/\1/p' alone.txt)"
+    expect_json certificate "$(sed -n 's/^  "certificate": \(.*\),$/\1/p' alone.txt)"
+}
+
+run generate garnet garnet.npz --states 2003 --actions 3 --branch 5 --discount 0.95 --seed 5 --quiet
+run generate gridworld grid.npz --width 21 --height 20 --discount 0.99 --quiet
+run generate inventory inventory.npz --capacity 60 --demand 40 --discount 0.9 --quiet
+
+compare garnet.npz --radius 0.05 --domain free
+expect_json backend '"krylov"'
+compare garnet.npz --radius 0.05 --domain free --backend auto --optimistic
+compare grid.npz --radius 0.001 --domain free
+compare inventory.npz --radius 0.002 --domain free --initial 7
+compare garnet.npz --radius 0 --domain free
+for method in bisect best-response; do
+    compare garnet.npz --radius 0.03 --domain free --method $method
+done
+
+# PETSc's solver, with options of its own.
+run evaluate garnet.npz --policy uniform --radius 0.05 --domain free --json
+cp stdout.txt alone.txt
+run_many evaluate garnet.npz --policy uniform --radius 0.05 --domain free --json --backend petsc --petsc '-ksp_type gmres'
+expect_status 0
+expect_json backend '"petsc"'
+expect_same alone.txt 1e-9 "${numbers[@]}"
+
+# The worst kernel, written by one process, passes the check of another program run.
+run_many evaluate garnet.npz --policy uniform --radius 0.05 --domain free --kernel many.npz --quiet
+expect_status 0
+run evaluate garnet.npz --policy uniform --radius 0.05 --domain free --kernel one.npz --quiet
+if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
+    python3 - <<'PYTHON' || complain "b or k differs from that of one process"
+import numpy
+one, many = numpy.load("one.npz"), numpy.load("many.npz")
+assert all(abs(one[name] - many[name]).max() <= 1e-9 for name in "bk")
+PYTHON
+fi
+run verify garnet.npz --policy uniform --kernel many.npz
+expect_status 0
+expect_out "the kernel lies in the ball"
+
+# Other files: PETSc binary with rewards of its own, a compressed archive.
+run convert garnet.npz garnet.P.bin --quiet
+run convert garnet.npz small.npz --compress --quiet
+run_many evaluate garnet.P.bin --rewards garnet.g.bin --discount 0.95 --policy uniform --radius 0.05 --domain free --json
+expect_status 0
+expect_same alone.txt 1e-9 "${numbers[@]}"
+run_many evaluate small.npz --policy uniform --radius 0.05 --domain free --json
+expect_status 0
+expect_same alone.txt 1e-9 "${numbers[@]}"
+
+# A sweep, with radii past breakdown.
+run sweep garnet.npz --policy uniform --radius 0:0.2:5 --domain free --json
+cp stdout.txt alone.txt
+expect_status 0
+run_many sweep garnet.npz --policy uniform --radius 0:0.2:5 --domain free --json
+expect_status 0
+expect_same alone.txt 1e-9 robust_return lower_bound upper_bound radius
+
+# Only one process prints.
+run_many evaluate garnet.npz --policy uniform --radius 0.05 --domain free
+[[ $(grep -c "nominal return" stdout.txt) == 1 ]] || complain "expected one answer"
+
+# What cannot be done is refused by all, with the right exit status; and so are mistakes.
+run_many evaluate garnet.npz --policy uniform --radius 0.05 --norm 1 --domain free
+expect_status 2
+expect_err "not available with an engine yet"
+run_many evaluate garnet.npz --policy uniform --radius 0.05 --set sa --domain support
+expect_status 2
+run_many evaluate garnet.npz --policy uniform --radius 0.05 --domain free --backend klu
+expect_status 2
+expect_err "krylov and petsc do"
+run_many evaluate garnet.npz --policy uniform --radius 9 --domain free --json
+expect_status 4
+expect_err "breakdown is at"
+run_many evaluate missing.npz --policy uniform --radius 0.1 --domain free
+expect_status 3
+printf 'idstatefrom,idaction,idstateto,probability,reward\n0,0,0,1,1\n' >small.csv
+run_many evaluate small.csv --policy uniform --radius 0.1 --discount 0.9
+expect_status 2
+expect_err "cannot be read in parts"
+run evaluate garnet.npz --policy uniform --radius 0.1 --engine nothing
+expect_status 2
+expect_err "there is no engine nothing"
+
+finish

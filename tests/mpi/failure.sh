@@ -1,0 +1,47 @@
+# What ends one process alone ends the job, with an error and without a wait: a process that is killed, one whose part
+# of the file is bad, one that has no memory.
+source "$(dirname "$0")/../support/cli.sh"
+source "$(dirname "$0")/../support/mpi.sh"
+
+run generate garnet garnet.npz --states 60000 --actions 3 --branch 5 --discount 0.999 --seed 5 --quiet
+
+# One process is killed while all work.
+if ((PROCESSES > 1)); then
+    last="a killed process"
+    launch "$PROCESSES" "$NADIR" evaluate garnet.npz --policy uniform --radius 0.0001 --domain free --engine petsc \
+        --tolerance 1e-12 >stdout.txt 2>stderr.txt </dev/null &
+    job=$!
+    victim=
+    for ((wait = 0; wait < 100; wait++)); do
+        victim=$(pgrep -n -f "^$NADIR evaluate garnet.npz .*--tolerance 1e-12") && break
+        sleep 0.05
+    done
+    sleep 0.2
+    began=$SECONDS
+    kill -9 "$victim"
+    wait "$job"
+    status=$?
+    ((status != 0)) || complain "expected an error"
+    ((SECONDS - began < 30)) || complain "expected no wait"
+    [[ ! -s stdout.txt ]] || complain "expected no answer"
+fi
+
+# The last row, which is of the last process, does not sum to one.
+if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
+    python3 - <<'PYTHON'
+import numpy
+model = dict(numpy.load("garnet.npz"))
+model["P_data"][-1] += 0.5
+numpy.savez("bad.npz", **model)
+PYTHON
+    last="a bad row of the last process"
+    launch "$PROCESSES" "$NADIR" evaluate bad.npz --policy uniform --radius 0.01 --domain free --engine petsc \
+        >stdout.txt 2>stderr.txt </dev/null
+    status=$?
+    expect_status 3
+    err=$(cat stderr.txt)
+    expect_err "state 59999, action 2: probabilities sum to"
+    [[ ! -s stdout.txt ]] || complain "expected no answer"
+fi
+
+finish

@@ -1,0 +1,255 @@
+"""The forms of other tools: the same model, to the bit, whichever it came from; and what is refused."""
+
+import numpy as np
+import pytest
+from conftest import random_mdp
+from scipy import sparse
+
+import nadir
+
+
+@pytest.fixture(params=[0.0, 0.7])
+def arrays(request):
+    P, R, pi = random_mdp(11, states=8, actions=3, zeros=request.param)
+    return P, R, pi
+
+
+def by_action(P):
+    return np.ascontiguousarray(P.transpose(1, 0, 2))
+
+
+def test_kernels(arrays):
+    P, R, _ = arrays
+    states, actions, _ = P.shape
+    rows = P.reshape(-1, states)
+    wanted = nadir.Model(P, R, 0.9).sha256
+    forms = {
+        "(S, A, S)": P,
+        "(A, S, S)": by_action(P),
+        "Fortran order": np.asfortranarray(P),
+        "a view": np.repeat(P, 2, axis=1)[:, ::2],
+        "nested lists": P.tolist(),
+        "rows": rows,
+        "CSR rows": sparse.csr_matrix(rows),
+        "CSC rows": sparse.csc_matrix(rows),
+        "COO array": sparse.coo_array(rows),
+        "dense per action": [P[:, a] for a in range(actions)],
+        "CSR per action": [sparse.csr_matrix(P[:, a]) for a in range(actions)],
+        "COO per action, tuple": tuple(sparse.coo_matrix(P[:, a]) for a in range(actions)),
+    }
+    objects = np.empty(actions, dtype=object)
+    objects[:] = [sparse.csc_matrix(P[:, a]) for a in range(actions)]
+    forms["object array"] = objects
+    for name, form in forms.items():
+        assert nadir.Model(form, R, 0.9).sha256 == wanted, name
+    per_state = [sparse.csr_matrix(P[s]) for s in range(states)]
+    assert nadir.Model(per_state, R, 0.9, layout="sas").sha256 == wanted
+
+
+def test_rewards(arrays):
+    P, R, _ = arrays
+    states, actions, _ = P.shape
+    wanted = nadir.Model(P, R, 0.9).sha256
+    assert nadir.Model(P, R.ravel(), 0.9).sha256 == wanted
+    assert nadir.Model(P, -R, 0.9, costs=True).sha256 == wanted
+    assert nadir.Model(P, R.tolist(), 0.9).sha256 == wanted
+    by_state = np.arange(states, dtype=float)
+    table = np.repeat(by_state[:, None], actions, axis=1)
+    assert nadir.Model(P, by_state, 0.9).sha256 == nadir.Model(P, table, 0.9).sha256
+
+
+def test_rewards_of_transitions(arrays):
+    P, _, _ = arrays
+    states, actions, _ = P.shape
+    T = np.random.default_rng(5).normal(size=P.shape)
+    mean = (P * T).sum(axis=2).ravel()
+    split = [sparse.csr_matrix(P[:, a]) for a in range(actions)]
+    cases = [
+        (P, T),
+        (by_action(P), by_action(T)),
+        (P, by_action(T)),
+        (P.reshape(-1, states), T.reshape(-1, states)),
+        (sparse.csr_matrix(P.reshape(-1, states)), T),
+        (sparse.csr_matrix(P.reshape(-1, states)), sparse.csr_matrix(T.reshape(-1, states))),
+        (split, [T[:, a] for a in range(actions)]),
+        (split, [sparse.coo_matrix(T[:, a]) for a in range(actions)]),
+        (P, [sparse.csr_matrix(T[:, a]) for a in range(actions)]),
+    ]
+    for kernel, rewards in cases:
+        np.testing.assert_allclose(nadir.Model(kernel, rewards, 0.9).rewards, mean, atol=1e-14)
+
+
+def test_policies(arrays):
+    P, R, pi = arrays
+    model = nadir.Model(P, R, 0.9)
+    wanted = nadir.Policy(model, pi).sha256
+    assert nadir.Policy(model, pi.ravel()).sha256 == wanted
+    assert nadir.Policy(model, pi.tolist()).sha256 == wanted
+    assert nadir.Policy(model, nadir.Policy(nadir.Model(P), pi)).sha256 == wanted
+    actions = np.arange(8) % 3
+    chosen = nadir.Policy(model, actions)
+    np.testing.assert_array_equal(chosen.table, np.eye(3)[actions])
+    np.testing.assert_array_equal(chosen.actions, actions)
+    assert chosen.is_deterministic and not nadir.Policy(model, pi).is_deterministic
+    assert nadir.Policy(model, list(map(int, actions))).sha256 == chosen.sha256
+    assert nadir.Policy(model, "optimal").sha256 == nadir.solve(model).policy.sha256
+    np.testing.assert_array_equal(np.asarray(chosen), chosen.table)
+
+
+def test_policy_files(arrays, tmp_path):
+    P, R, pi = arrays
+    model = nadir.Model(P, R, 0.9)
+    for name in ("policy.csv", "policy.npy"):
+        nadir.Policy(model, pi).write(tmp_path / name)
+        assert nadir.Policy(model, tmp_path / name).sha256 == nadir.Policy(model, pi).sha256
+
+
+def test_layouts_that_cannot_be_told():
+    P, R, _ = random_mdp(2, states=3, actions=3)
+    with pytest.raises(nadir.UsageError, match="may be \\(S, A, S\\) or \\(A, S, S\\): say layout="):
+        nadir.Model(P, R, 0.9)
+    sas = nadir.Model(P, R, 0.9, layout="sas")
+    assert nadir.Model(by_action(P), R, 0.9, layout="ass").sha256 == sas.sha256
+    assert nadir.Model(P, R, 0.9, layout="ass").sha256 != sas.sha256
+    assert nadir.Model([P[:, a] for a in range(3)], R, 0.9).sha256 == sas.sha256
+    assert nadir.Model(np.ones((1, 1, 1)), [[1.0]], 0.5).states == 1
+
+
+def test_ragged_states():
+    """Two actions in state 0, one in state 1, by rows and by state."""
+    rows = np.array([[0.5, 0.5], [0.1, 0.9], [1.0, 0.0]])
+    model = nadir.Model(rows, [1.0, 2.0, 3.0], 0.5, state_rows=[0, 2, 3])
+    listed = nadir.Model([rows[:2], rows[2:]], np.array([1.0, 2.0, 3.0]), 0.5, layout="sas")
+    padded = nadir.Model(sparse.csr_matrix(rows), [[1.0, 2.0], [3.0, np.nan]], 0.5, state_rows=[0, 2, 3])
+    assert model.sha256 == listed.sha256 == padded.sha256
+    assert model.actions is None
+    np.testing.assert_array_equal(model.row_states, [0, 0, 1])
+    np.testing.assert_array_equal(model.row_actions, [0, 1, 0])
+    np.testing.assert_array_equal(model.table(model.rewards, fill=0), [[1, 2], [3, 0]])
+    policy = nadir.Policy(model, [[0.25, 0.75], [1, 0]])
+    np.testing.assert_array_equal(policy.probabilities, [0.25, 0.75, 1])
+    found = nadir.evaluate(model, policy, radius=0.1)
+    assert found.kernel().shape == (3, 2)
+    # Action numbers with gaps: state 0 has the actions 1 and 4.
+    gaps = nadir.Model(rows, [1.0, 2.0, 3.0], 0.5, state_rows=[0, 2, 3], row_actions=[1, 4, 0])
+    np.testing.assert_array_equal(gaps.row_actions, [1, 4, 0])
+    assert nadir.Policy(gaps, [4, 0]).probabilities.tolist() == [0, 1, 1]
+
+
+# --------------------------------------------------------------------------------------------- Gymnasium
+
+LAKE = {  # a frozen lake of four squares: start, ice, hole (2) and goal (3)
+    0: {0: [(0.5, 0, 0.0, False), (0.5, 1, 0.0, False)], 1: [(0.8, 2, 0.0, True), (0.2, 1, 0.0, False)]},
+    1: {0: [(1.0, 0, 0.0, False)], 1: [(0.3, 3, 1.0, True), (0.3, 3, 1.0, True), (0.4, 2, 0.0, True)]},
+    2: {0: [(1.0, 2, 0, True)], 1: [(1.0, 2, 0, True)]},
+    3: {0: [(1.0, 3, 0, True)], 1: [(1.0, 3, 0, True)]},
+}
+TAXI = {  # the passenger is dropped with a reward, and the episode ends in a state that has actions
+    0: {0: [(1.0, 1, -1, False)], 1: [(1.0, 0, -10, False)]},
+    1: {0: [(1.0, 0, 20, True)], 1: [(1.0, 0, -1, False)]},
+}
+
+
+def test_gymnasium_ends_that_stay():
+    model = nadir.Model(LAKE, gamma=0.9)
+    assert (model.states, model.states_given) == (4, 4)
+    np.testing.assert_array_equal(model.dense()[1, 1], [0, 0, 0.4, 0.6])
+    np.testing.assert_array_equal(model.scales, [1, 1, 1, 1, 0, 0, 0, 0])
+    np.testing.assert_allclose(model.rewards, [0, 0, 0, 0.6, 0, 0, 0, 0])
+    found = nadir.evaluate(model, np.full((4, 2), 0.5), radius=0.1)
+    np.testing.assert_array_equal(found.kernel()[2:], model.dense()[2:])
+
+
+def test_gymnasium_ends_that_go_on():
+    model = nadir.Model(TAXI, gamma=0.5)
+    assert (model.states, model.states_given) == (3, 2)
+    assert model.state_name(2) == "terminal"
+    np.testing.assert_array_equal(model.mu, [0.5, 0.5, 0])
+    policy = nadir.Policy(model, np.array([0, 0]))
+    # Drive (-1), then drop (20): v(1) = 20, v(0) = -1 + 0.5 * 20.
+    np.testing.assert_allclose(nadir.Solver(model, policy).value(), [9, 20, 0], atol=1e-12)
+    assert nadir.Policy(model, [[1.0, 0.0], [0.5, 0.5]]).table.shape == (2, 2)
+    found = nadir.evaluate(model, policy, radius=0.1)
+    assert found.robust_return < 14.5
+    np.testing.assert_array_equal(found.apply([0, 0, 1])[4], 1)  # the terminal state is left alone
+    best = nadir.optimize(model, radius=0.1)
+    np.testing.assert_array_equal(best.policy.actions, [0, 0])
+
+
+def test_gymnasium_environments():
+    class Environment:
+        P = LAKE
+        initial_state_distrib = np.array([1.0, 0, 0, 0])
+
+        @property
+        def unwrapped(self):
+            return self
+
+    model = nadir.Model(Environment(), gamma=0.9)
+    assert model.sha256 == nadir.Model(LAKE, gamma=0.9, mu=0).sha256
+    np.testing.assert_array_equal(model.mu, [1, 0, 0, 0])
+
+
+def test_gymnasium_that_is_wrong():
+    with pytest.raises(nadir.UsageError, match="not 0 to 1"):
+        nadir.Model({0: LAKE[0], 2: LAKE[2]})
+    with pytest.raises(nadir.UsageError, match="expected \\(probability, successor, reward, done\\)"):
+        nadir.Model({0: {0: [(1.0, 0, 0.0)]}})
+    with pytest.raises(nadir.ModelError, match="sum to 0.5"):
+        nadir.Model({0: {0: [(0.5, 0, 0.0, False)]}})
+
+
+# ------------------------------------------------------------------------------------------------ refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"P": np.ones((2, 3, 4))}, "expected \\(S, A, S\\) or \\(A, S, S\\)"),
+        ({"P": np.ones((2, 3, 2)), "layout": "ass"}, "is not that of layout='ass'"),
+        ({"P": np.ones((2, 3, 2)), "layout": "ssa"}, "expected 'sas'"),
+        ({"P": np.ones(3)}, "1 dimensions"),
+        ({"P": np.ones((3, 2)) / 2}, "expected a multiple of the columns"),
+        ({"P": np.ones((3, 2)) / 2, "state_rows": [0, 3]}, "expected 3 numbers"),
+        ({"P": [np.ones((2, 2)), np.ones((3, 3))]}, "the matrix of action 1"),
+        ({"P": np.array([{}, "x"], dtype=object)}, "objects"),
+        ({"P": np.full((2, 1, 2), 0.5), "R": np.ones((1, 2))}, "R has the shape \\(1, 2\\); expected"),
+        ({"P": np.full((2, 1, 2), 0.5), "R": np.ones((2, 2, 2))}, "expected \\(2, 1, 2\\)"),
+        ({"P": np.full((2, 1, 2), 0.5), "R": sparse.eye(3)}, "that of the rows of P"),
+        ({"P": np.full((2, 1, 2), 0.5), "mu": [1, 0, 0]}, "mu has the shape"),
+        ({"P": np.full((2, 1, 2), 0.5), "mu": 5}, "expected a state"),
+        ({"P": np.full((2, 1, 2), 0.5), "set": "rect"}, "set is 'rect'; expected one of 'nonrect'"),
+        ({"P": np.full((2, 1, 2), 0.5), "domain": "all"}, "domain is 'all'"),
+        ({"P": np.full((2, 1, 2), 0.5), "state_names": ["a"]}, "1 state_names; expected 2"),
+    ],
+)
+def test_shapes_that_are_refused(arguments, words):
+    with pytest.raises(nadir.UsageError, match=words):
+        nadir.Model(**arguments)
+
+
+def test_policies_that_are_refused():
+    model = nadir.Model(np.full((2, 3, 2), 0.5), np.ones((2, 3)), 0.9)
+    for policy, words in (
+        ([0.5, 0.5], "expected 2 action numbers"),
+        ([[1, 0], [0, 1]], "expected \\(2, 3\\)"),
+        ([["a", "b", "c"]], "expected numbers"),
+    ):
+        with pytest.raises(nadir.UsageError, match=words):
+            nadir.Policy(model, policy)
+    with pytest.raises(nadir.PolicyError, match="state 1"):
+        nadir.Policy(model, [[1, 0, 0], [0.5, 0, 0]])
+    with pytest.raises(nadir.PolicyError, match="action"):
+        nadir.Policy(model, [0, 3])
+    with pytest.raises(nadir.FileError):
+        nadir.Policy(model, "nowhere.csv")
+
+
+def test_names():
+    model = nadir.Model(
+        np.full((2, 2, 2), 0.5), layout="sas", state_names=["up", "down"], action_names=["stay", "go"]
+    )
+    assert [model.state_name(s) for s in range(2)] == ["up", "down"]
+    assert [model.action_name(row) for row in range(4)] == ["stay", "go"] * 2
+    again = model.replace(gamma=0.3)
+    assert again.state_name(1) == "down" and again.action_name(3) == "go"

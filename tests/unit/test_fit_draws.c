@@ -1,0 +1,429 @@
+/* test_fit_draws.c: random variates against exact distributions, distances of posterior rows and of bootstrap
+ * estimates against exact moments and against another generator, and radii against exact quantiles. */
+#include "support/support.h"
+
+#include "fit/draws.h"
+#include "fit/quantile.h"
+#include "fit/tally.h"
+#include "fit/variates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t seed = 20261115;
+
+/* ---------------------------------------------------------------------------------------- variates */
+
+/* Mean and variance are the shape; six standard errors. */
+static void test_gamma_moments(void **state)
+{
+    static const double shapes[] = {0.02, 0.3, 1, 2.5, 40, 1e6};
+    const int count = test_often(200000);
+    nadir_random random;
+    (void)state;
+    nadir_random_seed(&random, seed);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const double shape = shapes[i];
+        double sum = 0;
+        double squares = 0;
+        for (int k = 0; k < count; k++) {
+            const double x = nadir_gamma_variate(&random, shape);
+            assert_true(x >= 0 && isfinite(x));
+            sum += x - shape;
+            squares += (x - shape) * (x - shape);
+        }
+        const double n = count;
+        /* the fourth central moment is 3 shape^2 + 6 shape */
+        assert_that(fabs(sum / n) < 6 * sqrt(shape / n), "shape %g: mean off by %g", shape, sum / n);
+        assert_that(fabs(squares / n - shape) < 6 * sqrt((2 * shape * shape + 6 * shape) / n),
+                    "shape %g: variance %g", shape, squares / n);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Kolmogorov's distance from the exact distributions of shapes 1/2 (erf of the root), 1 and 2. */
+static void test_gamma_distribution(void **state)
+{
+    const int count = test_often(100000);
+    double *x = malloc((size_t)count * sizeof *x);
+    nadir_random random;
+    (void)state;
+    nadir_random_seed(&random, seed + 1);
+    for (int shape = 0; shape < 3; shape++) {
+        double farthest = 0;
+        for (int k = 0; k < count; k++) {
+            x[k] = nadir_gamma_variate(&random, shape == 0 ? 0.5 : shape);
+        }
+        qsort(x, (size_t)count, sizeof *x, compare);
+        for (int k = 0; k < count; k++) {
+            const double exact = shape == 0   ? erf(sqrt(x[k]))
+                                 : shape == 1 ? -expm1(-x[k])
+                                              : 1 - (1 + x[k]) * exp(-x[k]);
+            farthest = fmax(farthest, fabs(exact - (k + 0.5) / count));
+        }
+        assert_that(farthest < 2.2 / sqrt(count), "shape %d: %g", shape, farthest); /* 1 in 8000 by chance */
+    }
+    free(x);
+}
+
+/* Every outcome as often as the binomial formula says: chi-squared of 7 or more expected. */
+static void test_binomial(void **state)
+{
+    static const struct {
+        int trials;
+        double p;
+    } cases[] = {{10, 0.3}, {40, 0.7}, {200, 0.01}, {1, 0.5}, {60, 0.5}};
+    const int count = test_often(40000);
+    nadir_random random;
+    (void)state;
+    nadir_random_seed(&random, seed + 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int n = cases[i].trials;
+        int seen[201] = {0};
+        double square = 0;
+        int classes = 0;
+        for (int k = 0; k < count; k++) {
+            const int64_t x = nadir_binomial_variate(&random, n, cases[i].p);
+            assert_in_range(x, 0, n);
+            seen[x]++;
+        }
+        for (int x = 0; x <= n; x++) {
+            const double expected = count * exp(lgamma(n + 1) - lgamma(x + 1) - lgamma(n - x + 1) +
+                                                x * log(cases[i].p) + (n - x) * log1p(-cases[i].p));
+            if (expected >= 7) {
+                square += (seen[x] - expected) * (seen[x] - expected) / expected;
+                classes++;
+            }
+        }
+        assert_that(square < classes + 6 * sqrt(2 * classes) + 6, "%d trials of %g: %g in %d classes", n,
+                    cases[i].p, square, classes);
+    }
+    assert_int_equal(nadir_binomial_variate(&random, 1000, 0), 0);
+    assert_int_equal(nadir_binomial_variate(&random, 1000, 1), 1000);
+}
+
+/* The sum of squares of a symmetric Dirichlet of K pieces is (a + 1) / (K a + 1) in the mean. */
+static void test_stick(void **state)
+{
+    enum { PIECES = 400 };
+    double pieces[PIECES];
+    const int count = test_often(20000);
+    const double each = 0.005;
+    double sum = 0;
+    nadir_random random;
+    (void)state;
+    nadir_random_seed(&random, seed + 3);
+    for (int k = 0; k < count; k++) {
+        double rest;
+        double whole = 0;
+        const int64_t made = nadir_stick_pieces(&random, PIECES, each, 1e-12, PIECES, pieces, &rest);
+        for (int64_t i = 0; i < made; i++) {
+            whole += pieces[i];
+            sum += pieces[i] * pieces[i];
+        }
+        assert_close(whole + rest, 1, 1e-12);
+    }
+    assert_close(sum / count, (each + 1) / (PIECES * each + 1), 0.05 / sqrt(test_often(100)));
+}
+
+/* --------------------------------------------------------------------------------------- distances */
+
+/* Evidence of one state with one row for each list of counts, `successors` states being possible. */
+typedef struct hand_made {
+    nadir_counts counts;
+    nadir_data data;
+    nadir_evidence evidence;
+    int64_t state_rows[512];
+    int64_t row_starts[8];
+    int32_t columns[64];
+    double numbers[64];
+} hand_made;
+
+static void make_evidence(nadir_context *context, hand_made *made, int rows, int64_t successors,
+                          const double *const *counts, const int *lengths, double prior)
+{
+    const nadir_evidence_settings settings = {.all = true, .prior = prior, .concentration = NAN};
+    int64_t at = 0;
+    for (int row = 0; row < rows; row++) {
+        made->row_starts[row] = at;
+        for (int i = 0; i < lengths[row]; i++) {
+            made->columns[at] = i;
+            made->numbers[at++] = counts[row][i];
+        }
+    }
+    made->row_starts[rows] = at;
+    for (int64_t s = 0; s <= successors; s++) {
+        made->state_rows[s] = s == 0 ? 0 : rows;
+    }
+    made->counts = (nadir_counts){.states = successors,
+                                  .rows = rows,
+                                  .nonzeros = at,
+                                  .state_rows = made->state_rows,
+                                  .row_starts = made->row_starts,
+                                  .columns = made->columns,
+                                  .counts = made->numbers};
+    made->data = (nadir_data){.kind = NADIR_DATA_COUNTS, .counts = &made->counts};
+    assert_ok(context, nadir_evidence_make(context, &made->data, &settings, &made->evidence));
+}
+
+/* 1 - |m|^2 of a row. */
+static double spread_of_mean(const double *counts, int length, double visits, double prior, double successors)
+{
+    const double total = visits + prior;
+    double square = (successors - length) * pow(prior / successors / total, 2);
+    for (int i = 0; i < length; i++) {
+        square += pow((counts[i] + prior / successors) / total, 2);
+    }
+    return 1 - square;
+}
+
+static double average(int64_t count, const double *x)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < count; k++) {
+        sum += x[k] / (double)count;
+    }
+    return sum;
+}
+
+/* E|P - m|_2^2 = (1 - |m|^2) / (N + A + 1), few and many successors not seen; and of bootstrap estimates. */
+static void test_second_moments(void **state)
+{
+    static const double counts[] = {7, 2, 11};
+    static const double *const rows[] = {counts};
+    static const int lengths[] = {3};
+    nadir_context *context = test_context();
+    const int64_t count = test_often(60000);
+    double *powers = malloc((size_t)count * sizeof *powers);
+    (void)state;
+    for (int64_t successors = 3; successors <= 300; successors *= 10) {
+        for (double prior = 0.5; prior < 5; prior *= 3) {
+            hand_made made;
+            make_evidence(context, &made, 1, successors, rows, lengths, prior);
+            nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+            double *room = malloc((size_t)nadir_draws_room(&draws) * sizeof *room);
+            const double g = spread_of_mean(counts, 3, 20, prior, (double)successors);
+            test_note("%d successors, prior %g", (int)successors, prior);
+            nadir_draws_row(&draws, 0, room, powers);
+            const double exact = g / (20 + prior + 1);
+            assert_close(average(count, powers) / exact, 1, 8 / sqrt((double)count));
+            draws.bootstrap = true;
+            nadir_draws_row(&draws, 0, room, powers);
+            const double to_uniform = 1 - g - 1 / (double)successors;
+            const double bootstrap = (19 * g + prior * prior * to_uniform) / pow(19 + prior, 2);
+            assert_close(average(count, powers) / bootstrap, 1, 8 / sqrt((double)count));
+            free(room);
+            nadir_evidence_clear(context, &made.evidence);
+        }
+    }
+    test_note_clear();
+    free(powers);
+    nadir_context_free(context);
+}
+
+/* A gamma variate of whole shape from another generator: -log of a product of uniform numbers. */
+static double brute_gamma(uint64_t *lcg, int shape)
+{
+    double sum = 0;
+    for (int i = 0; i < shape; i++) {
+        *lcg = *lcg * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        sum -= log(((double)(*lcg >> 11) + 0.5) * 0x1p-53);
+    }
+    return sum;
+}
+
+/* Distances at p = 1, 2, 3 and infinity: quantiles against brute force. Four possible successors, a = 1. */
+static void test_against_brute_force(void **state)
+{
+    static const double norms[] = {1, 2, 3, INFINITY};
+    static const double counts[] = {4, 1, 2};
+    static const double *const rows[] = {counts};
+    static const int lengths[] = {3};
+    static const int shapes[] = {5, 2, 3, 1};
+    nadir_context *context = test_context();
+    const int64_t count = test_often(40000);
+    double *powers = malloc((size_t)count * sizeof *powers);
+    double *brute = malloc((size_t)count * sizeof *brute);
+    uint64_t lcg = seed;
+    hand_made made;
+    (void)state;
+    make_evidence(context, &made, 1, 4, rows, lengths, 4);
+    for (int i = 0; i < 4; i++) {
+        const nadir_draws draws = {
+            .evidence = &made.evidence, .norm = norms[i], .count = count, .seed = seed};
+        double room[8];
+        test_note("norm %g", norms[i]);
+        nadir_draws_row(&draws, 0, room, powers);
+        for (int64_t k = 0; k < count; k++) {
+            double g[4];
+            double total = 0;
+            brute[k] = 0;
+            for (int t = 0; t < 4; t++) {
+                g[t] = brute_gamma(&lcg, shapes[t]);
+                total += g[t];
+            }
+            for (int t = 0; t < 4; t++) {
+                const double distance = fabs(g[t] / total - shapes[t] / 11.0);
+                brute[k] = isinf(norms[i]) ? fmax(brute[k], distance) : brute[k] + pow(distance, norms[i]);
+            }
+        }
+        qsort(powers, (size_t)count, sizeof *powers, compare);
+        qsort(brute, (size_t)count, sizeof *brute, compare);
+        for (int level = 10; level < 100;
+             level += 20) { /* how much of the one lies below a quantile of the other */
+            const double quantile = brute[count * level / 100];
+            int64_t below = 0;
+            while (below < count && powers[below] <= quantile) {
+                below++;
+            }
+            assert_close((double)below / (double)count, level / 100.0, 5 * sqrt(0.5 / (double)count));
+        }
+    }
+    test_note_clear();
+    nadir_evidence_clear(context, &made.evidence);
+    free(powers);
+    free(brute);
+    nadir_context_free(context);
+}
+
+/* ----------------------------------------------------------------------------------------- radii */
+
+static void test_order_statistics(void **state)
+{
+    double values[200];
+    double sorted[200];
+    nadir_random random;
+    (void)state;
+    nadir_random_seed(&random, seed + 4);
+    for (int count = 1; count <= 200; count += 13) {
+        for (int k = 1; k <= count; k++) {
+            for (int i = 0; i < count; i++) {
+                values[i] = (double)nadir_random_below(&random, 50); /* with ties */
+                sorted[i] = values[i];
+            }
+            qsort(sorted, (size_t)count, sizeof *sorted, compare);
+            assert_true(nadir_order_statistic(count, values, k) == sorted[k - 1]);
+        }
+    }
+    /* 0.95^58 = 0.0510, 0.95^59 = 0.0485: Wilks (1941) */
+    assert_int_equal(nadir_quantile_rank(58, 0.95, 0.05), 59);
+    assert_int_equal(nadir_quantile_rank(59, 0.95, 0.05), 59);
+    /* the normal approximation of 10000 draws: 9500 + 3.09 * 21.8 */
+    assert_in_range(nadir_quantile_rank(10000, 0.95, 1e-3), 9563, 9571);
+}
+
+/* Beta(2, 2): |P - m|_2 = sqrt(2) |x - 1/2| <= r with probability F(1/2 + t) - F(1/2 - t), t = r / sqrt(2),
+ * F = 3 x^2 - 2 x^3. Two such rows in two sets of scales: the product rule for the sa-rectangular one. */
+static double mass_of(double r)
+{
+    const double high = fmin(0.5 + r / sqrt(2), 1);
+    const double low = 1 - high;
+    return high * high * (3 - 2 * high) - low * low * (3 - 2 * low);
+}
+
+static void test_radii_hold_their_share(void **state)
+{
+    static const double counts[] = {1, 1};
+    static const double *const rows[] = {counts, counts};
+    static const int lengths[] = {2, 2};
+    static const double ones[] = {1, 1};
+    static const double lopsided[] = {1, 1e-9};
+    nadir_context *context = test_context();
+    double row_radii[2];
+    double state_radii[2];
+    hand_made made;
+    (void)state;
+    for (int rows_count = 1; rows_count <= 2; rows_count++) {
+        make_evidence(context, &made, rows_count, 2, rows, lengths, 2);
+        const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = 20000, .seed = seed};
+        nadir_tally tally = {.confidence = 0.9,
+                             .candidates = 2,
+                             .scales = {ones, lopsided},
+                             .state_scales = ones,
+                             .state_radii = state_radii,
+                             .row_radii = row_radii};
+        assert_ok(context, nadir_tally_find(context, &draws, &tally));
+        const double together = mass_of(row_radii[0]) * (rows_count == 2 ? mass_of(row_radii[1]) : 1);
+        /* at least the share, and not much more: 3.1 standard errors of the margin and 5 of the draws */
+        assert_that(together > 0.9 && together < 0.9 + 8 * sqrt(0.09 / 20000), "%g", together);
+        assert_true(tally.radii[0] == state_radii[0]);
+        if (rows_count == 1) {
+            assert_true(tally.radii[0] == row_radii[0]);
+        } else { /* the second row alone decides */
+            const double mass = mass_of(tally.radii[1] * 1e-9);
+            assert_that(mass > 0.9 && mass < 0.9 + 8 * sqrt(0.09 / 20000), "%g", mass);
+        }
+        nadir_evidence_clear(context, &made.evidence);
+    }
+    nadir_context_free(context);
+}
+
+/* The same bits with one thread and with several; another seed gives other ones. */
+static void test_threads(void **state)
+{
+    enum { STATES = 100 };
+    nadir_context_settings settings;
+    static int64_t state_rows[STATES + 1];
+    static int64_t row_starts[STATES + 1];
+    static int32_t columns[2 * STATES];
+    static double numbers[2 * STATES];
+    static double scales[STATES];
+    double radii[3];
+    (void)state;
+    for (int s = 0; s <= STATES; s++) {
+        state_rows[s] = s;
+        row_starts[s] = 2 * (int64_t)s;
+    }
+    for (int s = 0; s < STATES; s++) {
+        columns[2 * s] = 3;
+        columns[2 * s + 1] = 7;
+        numbers[2 * s] = 1 + s % 5;
+        numbers[2 * s + 1] = 4;
+        scales[s] = 1 + s % 3;
+    }
+    nadir_counts counts = {.states = STATES,
+                           .rows = STATES,
+                           .nonzeros = 2 * STATES,
+                           .state_rows = state_rows,
+                           .row_starts = row_starts,
+                           .columns = columns,
+                           .counts = numbers};
+    const nadir_data data = {.kind = NADIR_DATA_COUNTS, .counts = &counts};
+    const nadir_evidence_settings wanted = {.prior = 2, .concentration = NAN};
+    for (int i = 0; i < 3; i++) {
+        nadir_context *context = NULL;
+        nadir_evidence evidence;
+        nadir_context_settings_default(&settings);
+        settings.threads = i == 1 ? 4 : 1;
+        assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+        assert_ok(context, nadir_evidence_make(context, &data, &wanted, &evidence));
+        const nadir_draws draws = {
+            .evidence = &evidence, .norm = 2, .count = 2000, .seed = i == 2 ? seed + 1 : seed};
+        nadir_tally tally = {.confidence = 0.95, .candidates = 1, .scales = {scales}};
+        assert_ok(context, nadir_tally_find(context, &draws, &tally));
+        radii[i] = tally.radii[0];
+        nadir_evidence_clear(context, &evidence);
+        nadir_context_free(context);
+    }
+    assert_true(radii[0] == radii[1]);
+    assert_true(radii[0] != radii[2]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gamma_moments),    cmocka_unit_test(test_gamma_distribution),
+        cmocka_unit_test(test_binomial),         cmocka_unit_test(test_stick),
+        cmocka_unit_test(test_second_moments),   cmocka_unit_test(test_against_brute_force),
+        cmocka_unit_test(test_order_statistics), cmocka_unit_test(test_radii_hold_their_share),
+        cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
