@@ -28,8 +28,8 @@ if ((PROCESSES > 1)); then
 fi
 
 # The last row, which is of the last process, does not sum to one.
-if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
-    python3 - <<'PYTHON'
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+    /usr/bin/python3 - <<'PYTHON'
 import numpy
 model = dict(numpy.load("garnet.npz"))
 model["P_data"][-1] += 0.5
