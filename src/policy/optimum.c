@@ -279,9 +279,10 @@ static nadir_status take_solver(quest *at)
     settings.backend = at->settings.backend;
     nadir_solver_free(at->solver);
     at->solver = NULL;
-    if (here != NULL && here->solver != NULL &&
-        memcmp(here->policy->probabilities, at->found->probabilities,
-               (size_t)at->model->rows * sizeof *at->found->probabilities) == 0) {
+    const bool same = here != NULL && here->solver != NULL &&
+                      memcmp(here->policy->probabilities, at->found->probabilities,
+                             (size_t)at->model->rows * sizeof *at->found->probabilities) == 0;
+    if (nadir_join_all(at->context, same)) {
         at->solver = here->solver;
         here->solver = NULL;
     } else {

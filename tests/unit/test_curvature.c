@@ -139,7 +139,7 @@ static void claims_clear(nadir_context *context, claims *made)
     free(made->inverse);
 }
 
-static void check_pair(const pair *of, claims *made)
+static void check_pair(nadir_context *context, const pair *of, claims *made)
 {
     const nadir_standing *standing = &of->stage->standing;
     const long double tau = standing->tau;
@@ -224,7 +224,7 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
             }
         }
         pair_make(&of);
-        check_pair(&of, made);
+        check_pair(context, &of, made);
         check_tether(context, &of, &answer, &found, beta, made->scale);
     }
     free(of.d_P);

@@ -250,7 +250,8 @@ static void check_improved(nadir_context *context, const nadir_problem *problem,
     for (int64_t s = 0; s < n; s++) {
         near[s] = x[s] * (1 + 1e-7 * nadir_random_normal(random));
     }
-    assert_ok(context, nadir_enclosure_improve(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
+    assert_ok(context,
+              nadir_enclosure_improve(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
     assert_that(enclosed.residual <= 8 * known_x->residual, "%g from near by, %g from nothing",
                 enclosed.residual, known_x->residual);
     for (int64_t s = 0; s < n; s++) {

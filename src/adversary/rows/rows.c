@@ -234,10 +234,9 @@ void nadir_row_group_settle(const nadir_row_group *group)
 
 bool nadir_row_group_settles(const nadir_row_group *group)
 {
-    enum { FEW = 8 };                                    /* rows that mostly show it already */
-    const int64_t some = group->whole == NULL ? FEW : 0; /* processes must agree */
-    int64_t looked = 0;
-    for (int64_t row = group->first; row < group->end && looked < some; row++) {
+    enum { FEW = 8 };                                /* rows that mostly show it already */
+    int64_t looked = group->whole == NULL ? 0 : FEW; /* processes must agree */
+    for (int64_t row = group->first; row < group->end && looked < FEW; row++) {
         if (nadir_row_group_share(group, row) > 0) {
             looked++;
             settle_row(group, row, group->room, group->answers);

@@ -168,7 +168,8 @@ static nadir_status solve(nadir_context *context, const nadir_centre *centre, bo
                                      enclosed);
     }
     memcpy(x, near, (size_t)centre->live->states * sizeof *x);
-    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, 0, 0, x, enclosed);
+    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, 0, 0, x,
+                                   enclosed);
 }
 
 nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,

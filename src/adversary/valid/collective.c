@@ -57,7 +57,7 @@ static void clear(collective *of)
 
 /* K and F of the nominal kernel, rounded up; d is known to d_error, and what its rows lack of a sum of one
  * is in the limits of the model. */
-static void weigh(collective *of)
+static void weigh(const nadir_context *context, collective *of)
 {
     const nadir_live *live = of->live;
     const nadir_problem *problem = of->problem;
@@ -151,7 +151,7 @@ nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem 
     if (isinf(of.nominal)) {
         goto cleanup;
     }
-    weigh(&of);
+    weigh(context, &of);
     if (!(problem->gamma * of.F * beta < 1)) { /* |Phi D| is 1 at least */
         proof->hopeless = true;
         goto cleanup;
