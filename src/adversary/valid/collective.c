@@ -73,7 +73,7 @@ static void weigh(const nadir_context *context, collective *of)
         most = fmax(most, f);
     }
     const double up = 1 + UNIT * (double)(live->states + live->count + 16);
-    const double total = nadir_centre_total(of->context, problem);
+    const double total = nadir_centre_total(context, problem);
     const double sum_off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
     of->F = sqrt(most) * up;
     of->K =
