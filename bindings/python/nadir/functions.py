@@ -385,7 +385,7 @@ def read(
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)
     made = place("model")
-    shared().call(lib.nadir_model_read, encoded(path), settings, made)
+    shared().call(lib.nadir_model_read, encoded(os.fspath(path)), settings, made)
     return Model._from_handle(made[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any, Sequence
 
@@ -29,10 +30,13 @@ def choice(what: str, value: Any, table: dict[Any, int]) -> int:
 
 def norm_number(norm: Any) -> float:
     """p of the norm; NaN: unsaid."""
-    try:
-        return float("nan") if norm is None else float(norm)
-    except ValueError:
-        raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'") from None
+    if norm is None:
+        return float("nan")
+    with contextlib.suppress(TypeError, ValueError):
+        number = float(norm)
+        if number == number:
+            return number
+    raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'")
 
 
 DOUBLE, INT64, INT32 = ffi.typeof("double[]"), ffi.typeof("int64_t[]"), ffi.typeof("int32_t[]")
@@ -45,7 +49,7 @@ def doubles(array: np.ndarray) -> Any:
 
 def _strings(names: Sequence[str]) -> tuple[Any, list[Any]]:
     """Names as a C array, and what it points to."""
-    words = [ffi.new("char[]", str(word).encode()) for word in names]
+    words = [encoded(str(word)) for word in names]
     return ffi.new("char *[]", words), words
 
 
@@ -462,7 +466,7 @@ class Model:
         """To a file; the ending of its name tells the format: .npz, .csv, .tra, .drn, .MDP, .bin."""
         settings = filled("write_settings")
         settings.compress = compress
-        shared().call(lib.nadir_model_write, self._handle, encoded(path), settings)
+        shared().call(lib.nadir_model_write, self._handle, encoded(os.fspath(path)), settings)
 
     def __reduce__(self) -> Any:
         """For pickle, and so for other processes."""
@@ -563,7 +567,7 @@ class Policy:
 
     def write(self, path: Any) -> None:
         """As CSV `idstate,idaction,probability`, or .npy if the name ends so."""
-        shared().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(path))
+        shared().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(os.fspath(path)))
 
     def __reduce__(self) -> Any:
         """For pickle, and so for other processes."""
@@ -616,10 +620,10 @@ def _of_states(numbers: Any, kernel: _forms.Kernel) -> np.ndarray | None:
     array = np.asarray(numbers, dtype=np.float64)
     if array.ndim == 0:
         made = np.zeros(kernel.states)
-        state = int(numbers)
-        if not 0 <= state < kernel.states:
-            raise UsageError(f"mu is {state}; expected a state, 0 to {kernel.states - 1}, or a distribution")
-        made[state] = 1
+        if array not in range(kernel.states_given):
+            last = kernel.states_given - 1
+            raise UsageError(f"mu is {numbers}; expected a state, 0 to {last}, or a distribution")
+        made[int(array)] = 1
         return made
     if array.shape == (kernel.states_given,):
         return np.concatenate([array, np.zeros(kernel.states - kernel.states_given)])

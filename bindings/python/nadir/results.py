@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _plots
 from ._library import NULL, encoded, ffi, lib, place, text
+from .errors import UsageError
 
 if TYPE_CHECKING:
     from .model import Model, Policy
@@ -291,7 +292,7 @@ class Evaluation(Result):
 
     def _kept(self) -> tuple["Solver", Any]:
         if self._worst is None:
-            raise ValueError("this evaluation has not kept its kernel (no sweep does): evaluate one radius")
+            raise UsageError("this evaluation has not kept its kernel (no sweep does): evaluate one radius")
         return self._solver, self._worst
 
     @property
@@ -304,7 +305,7 @@ class Evaluation(Result):
         solver, worst = self._kept()
         x = np.ascontiguousarray(x, dtype=np.float64)
         if x.shape != (solver.model.states,):
-            raise ValueError(f"x has the shape {x.shape}; expected ({solver.model.states},)")
+            raise UsageError(f"x has the shape {x.shape}; expected ({solver.model.states},)")
         y = np.empty(solver.model.rows)
         with solver._context.lock:
             lib.nadir_worst_multiply(
@@ -371,6 +372,9 @@ class Evaluation(Result):
     def explain(self, count: int = 10) -> list[Damage]:
         """The rows that carry most of the penalty, largest share first; all rows add up to it exactly."""
         solver, worst = self._kept()
+        if count < 0:
+            raise UsageError(f"count is {count}; expected 0 or more")
+        count = min(count, solver.model.rows)
         made = ffi.new("nadir_damage[]", max(count, 1))
         for i in range(len(made)):
             made[i].size = ffi.sizeof("nadir_damage")
@@ -393,7 +397,7 @@ class Evaluation(Result):
         solver, worst = self._kept()
         functions = {"kernel": lib.nadir_worst_gradient, "nominal": lib.nadir_worst_gradient_nominal}
         if formula not in functions:
-            raise ValueError(f"formula is {formula!r}; expected 'kernel' or 'nominal'")
+            raise UsageError(f"formula is {formula!r}; expected 'kernel' or 'nominal'")
         made = np.empty(solver.model.rows)
         solver._context.call(functions[formula], worst, ffi.from_buffer("double[]", made))
         return made
