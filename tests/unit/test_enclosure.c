@@ -124,6 +124,9 @@ static void check_products(nadir_context *context, const nadir_problem *exact, b
                   nadir_enclosure_solve(context, exact, &known, transposed, b + j * n, 0, one, &alone));
         assert_that(enclosed[j].residual <= wider * alone.residual, "column %d: %g among many, %g alone", j,
                     enclosed[j].residual, alone.residual);
+        /* roundings that a product may have cannot be fewer in a sum of such */
+        assert_that(enclosed[j].residual >= 0.9 * alone.residual, "column %d: %g among many, %g alone", j,
+                    enclosed[j].residual, alone.residual);
         for (int64_t s = 0; s < n; s++) {
             const double off = fabs(x[j * n + s] - one[s]);
             sum = transposed ? sum + off : fmax(sum, off);
