@@ -17,8 +17,16 @@ typedef struct petsc_engine {
     MPI_Op join;
     MPI_Datatype placed;
     MPI_Op largest;
+    MPI_Comm watch;     /* MPI_COMM_NULL: calls are not compared */
+    int64_t reductions; /* so far */
+    int64_t exchanges;  /* of ghosts, either way */
+    int64_t exchanged;  /* numbers that this process has sent in them */
     nadir_communication table;
 } petsc_engine;
+
+/* Counts calls. With NADIR_ENGINE_WATCH set, compares what all processes are about to do: the job ends, and
+ * says where each of them is, as soon as they differ. count: -1: may differ. */
+void petsc_meet(petsc_engine *engine, const char *call, int64_t count);
 
 /* mpi_reduce.c: makes and frees the types and operations; fills in sum, reduce, reduce_few, maximum, scan. */
 void petsc_reductions_start(petsc_engine *engine);

@@ -141,6 +141,7 @@ nadir_status petsc_solver_solve(void *made, nadir_context *context, bool transpo
     PetscErrorCode code = 0;
     PetscInt steps = 0;
     KSPConvergedReason reason = 0;
+    petsc_meet(of->engine, transposed ? "solve transposed" : "solve", -1);
     const double goal = transposed ? residual / sqrt(of->total) : residual;
     TRY(KSPSetTolerances(of->ksp, 1e-50, goal, PETSC_DEFAULT, STEPS));
     TRY(VecPlaceArray(of->b, b));
