@@ -288,7 +288,7 @@ static nadir_status propose_paper(nadir_ascent *at)
             at->gradient[row] = at->here->d[s] * at->here->q[row];
         }
     }
-    nadir_secants_prepare(model, &at->secants, at->metric, at->settings->step);
+    nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->settings->step);
     return nadir_secants_step(at->context, model, &at->secants, at->metric, at->settings->step,
                               at->here->policy->probabilities, at->gradient, at->direction);
 }
@@ -302,7 +302,7 @@ static nadir_status propose(nadir_ascent *at, double *slope)
         NADIR_CHECK(propose_paper(at));
     } else {
         measure(at);
-        nadir_secants_prepare(model, &at->secants, at->metric, at->state.alpha);
+        nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->state.alpha);
         NADIR_CHECK(nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
                                        at->here->policy->probabilities, at->gradient, at->direction));
     }

@@ -1,6 +1,7 @@
 /* secants.c: a quadratic model of the worst return, and its best policy; see secants.h. */
 #include "policy/secants.h"
 
+#include "linalg/blocks.h"
 #include "policy/simplex.h"
 
 #include <math.h>
@@ -66,41 +67,38 @@ void nadir_secants_push(nadir_secants *secants)
     secants->count++;
 }
 
-static double dot(int64_t count, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum += x[i] * y[i];
-    }
-    return sum;
-}
-
-/* result = B x with the first `count` pairs. */
-static void multiply(const nadir_secants *secants, int count, const double *x, double *result)
+/* result = B x with the first `count` pairs: diagonal x + sum (y . x / s_y) y - (b . x / s_b) b. */
+static void multiply(const nadir_context *context, const nadir_secants *secants, int count, const double *x,
+                     double *result)
 {
     const int64_t rows = secants->rows;
+    const double *vectors[2 * NADIR_SECANTS_MOST] = {NULL};
+    double along[2 * NADIR_SECANTS_MOST];
     for (int64_t row = 0; row < rows; row++) {
         result[row] = secants->diagonal[row] * x[row];
     }
     for (int i = 0; i < count; i++) {
-        const double *y = secants->y[i];
-        const double *b = secants->b[i];
-        const double along_y = dot(rows, y, x) / secants->s_y[i];
-        const double along_b = dot(rows, b, x) / secants->s_b[i];
-        for (int64_t row = 0; row < rows; row++) {
-            result[row] += along_y * y[row] - along_b * b[row];
-        }
+        vectors[2 * i] = secants->y[i];
+        vectors[2 * i + 1] = secants->b[i];
+    }
+    nadir_blocks_dots(context, rows, 2 * count, vectors, x, along);
+    for (int i = 0; i < count; i++) {
+        along[2 * i] /= secants->s_y[i];
+        along[2 * i + 1] /= -secants->s_b[i];
+    }
+    if (count > 0) {
+        (void)nadir_blocks_add_many(context, rows, 2 * count, vectors, along, result);
     }
 }
 
 /* The products of a pair whose b is there; y is bent towards b where it shows too little curvature. False: no
  * curvature at all, the pair is of no use. */
-static bool settle(nadir_secants *secants, int i)
+static bool settle(const nadir_context *context, nadir_secants *secants, int i)
 {
     const int64_t rows = secants->rows;
     double *y = secants->y[i];
-    secants->s_b[i] = dot(rows, secants->s[i], secants->b[i]);
-    secants->s_y[i] = dot(rows, secants->s[i], y);
+    secants->s_b[i] = nadir_blocks_dot(context, rows, secants->s[i], secants->b[i]);
+    secants->s_y[i] = nadir_blocks_dot(context, rows, secants->s[i], y);
     if (secants->s_y[i] < LEAST * secants->s_b[i]) {
         const double share = (1 - LEAST) * secants->s_b[i] / (secants->s_b[i] - secants->s_y[i]);
         for (int64_t row = 0; row < rows; row++) {
@@ -111,8 +109,8 @@ static bool settle(nadir_secants *secants, int i)
     return secants->s_b[i] > 0 && secants->s_y[i] > 0;
 }
 
-void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, const double *metric,
-                           double alpha)
+void nadir_secants_prepare(const nadir_context *context, const nadir_model *model, nadir_secants *secants,
+                           const double *metric, double alpha)
 {
     int count = 0;
     for (int64_t s = 0; s < model->states; s++) {
@@ -123,8 +121,8 @@ void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, con
     for (int i = 0; i < secants->count; i++) {
         swap(&secants->s[count], &secants->s[i]);
         swap(&secants->y[count], &secants->y[i]);
-        multiply(secants, count, secants->s[count], secants->b[count]);
-        count += settle(secants, count);
+        multiply(context, secants, count, secants->s[count], secants->b[count]);
+        count += settle(context, secants, count);
     }
     secants->count = count;
 }
@@ -172,8 +170,8 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
             break;
         }
         NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
-        multiply(secants, secants->count, way, product);
-        const double curvature = dot(secants->rows, way, product);
+        multiply(context, secants, secants->count, way, product);
+        const double curvature = nadir_blocks_dot(context, secants->rows, way, product);
         const double t = secants->count > 0 && curvature > promise ? promise / curvature : 1;
         double length = 0;
         for (int64_t s = 0; s < model->states; s++) {

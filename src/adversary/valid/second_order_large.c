@@ -32,7 +32,7 @@ enum { LIMITS = 20, PRODUCTS = 40 };
 #define TOLERANCE 0.1  /* of kappa^2, where it is of use */
 #define HOPELESS  1.0  /* kappa above this proves nothing that the radius alone does not */
 #define CLOSED    0.45 /* k above */
-#define LEAST_W   0.5  /* w is raised to this share of the largest */
+#define LEAST_W   4    /* w is raised to this many times its mean, where that is not above the largest */
 
 typedef struct large {
     const nadir_problem *problem;
@@ -160,7 +160,8 @@ static nadir_status close_on_itself(nadir_context *context, large *of, double *k
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
-    const double least = LEAST_W * nadir_vector_largest(n, of->pull.w);
+    const double least =
+        fmin(LEAST_W * nadir_vector_sum(n, of->pull.w) / (double)n, nadir_vector_largest(n, of->pull.w));
     double *y = NULL;
     double *w = NULL;
     NADIR_NEW(context, y, n);
