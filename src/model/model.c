@@ -74,7 +74,7 @@ void nadir_model_free(nadir_model *model)
     void *const arrays[] = {model->state_rows, model->row_actions, model->dense,
                             model->row_starts, model->columns,     model->probabilities,
                             model->rewards,    model->scales,      model->transition_rewards,
-                            model->initial,    model->radius};
+                            model->initial,    model->radius,      model->limits.minima};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }

@@ -16,7 +16,6 @@ typedef struct seen {
     double minimum;
     int64_t minimum_row;
     double off_support;
-    bool nominal; /* some row is */
 } seen;
 
 /* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
@@ -84,21 +83,28 @@ static void subtract_dense(int64_t states, const double *nominal, const double *
     *minimum = fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
 }
 
-/* What a row adds to what was seen, but for its distance. */
-static void note_row(int64_t row, double sum, double minimum, seen *at)
+static void note_minimum(int64_t row, double minimum, seen *at)
 {
-    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
     if (minimum < at->minimum) {
         at->minimum = minimum;
         at->minimum_row = row;
     }
 }
 
+/* What a row adds to what was seen, but for its distance. */
+static void note_row(int64_t row, double sum, double minimum, seen *at)
+{
+    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
+    note_minimum(row, minimum, at);
+}
+
 /* Distance of one row, and what it adds to what was seen. */
 static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
 {
     if (nadir_kernel_is_nominal(at->rows.kernel, row)) {
-        at->nominal = true;
+        at->row_sum =
+            fmax(at->row_sum, fmax(fabs(1 - model->limits.sum_low), fabs(model->limits.sum_high - 1)));
+        note_minimum(row, nadir_model_row_minimum(model, row), at);
         return 0;
     }
     const nadir_row nominal = nadir_model_row(model, row);
@@ -122,17 +128,6 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
     }
     const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
     return nadir_norm_short(length, at->difference, p);
-}
-
-/* What the nominal rows add to what was seen. */
-static void take_nominal(const nadir_row_limits *limits, nadir_membership *membership)
-{
-    const double off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
-    membership->row_sum = fmax(membership->row_sum, off);
-    if (limits->minimum < membership->minimum) {
-        membership->minimum = limits->minimum;
-        membership->minimum_row = limits->minimum_row;
-    }
 }
 
 static nadir_status measure_rows(nadir_context *context, const nadir_kernel *kernel, double p,
@@ -167,9 +162,6 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
         if (all[part].minimum < membership->minimum) {
             membership->minimum = all[part].minimum;
             membership->minimum_row = all[part].minimum_row;
-        }
-        if (all[part].nominal) {
-            take_nominal(&model->limits, membership);
         }
     }
     membership->row_sum = nadir_join_maximum(context, membership->row_sum);
