@@ -95,7 +95,7 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
         for (int64_t j = changed->starts[i]; j < changed->starts[i + 1]; j++) {
             const int32_t column = changed->columns[j];
             const bool rises = j == changed->starts[i] || column > changed->columns[j - 1];
-            if (column < 0 || column >= model->states || !rises || !isfinite(changed->values[j])) {
+            if (column < 0 || column >= nadir_model_width(model) || !rises || !isfinite(changed->values[j])) {
                 return nadir_fail(
                     context, NADIR_ERROR_ARGUMENT,
                     "kernel: row %lld: entry %g at %lld; expected a finite number and rising states",

@@ -1,6 +1,8 @@
 /* secants.c: a quadratic model of the worst return, and its best policy; see secants.h. */
 #include "policy/secants.h"
 
+#include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "policy/simplex.h"
 
 #include <math.h>
@@ -66,41 +68,38 @@ void nadir_secants_push(nadir_secants *secants)
     secants->count++;
 }
 
-static double dot(int64_t count, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum += x[i] * y[i];
-    }
-    return sum;
-}
-
-/* result = B x with the first `count` pairs. */
-static void multiply(const nadir_secants *secants, int count, const double *x, double *result)
+/* result = B x with the first `count` pairs: diagonal x + sum (y . x / s_y) y - (b . x / s_b) b. */
+static void multiply(const nadir_context *context, const nadir_secants *secants, int count, const double *x,
+                     double *result)
 {
     const int64_t rows = secants->rows;
+    const double *vectors[2 * NADIR_SECANTS_MOST] = {NULL};
+    double along[2 * NADIR_SECANTS_MOST];
     for (int64_t row = 0; row < rows; row++) {
         result[row] = secants->diagonal[row] * x[row];
     }
     for (int i = 0; i < count; i++) {
-        const double *y = secants->y[i];
-        const double *b = secants->b[i];
-        const double along_y = dot(rows, y, x) / secants->s_y[i];
-        const double along_b = dot(rows, b, x) / secants->s_b[i];
-        for (int64_t row = 0; row < rows; row++) {
-            result[row] += along_y * y[row] - along_b * b[row];
-        }
+        vectors[2 * i] = secants->y[i];
+        vectors[2 * i + 1] = secants->b[i];
+    }
+    nadir_blocks_dots(context, rows, 2 * count, vectors, x, along);
+    for (int i = 0; i < count; i++) {
+        along[2 * i] /= secants->s_y[i];
+        along[2 * i + 1] /= -secants->s_b[i];
+    }
+    if (count > 0) {
+        (void)nadir_blocks_add_many(context, rows, 2 * count, vectors, along, result);
     }
 }
 
 /* The products of a pair whose b is there; y is bent towards b where it shows too little curvature. False: no
  * curvature at all, the pair is of no use. */
-static bool settle(nadir_secants *secants, int i)
+static bool settle(const nadir_context *context, nadir_secants *secants, int i)
 {
     const int64_t rows = secants->rows;
     double *y = secants->y[i];
-    secants->s_b[i] = dot(rows, secants->s[i], secants->b[i]);
-    secants->s_y[i] = dot(rows, secants->s[i], y);
+    secants->s_b[i] = nadir_blocks_dot(context, rows, secants->s[i], secants->b[i]);
+    secants->s_y[i] = nadir_blocks_dot(context, rows, secants->s[i], y);
     if (secants->s_y[i] < LEAST * secants->s_b[i]) {
         const double share = (1 - LEAST) * secants->s_b[i] / (secants->s_b[i] - secants->s_y[i]);
         for (int64_t row = 0; row < rows; row++) {
@@ -111,8 +110,8 @@ static bool settle(nadir_secants *secants, int i)
     return secants->s_b[i] > 0 && secants->s_y[i] > 0;
 }
 
-void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, const double *metric,
-                           double alpha)
+void nadir_secants_prepare(const nadir_context *context, const nadir_model *model, nadir_secants *secants,
+                           const double *metric, double alpha)
 {
     int count = 0;
     for (int64_t s = 0; s < model->states; s++) {
@@ -123,15 +122,15 @@ void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, con
     for (int i = 0; i < secants->count; i++) {
         swap(&secants->s[count], &secants->s[i]);
         swap(&secants->y[count], &secants->y[i]);
-        multiply(secants, count, secants->s[count], secants->b[count]);
-        count += settle(secants, count);
+        multiply(context, secants, count, secants->s[count], secants->b[count]);
+        count += settle(context, secants, count);
     }
     secants->count = count;
 }
 
 /* way = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order promise. */
-static double look(const nadir_model *model, const double *metric, double alpha, const double *pi,
-                   const double *delta, const double *slope, double *way, double *room)
+static double look(const nadir_context *context, const nadir_model *model, const double *metric, double alpha,
+                   const double *pi, const double *delta, const double *slope, double *way, double *room)
 {
     double promise = 0;
     for (int64_t s = 0; s < model->states; s++) {
@@ -151,7 +150,7 @@ static double look(const nadir_model *model, const double *metric, double alpha,
             promise += way[row] * slope[row];
         }
     }
-    return promise;
+    return nadir_join_sum(context, promise);
 }
 
 nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model, nadir_secants *secants,
@@ -166,14 +165,14 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
     memset(delta, 0, (size_t)secants->rows * sizeof *delta);
     memcpy(slope, g, (size_t)secants->rows * sizeof *g);
     for (int i = 0; i < (secants->count > 0 ? STEPS : 1); i++) {
-        const double promise = look(model, metric, alpha, pi, delta, slope, way, secants->work[3]);
+        const double promise = look(context, model, metric, alpha, pi, delta, slope, way, secants->work[3]);
         first = i == 0 ? promise : first;
         if (!(promise > ENOUGH * first)) {
             break;
         }
         NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
-        multiply(secants, secants->count, way, product);
-        const double curvature = dot(secants->rows, way, product);
+        multiply(context, secants, secants->count, way, product);
+        const double curvature = nadir_blocks_dot(context, secants->rows, way, product);
         const double t = secants->count > 0 && curvature > promise ? promise / curvature : 1;
         double length = 0;
         for (int64_t s = 0; s < model->states; s++) {
@@ -183,6 +182,7 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
                 length += metric[s] * way[row] * way[row];
             }
         }
+        length = nadir_join_sum(context, length);
         alpha = curvature > 0 ? length / curvature : alpha;
     }
 cleanup:

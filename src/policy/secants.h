@@ -37,8 +37,8 @@ void nadir_secants_push(nadir_secants *secants);
 
 /* Makes B anew from the pairs and diagonal(row of s) = metric[s] / alpha; pairs along which the gradient
  * does not fall are bent so that it does. metric: [states], positive. */
-void nadir_secants_prepare(const nadir_model *model, nadir_secants *secants, const double *metric,
-                           double alpha);
+void nadir_secants_prepare(const nadir_context *context, const nadir_model *model, nadir_secants *secants,
+                           const double *metric, double alpha);
 
 /* The step from pi: [rows] to the policy that is best for the model with gradient g: [rows], by projected
  * gradients. delta: [rows], out. */

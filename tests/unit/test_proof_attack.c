@@ -6,6 +6,7 @@
 
 #include "adversary/valid/descent.h"
 #include "adversary/valid/lagrangian.h"
+#include "adversary/valid/second_order.h"
 #include "adversary/valid/series.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
@@ -130,8 +131,38 @@ static void search(fight *made, bool thoroughly)
 
 /* What the proofs came to. */
 typedef struct tally {
-    int attacks, proven, false_optima, informative, series;
+    int attacks, proven, false_optima, informative, series, large;
 } tally;
+
+/* The same as for models that are too large for columns of D: kappa makes its own bounds on occupancies. */
+static void judge_as_large(fight *made, tally *sums)
+{
+    nadir_context *context = made->context;
+    const nadir_problem *problem = made->problem;
+    nadir_visits visits = {0};
+    nadir_live live = {0};
+    if (problem->uncertainty->p != 2) {
+        return;
+    }
+    assert_ok(context, nadir_visits_make(context, problem, &visits));
+    assert_ok(context, nadir_live_make(context, problem, &live));
+    nadir_visits_limit(context, problem, made->radius, &visits);
+    for (int i = 0; i < made->count; i++) {
+        const nadir_attack *attack = &made->attacks[i];
+        nadir_valid_proof proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
+        if (attack->tau > 0 && isfinite(attack->tau)) {
+            assert_ok(context, nadir_second_order_prove_large(context, problem, &live, &visits, made->radius,
+                                                              attack, &proof));
+            assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
+                        "%.17g is below the lower bound %.17g (kappa %g) of attack %d as a large one, %.17g",
+                        made->lowest, proof.lower, proof.kappa, i, attack->J);
+            sums->large += proof.lower >= attack->J - 1e-6 * (problem->J - made->lowest);
+        }
+        nadir_valid_proof_clear(context, &proof);
+    }
+    nadir_live_clear(context, &live);
+    nadir_visits_clear(context, &visits);
+}
 
 /* The same by a series for radii up to a larger one. */
 static void judge_in_series(fight *made, tally *sums)
@@ -194,13 +225,15 @@ static void test_lower_bounds(void **state)
         search(&made, i % 8 == 0);
         judge(&made, &sums);
         judge_in_series(&made, &sums);
+        judge_as_large(&made, &sums);
         fight_clear(&made);
     }
     /* the attack is one: there are proofs, and kernels that look like the worst but are not */
     assert_that(sums.proven > sums.attacks / 5 && sums.informative > sums.attacks / 2 &&
-                    sums.false_optima > 0 && sums.series > sums.attacks / 50,
-                "%d attacks, %d proven, %d false optima, %d informative, %d proven in series", sums.attacks,
-                sums.proven, sums.false_optima, sums.informative, sums.series);
+                    sums.false_optima > 0 && sums.series > sums.attacks / 50 &&
+                    sums.large > sums.attacks / 50,
+                "%d attacks, %d proven, %d false optima, %d informative, %d proven in series, %d as large",
+                sums.attacks, sums.proven, sums.false_optima, sums.informative, sums.series, sums.large);
     test_note_clear();
     nadir_context_free(context);
 }
