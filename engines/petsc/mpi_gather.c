@@ -110,9 +110,11 @@ static nadir_status order_statistics(void *self, nadir_context *context, int64_t
     petsc_meet(engine, "order_statistics", wanted);
     int64_t total = count;
     MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, engine->work);
+    nadir_status status = NADIR_OK;
     share *shares = malloc((size_t)engine->table.members * sizeof *shares);
-    nadir_status status =
-        shares != NULL ? NADIR_OK : engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+    if (shares == NULL) {
+        return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+    }
     for (int64_t j = 0; j < wanted && status == NADIR_OK; j++) {
         if (ranks[j] < 0 || ranks[j] >= total) {
             status = engine->host->fail(context, NADIR_ERROR_ARGUMENT, "order statistic %lld of %lld values",

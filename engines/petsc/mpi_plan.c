@@ -88,8 +88,8 @@ static bool exchange_places(const petsc_engine *engine, int64_t first, const int
         }
     }
     MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
-    for (int64_t i = 0; i < total; i++) {
-        of->places[i] -= first;
+    for (int64_t i = 0; i < to - of->places; i++) {
+        of->places[i] -= first; /* NOLINT(clang-analyzer-core.uninitialized.Assign): received above */
     }
     return true;
 }
@@ -107,7 +107,7 @@ static nadir_status make_plan(void *self, nadir_context *context, int64_t first,
         of->members = engine->table.members;
         of->wanted = malloc(members * sizeof *of->wanted);
         of->given = malloc(members * sizeof *of->given);
-        of->requests = malloc(2 * members * sizeof *of->requests);
+        of->requests = malloc(2 * members * sizeof(MPI_Request)); /* NOLINT(bugprone-sizeof-expression) */
     }
     if (ends == NULL || of == NULL || of->wanted == NULL || of->given == NULL || of->requests == NULL) {
         status = engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory for an exchange of values");
@@ -223,7 +223,7 @@ static nadir_status halo(void *self, nadir_context *context, int64_t first, int6
         }
     }
     const nadir_status status = make_plan(self, context, first, count, kept, rest, &made);
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && made != NULL) {
         fetch(self, made, values, ghosts);
         for (int64_t i = 0; i < wanted; i++) {
             if (places[i] >= first && places[i] - first < count) {

@@ -40,9 +40,9 @@ void petsc_plans_start(petsc_engine *engine);
 
 /* solver.c */
 nadir_status petsc_solver_setup(void *self, nadir_context *context, const nadir_engine_matrix *matrix,
-                                double gamma, void **solver);
-nadir_status petsc_solver_solve(void *solver, nadir_context *context, bool transposed, const double *b,
+                                double gamma, void **made);
+nadir_status petsc_solver_solve(void *made, nadir_context *context, bool transposed, const double *b,
                                 double residual, double *x, int64_t *products);
-void petsc_solver_destroy(void *solver);
+void petsc_solver_destroy(void *made);
 
 #endif
