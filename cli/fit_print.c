@@ -136,11 +136,11 @@ static void print_guarantees(const cli_fit *fit)
                guarantee->certified ? "yes" : "no");
     }
     if (result->candidates_count > 1) {
-        printf("\n  %-16s %-13s %-13s %s\n", "scales", "radius", "guaranteed", "");
+        printf("\n  %-16s %-13s %s\n", "scales", "radius", "guaranteed");
         for (int64_t i = 0; i < result->candidates_count; i++) {
             const nadir_fit_guarantee *guarantee = &result->candidates[i];
-            printf("  %-16s %-13.6g %-13.8g %s\n", guarantee->scales, guarantee->radius,
-                   guarantee->lower_bound, i == result->chosen ? "chosen" : "");
+            printf("  %-16s %-13.6g %.8g%s\n", guarantee->scales, guarantee->radius, guarantee->lower_bound,
+                   i == result->chosen ? "   chosen" : "");
         }
     }
 }

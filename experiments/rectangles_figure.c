@@ -330,13 +330,13 @@ static nadir_status draw_confidence(experiment_run *run, const rectangles_run *a
         fputs("EOD\n", plot.script);
     }
     fprintf(plot.script,
-            "set multiplot layout 1,2 margins 0.09,0.985,0.27,0.91 spacing 0.08,0\nset logscale xy\n"
+            "set multiplot layout 1,2 margins 0.095,0.985,0.27,0.91 spacing 0.08,0\nset logscale xy\n"
             "set format xy '%%g'\nset grid xtics ytics\nset xlabel 'observations of each row'\n"
             "set xtics (50,100,200,400,800,1600)\nset xrange [45:%d]\nset yrange [%.3g:10]\n",
             (SEEN << at->times_count) * 11 / 20, 0.5 * least_sampled(at));
     for (int p = 0; p < POLICIES; p++) {
         fprintf(plot.script,
-                "set title '%s (nominal return %.2f)'\nset ylabel '%s' offset 1,0\n"
+                "set title '%s (nominal return %.2f)'\nset ylabel '%s' offset 0.2,0\n"
                 "set key at screen 0.53,0.0 center bottom maxrows 2\n%s",
                 policy_names[p], at->nominal[p], p == 0 ? "penalty J − J_U (reward)" : "",
                 p == 0 ? "" : "unset key\n");

@@ -61,7 +61,8 @@ def from_tree(folder: Path) -> Path:
         sys.exit("libnadir was not found: install it, or name it in NADIR_LIBRARY")
     configure = ["cmake", "-S", str(TREE), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release"]
     subprocess.run(configure, check=True)
-    subprocess.run(["cmake", "--build", str(folder), "--target", "nadir", "--parallel"], check=True)
+    subprocess.run(["cmake", "--build", str(folder), "--target", "nadir", "--parallel",
+                    str(os.cpu_count() or 1)], check=True)
     return (folder / "libnadir.so").resolve()
 
 
@@ -71,6 +72,8 @@ class Build(build_py):
         if getattr(self, "editable_mode", False):
             return  # the package lies in the source tree, which holds both
         package = Path(self.build_lib) / "nadir"
+        for stale in [*package.glob("libnadir.so*"), *package.glob("_built.py")]:
+            stale.unlink()
         text = header()
         DECLARATIONS["write"](text, str(package / "_bindings.py"))
         major, minor, _ = DECLARATIONS["version"](text).split(".")

@@ -7,11 +7,13 @@
  */
 #include "parts.h"
 
+#include <execinfo.h>
 #include <petscksp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* How long a process that failed waits for the others to fail as well. */
 #define PATIENCE 3.0
@@ -77,6 +79,10 @@ static nadir_status start(const nadir_engine_host *host, nadir_context *context,
     MPI_Comm_dup(MPI_COMM_WORLD, &engine->work);
     MPI_Comm_dup(MPI_COMM_WORLD, &engine->solvers);
     MPI_Comm_dup(MPI_COMM_WORLD, &engine->farewell);
+    engine->watch = MPI_COMM_NULL;
+    if (getenv("NADIR_ENGINE_WATCH") != NULL) { /* NOLINT(concurrency-mt-unsafe): nothing here sets it */
+        MPI_Comm_dup(MPI_COMM_WORLD, &engine->watch);
+    }
     engine->table.name = "mpi";
     engine->table.self = engine;
     MPI_Comm_rank(engine->work, &engine->table.rank);
@@ -103,11 +109,54 @@ static int32_t neighbours(const void *self)
     return count;
 }
 
+/* What a process is about to do. */
+typedef struct meeting {
+    char call[24];
+    int64_t count;
+} meeting;
+
+void petsc_meet(petsc_engine *engine, const char *call, int64_t count)
+{
+    enum { DEPTH = 24 };
+    const bool exchange = strcmp(call, "fetch") == 0 || strcmp(call, "add") == 0;
+    engine->exchanges += exchange;
+    engine->reductions += !exchange;
+    if (engine->watch == MPI_COMM_NULL) {
+        return;
+    }
+    meeting own = {.count = count};
+    meeting first;
+    (void)snprintf(own.call, sizeof own.call, "%s", call);
+    first = own;
+    MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, engine->watch);
+    int differs = strcmp(first.call, own.call) != 0 || first.count != own.count;
+    MPI_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_MAX, engine->watch);
+    if (differs) {
+        void *frames[DEPTH];
+        (void)fprintf(stderr, "nadir: process %d calls %s of %lld, others do not:\n", engine->table.rank,
+                      call, (long long)count);
+        backtrace_symbols_fd(frames, backtrace(frames, DEPTH), STDERR_FILENO);
+        MPI_Barrier(engine->watch);
+        MPI_Abort(MPI_COMM_WORLD, 8);
+    }
+}
+
 static double seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* What an evaluation costs beside products: for the model of cost in docs/scaling.md. */
+static void tell_counts(const petsc_engine *engine)
+{
+    if (getenv("NADIR_ENGINE_COUNTS") != NULL) { /* NOLINT(concurrency-mt-unsafe): nothing here sets it */
+        (void)fprintf(stderr,
+                      "nadir: process %d: %lld reductions, %lld exchanges, %lld numbers sent in them\n",
+                      engine->table.rank, (long long)engine->reductions, (long long)engine->exchanges,
+                      (long long)engine->exchanged);
+    }
 }
 
 static void finish(void *self, int exit_status, const char *sentence)
@@ -130,11 +179,15 @@ static void finish(void *self, int exit_status, const char *sentence)
             (void)nanosleep(&pause, NULL);
         }
     }
+    tell_counts(engine);
     PetscFinalize();
     petsc_reductions_end(engine);
     MPI_Comm_free(&engine->work);
     MPI_Comm_free(&engine->solvers);
     MPI_Comm_free(&engine->farewell);
+    if (engine->watch != MPI_COMM_NULL) {
+        MPI_Comm_free(&engine->watch);
+    }
     MPI_Finalize();
     free(engine);
 }

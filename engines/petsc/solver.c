@@ -100,7 +100,7 @@ cleanup:
 static PetscErrorCode prepare(solver *of, const nadir_engine_matrix *matrix, double gamma)
 {
     PetscErrorCode code = 0;
-    const MPI_Comm comm = of->engine->solvers;
+    MPI_Comm comm = of->engine->solvers;
     TRY(assemble(of, matrix, gamma));
     TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &of->b));
     TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &of->x));
@@ -141,6 +141,7 @@ nadir_status petsc_solver_solve(void *made, nadir_context *context, bool transpo
     PetscErrorCode code = 0;
     PetscInt steps = 0;
     KSPConvergedReason reason = 0;
+    petsc_meet(of->engine, transposed ? "solve transposed" : "solve", -1);
     const double goal = transposed ? residual / sqrt(of->total) : residual;
     TRY(KSPSetTolerances(of->ksp, 1e-50, goal, PETSC_DEFAULT, STEPS));
     TRY(VecPlaceArray(of->b, b));

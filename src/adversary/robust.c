@@ -53,17 +53,23 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
     return NADIR_OK;
 }
 
-/* Which questions can be answered where the model is spread over processes. */
+nadir_status nadir_robust_check_spread(nadir_context *context, const nadir_model *model,
+                                       const nadir_uncertainty *set)
+{
+    const bool dual = set->p > 1 && set->domain == NADIR_DOMAIN_FREE;
+    const bool valid = set->p == 2 && set->domain == NADIR_DOMAIN_SUPPORT;
+    return set->idle || (set->set == NADIR_SET_NONRECT && (dual || valid))
+               ? NADIR_OK
+               : nadir_model_check_whole(context, model,
+                                         "any but the non-rectangular ball, on domain free with a norm above "
+                                         "1 or on domain support with norm 2");
+}
+
+/* The same for one question; methods by name are their own families. */
 static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, nadir_family *family)
 {
-    const nadir_uncertainty *set = problem->uncertainty;
-    const bool dual =
-        set->set == NADIR_SET_NONRECT && set->p > 1 && set->domain == NADIR_DOMAIN_FREE && family == NULL;
-    return set->idle || dual
-               ? NADIR_OK
-               : nadir_model_check_whole(context, problem->model,
-                                         "any but the non-rectangular ball of norms above 1 on the free "
-                                         "domain, by the methods auto, newton, bisect and best-response");
+    return family != NULL ? nadir_model_check_whole(context, problem->model, "methods of the literature")
+                          : nadir_robust_check_spread(context, problem->model, problem->uncertainty);
 }
 
 /* ---------------------------------------------------------------------------------------- nominal */

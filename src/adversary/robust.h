@@ -17,4 +17,8 @@ nadir_status nadir_robust_run_many(nadir_context *context, nadir_solver *solver,
                                    const nadir_robust_settings *settings, nadir_family *family, int64_t count,
                                    const double *factors, nadir_robust *results);
 
+/* NADIR_ERROR_UNSUPPORTED where the model is spread over processes and nothing is known of such sets yet. */
+nadir_status nadir_robust_check_spread(nadir_context *context, const nadir_model *model,
+                                       const nadir_uncertainty *set);
+
 #endif

@@ -14,6 +14,7 @@
 #include "io/csv/csv_cells.h"
 #include "io/lookup.h"
 #include "io/numpy/npy.h"
+#include "io/policy_part.h"
 #include "linalg/vector.h"
 #include "model/policy.h"
 
@@ -232,7 +233,9 @@ nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model,
     nadir_status status = NADIR_OK;
     reader at = {.context = context, .model = model, .path = path};
     bool npy;
-    NADIR_CHECK(nadir_model_check_whole(context, model, "policies from a file"));
+    if (model->exchange != NULL) {
+        return nadir_policy_part_read(context, model, path, policy);
+    }
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
     NADIR_NEW_ZERO(context, at.probabilities, model->rows);
     NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
@@ -278,9 +281,8 @@ nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model
                           (long long)policy->states, (long long)policy->rows, (long long)model->states,
                           (long long)model->rows);
     }
-    const nadir_status status = nadir_model_check_whole(context, model, "writing policies");
-    if (status != NADIR_OK) {
-        return status;
+    if (model->exchange != NULL) {
+        return nadir_policy_part_write(context, model, policy->probabilities, path);
     }
     return nadir_npy_is_name(path)
                ? nadir_numbers_write(context, model, "probability", policy->probabilities, path)

@@ -8,8 +8,9 @@ nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *ker
 {
     nadir_status status = NADIR_OK;
     nadir_explicit made = {.kernel = kernel};
-    NADIR_NEW(context, made.columns, kernel->model->states);
-    NADIR_NEW(context, made.values, kernel->model->states);
+    const int64_t width = nadir_model_width(kernel->model);
+    NADIR_NEW(context, made.columns, width);
+    NADIR_NEW(context, made.values, width);
     if (kernel->k != NULL) {
         NADIR_NEW(context, made.k_states, kernel->model->states);
         for (int64_t t = 0; t < kernel->model->states; t++) {
@@ -17,7 +18,7 @@ nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *ker
             made.k_count += kernel->k[t] != 0;
         }
     }
-    NADIR_CHECK(nadir_gather_make(context, kernel->model->states, &made.gather));
+    NADIR_CHECK(nadir_gather_make(context, width, &made.gather));
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
     }
@@ -48,7 +49,7 @@ static bool is_stored(const nadir_kernel *kernel, int64_t row)
 int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row)
 {
     const nadir_kernel *kernel = explicit_rows->kernel;
-    const int64_t states = kernel->model->states;
+    const int64_t states = nadir_model_width(kernel->model);
     int64_t count = nadir_kernel_row(kernel, row).count;
     if (!is_stored(kernel, row)) {
         count += explicit_rows->k_count;

@@ -3,6 +3,7 @@
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -43,6 +44,9 @@ void nadir_kernel_free(nadir_kernel *kernel)
 /* False, with the error kept, when a number is not finite. */
 static bool all_finite(nadir_context *context, const char *what, int64_t count, const double *values)
 {
+    if (isfinite(nadir_vector_norm_1(count, values))) {
+        return true;
+    }
     for (int64_t i = 0; i < count; i++) {
         if (!isfinite(values[i])) {
             nadir_fail(context, NADIR_ERROR_ARGUMENT, "kernel: entry %lld of %s is %g", (long long)i, what,
@@ -91,7 +95,7 @@ static nadir_status check_changed(nadir_context *context, const nadir_model *mod
         for (int64_t j = changed->starts[i]; j < changed->starts[i + 1]; j++) {
             const int32_t column = changed->columns[j];
             const bool rises = j == changed->starts[i] || column > changed->columns[j - 1];
-            if (column < 0 || column >= model->states || !rises || !isfinite(changed->values[j])) {
+            if (column < 0 || column >= nadir_model_width(model) || !rises || !isfinite(changed->values[j])) {
                 return nadir_fail(
                     context, NADIR_ERROR_ARGUMENT,
                     "kernel: row %lld: entry %g at %lld; expected a finite number and rising states",

@@ -127,7 +127,6 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     const int threads = nadir_threads_for(context, work);
     end_states ends[2] = {{.sign = 1}, {.sign = -1}};
     double smallest = INFINITY;
-    bool nominal = false; /* some row is */
     if (kernel->k != NULL && model->exchange != NULL) {
         return -INFINITY; /* the order of k is not here; nadir_rank_one_minimum knows */
     }
@@ -138,19 +137,13 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     if (kernel->sums != NULL) {
         nadir_tilt_look(kernel);
     }
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min                                 \
-                                                                         : smallest)                         \
-    reduction(||                                                                                             \
-              : nominal) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
-        if (nadir_kernel_is_nominal(kernel, row)) {
-            nominal = true;
-            continue;
-        }
-        const double one = kernel->k != NULL      ? rank_one_minimum(kernel, row, ends)
-                           : kernel->sums != NULL ? nadir_tilt_minimum(kernel, row)
-                                                  : stored_minimum(kernel, row);
+        const double one = nadir_kernel_is_nominal(kernel, row) ? nadir_model_row_minimum(model, row)
+                           : kernel->k != NULL                  ? rank_one_minimum(kernel, row, ends)
+                           : kernel->sums != NULL               ? nadir_tilt_minimum(kernel, row)
+                                                                : stored_minimum(kernel, row);
         smallest = one < smallest ? one : smallest;
     }
-    return nadir_join_minimum(context, nominal ? fmin(smallest, model->limits.minimum) : smallest);
+    return nadir_join_minimum(context, smallest);
 }

@@ -7,10 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-/* The smallest of all S probabilities of a row. */
-static double row_minimum(const nadir_model *model, int64_t row)
+double nadir_model_row_minimum(const nadir_model *model, int64_t row)
 {
     const nadir_row entries = nadir_model_row(model, row);
+    if (model->limits.minima != NULL) {
+        return model->limits.minima[row];
+    }
     if (entries.count < nadir_model_total(model)) {
         return 0;
     }
@@ -37,7 +39,7 @@ nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir
     double smallest = scales == NULL && deviation > 0 ? model->limits.minimum / deviation : INFINITY;
     for (int64_t row = 0; scales != NULL && row < model->rows; row++) {
         if (scales[row] > 0 && deviation > 0) {
-            const double reach = row_minimum(model, row) / (scales[row] * deviation);
+            const double reach = nadir_model_row_minimum(model, row) / (scales[row] * deviation);
             smallest = reach < smallest ? reach : smallest;
         }
     }

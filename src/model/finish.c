@@ -316,9 +316,13 @@ static void measure_row(int64_t count, const double *values, double *minimum, do
     }
 }
 
-static void find_limits(nadir_model *model)
+static nadir_status find_limits(nadir_context *context, nadir_model *model)
 {
-    nadir_row_limits limits = {.sum_low = INFINITY, .minimum = INFINITY, .minimum_row = -1};
+    nadir_status status = NADIR_OK;
+    nadir_row_limits limits = {.sum_low = INFINITY, .minimum = INFINITY};
+    if (model->dense != NULL) {
+        NADIR_NEW(context, limits.minima, model->rows);
+    }
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row entries = nadir_model_row(model, row);
         double minimum;
@@ -329,12 +333,14 @@ static void find_limits(nadir_model *model)
         limits.sum_low = fmin(limits.sum_low, sum - rounding);
         limits.sum_high = fmax(limits.sum_high, sum + rounding);
         limits.rounding = fmax(limits.rounding, rounding);
-        if (minimum < limits.minimum) {
-            limits.minimum = minimum;
-            limits.minimum_row = row;
+        limits.minimum = fmin(limits.minimum, minimum);
+        if (limits.minima != NULL) {
+            limits.minima[row] = minimum;
         }
     }
     model->limits = limits;
+cleanup:
+    return status;
 }
 
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
@@ -348,7 +354,7 @@ nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, cons
     drop_plain_scales(context, model);
     drop_transition_rewards(context, model, source->keep_transition_rewards);
     NADIR_CHECK(choose_storage(context, model));
-    find_limits(model);
+    NADIR_CHECK(find_limits(context, model));
 cleanup:
     return status;
 }

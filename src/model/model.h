@@ -24,12 +24,12 @@
 /* What is off by less is normalised without a word. */
 #define NADIR_SUM_UNSAID 1e-12
 
-/* What all rows keep to, made once. Rounding is included, but in `minimum`. */
+/* What all rows keep to, made once. Rounding is included, but in the smallest entries. */
 typedef struct nadir_row_limits {
     double sum_low, sum_high; /* of the sum of a row */
     double rounding;          /* of a product of a row with numbers up to one */
-    double minimum;           /* the smallest of all entries, those that are not stored included, */
-    int64_t minimum_row;      /* and where it is */
+    double minimum;           /* the smallest of all entries, those that are not stored included */
+    double *minima;           /* [rows] of each row of a dense kernel, owned; NULL: it is not dense */
 } nadir_row_limits;
 
 /* Storage follows density: CSR below the first, dense from the second on, as given in between. At 2/3 the
@@ -130,6 +130,9 @@ static inline int64_t nadir_row_column(const nadir_row *row, int64_t i)
 
 /* NADIR_ERROR_UNSUPPORTED for a model that is spread over processes: `what` is not there for them yet. */
 nadir_status nadir_model_check_whole(nadir_context *context, const nadir_model *model, const char *what);
+
+/* The smallest of all S probabilities of a row. */
+double nadir_model_row_minimum(const nadir_model *model, int64_t row);
 
 /* The state a row belongs to. O(log S). */
 int64_t nadir_model_row_state(const nadir_model *model, int64_t row);

@@ -2,7 +2,7 @@
 #include "nominal/optimum.h"
 
 #include "base/clock.h"
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 #include "nominal/bellman.h"
 #include "nominal/check.h"
 #include "nominal/value.h"
@@ -45,6 +45,7 @@ typedef struct search {
     double smallest_range;
     int stalls;
     double sweep_work; /* entries read by a sweep */
+    double share;      /* of them that P^pi has: one row of each state */
     double work_left;  /* for sweeps before the next solve */
     nadir_bellman_pass pass;
     double rounding;  /* of the pass */
@@ -66,10 +67,12 @@ static nadir_status begin(search *at, const double *from)
                           minimum);
     }
     nadir_kernel_measure(at->context, at->kernel, &at->size);
-    at->largest_reward = nadir_vector_largest(model->rows, model->rewards);
+    at->largest_reward = nadir_whole_largest(at->context, model->rows, model->rewards);
     at->inner = INNER_TOLERANCE;
     at->smallest_range = INFINITY;
-    at->sweep_work = (double)(model->dense != NULL ? model->rows * model->states : model->nonzeros);
+    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    at->sweep_work = (double)nadir_whole_count(at->context, entries);
+    at->share = (double)nadir_model_total(model) / (double)nadir_whole_count(at->context, model->rows);
     at->work_left = from == NULL ? FIRST_SWEEPS * at->sweep_work : 0;
     NADIR_NEW_ZERO(at->context, at->v, model->states);
     NADIR_NEW(at->context, at->value, model->states);
@@ -116,7 +119,7 @@ static nadir_status not_finite(const search *at)
 /* One pass, and what it proves. */
 static nadir_status sweep(search *at)
 {
-    const double largest_v = nadir_vector_largest(at->model->states, at->v);
+    const double largest_v = nadir_whole_largest(at->context, at->model->states, at->v);
     at->rounding = nadir_bellman_rounding(&at->size, at->gamma, 1, at->largest_reward, largest_v);
     at->tie = 2 * at->rounding;
     nadir_bellman_maximise(at->context, at->kernel, at->gamma, at->v, at->tie, at->choice, at->value,
@@ -219,7 +222,7 @@ static double work_of(const search *at, const nadir_backend_statistics *statisti
         const double f = bytes / (double)(sizeof(double) + (dense ? 0 : sizeof(int32_t)));
         return f / n * f / (dense ? 30 : 2);
     }
-    return (double)products * (at->sweep_work * n / (double)at->model->rows);
+    return (double)products * (at->sweep_work * at->share);
 }
 
 /* v <- v + D^pi (Tv - v), with what all states have in common apart: D^pi c 1 = c / (1 - gamma). Not more
@@ -278,8 +281,8 @@ static nadir_status conclude(search *at)
     const nadir_model *model = at->model;
     nadir_optimum_result *result = &at->result;
     double rounding;
-    const double mean = nadir_vector_dot(model->states, model->initial, at->value, &rounding);
-    const double mass = nadir_vector_sum(model->states, model->initial);
+    const double mean = nadir_whole_dot(at->context, model->states, model->initial, at->value, &rounding);
+    const double mass = nadir_whole_sum(at->context, model->states, model->initial);
     const double spread = fmax(fabs(at->low), fabs(at->high));
     const double slack = rounding + 8 * UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
     result->lower_bound = mean + at->low - slack;
@@ -367,7 +370,6 @@ nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nad
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the optimum result is not set");
     }
     NADIR_CHECK(nadir_value_check_model(context, model));
-    NADIR_CHECK(nadir_model_check_whole(context, model, "nominal optima"));
     NADIR_CHECK(nadir_kernel_create(context, model, &kernel));
     status = nadir_optimum_of_kernel(context, kernel, model->discount, &use, NULL, NULL, policy, &found);
     if (*policy != NULL) {

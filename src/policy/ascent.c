@@ -2,6 +2,7 @@
 #include "policy/ascent.h"
 
 #include "base/clock.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static nadir_status make(nadir_ascent *at)
     nadir_status status = NADIR_OK;
     nadir_context *context = at->context;
     const nadir_model *model = at->duel.model;
-    const double room = PAIR_NUMBERS / (double)model->rows;
+    const double room = PAIR_NUMBERS / nadir_join_maximum(context, (double)model->rows);
     const int pairs = (int)fmin(fmax(room, 3), NADIR_SECANTS_MOST);
     NADIR_NEW_ZERO(context, at->here, 1);
     NADIR_NEW_ZERO(context, at->there, 1);
@@ -122,7 +123,7 @@ static void take_stock(nadir_ascent *at)
 {
     const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
-    at->advantage = nadir_response_advantage(here);
+    at->advantage = nadir_response_advantage(at->context, here);
     watch_progress(at);
     at->state.evaluations = at->duel.evaluations;
     at->state.history[at->state.iterations % NADIR_ASCENT_HISTORY] = here->J;
@@ -150,7 +151,7 @@ static nadir_status begin(nadir_ascent *at, const double *start)
                         : nadir_response_find_first(at->context, &at->duel, start,
                                                     at->settings->start == NULL, FIRST, at->here));
     if (resumed) { /* stock was taken before */
-        at->advantage = nadir_response_advantage(at->here);
+        at->advantage = nadir_response_advantage(at->context, at->here);
     } else {
         at->state.initial = at->here->J;
         at->state.asked = INFINITY;
@@ -167,7 +168,8 @@ static nadir_status report(nadir_ascent *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_robust_optimum_settings *settings = at->settings;
-    const double seconds = nadir_clock_seconds() - at->begun;
+    /* clocks differ, decisions must not */
+    const double seconds = nadir_join_maximum(at->context, nadir_clock_seconds() - at->begun);
     NADIR_CHECK(nadir_ascent_save(at, false));
     if (settings->watch != NULL) {
         const nadir_robust_optimum_step step = {
@@ -255,7 +257,7 @@ static void measure(nadir_ascent *at)
 {
     const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
-    const double least = UNVISITED / ((1 - model->discount) * (double)model->states);
+    const double least = UNVISITED / ((1 - model->discount) * (double)nadir_model_total(model));
     const double power = model->dense != NULL ? METRIC_DENSE : METRIC;
     double widest = 0;
     for (int64_t s = 0; s < model->states; s++) {
@@ -270,6 +272,7 @@ static void measure(nadir_ascent *at)
         }
         widest = fmax(widest, (high - low) / at->metric[s]);
     }
+    widest = nadir_join_maximum(at->context, widest);
     if (!(at->state.alpha > 0)) {
         at->state.alpha = curved_alpha(at);
     }
@@ -312,6 +315,7 @@ static nadir_status propose(nadir_ascent *at, double *slope)
             *slope += at->here->d[s] * at->direction[row] * (at->here->q[row] - at->here->v[s]);
         }
     }
+    *slope = nadir_join_sum(at->context, *slope);
 cleanup:
     return status;
 }
@@ -401,6 +405,8 @@ static void learn(nadir_ascent *at)
             }
         }
     }
+    s_s = nadir_join_sum(at->context, s_s);
+    s_y = nadir_join_sum(at->context, s_y);
     const double alpha = at->state.alpha;
     at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
 }

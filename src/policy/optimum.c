@@ -5,6 +5,7 @@
 #include "adversary/worst.h"
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "linalg/distributed.h"
 #include "policy/ascent.h"
 #include "policy/bellman_search.h"
 
@@ -220,7 +221,7 @@ cleanup:
 }
 
 /* Half a range of rewards over the effective horizon: a step that changes policies, and not at once. */
-static double default_step(const nadir_model *model)
+static double default_step(const nadir_context *context, const nadir_model *model)
 {
     double low = INFINITY;
     double high = -INFINITY;
@@ -228,6 +229,8 @@ static double default_step(const nadir_model *model)
         low = fmin(low, model->rewards[row]);
         high = fmax(high, model->rewards[row]);
     }
+    low = nadir_join_minimum(context, low);
+    high = nadir_join_maximum(context, high);
     return high > low ? (1 - model->discount) / (high - low) : 1;
 }
 
@@ -251,7 +254,7 @@ static nadir_status search_ascent(quest *at)
     ascent->settings = &at->settings;
     ascent->nominal_optimum = at->result.nominal_optimum;
     if (at->settings.step == 0) {
-        at->settings.step = default_step(at->model);
+        at->settings.step = default_step(at->context, at->model);
     }
     status = nadir_ascent_run(ascent, at->start->probabilities);
     if (ascent->stop_reason != NULL) {
@@ -276,9 +279,10 @@ static nadir_status take_solver(quest *at)
     settings.backend = at->settings.backend;
     nadir_solver_free(at->solver);
     at->solver = NULL;
-    if (here != NULL && here->solver != NULL &&
-        memcmp(here->policy->probabilities, at->found->probabilities,
-               (size_t)at->model->rows * sizeof *at->found->probabilities) == 0) {
+    const bool same = here != NULL && here->solver != NULL &&
+                      memcmp(here->policy->probabilities, at->found->probabilities,
+                             (size_t)at->model->rows * sizeof *at->found->probabilities) == 0;
+    if (nadir_join_all(at->context, same)) {
         at->solver = here->solver;
         here->solver = NULL;
     } else {
@@ -409,7 +413,7 @@ static void conclude(quest *at)
     result->certified = evaluated && evaluation->certified && process &&
                         result->optimality_gap <= at->settings.gap * scale(at) * (1 + 1e-9);
     result->certificate = evaluated && process ? evaluation->certificate : "none";
-    result->stochastic_states = count_stochastic(at->model, at->found);
+    result->stochastic_states = nadir_whole_count(at->context, count_stochastic(at->model, at->found));
     if (!at->bellman) {
         result->stop_reason = at->ascent.stop_reason;
         result->iterations = at->ascent.state.iterations;
@@ -430,16 +434,17 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
     nadir_status status = NADIR_OK;
     NADIR_CHECK(settle(at, settings));
     NADIR_CHECK(nadir_value_check_model(at->context, at->model));
-    NADIR_CHECK(nadir_model_check_whole(at->context, at->model, "robust policies"));
     NADIR_CHECK(solve_nominal(at));
     NADIR_CHECK(nadir_uncertainty_make(at->context, at->model, at->start, at->ball, &at->uncertainty));
     NADIR_CHECK(choose_method(at));
+    NADIR_CHECK(nadir_robust_check_spread(at->context, at->model, &at->uncertainty));
     at->ascent.context = at->context;
     at->ascent.duel = (nadir_duel){.model = at->model,
                                    .ball = at->ball,
                                    .backend = at->settings.backend,
                                    .iterations_limit = SEARCH_ITERATIONS};
     if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
+        NADIR_CHECK(nadir_model_check_whole(at->context, at->model, "checkpoints"));
         NADIR_CHECK(identify(at));
     }
     double begun = nadir_clock_seconds();

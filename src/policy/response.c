@@ -4,7 +4,7 @@
 #include "adversary/robust.h"
 #include "adversary/valid/operator.h"
 #include "adversary/valid/search.h"
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
@@ -142,7 +142,7 @@ cleanup:
     return status;
 }
 
-double nadir_response_advantage(const nadir_response *response)
+double nadir_response_advantage(const nadir_context *context, const nadir_response *response)
 {
     const nadir_model *model = response->asked.problem.model;
     double sum = 0;
@@ -156,5 +156,5 @@ double nadir_response_advantage(const nadir_response *response)
         }
         sum += best - d * mean;
     }
-    return sum;
+    return nadir_join_sum(context, sum);
 }

@@ -52,6 +52,6 @@ void nadir_duel_clear(nadir_duel *duel);
 
 /* sum over s of max_a d(s) (Q(s, a) - v(s)): zero exactly where no change of the policy helps at first order.
  * On the free domain occupancies may be negative. */
-double nadir_response_advantage(const nadir_response *response);
+double nadir_response_advantage(const nadir_context *context, const nadir_response *response);
 
 #endif

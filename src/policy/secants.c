@@ -2,6 +2,7 @@
 #include "policy/secants.h"
 
 #include "linalg/blocks.h"
+#include "linalg/distributed.h"
 #include "policy/simplex.h"
 
 #include <math.h>
@@ -128,8 +129,8 @@ void nadir_secants_prepare(const nadir_context *context, const nadir_model *mode
 }
 
 /* way = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order promise. */
-static double look(const nadir_model *model, const double *metric, double alpha, const double *pi,
-                   const double *delta, const double *slope, double *way, double *room)
+static double look(const nadir_context *context, const nadir_model *model, const double *metric, double alpha,
+                   const double *pi, const double *delta, const double *slope, double *way, double *room)
 {
     double promise = 0;
     for (int64_t s = 0; s < model->states; s++) {
@@ -149,7 +150,7 @@ static double look(const nadir_model *model, const double *metric, double alpha,
             promise += way[row] * slope[row];
         }
     }
-    return promise;
+    return nadir_join_sum(context, promise);
 }
 
 nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model, nadir_secants *secants,
@@ -164,7 +165,7 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
     memset(delta, 0, (size_t)secants->rows * sizeof *delta);
     memcpy(slope, g, (size_t)secants->rows * sizeof *g);
     for (int i = 0; i < (secants->count > 0 ? STEPS : 1); i++) {
-        const double promise = look(model, metric, alpha, pi, delta, slope, way, secants->work[3]);
+        const double promise = look(context, model, metric, alpha, pi, delta, slope, way, secants->work[3]);
         first = i == 0 ? promise : first;
         if (!(promise > ENOUGH * first)) {
             break;
@@ -181,6 +182,7 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
                 length += metric[s] * way[row] * way[row];
             }
         }
+        length = nadir_join_sum(context, length);
         alpha = curvature > 0 ? length / curvature : alpha;
     }
 cleanup:

@@ -63,8 +63,8 @@ def test_ctrl_c(tmp_path):
     script.write_text(
         "import sys, nadir\n"
         "river = nadir.generate('riverswim')\n"
-        "print('ready', flush=True)\n"
         "try:\n"
+        "    print('ready', flush=True)\n"
         "    nadir.evaluate(river, 'uniform', radius=0.01, domain='free', method='random-kernel',\n"
         "                   iterations_limit=10**12)\n"
         "except KeyboardInterrupt:\n"
@@ -177,6 +177,26 @@ def test_exceptions_by_status(model, tmp_path):
     assert issubclass(nadir.OutOfMemoryError, MemoryError)
 
 
+def test_arguments_that_are_refused(model):
+    found = model.evaluate(radius=0.1)
+    for call, words in (
+        (lambda: found.gradient("x"), "formula is 'x'"),
+        (lambda: found.explain(-1), "count is -1"),
+        (lambda: model.sweep(radius=[0.1])[0].kernel(), "not kept its kernel"),
+        (lambda: model.sweep(radius=[0.1, np.inf]), "the radius is inf"),
+        (lambda: nadir.Solver(model, threads=-1), "threads is -1"),
+    ):
+        with pytest.raises(nadir.UsageError, match=words):
+            call()
+    assert found.explain(0) == [] and len(found.explain(10**9)) == model.rows
+    with pytest.raises(nadir.ModelError, match="give gamma"):
+        nadir.evaluate(np.ones((1, 1, 1)), [[1.0]], "uniform", radius=0.1)
+    with pytest.raises(ValueError, match="null byte"):
+        nadir.read("a\0b")
+    with pytest.raises(TypeError):
+        nadir.read(None)
+
+
 def test_the_best_so_far_comes_with_the_exception(model):
     with pytest.raises(nadir.ConvergenceError) as failed:
         nadir.evaluate(model, "uniform", radius=0.3, iterations_limit=1, tolerance=1e-15)
@@ -194,7 +214,10 @@ def test_the_best_so_far_comes_with_the_exception(model):
 def test_warnings_and_notices(recwarn):
     P, R, _ = random_mdp(1)
     nadir.Model(P * (1 + 1e-7), R, 0.9)
-    assert "rows were normalised" in str(recwarn.pop(nadir.NadirWarning).message)
+    told = recwarn.pop(nadir.NadirWarning)
+    assert "rows were normalised" in str(told.message) and told.filename == __file__
+    nadir.evaluate(P * (1 + 1e-7), R, "uniform", gamma=0.9, radius=0.1)
+    assert recwarn.pop(nadir.NadirWarning).filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(nadir.NadirWarning):

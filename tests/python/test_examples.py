@@ -73,3 +73,15 @@ def test_sessions_of_pages(page, least, tmp_path, monkeypatch):
     nadir.generate("riverswim").write("riverswim.npz")
     found = doctest.testfile(str(TREE / page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.attempted >= least and found.failed == 0
+
+
+def test_programs_of_pages(tmp_path, monkeypatch, capsys):
+    """Blocks of Python without a prompt: they run, and print something."""
+    monkeypatch.chdir(tmp_path)
+    nadir.generate("machine").write("machine.npz")
+    page = (TREE / "docs" / "start.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
+    assert "robust return" in capsys.readouterr().out

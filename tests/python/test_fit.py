@@ -31,7 +31,8 @@ def test_posterior_mean_and_rewards(log):
     mean = (counts + 2 / STATES) / (counts.sum(axis=2, keepdims=True) + 2)
     np.testing.assert_allclose(found.nominal.dense(), mean, rtol=1e-13)
     np.testing.assert_allclose(found.nominal.table(found.nominal.rewards), R, rtol=1e-12)
-    assert (found.observations, found.rows_visited, found.data) == (2000, STATES * ACTIONS, "transitions")
+    assert (found.observations, found.rows_visited) == (2000, STATES * ACTIONS)
+    assert found.data_kind == "transitions"
 
 
 def test_forms_of_data(log, tmp_path):
@@ -47,10 +48,31 @@ def test_forms_of_data(log, tmp_path):
         assert found.radius == wanted.radius
 
 
+def test_the_same_as_the_command(log, command, tmp_path):
+    steps, _, _ = log
+    np.save(tmp_path / "log.npy", steps)
+    for words, asked in (
+        ([], {}),
+        (["--scales", "ones", "--seed", 5], {"scales": "ones", "seed": 5}),
+        (["--method", "bootstrap", "--policy", "uniform"], {"method": "bootstrap", "policy": "uniform"}),
+        (["--method", "distribution-free", "--set", "sa"], {"method": "distribution-free", "set": "sa"}),
+    ):
+        common = ["--discount", 0.9, "--samples", 300, "--threads", 1, "--out", tmp_path / "model.npz"]
+        printed = command("fit", tmp_path / "log.npy", *common, *words)
+        found = nadir.fit(steps, gamma=0.9, samples=300, threads=1, **asked)
+        made = found.to_dict()
+        assert found.model.sha256 == printed["model_sha256"]
+        for name in ("radius", "scales", "nominal_return", "confidence", "observations", "rows_visited"):
+            if asked.get("set") is None or name not in ("radius", "scales"):  # of the set that is written
+                assert made[name] == printed[name], name
+        for mine, theirs in zip(made["guarantees"], printed["guarantees"]):
+            assert mine["lower_bound"] == theirs["lower_bound"] and mine["radius"] == theirs["radius"]
+
+
 def test_the_ball_reaches_the_questions(log):
     steps, P, R = log
     found = nadir.fit(steps, gamma=0.9, samples=1000, scales="ones")
-    nonrect = found.sets[0]
+    nonrect = found.guarantees[0]
     assert (nonrect.set, nonrect.radius) == ("nonrect", found.radius)
     asked = nadir.evaluate(found.model, "optimal")
     assert asked.radius == found.radius

@@ -23,6 +23,8 @@ def test_kernels(arrays):
     states, actions, _ = P.shape
     rows = P.reshape(-1, states)
     wanted = nadir.Model(P, R, 0.9).sha256
+    wide = sparse.csr_matrix(rows)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     forms = {
         "(S, A, S)": P,
         "(A, S, S)": by_action(P),
@@ -33,6 +35,8 @@ def test_kernels(arrays):
         "CSR rows": sparse.csr_matrix(rows),
         "CSC rows": sparse.csc_matrix(rows),
         "COO array": sparse.coo_array(rows),
+        "DOK rows": sparse.dok_matrix(rows),
+        "64-bit columns": wide,
         "dense per action": [P[:, a] for a in range(actions)],
         "CSR per action": [sparse.csr_matrix(P[:, a]) for a in range(actions)],
         "COO per action, tuple": tuple(sparse.coo_matrix(P[:, a]) for a in range(actions)),
@@ -174,6 +178,9 @@ def test_gymnasium_ends_that_go_on():
     np.testing.assert_array_equal(found.apply([0, 0, 1])[4], 1)  # the terminal state is left alone
     best = nadir.optimize(model, radius=0.1)
     np.testing.assert_array_equal(best.policy.actions, [0, 0])
+    named = nadir.Model(TAXI, gamma=0.5, scales=np.full((2, 2), 0.5), state_names=["here", "there"])
+    assert [named.state_name(s) for s in range(3)] == ["here", "there", "terminal"]
+    np.testing.assert_array_equal(named.scales, [0.5, 0.5, 0.5, 0.5, 0])
 
 
 def test_gymnasium_environments():
@@ -191,12 +198,22 @@ def test_gymnasium_environments():
 
 
 def test_gymnasium_that_is_wrong():
-    with pytest.raises(nadir.UsageError, match="not 0 to 1"):
+    with pytest.raises(nadir.UsageError, match="expected keys 0, 1"):
         nadir.Model({0: LAKE[0], 2: LAKE[2]})
     with pytest.raises(nadir.UsageError, match="expected \\(probability, successor, reward, done\\)"):
         nadir.Model({0: {0: [(1.0, 0, 0.0)]}})
     with pytest.raises(nadir.ModelError, match="sum to 0.5"):
         nadir.Model({0: {0: [(0.5, 0, 0.0, False)]}})
+    # One past the last state is not the terminal state that may be added.
+    for successor in (-1, 1, 10**12):
+        for done in (False, True):
+            with pytest.raises(nadir.ModelError, match=f"successor {successor} is not a state"):
+                nadir.Model({0: {0: [(1.0, successor, 1.0, done)]}})
+    with pytest.raises(nadir.UsageError, match="expected \\(probability, successor"):
+        nadir.Model({0: {0: [(1.0, 0.5, 0.0, False)]}})
+    for actions in ({"left": [(1.0, 0, 1.0, False)]}, [[(1.0, 0, 1.0, False)]]):
+        with pytest.raises(nadir.UsageError, match="state 0: expected a dictionary"):
+            nadir.Model({0: actions})
 
 
 # ------------------------------------------------------------------------------------------------ refused
@@ -218,14 +235,40 @@ def test_gymnasium_that_is_wrong():
         ({"P": np.full((2, 1, 2), 0.5), "R": sparse.eye(3)}, "that of the rows of P"),
         ({"P": np.full((2, 1, 2), 0.5), "mu": [1, 0, 0]}, "mu has the shape"),
         ({"P": np.full((2, 1, 2), 0.5), "mu": 5}, "expected a state"),
+        ({"P": np.full((2, 1, 2), 0.5), "mu": 0.5}, "mu is 0.5; expected a state, 0 to 1"),
+        ({"P": np.full((2, 1, 2), 0.5), "mu": np.nan}, "expected a state"),
+        ({"P": np.full((2, 1, 2), 0.5), "norm": np.nan}, "norm is nan; expected a number"),
+        ({"P": np.full((2, 1, 2), 0.5), "norm": [2]}, "expected a number"),
         ({"P": np.full((2, 1, 2), 0.5), "set": "rect"}, "set is 'rect'; expected one of 'nonrect'"),
         ({"P": np.full((2, 1, 2), 0.5), "domain": "all"}, "domain is 'all'"),
         ({"P": np.full((2, 1, 2), 0.5), "state_names": ["a"]}, "1 state_names; expected 2"),
+        ({"P": np.full((2, 1, 2), 0.5), "row_actions": [1]}, "row_actions has the shape \\(1,\\)"),
+        ({"P": np.full((2, 1, 2), 0.5), "scales": [1, 1, 1]}, "scales has the shape"),
     ],
 )
 def test_shapes_that_are_refused(arguments, words):
     with pytest.raises(nadir.UsageError, match=words):
         nadir.Model(**arguments)
+
+
+def test_matrices_that_are_broken_are_refused():
+    """SciPy lets its arrays be replaced; none of them is read past its end."""
+
+    def broken(**arrays):
+        matrix = sparse.csr_matrix(np.full((2, 2), 0.5))
+        for name, array in arrays.items():
+            setattr(matrix, name, np.array(array))
+        return matrix
+
+    for matrix, words in (
+        (broken(indptr=[0, 2, 10**6]), "no CSR matrix"),
+        (broken(data=[0.5, 0.5, 0.5]), "no CSR matrix"),
+        (broken(indptr=[0, 10**6, 4]), "ends before it starts"),
+        (broken(indices=np.array([0, 2, 0, 1], dtype=np.int32)), "successor 2 is not a state"),
+        (broken(indices=np.array([0, 1, 0, 2**32 + 1])), "no states"),
+    ):
+        with pytest.raises(nadir.ModelError, match=words):
+            nadir.Model(matrix, gamma=0.9)
 
 
 def test_policies_that_are_refused():

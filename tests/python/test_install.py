@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 
@@ -45,11 +46,26 @@ def test_pip_install(tmp_path):
     assert done.stdout.startswith(str(target)) and "lower bound" in done.stdout
 
 
-def test_a_wrong_library_is_refused(tmp_path):
-    fake = tmp_path / "libnadir.so"
-    fake.write_bytes(b"no library")
-    environment = {**os.environ, "NADIR_LIBRARY": str(fake), "PYTHONPATH": str(PACKAGE)}
+def refused(library):
+    """What importing says with this library, which has to fail."""
+    environment = {**os.environ, "NADIR_LIBRARY": str(library), "PYTHONPATH": str(PACKAGE)}
     words = [sys.executable, "-c", "import nadir"]
     done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert done.returncode != 0
     assert "no libnadir.so" in done.stderr and "NADIR_LIBRARY" in done.stderr
+    return done.stderr
+
+
+def test_a_wrong_library_is_refused(tmp_path):
+    fake = tmp_path / "libnadir.so"
+    fake.write_bytes(b"no library")
+    assert str(fake) in refused(fake)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_another_version_is_refused(tmp_path):
+    fake = tmp_path / "libnadir.so"
+    source = 'const char *nadir_version(void) { return "9.1.0"; }'
+    words = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(fake)]
+    subprocess.run(words, input=source, text=True, check=True)
+    assert "version 9.1.0" in refused(fake)

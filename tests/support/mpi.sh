@@ -13,6 +13,30 @@ fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 
+# All processes compare what they are about to do.
+export NADIR_ENGINE_WATCH=1
+
 launch() {
     timeout 300 mpirun -n "$1" "${@:2}"
+}
+
+# Runs the command on $PROCESSES processes, as `run` does on one.
+run_many() {
+    last="mpirun -n $PROCESSES nadir $*"
+    launch "$PROCESSES" "$NADIR" "$@" --engine petsc >stdout.txt 2>stderr.txt </dev/null
+    status=$?
+    out=$(cat stdout.txt)
+    err=$(cat stderr.txt)
+}
+
+# The numbers of these keys in stdout.txt are those in $1, within a share of $2 of the larger of 1 and their size.
+expect_same() {
+    local key
+    for key in "${@:3}"; do
+        paste <(sed -n "s/^ *\"$key\": \([^,]*\),*\$/\1/p" "$1") <(sed -n "s/^ *\"$key\": \([^,]*\),*\$/\1/p" stdout.txt) |
+            awk -v most="$2" '
+                { size = $1 < 0 ? -$1 : $1; off = $1 - $2; off = off < 0 ? -off : off; lines++ }
+                NF != 2 || off > most * (size > 1 ? size : 1) { bad = 1 }
+                END { exit bad || lines == 0 }' || complain "$key differs from that of one process"
+    done
 }

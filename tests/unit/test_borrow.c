@@ -291,6 +291,25 @@ static void test_wrong_models_are_refused(void **state)
     nadir_context_free(context);
 }
 
+/* A row that claims to go on past the last transition: nothing beyond the arrays is looked at (sanitizer). */
+static void test_rows_past_the_end(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    loan made;
+    set_loan(&made, false);
+    const double probabilities[S] = {1, 1, 1, 1};
+    const int32_t columns[S] = {0, 1, 2, 3};
+    const int64_t starts[] = {0, 5, 2, 3, 4};
+    made.data.row_starts = starts;
+    made.data.columns = columns;
+    made.data.probabilities = probabilities;
+    nadir_model *model = NULL;
+    assert_fails(context, nadir_model_borrow(context, &made.data, NULL, NULL, &model), NADIR_ERROR_MODEL,
+                 "row 1 ends before it starts");
+    nadir_context_free(context);
+}
+
 static nadir_status attempt(nadir_context *context, const void *of)
 {
     loan made = *(const loan *)of; /* its data point to the original */
@@ -316,10 +335,15 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernel_lies_where_it_was),  cmocka_unit_test(test_repairs_are_made_in_a_copy),
-        cmocka_unit_test(test_storage_changes_in_a_copy), cmocka_unit_test(test_loans_may_be_read_only),
-        cmocka_unit_test(test_last_owner_gives_back),     cmocka_unit_test(test_transition_rewards),
-        cmocka_unit_test(test_wrong_models_are_refused),  cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_kernel_lies_where_it_was),
+        cmocka_unit_test(test_repairs_are_made_in_a_copy),
+        cmocka_unit_test(test_storage_changes_in_a_copy),
+        cmocka_unit_test(test_loans_may_be_read_only),
+        cmocka_unit_test(test_last_owner_gives_back),
+        cmocka_unit_test(test_transition_rewards),
+        cmocka_unit_test(test_wrong_models_are_refused),
+        cmocka_unit_test(test_rows_past_the_end),
+        cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

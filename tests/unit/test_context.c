@@ -91,6 +91,32 @@ static void test_memory_is_counted(void **state)
     nadir_context_free(context);
 }
 
+/* Large blocks are kept for the next request of their size, but never where the limit needs them. */
+static void test_large_blocks_are_kept(void **state)
+{
+    (void)state;
+    enum { LARGE = 1 << 19 };
+    nadir_context_settings settings;
+    nadir_context *context = NULL;
+    nadir_context_settings_default(&settings);
+    settings.memory_limit = 1 << 20;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    const size_t before = nadir_context_memory(context);
+    for (int i = 0; i < 100; i++) { /* of many sizes, so that there are always others */
+        char *block = nadir_allocate(context, (size_t)(LARGE + 4096 * (i % 40)), 1);
+        assert_non_null(block);
+        memset(block, i, LARGE);
+        nadir_release(context, block);
+        assert_int_equal(nadir_context_memory(context), before);
+    }
+    char *most = nadir_allocate(context, (1 << 20) - 4096 - before, 1);
+    assert_non_null(most);
+    memset(most, 1, (1 << 20) - 4096 - before);
+    assert_null(nadir_allocate(context, 1 << 16, 1));
+    nadir_release(context, most);
+    nadir_context_free(context);
+}
+
 static void test_memory_limit_holds(void **state)
 {
     (void)state;
@@ -255,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_shorter_settings_are_filled_up),
         cmocka_unit_test(test_default_threads),
         cmocka_unit_test(test_memory_is_counted),
+        cmocka_unit_test(test_large_blocks_are_kept),
         cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_every_allocation_can_fail),
         cmocka_unit_test(test_progress_can_interrupt),

@@ -139,7 +139,7 @@ static void claims_clear(nadir_context *context, claims *made)
     free(made->inverse);
 }
 
-static void check_pair(const pair *of, claims *made)
+static void check_pair(const nadir_context *context, const pair *of, claims *made)
 {
     const nadir_standing *standing = &of->stage->standing;
     const long double tau = standing->tau;
@@ -164,8 +164,8 @@ static void check_pair(const pair *of, claims *made)
         made->tightest = fmax(made->tightest, (double)(change / (made->kappa * square)));
     }
     if (of->J_P < standing->J - standing->error - tiny) {
-        const double radius = nadir_standing_radius(standing, &made->plain, &of->stage->visits);
-        const double other = nadir_standing_radius(standing, &made->weighted, &of->stage->visits);
+        const double radius = nadir_standing_radius(context, standing, &made->plain, &of->stage->visits);
+        const double other = nadir_standing_radius(context, standing, &made->weighted, &of->stage->visits);
         assert_that(square <= radius * radius * (1 + 1e-12) && weighted <= other * other * (1 + 1e-12),
                     "|delta| %Lg and %Lg, radii %g and %g", sqrtl(square), sqrtl(weighted), radius, other);
     }
@@ -224,7 +224,7 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
             }
         }
         pair_make(&of);
-        check_pair(&of, made);
+        check_pair(context, &of, made);
         check_tether(context, &of, &answer, &found, beta, made->scale);
     }
     free(of.d_P);

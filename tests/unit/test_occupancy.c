@@ -303,7 +303,8 @@ static void check_improved(instance *at, bool transposed, beginning from)
     for (int64_t i = 0; i < n; i++) {
         x[i] = begin_at(at, from, exact[i], size);
     }
-    assert_ok(at->context, nadir_occupancy_improve(at->context, at->occupancy, transposed, 1, b, 0, x, &accuracy));
+    assert_ok(at->context,
+              nadir_occupancy_improve(at->context, at->occupancy, transposed, 1, b, 0, x, &accuracy));
     nadir_occupancy_statistics(at->occupancy, &after);
     check_column(at, transposed, b, x, &error, &limit);
     check_bound(at, transposed, &accuracy, error, limit);

@@ -146,7 +146,7 @@ static void judge_as_large(fight *made, tally *sums)
     }
     assert_ok(context, nadir_visits_make(context, problem, &visits));
     assert_ok(context, nadir_live_make(context, problem, &live));
-    nadir_visits_limit(problem, made->radius, &visits);
+    nadir_visits_limit(context, problem, made->radius, &visits);
     for (int i = 0; i < made->count; i++) {
         const nadir_attack *attack = &made->attacks[i];
         nadir_valid_proof proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};

@@ -263,7 +263,7 @@ static void test_bounds(void **state)
         const double slack = 1e-13 * visits.total;
         nadir_visits limited;
         assert_ok(context, nadir_visits_make(context, problem, &limited));
-        nadir_visits_limit(problem, radius, &limited);
+        nadir_visits_limit(context, problem, radius, &limited);
         assert_that(most <= limited.high[t] + slack && least >= limited.low[t] - slack,
                     "%.17g to %.17g visits, the limits are %.17g and %.17g", least, most, limited.low[t],
                     limited.high[t]);

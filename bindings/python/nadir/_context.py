@@ -9,6 +9,7 @@ wherever in the callback that is. It cannot cross C: `_keep` puts it aside, the 
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import warnings
 from typing import Any, Callable, NoReturn
@@ -65,10 +66,20 @@ def watch_step(user: Any, step: Any) -> int:
     return 1 if voice.watch is not None and voice.watch(step) else 0
 
 
+def _callers_level() -> int:
+    """Which `stacklevel` of a warning, for who calls this, is the first line outside the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class Context:
     """A C context, for one thread at a time: `lock` is held during calls."""
 
     def __init__(self, threads: int | None = None, seed: int = 0, progress: Progress | None = None):
+        if threads is not None and threads < 0:
+            raise errors.UsageError(f"threads is {threads}; expected 0 (one for each processor) or more")
         settings = filled("context_settings")
         self.voice = _Voice(progress)
         self.user = user = ffi.new_handle(self.voice)
@@ -109,7 +120,7 @@ class Context:
             error, voice.raised = voice.raised, None
             voice.speaks = False
             for message in said:
-                warnings.warn(message, errors.NadirWarning, stacklevel=4)
+                warnings.warn(message, errors.NadirWarning, stacklevel=_callers_level())
         if status != 0 or error is not None:
             self._raise(status, error, result)
 
@@ -127,19 +138,18 @@ _own = threading.local()
 
 
 def shared(threads: int | None = None, seed: int = 0, progress: Progress | None = None) -> Context:
-    """The context of the running thread with these settings; one of its own for a `progress`.
+    """The context that the running thread keeps for so many threads; a new one for a seed or a `progress`.
 
     But for those that draw kernels (`fit`), calls leave nothing behind in a context: the same question has
     the same answer, to the bit, in any with the same settings.
     """
-    if progress is not None:
+    if progress is not None or seed != 0:
         return Context(threads, seed, progress)
-    key = (threads or 0, seed)
     try:
-        return _own.contexts[key]
+        return _own.contexts[threads]
     except AttributeError:
         _own.contexts = {}
     except KeyError:
         pass
-    made = _own.contexts[key] = Context(threads, seed)
+    made = _own.contexts[threads] = Context(threads)
     return made

@@ -74,10 +74,10 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
     unwrapped = getattr(P, "unwrapped", P)
     if isinstance(getattr(unwrapped, "P", None), Mapping):
         P = unwrapped.P
+    if sparse_matrix(P):  # first: those of the form DOK are dictionaries, too
+        return _csr(P, state_rows)
     if isinstance(P, Mapping):
         return _gymnasium(P)
-    if sparse_matrix(P):
-        return _csr(P, state_rows)
     if _matrices(P):
         return _per_action(list(P)) if layout != "sas" else _per_state(list(P))
     array = np.asarray(P)
@@ -148,6 +148,11 @@ def _csr(matrix: Any, state_rows: Any = None) -> Kernel:
     csr = matrix.tocsr()
     if states >= 2**31:
         raise ModelError(f"{states} states; expected fewer than 2^31")
+    entries = min(len(csr.indices), len(csr.data))
+    if len(csr.indptr) != rows + 1 or csr.indptr[-1] > entries:  # the library reads as many as indptr says
+        raise ModelError(f"P is no CSR matrix: indptr ends at {csr.indptr[-1]}, of {entries} entries")
+    if csr.indices.itemsize > 4 and entries and not 0 <= csr.indices.min() <= csr.indices.max() < states:
+        raise ModelError(f"P has columns that are no states; states are 0 to {states - 1}")
     return Kernel(
         states,
         _state_rows(state_rows, rows, states),
@@ -208,7 +213,10 @@ def _gymnasium(table: Mapping[Any, Any]) -> Kernel:
     """
     states = len(table)
     if states == 0 or set(table) != set(range(states)):
-        raise UsageError(f"the states of the dictionary are not 0 to {states - 1}")
+        raise UsageError(f"the dictionary has {states} states; expected keys 0, 1, ..., one for each state")
+    for state, choices in table.items():
+        if not isinstance(choices, Mapping) or not all(isinstance(a, (int, np.integer)) for a in choices):
+            raise UsageError(f"state {state}: expected a dictionary with an action's number for each key")
     ends = {s for s in range(states) if _is_end(s, table[s])}
     terminal = states
     counts, actions, starts = [], [], [0]
@@ -220,6 +228,11 @@ def _gymnasium(table: Mapping[Any, Any]) -> Kernel:
         for action in sorted(table[state]):
             actions.append(action)
             for probability, successor, reward, done in _transitions(table[state][action], state, action):
+                if not 0 <= successor < states:
+                    raise ModelError(
+                        f"state {state}, action {action}: successor {successor} is not a state; states are "
+                        f"0 to {states - 1}"
+                    )
                 columns.append(terminal if done and successor not in ends else successor)
                 values.append(probability)
                 rewards.append(reward)
@@ -256,6 +269,8 @@ def _transitions(entries: Iterable[Any], state: Any, action: Any) -> Iterable[tu
     for entry in entries:
         try:
             probability, successor, reward, done = entry
+            if int(successor) != successor:
+                raise ValueError
         except (TypeError, ValueError):
             raise UsageError(
                 f"state {state}, action {action}: {entry!r}; expected (probability, successor, reward, done)"
@@ -330,10 +345,10 @@ def to_rows(
 ) -> np.ndarray:
     """One number for each row, from as many, from one for each state, or from a table (S, A).
 
-    `of` has states, states_given, rows, state_rows and each; a terminal state that was added gets `added`.
+    `of` is a kernel or a model; a terminal state that was added gets `added`.
     """
     given = of.states_given
-    if table.shape == (of.states, of.each):
+    if table.shape == (of.states, of.each if isinstance(of, Kernel) else of.actions):
         return np.ascontiguousarray(table).reshape(-1)
     counts = np.diff(of.state_rows)
     if table.ndim == 1 and table.shape[0] == of.rows:

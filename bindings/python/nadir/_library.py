@@ -82,7 +82,12 @@ def text(pointer: Any) -> str | None:
 
 def encoded(value: str | os.PathLike[str] | None) -> Any:
     """A path or a word as a C string, which lives as long as what is returned; NULL for None."""
-    return NULL if value is None else ffi.new("char[]", os.fsencode(value))
+    if value is None:
+        return NULL
+    word = os.fsencode(value)
+    if b"\0" in word:
+        raise ValueError("embedded null byte")
+    return ffi.new("char[]", word)
 
 
 NULL: Any = ffi.NULL

@@ -44,6 +44,7 @@ def damages(evaluation: Any, rows: Any, ax: Any) -> Any:
 def table_map(table: np.ndarray, label: str, ax: Any) -> Any:
     ax = _axes(ax)
     image = ax.imshow(table, aspect="auto", interpolation="nearest")
+    ax.set_xticks(range(table.shape[1]))
     ax.set_xlabel("action")
     ax.set_ylabel("state")
     ax.figure.colorbar(image, ax=ax, label=label)

@@ -268,7 +268,7 @@ def optimize(
     context = Context(threads, seed, progress)
     ball = Ball(model, radius, norm, set, domain, scales)
     settings = filled("robust_optimum_settings")
-    first = None if start is None else model.policy(start, backend=backend)
+    first = None if start is None else model.policy(start, backend=backend, threads=threads)
     words = [encoded(word) for word in (method, backend, checkpoint, resume)]
     settings.method, settings.backend, settings.checkpoint, settings.resume = words
     settings.certify = choice("certify", certify, CERTIFY)
@@ -345,7 +345,7 @@ def verify(
     settings.kernel, settings.witness, settings.model_file, settings.policy_file, settings.backend = words
     found = result("verify_result")
     handle = place("verification")
-    chosen = model.policy(policy, backend=backend)
+    chosen = model.policy(policy, backend=backend, threads=threads)
     with context.lock:
         status = lib.nadir_verify(context.handle, model._handle, chosen._handle, settings, found, handle)
         made = None
@@ -385,7 +385,7 @@ def read(
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)
     made = place("model")
-    shared().call(lib.nadir_model_read, encoded(path), settings, made)
+    shared().call(lib.nadir_model_read, encoded(os.fspath(path)), settings, made)
     return Model._from_handle(made[0])
 
 
@@ -515,7 +515,7 @@ def fit(
         context.call(lib.nadir_fit_read, encoded(path), settings, handle)
     owned = ffi.gc(handle[0], lib.nadir_fit_free)
     nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(owned)))
-    chosen = None if policy is None else nominal.policy(policy)
+    chosen = None if policy is None else nominal.policy(policy, threads=threads)
     found, made = result("fit_result"), place("model")
     context.call(lib.nadir_fit_model, owned, NULL if chosen is None else chosen._handle, found, made)
     return fit_result(found, Model._from_handle(made[0]), nominal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any, Sequence
 
@@ -29,10 +30,13 @@ def choice(what: str, value: Any, table: dict[Any, int]) -> int:
 
 def norm_number(norm: Any) -> float:
     """p of the norm; NaN: unsaid."""
-    try:
-        return float("nan") if norm is None else float(norm)
-    except ValueError:
-        raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'") from None
+    if norm is None:
+        return float("nan")
+    with contextlib.suppress(TypeError, ValueError):
+        number = float(norm)
+        if number == number:
+            return number
+    raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'")
 
 
 DOUBLE, INT64, INT32 = ffi.typeof("double[]"), ffi.typeof("int64_t[]"), ffi.typeof("int32_t[]")
@@ -45,7 +49,7 @@ def doubles(array: np.ndarray) -> Any:
 
 def _strings(names: Sequence[str]) -> tuple[Any, list[Any]]:
     """Names as a C array, and what it points to."""
-    words = [ffi.new("char[]", str(word).encode()) for word in names]
+    words = [encoded(str(word)) for word in names]
     return ffi.new("char *[]", words), words
 
 
@@ -122,6 +126,9 @@ class Model:
         kernel = _forms.kernel(P, layout, state_rows)
         if row_actions is not None:
             kernel.row_actions = np.ascontiguousarray(row_actions, dtype=np.int32)
+            found, expected = kernel.row_actions.shape, (kernel.rows,)
+            if found != expected:
+                raise UsageError(f"row_actions has the shape {found}; expected {expected}")
         rewards, transition_rewards = _forms.rewards(R, kernel)
         if costs:
             rewards = None if rewards is None else -rewards
@@ -130,11 +137,17 @@ class Model:
             mu = getattr(getattr(P, "unwrapped", None), "initial_state_distrib", None)
         if mu is None and kernel.states_given < kernel.states:
             mu = np.full(kernel.states_given, 1 / kernel.states_given)
+        pinned = kernel.scales
+        if scales is not None:
+            scales = _of_rows(scales, kernel, "scales")
+            pinned = scales if pinned is None else scales * pinned
+        if state_names is not None and kernel.names is not None:
+            state_names = [*state_names, *kernel.names[len(state_names) :]]
         data = {
             "rewards": rewards,
             "transition_rewards": transition_rewards,
             "initial": _of_states(mu, kernel),
-            "scales": kernel.scales if scales is None else _of_rows(scales, kernel, "scales"),
+            "scales": pinned,
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
         self._make(kernel, data, gamma, norm, set, domain, state_names or kernel.names, action_names, copy)
@@ -290,11 +303,6 @@ class Model:
         return self._each
 
     @property
-    def each(self) -> int | None:
-        """The same, as `nadir._forms` asks for it."""
-        return self.actions
-
-    @property
     def row_states(self) -> np.ndarray:
         """The state of each row."""
         return np.repeat(np.arange(self.states), np.diff(self.state_rows))
@@ -410,11 +418,13 @@ class Model:
             names[action] = self.action_name(row)
         return names or None
 
-    def policy(self, policy: Any = "uniform", *, backend: str | None = None) -> "Policy":
+    def policy(
+        self, policy: Any = "uniform", *, backend: str | None = None, threads: int | None = None
+    ) -> "Policy":
         """A policy for this model; see `Policy`."""
         if isinstance(policy, Policy) and policy.model is self:
             return policy
-        return Policy(self, policy, backend=backend)
+        return Policy(self, policy, backend=backend, threads=threads)
 
     def solver(self, policy: Any = "uniform", **options: Any) -> Any:
         """A `Solver` of a policy: one factorisation for everything that is asked of it."""
@@ -456,7 +466,7 @@ class Model:
         """To a file; the ending of its name tells the format: .npz, .csv, .tra, .drn, .MDP, .bin."""
         settings = filled("write_settings")
         settings.compress = compress
-        shared().call(lib.nadir_model_write, self._handle, encoded(path), settings)
+        shared().call(lib.nadir_model_write, self._handle, encoded(os.fspath(path)), settings)
 
     def __reduce__(self) -> Any:
         """For pickle, and so for other processes."""
@@ -495,11 +505,19 @@ class Policy:
 
     `policy` is "uniform"; "optimal", the best one for the nominal kernel; a table (S, A) of probabilities, or
     one for each row; S whole numbers, the action of each state; another policy; or the name of a file
-    (.csv, .npy). Probabilities of a state that sum to one within 1e-5 are normalised.
+    (.csv, .npy). Probabilities of a state that sum to one within 1e-5 are normalised. `backend` and `threads`
+    are those that find the optimal one.
     """
 
-    def __init__(self, model: Model, policy: Any = "uniform", *, backend: str | None = None):
-        context = shared()
+    def __init__(
+        self,
+        model: Model,
+        policy: Any = "uniform",
+        *,
+        backend: str | None = None,
+        threads: int | None = None,
+    ):
+        context = shared(threads)
         made = place("policy")
         if isinstance(policy, Policy):
             policy = policy.probabilities
@@ -549,7 +567,7 @@ class Policy:
 
     def write(self, path: Any) -> None:
         """As CSV `idstate,idaction,probability`, or .npy if the name ends so."""
-        shared().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(path))
+        shared().call(lib.nadir_policy_write, self.model._handle, self._handle, encoded(os.fspath(path)))
 
     def __reduce__(self) -> Any:
         """For pickle, and so for other processes."""
@@ -602,10 +620,10 @@ def _of_states(numbers: Any, kernel: _forms.Kernel) -> np.ndarray | None:
     array = np.asarray(numbers, dtype=np.float64)
     if array.ndim == 0:
         made = np.zeros(kernel.states)
-        state = int(numbers)
-        if not 0 <= state < kernel.states:
-            raise UsageError(f"mu is {state}; expected a state, 0 to {kernel.states - 1}, or a distribution")
-        made[state] = 1
+        if array not in range(kernel.states_given):
+            last = kernel.states_given - 1
+            raise UsageError(f"mu is {numbers}; expected a state, 0 to {last}, or a distribution")
+        made[int(array)] = 1
         return made
     if array.shape == (kernel.states_given,):
         return np.concatenate([array, np.zeros(kernel.states - kernel.states_given)])

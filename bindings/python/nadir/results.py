@@ -5,13 +5,14 @@ from __future__ import annotations
 import html as _html
 import os
 import tempfile
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Iterator
 
 import numpy as np
 
 from . import _plots
 from ._library import NULL, encoded, ffi, lib, place, text
+from .errors import UsageError
 
 if TYPE_CHECKING:
     from .model import Model, Policy
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _RENAMED = {
     "kernel_minimum": "kernel_min",
+    "data": "data_kind",
+    "total": "total_count",
+    "sets": "guarantees",
     "backend_memory": "backend_bytes",
     "seconds_nominal": "nominal",
     "seconds_robust": "robust",
@@ -288,7 +292,7 @@ class Evaluation(Result):
 
     def _kept(self) -> tuple["Solver", Any]:
         if self._worst is None:
-            raise ValueError("this evaluation has not kept its kernel (no sweep does): evaluate one radius")
+            raise UsageError("this evaluation has not kept its kernel (no sweep does): evaluate one radius")
         return self._solver, self._worst
 
     @property
@@ -301,7 +305,7 @@ class Evaluation(Result):
         solver, worst = self._kept()
         x = np.ascontiguousarray(x, dtype=np.float64)
         if x.shape != (solver.model.states,):
-            raise ValueError(f"x has the shape {x.shape}; expected ({solver.model.states},)")
+            raise UsageError(f"x has the shape {x.shape}; expected ({solver.model.states},)")
         y = np.empty(solver.model.rows)
         with solver._context.lock:
             lib.nadir_worst_multiply(
@@ -368,6 +372,9 @@ class Evaluation(Result):
     def explain(self, count: int = 10) -> list[Damage]:
         """The rows that carry most of the penalty, largest share first; all rows add up to it exactly."""
         solver, worst = self._kept()
+        if count < 0:
+            raise UsageError(f"count is {count}; expected 0 or more")
+        count = min(count, solver.model.rows)
         made = ffi.new("nadir_damage[]", max(count, 1))
         for i in range(len(made)):
             made[i].size = ffi.sizeof("nadir_damage")
@@ -390,7 +397,7 @@ class Evaluation(Result):
         solver, worst = self._kept()
         functions = {"kernel": lib.nadir_worst_gradient, "nominal": lib.nadir_worst_gradient_nominal}
         if formula not in functions:
-            raise ValueError(f"formula is {formula!r}; expected 'kernel' or 'nominal'")
+            raise UsageError(f"formula is {formula!r}; expected 'kernel' or 'nominal'")
         made = np.empty(solver.model.rows)
         solver._context.call(functions[formula], worst, ffi.from_buffer("double[]", made))
         return made
@@ -670,14 +677,14 @@ class Fit(Result):
     model: "Model"  #: with the ball in it
     nominal: "Model"  #: without
     candidates: list[Guarantee]  #: choices of scales that were looked at; `chosen` is the place of one
-    sets: list[Guarantee]  #: nonrect, s, sa at the same confidence
-    data: str
+    guarantees: list[Guarantee]  #: of the sets nonrect, s and sa at the same confidence
+    data_kind: str
     states: int
     rows: int
     rows_visited: int
     rows_known: int
     observations: int
-    total: float
+    total_count: float
     episodes: int
     visits_min: float
     visits_median: float
@@ -691,15 +698,24 @@ class Fit(Result):
     chosen: int
     seconds: dict[str, float]
 
-    _shown = ("data", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
+    _shown = ("data_kind", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
 
     @property
     def radius(self) -> float:
-        """Of the ball that was chosen."""
+        """Of the non-rectangular ball, with the scales that were chosen."""
         return self.candidates[self.chosen].radius
 
+    @property
+    def scales(self) -> str:
+        """How the ball is shared by the rows."""
+        return self.candidates[self.chosen].scales
+
+    def to_dict(self) -> dict[str, Any]:
+        lists = {name: [asdict(one) for one in getattr(self, name)] for name in ("guarantees", "candidates")}
+        return {**super().to_dict(), "radius": self.radius, "scales": self.scales, **lists}
+
     def _lines(self) -> list[tuple[str, str]]:
-        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in self.sets]
+        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in self.guarantees]
         return super()._lines() + [("radius", _number(self.radius))] + promised
 
 
@@ -709,7 +725,7 @@ def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
     count = numbers.pop("candidates_count")
     lists = {
         name: [Guarantee(**_fields(one, "nadir_fit_guarantee")) for one in list(numbers.pop(name))]
-        for name in ("candidates", "sets")
+        for name in ("candidates", "guarantees")
     }
     lists["candidates"] = lists["candidates"][:count]
     return Fit(model, nominal, **lists, **numbers)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._context import Progress, shared
 from ._library import NULL, encoded, ffi, filled, lib, place, result
-from .errors import UsageError
+from .errors import ModelError, UsageError
 from .model import DOMAINS, SETS, Model, Policy, _of_rows, choice, doubles, norm_number
 from .results import Difference, Evaluation, Gradient, Nominal, Radius, Sweep, _fields
 
@@ -98,8 +98,10 @@ class Solver:
         seed: int = 0,
         progress: Progress | None = None,
     ):
+        if model.gamma is None:
+            raise ModelError("the model has no discount: give gamma")
         self.model = model
-        self.policy = model.policy(policy, backend=backend)
+        self.policy = model.policy(policy, backend=backend, threads=threads)
         self._context = shared(threads, seed, progress)
         self._settings = filled("solver_settings")
         self._backend = encoded(backend)
@@ -199,7 +201,7 @@ class Solver:
         if wanted.ndim != 1 or wanted.size == 0:
             raise UsageError(f"radii have the shape {wanted.shape}; expected a list of numbers")
         largest = float(wanted.max())
-        factors = wanted / largest if largest > 0 else np.ones_like(wanted)
+        factors = wanted / largest if 0 < largest < np.inf else np.ones_like(wanted)
         ball = Ball(self.model, largest, norm, set, domain, scales)
         settings, _kept = robust_settings(None, certify, tolerance, width, iterations_limit, optimistic)
         found = ffi.new("nadir_robust[]", wanted.size)

@@ -1,6 +1,7 @@
 /* membership.c: whether a kernel lies in the set; see membership.h. */
 #include "adversary/check/membership.h"
 #include "kernel/explicit.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
 #include "linalg/threads.h"
 
@@ -15,7 +16,6 @@ typedef struct seen {
     double minimum;
     int64_t minimum_row;
     double off_support;
-    bool nominal; /* some row is */
 } seen;
 
 /* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
@@ -83,21 +83,28 @@ static void subtract_dense(int64_t states, const double *nominal, const double *
     *minimum = fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
 }
 
-/* What a row adds to what was seen, but for its distance. */
-static void note_row(int64_t row, double sum, double minimum, seen *at)
+static void note_minimum(int64_t row, double minimum, seen *at)
 {
-    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
     if (minimum < at->minimum) {
         at->minimum = minimum;
         at->minimum_row = row;
     }
 }
 
+/* What a row adds to what was seen, but for its distance. */
+static void note_row(int64_t row, double sum, double minimum, seen *at)
+{
+    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
+    note_minimum(row, minimum, at);
+}
+
 /* Distance of one row, and what it adds to what was seen. */
 static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
 {
     if (nadir_kernel_is_nominal(at->rows.kernel, row)) {
-        at->nominal = true;
+        at->row_sum =
+            fmax(at->row_sum, fmax(fabs(1 - model->limits.sum_low), fabs(model->limits.sum_high - 1)));
+        note_minimum(row, nadir_model_row_minimum(model, row), at);
         return 0;
     }
     const nadir_row nominal = nadir_model_row(model, row);
@@ -110,7 +117,7 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
         return nadir_norm_short(model->states, at->difference, p);
     }
     const nadir_row entries = nadir_explicit_row(&at->rows, row);
-    minimum = entries.count < model->states ? 0 : INFINITY;
+    minimum = entries.count < nadir_model_total(model) ? 0 : INFINITY;
     for (int64_t i = 0; i < entries.count; i++) {
         sum += entries.values[i];
         minimum = fmin(minimum, entries.values[i]);
@@ -121,17 +128,6 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
     }
     const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
     return nadir_norm_short(length, at->difference, p);
-}
-
-/* What the nominal rows add to what was seen. */
-static void take_nominal(const nadir_row_limits *limits, nadir_membership *membership)
-{
-    const double off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
-    membership->row_sum = fmax(membership->row_sum, off);
-    if (limits->minimum < membership->minimum) {
-        membership->minimum = limits->minimum;
-        membership->minimum_row = limits->minimum_row;
-    }
 }
 
 static nadir_status measure_rows(nadir_context *context, const nadir_kernel *kernel, double p,
@@ -145,7 +141,7 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
     for (int part = 0; part < threads; part++) {
         all[part].minimum = INFINITY;
         NADIR_CHECK(nadir_explicit_make(context, kernel, &all[part].rows));
-        NADIR_NEW(context, all[part].difference, model->states);
+        NADIR_NEW(context, all[part].difference, nadir_model_width(model));
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int part = 0; part < threads; part++) {
@@ -167,10 +163,10 @@ static nadir_status measure_rows(nadir_context *context, const nadir_kernel *ker
             membership->minimum = all[part].minimum;
             membership->minimum_row = all[part].minimum_row;
         }
-        if (all[part].nominal) {
-            take_nominal(&model->limits, membership);
-        }
     }
+    membership->row_sum = nadir_join_maximum(context, membership->row_sum);
+    membership->off_support = nadir_join_maximum(context, membership->off_support);
+    membership->minimum = nadir_join_minimum(context, membership->minimum);
 cleanup:
     for (int part = 0; all != NULL && part < threads; part++) {
         nadir_explicit_clear(context, &all[part].rows);
@@ -205,6 +201,32 @@ static void judge_group(const nadir_uncertainty *set, int64_t first, int64_t end
     }
 }
 
+/* All rows of all processes within one radius. */
+static nadir_status judge_spread(nadir_context *context, const nadir_uncertainty *set, int64_t rows,
+                                 double radius, double *distances, nadir_membership *membership)
+{
+    nadir_status status = NADIR_OK;
+    double rounding = 0;
+    double distance = INFINITY;
+    bool held = true;
+    for (int64_t row = 0; row < rows; row++) {
+        const double scale = nadir_uncertainty_scale(set, row);
+        held = held && (scale > 0 || !(distances[row] > 0)); /* no pinned row moved */
+        distances[row] = scale > 0 ? distances[row] / scale : 0;
+        rounding = scale > 0 ? fmax(rounding, NADIR_MEMBERSHIP_ROUNDING / scale) : rounding;
+    }
+    if (nadir_join_all(context, held)) {
+        NADIR_CHECK(nadir_norm_p(context, rows, distances, set->p, &distance));
+    }
+    rounding = nadir_join_maximum(context, rounding);
+    const double beyond = distance - radius * (1 + NADIR_MEMBERSHIP_ROUNDING) - rounding;
+    membership->distance = distance;
+    membership->excess = beyond > 0 ? (radius > 0 ? beyond / radius : INFINITY) : 0;
+    membership->excess_row = membership->excess > 0 ? 0 : -1;
+cleanup:
+    return status;
+}
+
 nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel *kernel,
                                       const nadir_uncertainty *uncertainty, double factor,
                                       nadir_membership *membership)
@@ -214,6 +236,11 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
     double *distances = NULL;
     NADIR_NEW(context, distances, model->rows);
     NADIR_CHECK(measure_rows(context, kernel, uncertainty->p, distances, membership));
+    if (model->exchange != NULL) {
+        status = judge_spread(context, uncertainty, model->rows, factor * uncertainty->radius, distances,
+                              membership);
+        goto cleanup;
+    }
     if (uncertainty->set == NADIR_SET_NONRECT) {
         judge_group(uncertainty, 0, model->rows, factor * uncertainty->radius, distances, membership);
         goto cleanup;
@@ -240,7 +267,7 @@ nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *
     const nadir_model *model = nadir_kernel_model(kernel);
     char place[NADIR_PLACE_LENGTH];
     NADIR_CHECK(nadir_membership_measure(context, kernel, uncertainty, factor, membership));
-    if (membership->row_sum > (double)model->states * NADIR_MEMBERSHIP_ROUNDING) {
+    if (membership->row_sum > (double)nadir_model_total(model) * NADIR_MEMBERSHIP_ROUNDING) {
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "a row of the kernel sums to 1 only within %g",
                             membership->row_sum);
     } else if (membership->excess > 1e-9) {

@@ -1,6 +1,8 @@
 /* order.c: the states in rising order of a value; see order.h. */
 #include "adversary/rows/order.h"
 
+#include "linalg/distributed.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -83,11 +85,17 @@ static void fill_sums(nadir_order *order)
 static nadir_status reserve(nadir_context *context, int64_t states, nadir_order *order)
 {
     nadir_status status = NADIR_OK;
+    const nadir_exchange *exchange = order->exchange;
     if (order->states == states && order->x != NULL) {
         return NADIR_OK;
     }
     nadir_order_clear(context, order);
-    NADIR_NEW(context, order->x, states);
+    order->exchange = exchange;
+    NADIR_NEW(context, order->x, states + (exchange != NULL ? exchange->ghosts : 0));
+    if (exchange != NULL) {
+        order->states = states;
+        goto cleanup;
+    }
     NADIR_NEW(context, order->order, states);
     NADIR_NEW(context, order->rank, states);
     NADIR_NEW(context, order->sorted, states);
@@ -118,6 +126,10 @@ static nadir_status scale_values(nadir_context *context, const double *v, nadir_
         lowest = fmin(lowest, v[s]);
         highest = fmax(highest, v[s]);
     }
+    if (order->exchange != NULL) {
+        lowest = nadir_join_minimum(context, lowest);
+        highest = nadir_join_maximum(context, highest);
+    }
     const double range = highest - lowest;
     if (!isfinite(range)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -136,6 +148,10 @@ nadir_status nadir_order_make(nadir_context *context, int64_t states, const doub
     nadir_status status = NADIR_OK;
     NADIR_CHECK(reserve(context, states, order));
     NADIR_CHECK(scale_values(context, v, order));
+    if (order->exchange != NULL) {
+        nadir_exchange_fill(order->exchange, order->x);
+        goto cleanup;
+    }
     placed_state *lists = order->lists;
     for (int64_t i = 0; i < states; i++) {
         lists[i] = (placed_state){order->x[order->order[i]], order->order[i]};

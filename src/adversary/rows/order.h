@@ -12,13 +12,16 @@
 #ifndef NADIR_ADVERSARY_ORDER_H
 #define NADIR_ADVERSARY_ORDER_H
 
-#include "base/context.h"
+#include "linalg/exchange.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_order {
+    /* Of a model that is spread over processes, set by who makes the struct; x then has the ghosts behind it,
+     * and the rest is not there: only domain support can do without. NULL: all states are here. */
+    const nadir_exchange *exchange;
     int64_t states;
     double lowest, range;             /* min v, max v - min v */
-    double *x;                        /* [states] of each state */
+    double *x;                        /* [states] of each state, and ghosts */
     int32_t *order;                   /* [states] rising in v, the lower state first among equals */
     int32_t *rank;                    /* [states] the place of a state in the order */
     double *sorted;                   /* [states] x along the order */

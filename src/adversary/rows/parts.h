@@ -3,6 +3,7 @@
 #define NADIR_ADVERSARY_ROWS_PARTS_H
 
 #include "adversary/rows/rows.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
 
 /* A row's allowed nominal successors as plain arrays. */
@@ -47,13 +48,24 @@ typedef struct nadir_row_group {
     double unit;           /* the largest alpha w */
     double beta;           /* a little less: rounding must not leave the ball */
     int threads;
-    double *room;              /* [threads * room_each] */
-    int64_t room_each;         /* 3 * longest row */
-    double *scratch;           /* [nadir_rows_scratch] */
-    nadir_row_answer *answers; /* [end - first] */
-    nadir_context *context;    /* of passes that can be interrupted, NULL: none */
-    nadir_status *stopped;     /* see nadir_progress_team */
+    double *room;               /* [threads * room_each] */
+    int64_t room_each;          /* 3 * longest row */
+    double *scratch;            /* [nadir_rows_scratch] */
+    nadir_row_answer *answers;  /* [end - first] */
+    const nadir_context *whole; /* of a budget that rows of other processes share too; NULL: none do */
+    nadir_context *context;     /* of passes that can be interrupted, NULL: none */
+    nadir_status *stopped;      /* see nadir_progress_team */
 } nadir_row_group;
+
+/* Over the rows of all processes that share the budget. */
+static inline double nadir_row_group_sum(const nadir_row_group *group, double own)
+{
+    return group->whole != NULL ? nadir_join_sum(group->whole, own) : own;
+}
+static inline double nadir_row_group_largest(const nadir_row_group *group, double own)
+{
+    return group->whole != NULL ? nadir_join_maximum(group->whole, own) : own;
+}
 
 /* Numbers of scratch for each row at p = 2. */
 #define NADIR_ROW_PIECE 6

@@ -287,6 +287,7 @@ static bool add_pieces(const nadir_row_group *group, double *variance, double *l
 {
     const piece *pieces = (const piece *)group->scratch;
     double spent = 0;
+    double empty = 0; /* rows without an entry that is positive */
     *variance = 0;
     *change = 0;
     for (int64_t row = group->first; row < group->end; row++) {
@@ -296,7 +297,8 @@ static bool add_pieces(const nadir_row_group *group, double *variance, double *l
         }
         const piece *at = &pieces[row - group->first];
         if (!(at->n > 0)) {
-            return false;
+            empty = 1;
+            break;
         }
         const double alpha = nadir_rows_scale(group->rows, row);
         const double moved = at->moved / alpha;
@@ -304,8 +306,10 @@ static bool add_pieces(const nadir_row_group *group, double *variance, double *l
         spent += moved * moved / at->n + at->squares / alpha / alpha;
         *change = fmax(*change, at->change);
     }
-    *left = group->beta * group->beta - spent;
-    return *left > 0 && *variance > 0;
+    *variance = nadir_row_group_sum(group, *variance);
+    *change = nadir_row_group_largest(group, *change);
+    *left = group->beta * group->beta - nadir_row_group_sum(group, spent);
+    return nadir_row_group_largest(group, empty) == 0 && *left > 0 && *variance > 0;
 }
 
 /* Passes until no set changes; false when that does not happen, or the closed forms have no answer. */

@@ -212,6 +212,7 @@ double nadir_row_group_norm(const nadir_row_group *group)
     for (int64_t i = 0; i < count; i++) {
         largest = fmax(largest, group->answers[i].norm);
     }
+    largest = nadir_row_group_largest(group, largest);
     if (isinf(p) || largest <= 0 || !isfinite(largest)) {
         return largest;
     }
@@ -223,7 +224,7 @@ double nadir_row_group_norm(const nadir_row_group *group)
         lost += sum >= term ? (sum - next) + term : (term - next) + sum;
         sum = next;
     }
-    return largest * nadir_power(sum + lost, 1 / p);
+    return largest * nadir_power(nadir_row_group_sum(group, sum + lost), 1 / p);
 }
 
 void nadir_row_group_settle(const nadir_row_group *group)
@@ -233,8 +234,8 @@ void nadir_row_group_settle(const nadir_row_group *group)
 
 bool nadir_row_group_settles(const nadir_row_group *group)
 {
-    enum { FEW = 8 }; /* rows that mostly show it already */
-    int64_t looked = 0;
+    enum { FEW = 8 };                                /* rows that mostly show it already */
+    int64_t looked = group->whole == NULL ? 0 : FEW; /* processes must agree */
     for (int64_t row = group->first; row < group->end && looked < FEW; row++) {
         if (nadir_row_group_share(group, row) > 0) {
             looked++;
@@ -274,6 +275,11 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
         start = reach > group->unit ? group->answers[i].step : start;
         group->unit = fmax(group->unit, reach);
     }
+    if (group->whole != NULL) { /* the step of whoever has the largest */
+        const double own = group->unit;
+        group->unit = nadir_join_maximum(group->whole, own);
+        start = nadir_join_maximum(group->whole, own == group->unit && isfinite(start) ? start : 0);
+    }
     const bool moves = group->unit > 0 && range > 0 && group->beta > 0;
     for (int64_t i = 0; i < count; i++) {
         if (!moves || !(nadir_row_group_share(group, group->first + i) > 0)) {
@@ -293,6 +299,7 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
         group->answers[i].gain *= range;
         budget->gain += group->weights[i] * group->answers[i].gain;
     }
+    budget->gain = nadir_row_group_sum(group, budget->gain);
     budget->norm = nadir_row_group_norm(group);
 }
 
@@ -329,6 +336,7 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
         .threads = nadir_threads_for(context, 4 * entries_of(model, 0, model->rows)),
         .room_each = each,
         .answers = answers,
+        .whole = model->exchange != NULL ? context : NULL,
         .stopped = &status,
     };
     if (rows->p != 1 && rows->p != 2 &&

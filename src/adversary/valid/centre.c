@@ -2,6 +2,7 @@
 #include "adversary/valid/centre.h"
 
 #include "kernel/explicit.h"
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -23,7 +24,7 @@ void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 }
 
 /* (1 - gamma max_s sum_a pi) sum d_P <= sum mu. */
-double nadir_centre_total(const nadir_problem *problem)
+double nadir_centre_total(const nadir_context *context, const nadir_problem *problem)
 {
     const int64_t *state_rows = problem->model->state_rows;
     double high = 0;
@@ -31,8 +32,9 @@ double nadir_centre_total(const nadir_problem *problem)
         high = fmax(high, nadir_vector_sum(state_rows[s + 1] - state_rows[s],
                                            problem->policy->probabilities + state_rows[s]));
     }
+    high = nadir_join_maximum(context, high);
     const double gap = 1 - problem->gamma * high * (1 + 4 * UNIT) - 2 * UNIT;
-    const double mass = nadir_vector_sum(problem->states, problem->mu);
+    const double mass = nadir_whole_sum(context, problem->states, problem->mu);
     return gap > 0 ? mass / gap * (1 + 8 * UNIT) : INFINITY;
 }
 
@@ -134,7 +136,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
     nadir_kernel_measure(context, centre->problem.kernel, &size);
     centre->sum_off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
     centre->known = nadir_enclosure_make(context, &centre->problem);
-    centre->total = nadir_centre_total(problem);
+    centre->total = nadir_centre_total(context, problem);
 cleanup:
     if (status != NADIR_OK) {
         nadir_centre_clear(context, centre);
@@ -166,7 +168,8 @@ static nadir_status solve(nadir_context *context, const nadir_centre *centre, bo
                                      enclosed);
     }
     memcpy(x, near, (size_t)centre->live->states * sizeof *x);
-    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, 0, 0, x, enclosed);
+    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, 0, 0, x,
+                                   enclosed);
 }
 
 nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
@@ -220,7 +223,7 @@ nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem 
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = NULL;
     double *made = NULL;
-    const double total = nadir_centre_total(problem);
+    const double total = nadir_centre_total(context, problem);
     if (visits == NULL) {
         NADIR_NEW(context, made, problem->states);
         NADIR_CHECK(

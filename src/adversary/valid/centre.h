@@ -59,6 +59,6 @@ nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem 
 nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre);
 
 /* At least sum over s of d_P(s) for kernels whose rows sum to one. */
-double nadir_centre_total(const nadir_problem *problem);
+double nadir_centre_total(const nadir_context *context, const nadir_problem *problem);
 
 #endif

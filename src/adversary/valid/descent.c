@@ -12,7 +12,7 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "adversary/valid/kernel_mix.h"
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 
 #include <float.h>
 #include <math.h>
@@ -58,6 +58,7 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     const nadir_uncertainty *set = problem->uncertainty;
     find->problem = problem;
     find->beta = beta;
+    find->order.exchange = problem->model->exchange;
     find->operator=(nadir_valid_operator){.problem = problem};
     find->rows = (nadir_rows){
         .model = problem->model,
@@ -101,7 +102,7 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
     } else {
         NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
     }
-    at->J = nadir_vector_dot(find->problem->states, find->problem->mu, at->v, &error);
+    at->J = nadir_whole_dot(context, find->problem->states, find->problem->mu, at->v, &error);
 cleanup:
     return status;
 }
@@ -141,6 +142,7 @@ nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find
         const double moved = (own[row] - nominal[row]) * find->order.range;
         gap += find->weights[row] * (moved + find->answers[row].gain);
     }
+    gap = nadir_join_sum(context, gap);
     find->gap = gap > 0 ? gap : 0;
 cleanup:
     return status;
@@ -169,7 +171,7 @@ static double slope(nadir_context *context, nadir_descent *find, const nadir_des
             sum += at->d[s] * problem->policy->probabilities[row] * (to[row] - from[row]);
         }
     }
-    return problem->gamma * sum;
+    return problem->gamma * nadir_join_sum(context, sum);
 }
 
 /* There <- here + t (full - here). */
@@ -266,9 +268,9 @@ static bool is_lower(const nadir_descent *find, double t)
 }
 
 /* What returns are not told apart by. */
-static double noise(const nadir_descent *find)
+static double noise(const nadir_context *context, const nadir_descent *find)
 {
-    return 4 * DBL_EPSILON * nadir_vector_largest(find->problem->states, find->here.v);
+    return 4 * DBL_EPSILON * nadir_whole_largest(context, find->problem->states, find->here.v);
 }
 
 /* P <- X, or part of the way. *moved: false when no step helps. A full step may promise less than rounding
@@ -281,7 +283,7 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     double t = 1;
     NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &there->kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
-    *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(find);
+    *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(context, find);
     if (!*moved) {
         full = there->kernel;
         there->kernel = NULL;
@@ -308,14 +310,14 @@ cleanup:
 }
 
 /* Whether nothing is left to gain, and why. */
-static const char *reason_to_stop(const nadir_descent *find, double tolerance)
+static const char *reason_to_stop(const nadir_context *context, const nadir_descent *find, double tolerance)
 {
     const nadir_problem *problem = find->problem;
     const double penalty = problem->J - find->here.J;
     if (find->gap <= tolerance * penalty) {
         return "tolerance";
     }
-    const double largest = nadir_vector_largest(problem->states, find->here.v);
+    const double largest = nadir_whole_largest(context, problem->states, find->here.v);
     return find->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
 }
 
@@ -342,7 +344,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     int idle = 0;
     NADIR_CHECK(nadir_descent_look_down(context, find));
     double least = find->gap;
-    while ((reason = reason_to_stop(find, tolerance)) == NULL && moved &&
+    while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved &&
            attack->iterations < iterations_limit) {
         const double before = find->here.J;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
@@ -350,7 +352,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
         attack->iterations++;
         if (moved) {
             NADIR_CHECK(nadir_descent_look_down(context, find));
-            idle = find->here.J < before - noise(find) || find->gap < least ? 0 : idle + 1;
+            idle = find->here.J < before - noise(context, find) || find->gap < least ? 0 : idle + 1;
             least = fmin(least, find->gap);
             moved = idle < IDLE;
         }

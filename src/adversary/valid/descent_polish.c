@@ -7,12 +7,13 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "kernel/explicit.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
 
 /* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
- * [states] of zeros, left so. */
+ * [states] and ghosts, zeros, left so. */
 static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64_t row, double tau, double *p)
 {
     const nadir_problem *problem = find->problem;
@@ -89,7 +90,7 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, con
     nadir_explicit kernel = {0};
     double *p = NULL;
     *total = 0;
-    NADIR_NEW_ZERO(context, p, find->problem->states);
+    NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t row = 0; row < find->problem->rows; row++) {
         if (nadir_uncertainty_scale(find->problem->uncertainty, row) == 0 || find->weights[row] == 0) {
@@ -98,6 +99,7 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, con
         const double *whole = dense ? nadir_explicit_whole(&kernel, row) : NULL;
         *total += whole != NULL ? dense_slack(find, whole, row, tau) : row_slack(find, &kernel, row, tau, p);
     }
+    *total = nadir_join_sum(context, *total);
 cleanup:
     nadir_explicit_clear(context, &kernel);
     nadir_release(context, p);

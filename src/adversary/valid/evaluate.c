@@ -10,25 +10,15 @@
  * need not stay the worst: now and then a search from nothing is compared with it, and where that finds a
  * worse kernel, the smaller radii are searched again from there, down to where it makes no difference.
  */
-#include "adversary/check/membership.h"
+#include "adversary/valid/judge.h"
 #include "adversary/valid/path.h"
-#include "adversary/valid/proof.h"
 #include "adversary/valid/search.h"
-#include "adversary/valid/series.h"
-#include "adversary/verdict.h"
 #include "base/clock.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A proof gets this many attempts: each failure may show a better start for the search. */
-#define ATTEMPTS 3
-
-/* What rows may lack of stationarity, as a share of the width. */
-#define POLISHED         1e-3
-#define POLISHED_ROUGHLY 5e-2
 
 /* So many radii are worth a series of proofs. */
 #define SERIES 4
@@ -39,250 +29,6 @@
  * way.
  */
 #define STRAIGHT 3
-
-typedef struct valid_run {
-    nadir_context *context;
-    const nadir_problem *problem;
-    const nadir_robust_settings *settings;
-    double beta, factor;
-    nadir_verdict *verdict;
-    nadir_series *series;   /* of proofs; NULL: none */
-    nadir_descent *descent; /* that has just made the attack; NULL: none */
-    bool postponed;         /* the free domain is asked only if nothing else proves the answer */
-} valid_run;
-
-/* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
- * at p = 2 it changes every entry of a row. */
-static bool free_may_help(const nadir_problem *problem)
-{
-    const nadir_uncertainty *set = problem->uncertainty;
-    const nadir_model *model = problem->model;
-    return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
-}
-
-/* Verdicts on the free domain, refused where there is nothing to learn from it. */
-static nadir_status ask_free(nadir_context *context, const nadir_problem *own,
-                             const nadir_robust_settings *own_settings, int64_t count, const double *factors,
-                             nadir_verdict *verdicts)
-{
-    nadir_uncertainty set = *own->uncertainty;
-    nadir_problem problem = *own;
-    nadir_robust_settings settings = *own_settings;
-    set.domain = NADIR_DOMAIN_FREE;
-    problem.uncertainty = &set;
-    settings.certify = NADIR_CERTIFY_AUTO;
-    nadir_status status = NADIR_ERROR_NOT_CONVERGED;
-    if (free_may_help(own)) {
-        status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
-    }
-    for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
-        verdicts[i].refused = true;
-    }
-    return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status;
-}
-
-/* *done: what the free domain says is the answer here too, and has become the verdict. */
-static nadir_status take_free(valid_run *run, nadir_verdict *verdict, bool *done)
-{
-    nadir_status status = NADIR_OK;
-    nadir_membership membership;
-    *done = false;
-    run->verdict->robust_time += verdict->robust_time;
-    run->verdict->certify_time += verdict->certify_time;
-    if (verdict->refused || verdict->attack.kernel == NULL) {
-        goto cleanup;
-    }
-    if (verdict->minimum >= 0 && nadir_verdict_is_close(run->problem, run->settings, verdict)) {
-        NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
-                                             run->factor, &membership));
-        *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
-    }
-    if (*done) {
-        const double robust = run->verdict->robust_time;
-        const double certify = run->verdict->certify_time;
-        *run->verdict = *verdict;
-        *verdict = (nadir_verdict){0};
-        run->verdict->robust_time = robust;
-        run->verdict->certify_time = certify;
-        run->verdict->breakdown = NAN;
-        run->verdict->breakdown_proof = NULL;
-    } else if (run->problem->uncertainty->p == 2) { /* what the bound is made of */
-        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, verdict->attack.c,
-                                            verdict->attack.k, run->verdict));
-    }
-cleanup:
-    return status;
-}
-
-/* The lower bound that would do for `certified`. */
-static double wanted_lower(const valid_run *run)
-{
-    const double J = run->verdict->attack.J;
-    return J - 0.5 * run->settings->width * (run->problem->J - J);
-}
-
-static void take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound)
-{
-    if (lower > verdict->lower) {
-        verdict->lower = lower;
-        verdict->proof = proof;
-        verdict->bound = bound;
-    }
-}
-
-/* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
-static nadir_status polish(valid_run *run, double share)
-{
-    const nadir_problem *problem = run->problem;
-    const bool small = problem->states <= NADIR_PROOF_STATES;
-    const bool sparse = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
-    if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
-        return NADIR_OK;
-    }
-    nadir_attack *attack = &run->verdict->attack;
-    const double wanted = share * run->settings->width * (run->problem->J - attack->J);
-    nadir_descent *descent = run->descent;
-    run->descent = NULL;
-    return descent != NULL ? nadir_descent_polish_on(run->context, descent, wanted, attack)
-                           : nadir_descent_polish(run->context, run->problem, run->beta, wanted, attack);
-}
-
-/* From the answers of the Lagrangian bound that the proof has found. */
-static nadir_status search_again(valid_run *run, const nadir_valid_proof *proof, bool *better)
-{
-    nadir_status status = NADIR_OK;
-    nadir_lagrangian lagrangian = {0};
-    const nadir_robust_settings *settings = run->settings;
-    NADIR_CHECK(
-        nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
-    NADIR_CHECK(nadir_valid_search_again(run->context, run->problem, run->beta, &lagrangian,
-                                         settings->tolerance, settings->iterations_limit,
-                                         &run->verdict->attack, better));
-cleanup:
-    nadir_lagrangian_clear(run->context, &lagrangian);
-    return status;
-}
-
-/* By the series, or else by all that there is. */
-static nadir_status prove_once(valid_run *run, nadir_valid_proof *proof)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_attack *attack = &run->verdict->attack;
-    const double wanted = wanted_lower(run);
-    nadir_valid_proof_clear(run->context, proof);
-    if (run->series != NULL && attack->tau > 0 && isfinite(attack->tau)) {
-        NADIR_CHECK(nadir_series_prove(run->context, run->series, run->beta, attack, proof));
-        if (proof->lower >= wanted) {
-            goto cleanup;
-        }
-        nadir_valid_proof_clear(run->context, proof);
-    }
-    NADIR_CHECK(nadir_valid_prove_within(
-        run->context, run->problem, run->beta, attack, run->settings->certify, wanted,
-        run->series != NULL ? nadir_series_visits(run->series) : NULL, proof));
-cleanup:
-    return status;
-}
-
-/* By norms alone, if that does. */
-static nadir_status prove_by_norms(valid_run *run, nadir_valid_proof *proof)
-{
-    nadir_valid_proof_clear(run->context, proof);
-    return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
-}
-
-/* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it.
- */
-static nadir_status prove(valid_run *run, nadir_valid_proof *proof)
-{
-    nadir_status status = NADIR_OK;
-    const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->series == NULL;
-    for (int i = 0; i < 2 && brief; i++) {
-        NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
-        NADIR_CHECK(prove_by_norms(run, proof));
-        if (proof->lower >= wanted_lower(run)) {
-            goto cleanup;
-        }
-        if (!(proof->kappa <= 0.5)) {
-            break;
-        }
-    }
-    NADIR_CHECK(polish(run, run->series != NULL ? POLISHED_ROUGHLY : POLISHED));
-    NADIR_CHECK(prove_once(run, proof));
-    if (run->series != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
-        NADIR_CHECK(polish(run, POLISHED));
-        NADIR_CHECK(prove_once(run, proof));
-    }
-cleanup:
-    return status;
-}
-
-/* Proofs, and further searches from what they show. */
-static nadir_status certify(valid_run *run)
-{
-    nadir_status status = NADIR_OK;
-    nadir_valid_proof proof = {0};
-    nadir_verdict *verdict = run->verdict;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        bool better = false;
-        NADIR_CHECK(prove(run, &proof));
-        if (proof.lower < wanted_lower(run) && proof.v_tau != NULL) {
-            NADIR_CHECK(search_again(run, &proof, &better));
-        }
-        if (!better) {
-            break;
-        }
-    }
-    NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
-    take_bound(verdict, proof.lower, proof.proof, proof.bound);
-    verdict->kappa = proof.kappa;
-    verdict->d_bar = proof.d_bar;
-    proof.d_bar = NULL;
-cleanup:
-    nadir_valid_proof_clear(run->context, &proof);
-    return status;
-}
-
-/* The free domain after all, for its bound. */
-static nadir_status ask_late(valid_run *run, nadir_verdict *free)
-{
-    nadir_status status = NADIR_OK;
-    run->postponed = false;
-    nadir_verdict_clear(run->context, free);
-    NADIR_CHECK(ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
-    if (!free->refused && free->attack.kernel != NULL && run->problem->uncertainty->p == 2) {
-        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, free->attack.c,
-                                            free->attack.k, run->verdict));
-    }
-cleanup:
-    return status;
-}
-
-/* Bounds around the kernel that a search has found. free: the verdict of the free domain. */
-static nadir_status judge(valid_run *run, nadir_verdict *free)
-{
-    nadir_status status = NADIR_OK;
-    nadir_verdict *verdict = run->verdict;
-    const double begun = nadir_clock_seconds();
-    verdict->breakdown = NAN;
-    verdict->kappa = NAN;
-    if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(certify(run));
-    } else {
-        NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
-    }
-    if (run->postponed && !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
-        NADIR_CHECK(ask_late(run, free));
-    }
-    if (!free->refused) {
-        take_bound(verdict, free->lower, free->proof, "free-domain");
-    }
-    verdict->certify_time += nadir_clock_seconds() - begun;
-cleanup:
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------- many radii */
 
 /* A radius with its place. */
 typedef struct placed {
@@ -304,16 +50,16 @@ typedef struct valid_runs {
     const nadir_problem *problem;
     const nadir_robust_settings *settings;
     int64_t count;
-    placed *order;        /* [count] */
-    valid_run *runs;      /* [count] */
-    nadir_verdict *frees; /* [count] of the free domain */
+    placed *order;         /* [count] */
+    nadir_valid_run *runs; /* [count] */
+    nadir_verdict *frees;  /* [count] of the free domain */
     nadir_valid_path path;
     int64_t followed;     /* radii since the last search from nothing */
     nadir_series *series; /* NULL: not made, yet or ever */
 } valid_runs;
 
 /* Whether an attack is worse for the policy than another one by more than the tolerance. */
-static bool is_worse(const valid_run *run, const nadir_attack *attack, const nadir_attack *than)
+static bool is_worse(const nadir_valid_run *run, const nadir_attack *attack, const nadir_attack *than)
 {
     const double rounding = 64 * DBL_EPSILON * (fabs(attack->J) + fabs(run->problem->J));
     return attack->J < than->J - run->settings->tolerance * fabs(run->problem->J - than->J) - rounding;
@@ -326,14 +72,14 @@ static void exchange(nadir_attack *one, nadir_attack *other)
     *other = kept;
 }
 
-static nadir_status search_anew(valid_run *run, nadir_attack *attack)
+static nadir_status search_anew(nadir_valid_run *run, nadir_attack *attack)
 {
     return nadir_valid_search(run->context, run->problem, run->beta, run->settings->tolerance,
                               run->settings->iterations_limit, attack);
 }
 
 /* From where the caller says, if it does; what that finds is believed once it is proven. */
-static nadir_status search_first(valid_runs *all, valid_run *run, nadir_attack *attack)
+static nadir_status search_first(valid_runs *all, nadir_valid_run *run, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
@@ -355,7 +101,7 @@ static nadir_status take_worse(valid_runs *all, int64_t j, nadir_attack *attack)
     exchange(attack, &verdict->attack);
     nadir_release(all->context, verdict->d_bar);
     verdict->d_bar = NULL;
-    return judge(&all->runs[j], &all->frees[j]);
+    return nadir_valid_judge(&all->runs[j], &all->frees[j]);
 }
 
 /* Smaller radii again, from the kernel of runs[from] shrunk into their balls, as long as that finds worse. */
@@ -365,7 +111,7 @@ static nadir_status repair(valid_runs *all, int64_t from)
     nadir_kernel *start = NULL;
     nadir_attack attack = {0};
     for (int64_t j = from - 1; j >= 0; j--) {
-        valid_run *run = &all->runs[j];
+        nadir_valid_run *run = &all->runs[j];
         const nadir_lagrangian worse = {.kernel = all->runs[j + 1].verdict->attack.kernel,
                                         .distance = all->runs[j + 1].beta};
         const double begun = nadir_clock_seconds();
@@ -398,7 +144,7 @@ static nadir_status note(valid_runs *all, int64_t j)
 static nadir_status search(valid_runs *all, int64_t j, bool *lost)
 {
     nadir_status status = NADIR_OK;
-    valid_run *run = &all->runs[j];
+    nadir_valid_run *run = &all->runs[j];
     nadir_attack *attack = &run->verdict->attack;
     nadir_attack other = {0};
     const double begun = nadir_clock_seconds();
@@ -433,7 +179,7 @@ static nadir_status begin_series(valid_runs *all, int64_t j)
 {
     nadir_status status = NADIR_OK;
     const bool asked = all->settings->certify == NADIR_CERTIFY_AUTO && all->problem->uncertainty->p == 2;
-    const bool small = all->problem->states <= NADIR_PROOF_STATES;
+    const bool small = all->problem->model->exchange == NULL && all->problem->states <= NADIR_PROOF_STATES;
     if (all->series == NULL && asked && small && all->count - j >= SERIES) {
         const double begun = nadir_clock_seconds();
         NADIR_CHECK(
@@ -450,7 +196,7 @@ cleanup:
 static nadir_status doubt(valid_runs *all)
 {
     nadir_status status = NADIR_OK;
-    valid_run *run = &all->runs[0];
+    nadir_valid_run *run = &all->runs[0];
     nadir_attack other = {0};
     if (all->problem->near_v == NULL || nadir_verdict_is_close(run->problem, run->settings, run->verdict)) {
         return NADIR_OK;
@@ -482,18 +228,19 @@ static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict 
     qsort(all->order, (size_t)all->count, sizeof *all->order, by_factor);
     for (int64_t j = 0; j < all->count; j++) {
         rising[j] = all->order[j].factor;
-        all->runs[j] = (valid_run){all->context,  all->problem,
-                                   all->settings, rising[j] * all->problem->uncertainty->radius,
-                                   rising[j],     &verdicts[all->order[j].place],
-                                   NULL,          NULL,
-                                   false};
+        all->runs[j] = (nadir_valid_run){all->context,  all->problem,
+                                         all->settings, rising[j] * all->problem->uncertainty->radius,
+                                         rising[j],     &verdicts[all->order[j].place],
+                                         NULL,          NULL,
+                                         false};
     }
     if (all->count == 1 && all->problem->near_v != NULL) { /* the worst kernel is known, or nearly so */
         all->runs[0].postponed = true;
         all->frees[0].refused = true;
         goto cleanup;
     }
-    NADIR_CHECK(ask_free(all->context, all->problem, all->settings, all->count, rising, all->frees));
+    NADIR_CHECK(
+        nadir_valid_ask_free(all->context, all->problem, all->settings, all->count, rising, all->frees));
 cleanup:
     nadir_release(all->context, rising);
     return status;
@@ -523,11 +270,11 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
             nadir_kernel_free(all.runs[j - 1].verdict->attack.kernel);
             all.runs[j - 1].verdict->attack.kernel = NULL;
         }
-        NADIR_CHECK(take_free(&all.runs[j], &all.frees[j], &done));
+        NADIR_CHECK(nadir_valid_take_free(&all.runs[j], &all.frees[j], &done));
         if (!done) {
             NADIR_CHECK(search(&all, j, &lost));
             NADIR_CHECK(begin_series(&all, j));
-            NADIR_CHECK(judge(&all.runs[j], &all.frees[j]));
+            NADIR_CHECK(nadir_valid_judge(&all.runs[j], &all.frees[j]));
             NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
             NADIR_CHECK(note(&all, j));
             NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);

@@ -82,13 +82,15 @@ nadir_status nadir_live_make(nadir_context *context, const nadir_problem *proble
 {
     nadir_status status = NADIR_OK;
     const int64_t rows = problem->rows;
-    *live = (nadir_live){.states = problem->states};
+    *live = (nadir_live){.states = problem->states,
+                         .total = nadir_model_total(problem->model),
+                         .exchange = problem->model->exchange};
     NADIR_NEW(context, live->rows, rows);
     NADIR_NEW(context, live->first, problem->states + 1);
     NADIR_NEW(context, live->starts, rows + 1);
     NADIR_NEW(context, live->alpha, rows);
     NADIR_NEW(context, live->pi, rows);
-    const bool listed = find_rows(problem, live);
+    const bool listed = find_rows(problem, live) || live->exchange != NULL;
     NADIR_NEW(context, live->phat, live->entries);
     if (listed) {
         NADIR_NEW(context, live->columns, live->entries);
@@ -132,6 +134,9 @@ nadir_status nadir_live_reach(nadir_context *context, const nadir_problem *probl
     nadir_status status = NADIR_OK;
     int64_t *queue = NULL;
     int64_t end = 0;
+    if (problem->model->exchange != NULL) {
+        return nadir_live_reach_spread(context, problem, reach);
+    }
     NADIR_NEW(context, queue, problem->states);
     for (int64_t s = 0; s < problem->states; s++) {
         reach[s] = problem->mu[s] > 0;

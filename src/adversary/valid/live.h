@@ -12,10 +12,13 @@
 /* A struct of zeros holds nothing. */
 typedef struct nadir_live {
     int64_t states, count, entries; /* count: of live rows */
+    int64_t total;                  /* states of all processes */
+    const nadir_exchange *exchange; /* of the model */
     int64_t *rows;                  /* [count] of the model, rising */
     int64_t *first;                 /* [states + 1] live rows of a state: first[s] .. first[s + 1] - 1 */
     int64_t *starts;                /* [count + 1] entries of a live row */
-    int32_t *columns;               /* [entries]; NULL: all rows allow all states, in their order */
+    int32_t *columns;               /* [entries]; NULL: all rows allow all states, in their order (never so
+                                       where states are spread over processes) */
     double *phat;                   /* [entries] the nominal numbers */
     double *alpha;                  /* [count] scales */
     double *pi;                     /* [count] probabilities */
@@ -37,5 +40,7 @@ static inline int64_t nadir_live_length(const nadir_live *live, int64_t i)
 
 /* States that some kernel of the set visits: reach[states]. */
 nadir_status nadir_live_reach(nadir_context *context, const nadir_problem *problem, bool *reach);
+/* The same with several processes, domain support. */
+nadir_status nadir_live_reach_spread(nadir_context *context, const nadir_problem *problem, bool *reach);
 
 #endif

@@ -20,8 +20,9 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-/* Of the Frobenius norm: where the 2-norm is looked for, which falls far below it with many states. */
-#define SHARE 0.3
+/* Power steps that tell about how large the 2-norm is, and what it is taken to be above that at least. */
+enum { STEPS = 12 };
+#define ABOVE 1.05
 
 /* Means of the columns of M >= 0, and how far sums of rows are from one, at most. */
 static double find_means(const nadir_matrix *matrix, double averaging, double *means)
@@ -59,6 +60,28 @@ static double centre(const nadir_matrix *matrix, const double *means, double *ce
     return sqrt(square) * (1 + UNIT * (double)(2 * n + 16));
 }
 
+/* About the 2-norm of a matrix, from below. x: [2 * n] work space. */
+static double estimate(int64_t n, const double *matrix, double *x)
+{
+    const blasint size = (blasint)n;
+    double *y = x + n;
+    double norm = 0;
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = 1 + sin((double)i); /* nothing that a model would be made of */
+    }
+    for (int step = 0; step < STEPS; step++) {
+        const double length = cblas_dnrm2(size, x, 1);
+        if (!(length > 0)) {
+            break;
+        }
+        cblas_dscal(size, 1 / length, x, 1);
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, size, size, 1, matrix, size, x, 1, 0, y, 1);
+        norm = cblas_dnrm2(size, y, 1);
+        cblas_dgemv(CblasRowMajor, CblasTrans, size, size, 1, matrix, size, y, 1, 0, x, 1);
+    }
+    return norm;
+}
+
 nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *problem,
                                 const nadir_enclosure *known, bool hard, double *bound)
 {
@@ -72,13 +95,14 @@ nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *pro
     if (matrix->dense == NULL || average->b != NULL || average->lines.states > 0 || !(known->gap > 0)) {
         return NADIR_OK;
     }
-    NADIR_NEW(context, means, n);
+    NADIR_NEW(context, means, 2 * n);
     NADIR_NEW(context, centred, n * n);
     const double off = find_means(matrix, known->averaging, means);
     double norm = centre(matrix, means, centred);
     if (hard) {
         double near;
-        NADIR_CHECK(nadir_spectral_norm_prove(context, n, centred, SHARE * norm, &near));
+        const double about = ABOVE * estimate(n, centred, means);
+        NADIR_CHECK(nadir_spectral_norm_prove(context, n, centred, about, &near));
         norm = fmin(norm, near);
     }
     /* entries of M are averaged and centred with roundings; |M|_F^2 is at most the sum of squares of rows */

@@ -1,7 +1,7 @@
 /* operator.c: value and occupancy under one kernel after another; see operator.h. */
 #include "adversary/valid/operator.h"
 
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,9 +63,9 @@ cleanup:
 }
 
 /* The norm in which errors are measured. */
-static double norm_of(bool transposed, int64_t states, const double *x)
+static double norm_of(const nadir_context *context, bool transposed, int64_t states, const double *x)
 {
-    return transposed ? nadir_vector_norm_1(states, x) : nadir_vector_largest(states, x);
+    return transposed ? nadir_whole_norm_1(context, states, x) : nadir_whole_largest(context, states, x);
 }
 
 /* x <- x + D (b - (I - gamma P^pi) x), or transposed; the correction, at most |r| / (1 - gamma), need not be
@@ -86,9 +86,9 @@ static nadir_status correct(nadir_context *context, nadir_occupancy *occupancy, 
     for (int64_t s = 0; s < states; s++) {
         r[s] = (b[s] - x[s]) + gamma * r[s];
     }
-    const double size = norm_of(transposed, states, x);
-    const double left = norm_of(transposed, states, r);
-    if (!(left < WORTH * norm_of(transposed, states, b))) {
+    const double size = norm_of(context, transposed, states, x);
+    const double left = norm_of(context, transposed, states, r);
+    if (!(left < WORTH * norm_of(context, transposed, states, b))) {
         status = transposed ? nadir_occupancy_solve_transposed(context, occupancy, 1, b, x, NULL)
                             : nadir_occupancy_solve(context, occupancy, 1, b, x, NULL);
         goto cleanup;

@@ -1,7 +1,7 @@
 /* path.c: worst kernels of growing balls, each found from those before; see path.h. */
 #include "adversary/valid/path.h"
 
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
@@ -77,8 +77,8 @@ cleanup:
  * as they get smaller: behind a bend, or where only rounding is left, older points tell nothing. table:
  * [count * states] work space.
  */
-static void extrapolate(const nadir_valid_path *path, double *const *f, double beta, double *table,
-                        double *guess)
+static void extrapolate(const nadir_context *context, const nadir_valid_path *path, double *const *f,
+                        double beta, double *table, double *guess)
 {
     const int64_t states = path->problem->states;
     const int last = path->count - 1;
@@ -97,7 +97,7 @@ static void extrapolate(const nadir_valid_path *path, double *const *f, double b
             }
         }
         product *= beta - path->beta[last - k + 1];
-        const double size = fabs(product) * nadir_vector_largest(states, table);
+        const double size = fabs(product) * nadir_whole_largest(context, states, table);
         if (!(size < before)) {
             return;
         }
@@ -120,8 +120,8 @@ nadir_status nadir_valid_path_follow(nadir_context *context, nadir_valid_path *p
     if (path->descent == NULL) {
         NADIR_CHECK(nadir_descent_create(context, path->problem, &path->descent));
     }
-    extrapolate(path, path->v, beta, work + 2 * states, v);
-    extrapolate(path, path->d, beta, work + 2 * states, d);
+    extrapolate(context, path, path->v, beta, work + 2 * states, v);
+    extrapolate(context, path, path->d, beta, work + 2 * states, d);
     NADIR_CHECK(
         nadir_descent_follow(context, path->descent, beta, v, d, tolerance, iterations_limit, attack));
 cleanup:

@@ -15,6 +15,7 @@
 #include "adversary/valid/collective.h"
 #include "adversary/valid/lagrangian.h"
 #include "adversary/valid/second_order.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,12 +95,12 @@ cleanup:
 }
 
 /* Whether all allowed entries of all rows can be looked at one by one. */
-static bool can_list(const nadir_problem *problem)
+static bool can_list(const nadir_context *context, const nadir_problem *problem)
 {
     const nadir_model *model = problem->model;
     const double dense = (double)problem->rows * (double)problem->states;
     const bool few = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && model->dense == NULL;
-    return (few ? (double)model->nonzeros : dense) <= ENTRIES;
+    return nadir_join_maximum(context, few ? (double)model->nonzeros : dense) <= ENTRIES;
 }
 
 /* With columns of D. */
@@ -110,7 +111,7 @@ static nadir_status prove_small(nadir_context *context, const nadir_problem *pro
     nadir_status status = NADIR_OK;
     nadir_live live = {0};
     NADIR_CHECK(nadir_live_make(context, problem, &live));
-    nadir_visits_limit(problem, radius_2(problem, beta), visits);
+    nadir_visits_limit(context, problem, radius_2(problem, beta), visits);
     if (has_second_order(problem, attack)) {
         NADIR_CHECK(
             nadir_second_order_prove(context, problem, &live, visits, beta, attack, effort, wanted, proof));
@@ -134,14 +135,15 @@ static nadir_status prove_large(nadir_context *context, const nadir_problem *pro
 {
     nadir_status status = NADIR_OK;
     nadir_live live = {0};
-    nadir_visits_limit(problem, radius_2(problem, beta), visits);
+    nadir_visits_limit(context, problem, radius_2(problem, beta), visits);
     memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
-    if (has_second_order(problem, attack) && can_list(problem)) {
+    if (has_second_order(problem, attack) && can_list(context, problem)) {
         NADIR_CHECK(nadir_live_make(context, problem, &live));
         NADIR_CHECK(nadir_second_order_prove_large(context, problem, &live, visits, beta, attack, proof));
         nadir_live_clear(context, &live);
     }
-    if (proof->lower < wanted && !(proof->kappa <= 0.5)) {
+    const bool spread = problem->model->exchange != NULL; /* there the Lagrangian bound is not to be had */
+    if (proof->lower < wanted && !(proof->kappa <= 0.5) && !spread) {
         NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
     }
 cleanup:
@@ -176,9 +178,10 @@ nadir_status nadir_valid_prove_by_norms(nadir_context *context, const nadir_prob
     nadir_visits visits = {0};
     nadir_live live = {0};
     NADIR_CHECK(begin(context, problem, NULL, &visits, proof));
-    if (has_second_order(problem, attack) && problem->states <= NADIR_PROOF_STATES) {
+    if (has_second_order(problem, attack) && problem->states <= NADIR_PROOF_STATES &&
+        problem->model->exchange == NULL) {
         NADIR_CHECK(nadir_live_make(context, problem, &live));
-        nadir_visits_limit(problem, beta, &visits);
+        nadir_visits_limit(context, problem, beta, &visits);
         memcpy(proof->d_bar, visits.high, (size_t)problem->states * sizeof *proof->d_bar);
         NADIR_CHECK(nadir_collective_prove(context, problem, &live, &visits, beta, attack, proof));
     }
@@ -198,7 +201,8 @@ nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_proble
     nadir_status status = NADIR_OK;
     nadir_visits visits = {0};
     NADIR_CHECK(begin(context, problem, known, &visits, proof));
-    if (effort == NADIR_CERTIFY_STRICT || problem->states <= NADIR_PROOF_STATES) {
+    const bool small = effort == NADIR_CERTIFY_STRICT || problem->states <= NADIR_PROOF_STATES;
+    if (small && problem->model->exchange == NULL) {
         NADIR_CHECK(prove_small(context, problem, beta, attack, effort, wanted, &visits, proof));
     } else {
         NADIR_CHECK(prove_large(context, problem, beta, attack, wanted, &visits, proof));

@@ -20,6 +20,7 @@ typedef struct nadir_valid_proof {
     const char *bound; /* "second-order", "lagrangian" or "none" */
     double kappa;      /* at most 1/2 proves that P* is the worst; NaN: not made */
     double tau;        /* of the Lagrangian bound */
+    bool hopeless;     /* norms show kappa to be far above 1/2 */
     double *d_bar;     /* [states] owned: what no kernel of the set visits more than */
     double *v_tau;     /* [states] owned: v of the Lagrangian bound; NULL: none */
 } nadir_valid_proof;

@@ -1,6 +1,8 @@
 /* search.c: descents from several starts; see search.h. */
 #include "adversary/valid/search.h"
 
+#include "adversary/valid/live.h"
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -71,6 +73,25 @@ cleanup:
     return status;
 }
 
+/* The same with states spread over processes, on domain support. */
+static nadir_status misses_spread(nadir_context *context, const nadir_problem *problem, const double *d,
+                                  bool *misses)
+{
+    nadir_status status = NADIR_OK;
+    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
+    bool *reach = NULL;
+    NADIR_NEW(context, reach, problem->states);
+    NADIR_CHECK(nadir_live_reach(context, problem, reach));
+    bool visited = true;
+    for (int64_t s = 0; s < problem->states; s++) {
+        visited = visited && (d[s] > nothing || !reach[s]);
+    }
+    *misses = !nadir_join_all(context, visited);
+cleanup:
+    nadir_release(context, reach);
+    return status;
+}
+
 nadir_status nadir_valid_search_near(nadir_context *context, const nadir_problem *problem, double beta,
                                      const double *v, const double *d, double tolerance,
                                      int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
@@ -131,10 +152,13 @@ nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *pro
     bool misses;
     bool better;
     NADIR_CHECK(nadir_descent_run(context, problem, beta, NULL, tolerance, iterations_limit, attack));
-    NADIR_CHECK(misses_states(context, problem, attack->d, &misses));
+    NADIR_CHECK(problem->model->exchange != NULL ? misses_spread(context, problem, attack->d, &misses)
+                                                 : misses_states(context, problem, attack->d, &misses));
     if (!misses) {
         goto cleanup;
     }
+    NADIR_CHECK(nadir_model_check_whole(
+        context, problem->model, "models with states that the ball can reach and the worst kernel does not"));
     NADIR_NEW(context, d_bar, problem->states);
     for (int64_t s = 0; s < problem->states; s++) {
         d_bar[s] = 1 / (1 - problem->gamma);

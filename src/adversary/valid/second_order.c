@@ -162,7 +162,7 @@ static nadir_status measure(nadir_context *context, trial *of)
         nadir_standing_weigh(&of->standing, &of->visits, of->radius, of->inverse);
     }
     NADIR_CHECK(nadir_standing_pull(context, &of->standing, of->inverse, &of->pull));
-    of->radius_weighted = nadir_standing_radius(&of->standing, &of->pull, &of->visits);
+    of->radius_weighted = nadir_standing_radius(context, &of->standing, &of->pull, &of->visits);
     of->radius =
         fmin(of->radius, of->radius_weighted * (1 + 1e-12)); /* weights are 1 up to rounding, or more */
 cleanup:
@@ -280,7 +280,8 @@ static nadir_status test(nadir_context *context, trial *of, nadir_valid_proof *p
     if (kappa > 0.5 && of->live->columns == NULL) {
         NADIR_CHECK(nadir_curvature_prove(context, &of->standing, &of->visits, &of->plain, NULL, true,
                                           !of->brief, &kappa));
-        conclude(of, kappa, of->radius, nadir_standing_radius(&of->standing, &of->plain, &of->visits), proof);
+        conclude(of, kappa, of->radius,
+                 nadir_standing_radius(context, &of->standing, &of->plain, &of->visits), proof);
     }
 cleanup:
     return status;

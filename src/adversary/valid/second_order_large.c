@@ -19,8 +19,8 @@
 #include "adversary/valid/second_order.h"
 
 #include "adversary/valid/standing.h"
+#include "linalg/distributed.h"
 #include "linalg/lanczos_largest.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -47,6 +47,7 @@ typedef struct large {
     const double *y; /* [states] that rows of K are weighted by */
     const double *w; /* [states] */
     double *work;    /* [2 * states] */
+    double *spread;  /* [states] and ghosts; several processes */
 } large;
 
 static void clear(nadir_context *context, large *of)
@@ -57,6 +58,7 @@ static void clear(nadir_context *context, large *of)
     nadir_pull_clear(context, &of->pull);
     nadir_centre_clear(context, &of->star);
     nadir_release(context, of->work);
+    nadir_release(context, of->spread);
 }
 
 static nadir_status start(nadir_context *context, const nadir_visits *visits, const nadir_attack *attack,
@@ -67,6 +69,7 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     bool *unvisited = NULL;
     NADIR_NEW(context, unvisited, n);
     NADIR_NEW(context, of->work, 2 * n);
+    NADIR_NEW(context, of->spread, of->live->exchange != NULL ? nadir_model_width(of->problem->model) : 0);
     NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
     NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
     NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, attack->kernel, unvisited, &of->star));
@@ -82,23 +85,23 @@ cleanup:
 }
 
 /* Radius and visits in turn. */
-static void tighten(large *of)
+static void tighten(const nadir_context *context, large *of)
 {
     for (int i = 0; i < LIMITS && !of->visits.empty; i++) {
         const double before = of->radius;
-        nadir_visits_limit_around(&of->star, of->radius, &of->visits);
-        of->radius = fmin(of->radius, nadir_standing_radius(&of->standing, &of->pull, &of->visits));
+        nadir_visits_limit_around(context, &of->star, of->radius, &of->visits);
+        of->radius = fmin(of->radius, nadir_standing_radius(context, &of->standing, &of->pull, &of->visits));
         if (of->radius > 0.99 * before) {
             break;
         }
     }
 }
 
-/* y = B z, z: [states]. */
-static void apply_rows(const large *of, const double *z, double *y)
+/* sums <- B z, both: [states] and ghosts. */
+static void add_rows(const large *of, const double *z, double *sums)
 {
     const nadir_live *live = of->live;
-    memset(y, 0, (size_t)live->states * sizeof *y);
+    memset(sums, 0, (size_t)nadir_model_width(of->problem->model) * sizeof *sums);
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             const double q = of->problem->gamma * of->y[s] * live->alpha[i] * live->pi[i];
@@ -110,10 +113,24 @@ static void apply_rows(const large *of, const double *z, double *y)
             mean /= (double)length;
             for (int64_t j = 0; j < length; j++) {
                 const int64_t t = nadir_live_column(live, i, j);
-                y[t] += q * q * (z[t] - mean);
+                sums[t] += q * q * (z[t] - mean);
             }
         }
     }
+}
+
+/* y = B z, z and y: [states]; what rows bring to states of other processes goes home. */
+static void apply_rows(const large *of, const double *z, double *y)
+{
+    const nadir_exchange *exchange = of->live->exchange;
+    if (exchange == NULL) {
+        add_rows(of, z, y);
+        return;
+    }
+    const int64_t n = of->live->states;
+    add_rows(of, nadir_exchange_extend(exchange, z), of->spread);
+    memcpy(y, of->spread, (size_t)n * sizeof *y);
+    exchange->table->add(exchange->table->self, exchange->plan, of->spread + n, y);
 }
 
 /* y = W D^T B D W x. */
@@ -160,8 +177,9 @@ static nadir_status close_on_itself(nadir_context *context, large *of, double *k
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
-    const double least =
-        fmin(LEAST_W * nadir_vector_sum(n, of->pull.w) / (double)n, nadir_vector_largest(n, of->pull.w));
+    const double mean =
+        nadir_whole_sum(context, n, of->pull.w) / (double)nadir_model_total(of->problem->model);
+    const double least = fmin(LEAST_W * mean, nadir_whole_largest(context, n, of->pull.w));
     double *y = NULL;
     double *w = NULL;
     NADIR_NEW(context, y, n);
@@ -188,9 +206,9 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     large of = {.problem = problem, .live = live, .beta = beta};
     double kappa;
     NADIR_CHECK(start(context, visits, attack, &of));
-    tighten(&of);
+    tighten(context, &of);
     const double level = of.standing.J - of.standing.error - DBL_EPSILON * fabs(of.standing.J);
-    const double far = nadir_standing_radius(&of.standing, &of.pull, &of.visits);
+    const double far = nadir_standing_radius(context, &of.standing, &of.pull, &of.visits);
     const double loss = of.visits.empty ? 0 : of.standing.tau * far * far / 4 * (1 + 1e-12);
     nadir_valid_proof_offer(proof, level - loss, NADIR_PROOF_RIGOROUS, "second-order");
     if (of.visits.empty || !(level - loss < level)) {

@@ -219,7 +219,7 @@ static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state
                              const nadir_order *rising, const double *g, double whole)
 {
     const nadir_live *live = sensitivity->live;
-    const double factor = 1 + 2 * UNIT * (double)(2 * live->states + 64);
+    const double factor = 1 + 2 * UNIT * (double)(2 * live->total + 64);
     squares sum = {sensitivity->full[state] * whole, sensitivity->full[state] * whole};
     for (int64_t i = live->first[state]; i < live->first[state + 1]; i++) {
         const int64_t first = sensitivity->starts[i];

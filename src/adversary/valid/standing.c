@@ -1,8 +1,8 @@
 /* standing.c: how a kernel stands in the set; see standing.h. */
 #include "adversary/valid/standing.h"
 
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
-#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,7 +29,7 @@ void nadir_pull_clear(nadir_context *context, nadir_pull *pull)
 
 /* The value that rows are judged by. */
 typedef struct judge {
-    double *v;      /* [states] about the value, less the middle of its range */
+    double *v;      /* [states] and ghosts: about the value, less the middle of its range */
     double largest; /* the largest |value| */
     double range;   /* the largest |v| */
 } judge;
@@ -45,14 +45,16 @@ static nadir_status solve_value(nadir_context *context, nadir_standing *standing
     double low = INFINITY;
     double high = -INFINITY;
     NADIR_CHECK(nadir_centre_value(context, centre, by->v, &enclosed));
-    standing->J = nadir_vector_dot(n, centre->problem.mu, by->v, &dot_error);
+    standing->J = nadir_whole_dot(context, n, centre->problem.mu, by->v, &dot_error);
     /* rewards are averages over the actions, too */
-    const double rewards = nadir_vector_largest(centre->problem.rows, centre->problem.rewards);
+    const double rewards = nadir_whole_largest(context, centre->problem.rows, centre->problem.rewards);
     const double residual = enclosed.residual + 2 * centre->known.averaging * rewards;
     for (int64_t s = 0; s < n; s++) {
         low = fmin(low, by->v[s]);
         high = fmax(high, by->v[s]);
     }
+    low = nadir_join_minimum(context, low);
+    high = nadir_join_maximum(context, high);
     by->largest = fmax(fabs(low), fabs(high));
     /* rows of delta sum to zero only up to sum_off */
     standing->error =
@@ -61,7 +63,8 @@ static nadir_status solve_value(nadir_context *context, nadir_standing *standing
     for (int64_t s = 0; s < n; s++) {
         by->v[s] -= middle;
     }
-    by->range = nadir_vector_largest(n, by->v);
+    by->range = nadir_whole_largest(context, n, by->v);
+    nadir_exchange_fill(standing->live->exchange, by->v);
 cleanup:
     return status;
 }
@@ -104,7 +107,8 @@ static double judge_row(const nadir_standing *standing, const judge *by, int64_t
 }
 
 /* Slack, change and e / d of all states; returns a lower bound on |Delta|^2. */
-static double judge_rows(const nadir_standing *standing, const judge *by, double *ratio)
+static double judge_rows(const nadir_context *context, const nadir_standing *standing, const judge *by,
+                         double *ratio)
 {
     const nadir_live *live = standing->live;
     double distance = 0;
@@ -120,7 +124,8 @@ static double judge_rows(const nadir_standing *standing, const judge *by, double
     for (int64_t e = 0; e < live->entries; e++) {
         distance += standing->change[e] * standing->change[e];
     }
-    return distance * (1 - UNIT * (double)(live->entries + 16));
+    const double entries = (double)nadir_whole_count(context, live->entries);
+    return nadir_join_sum(context, distance) * (1 - UNIT * (entries + 16));
 }
 
 /* w of unvisited states: gamma / (2 tau) k(s, -v). */
@@ -129,12 +134,13 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
 {
     nadir_status status = NADIR_OK;
     const int64_t n = standing->live->states;
-    const double mean = nadir_vector_sum(n, by->v) / (double)n;
+    const double mean = nadir_whole_sum(context, n, by->v) / (double)standing->live->total;
     double *up = NULL;
     NADIR_NEW(context, up, 2 * n);
     for (int64_t s = 0; s < n; s++) {
         by->v[s] -= mean;
     }
+    nadir_exchange_fill(standing->live->exchange, by->v);
     NADIR_CHECK(nadir_sensitivity_tables(context, sensitivity, 1, by->v, up, up + n));
     /* v was rounded when it was shifted: two roundings of its size in every entry */
     const double shift = 4 * UNIT * by->largest;
@@ -143,7 +149,7 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
         for (int64_t i = standing->live->first[s]; i < standing->live->first[s + 1]; i++) {
             hold += standing->live->alpha[i] * standing->live->pi[i];
         }
-        const double k = sqrt(up[n + s]) + hold * sqrt((double)n) * shift;
+        const double k = sqrt(up[n + s]) + hold * sqrt((double)standing->live->total) * shift;
         standing->reply[s] = standing->unvisited[s]
                                  ? standing->centre->problem.gamma / (2 * standing->tau) * k * (1 + 16 * UNIT)
                                  : 0;
@@ -167,7 +173,7 @@ static void lift_visits(nadir_standing *standing)
 }
 
 /* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. */
-static double drift(const nadir_standing *standing, const nadir_pull *pull)
+static double drift(const nadir_context *context, const nadir_standing *standing, const nadir_pull *pull)
 {
     const nadir_centre *centre = standing->centre;
     double sum = 0;
@@ -175,19 +181,20 @@ static double drift(const nadir_standing *standing, const nadir_pull *pull)
         const double off = centre->off[t] + (standing->unvisited[t] ? centre->d[t] : 0);
         sum += off * off * pull->w[t] * pull->w[t];
     }
-    return 4 * standing->tau * standing->beta * sqrt(sum) * (1 + 1e-12);
+    return 4 * standing->tau * standing->beta * sqrt(nadir_join_sum(context, sum)) * (1 + 1e-12);
 }
 
 /* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
  * that is in e; otherwise the sum over rows is at most this, |Delta| being at most beta up to rounding. */
-static double uncentred(const nadir_standing *standing)
+static double uncentred(const nadir_context *context, const nadir_standing *standing)
 {
     const nadir_live *live = standing->live;
     double sum = 0;
     for (int64_t i = 0; i < live->count; i++) {
         sum += 1 / (live->alpha[i] * live->alpha[i]);
     }
-    return 4 * standing->tau * standing->centre->sum_off * standing->beta * sqrt(sum);
+    return 4 * standing->tau * standing->centre->sum_off * standing->beta *
+           sqrt(nadir_join_sum(context, sum));
 }
 
 nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
@@ -206,12 +213,12 @@ nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, n
     NADIR_NEW(context, standing->slack, live->entries);
     NADIR_NEW(context, standing->unvisited, n);
     NADIR_NEW(context, standing->reply, n);
-    NADIR_NEW(context, by.v, n);
+    NADIR_NEW(context, by.v, nadir_model_width(centre->problem.model));
     NADIR_NEW(context, ratio, n);
     memcpy(standing->unvisited, unvisited, (size_t)n * sizeof *unvisited);
     lift_visits(standing);
     NADIR_CHECK(solve_value(context, standing, &by));
-    const double distance = judge_rows(standing, &by, ratio);
+    const double distance = judge_rows(context, standing, &by, ratio);
     NADIR_CHECK(find_replies(context, standing, sensitivity, &by));
     NADIR_CHECK(nadir_visits_most(context, visits, ratio, &lacking));
     NADIR_CHECK(nadir_standing_pull(context, standing, NULL, &pull));
@@ -219,8 +226,9 @@ nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, n
         standing->bounded = standing->slack[e] > 0;
     }
     const double unused = tau * fmax(beta * beta * (1 + 4 * UNIT) - distance, 0);
-    standing->error =
-        (standing->error + lacking + unused + drift(standing, &pull) + uncentred(standing)) * (1 + 1e-12);
+    standing->error = (standing->error + lacking + unused + drift(context, standing, &pull) +
+                       uncentred(context, standing)) *
+                      (1 + 1e-12);
 cleanup:
     nadir_pull_clear(context, &pull);
     nadir_release(context, by.v);
@@ -292,7 +300,7 @@ nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *s
         for (int64_t e = live->starts[live->first[s]]; e < live->starts[live->first[s + 1]]; e++) {
             pull->direction[e] = n > 0 ? pull->direction[e] / n : 0;
         }
-        pull->n[s] = n * (1 + UNIT * (double)(2 * live->states + 64));
+        pull->n[s] = n * (1 + UNIT * (double)(2 * live->total + 64));
         pull->w[s] = standing->unvisited[s] ? standing->reply[s]
                      : n > 0                ? pull->n[s] / standing->centre->d[s] * (1 + 4 * UNIT)
                                             : 0;
@@ -301,8 +309,8 @@ cleanup:
     return status;
 }
 
-double nadir_standing_radius(const nadir_standing *standing, const nadir_pull *pull,
-                             const nadir_visits *visits)
+double nadir_standing_radius(const nadir_context *context, const nadir_standing *standing,
+                             const nadir_pull *pull, const nadir_visits *visits)
 {
     double sum = 0;
     for (int64_t s = 0; s < standing->live->states; s++) {
@@ -315,5 +323,5 @@ double nadir_standing_radius(const nadir_standing *standing, const nadir_pull *p
         }
         sum += most * most;
     }
-    return 2 * sqrt(sum) * (1 + UNIT * (double)(standing->live->states + 32));
+    return 2 * sqrt(nadir_join_sum(context, sum)) * (1 + UNIT * (double)(standing->live->total + 32));
 }

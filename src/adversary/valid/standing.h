@@ -69,7 +69,7 @@ void nadir_pull_clear(nadir_context *context, nadir_pull *pull);
 
 /* At least |delta|, in the norm of the pull, of kernels within the visits that do better than mu . v - error
  * for the adversary: 2 |(most |rho_s - 1| n_s)_s|. */
-double nadir_standing_radius(const nadir_standing *standing, const nadir_pull *pull,
-                             const nadir_visits *visits);
+double nadir_standing_radius(const nadir_context *context, const nadir_standing *standing,
+                             const nadir_pull *pull, const nadir_visits *visits);
 
 #endif

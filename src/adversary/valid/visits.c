@@ -11,6 +11,7 @@
 #include "adversary/valid/visits.h"
 
 #include "adversary/valid/sensitivity.h"
+#include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -37,7 +38,7 @@ nadir_status nadir_visits_make(nadir_context *context, const nadir_problem *prob
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     bool *reach = NULL;
-    *visits = (nadir_visits){.states = n, .total = nadir_centre_total(problem)};
+    *visits = (nadir_visits){.states = n, .total = nadir_centre_total(context, problem)};
     NADIR_NEW(context, reach, n);
     NADIR_NEW(context, visits->high, n);
     NADIR_NEW_ZERO(context, visits->low, n);
@@ -76,7 +77,8 @@ static double mass_of(int64_t allowed, int64_t positive)
 }
 
 /* d_X(t) +- (reach + off). off: [states] or NULL. */
-static void limit(const double *d, const double *off, double reach, nadir_visits *visits)
+static void limit(const nadir_context *context, const double *d, const double *off, double reach,
+                  nadir_visits *visits)
 {
     for (int64_t t = 0; t < visits->states; t++) {
         const double far = (reach + (off != NULL ? off[t] : 0)) * (1 + 4 * UNIT);
@@ -84,16 +86,21 @@ static void limit(const double *d, const double *off, double reach, nadir_visits
         visits->low[t] = fmax(visits->low[t], d[t] * (1 - 4 * UNIT) - far);
         visits->empty = visits->empty || visits->low[t] > visits->high[t];
     }
+    visits->empty = !nadir_join_all(context, !visits->empty);
 }
 
 /* gamma T radius |d alpha pi c|; rows that do not quite sum to one come on top. */
-static double reach_of(const nadir_visits *visits, double gamma, double radius, double square, int64_t rows)
+static double reach_of(const nadir_context *context, const nadir_visits *visits, double gamma, double radius,
+                       double own, int64_t own_rows)
 {
+    const double square = nadir_join_sum(context, own);
+    const int64_t rows = nadir_whole_count(context, own_rows);
     const double norm = sqrt(square) * (1 + UNIT * (double)(rows + 16));
     return gamma * visits->total * (radius * norm + 64 * DBL_EPSILON * visits->total) * (1 + 8 * UNIT);
 }
 
-void nadir_visits_limit(const nadir_problem *problem, double radius, nadir_visits *visits)
+void nadir_visits_limit(const nadir_context *context, const nadir_problem *problem, double radius,
+                        nadir_visits *visits)
 {
     const nadir_model *model = problem->model;
     const bool anywhere = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
@@ -101,18 +108,20 @@ void nadir_visits_limit(const nadir_problem *problem, double radius, nadir_visit
     for (int64_t s = 0; s < problem->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const nadir_row nominal = nadir_model_row(model, row);
-            const double c = mass_of(anywhere ? problem->states : nominal.count, nominal.count);
+            const double c = mass_of(anywhere ? nadir_model_total(model) : nominal.count, nominal.count);
             const double part = (fmax(problem->d[s], 0) + problem->d_error) *
                                 problem->policy->probabilities[row] *
                                 nadir_uncertainty_scale(problem->uncertainty, row) * c;
             square += part * part;
         }
     }
-    limit(problem->d, NULL,
-          reach_of(visits, problem->gamma, radius, square, problem->rows) + problem->d_error, visits);
+    limit(context, problem->d, NULL,
+          reach_of(context, visits, problem->gamma, radius, square, problem->rows) + problem->d_error,
+          visits);
 }
 
-void nadir_visits_limit_around(const nadir_centre *centre, double radius, nadir_visits *visits)
+void nadir_visits_limit_around(const nadir_context *context, const nadir_centre *centre, double radius,
+                               nadir_visits *visits)
 {
     const nadir_live *live = centre->live;
     double square = 0;
@@ -127,12 +136,13 @@ void nadir_visits_limit_around(const nadir_centre *centre, double radius, nadir_
             square += part * part;
         }
     }
-    limit(centre->d, centre->off, reach_of(visits, centre->problem.gamma, radius, square, live->count),
-          visits);
+    limit(context, centre->d, centre->off,
+          reach_of(context, visits, centre->problem.gamma, radius, square, live->count), visits);
 }
 
 /* The rooms of all states, and what fits in them: T - sum low. */
 typedef struct sack {
+    const nadir_context *whole; /* states are spread over processes; NULL: they are not */
     const nadir_visits *visits;
     const double *room; /* [states] high - low */
     double left;
@@ -148,8 +158,10 @@ typedef struct tangent {
 typedef double pair __attribute__((vector_size(2 * sizeof(double))));
 typedef int64_t pair_mask __attribute__((vector_size(2 * sizeof(double))));
 
-static tangent look_at(int64_t count, const double *value, const double *room, double price)
+static tangent look_at(const sack *of, const double *value, double price)
 {
+    const int64_t count = of->visits->states;
+    const double *room = of->room;
     pair above = {0};
     pair worth = {0};
     for (int64_t s = 0; s + 1 < count; s += 2) {
@@ -161,7 +173,11 @@ static tangent look_at(int64_t count, const double *value, const double *room, d
     }
     const bool more = count % 2 == 1 && value[count - 1] > price;
     const double last = more ? room[count - 1] : 0;
-    return (tangent){above[0] + above[1] + last, worth[0] + worth[1] + (more ? last * value[count - 1] : 0)};
+    const tangent own = {above[0] + above[1] + last,
+                         worth[0] + worth[1] + (more ? last * value[count - 1] : 0)};
+    return of->whole == NULL
+               ? own
+               : (tangent){nadir_join_sum(of->whole, own.room), nadir_join_sum(of->whole, own.worth)};
 }
 
 /* A price at which the bound is about the smallest: where the tangents of two prices on either side of it
@@ -173,12 +189,12 @@ static double find_price(const sack *of, const double *value)
     double best = 0;
     double least = INFINITY;
     tangent right = {0};
-    tangent begin = look_at(of->visits->states, value, of->room, 0);
+    tangent begin = look_at(of, value, 0);
     for (int step = 0; step < STEPS && begin.room > left; step++) {
         /* B + price (left - A) of both are equal, and below the bound */
         price = (begin.worth - right.worth) / (begin.room - right.room);
         const double below = begin.worth + price * (left - begin.room);
-        const tangent here = look_at(of->visits->states, value, of->room, price);
+        const tangent here = look_at(of, value, price);
         const double bound = here.worth + price * (left - here.room);
         if (bound < least) {
             least = bound;
@@ -216,7 +232,10 @@ static double pack(const sack *of, const double *value)
         const double v = value[n - 1];
         rest = low[n - 1] * v + (v > price ? (v - price) * room[n - 1] : 0);
     }
-    return (sum[0] + sum[1] + rest + price * of->left) * (1 + 2 * UNIT * (double)(n + 16));
+    const double own = sum[0] + sum[1] + rest;
+    const double total = of->whole == NULL ? (double)n : (double)nadir_whole_count(of->whole, n);
+    return ((of->whole == NULL ? own : nadir_join_sum(of->whole, own)) + price * of->left) *
+           (1 + 2 * UNIT * (total + 16));
 }
 
 /* The same for values h k; value: [states] work space. */
@@ -229,13 +248,14 @@ static double pack_products(const sack *of, const double *h, const double *k, do
 }
 
 /* room: [states], filled in. */
-static sack make_sack(const nadir_visits *visits, double near, double *room)
+static sack make_sack(const nadir_context *whole, const nadir_visits *visits, double near, double *room)
 {
     for (int64_t s = 0; s < visits->states; s++) {
         room[s] = fmax(visits->high[s] - visits->low[s], 0);
     }
-    const double low = nadir_vector_sum(visits->states, visits->low);
-    return (sack){visits, room, fmax(visits->total - low, 0) + 8 * UNIT * visits->total, near};
+    const double own = nadir_vector_sum(visits->states, visits->low);
+    const double low = whole == NULL ? own : nadir_join_sum(whole, own);
+    return (sack){whole, visits, room, fmax(visits->total - low, 0) + 8 * UNIT * visits->total, near};
 }
 
 nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visits, const double *value,
@@ -244,7 +264,8 @@ nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visit
     nadir_status status = NADIR_OK;
     double *room = NULL;
     NADIR_NEW(context, room, visits->states);
-    const sack of = make_sack(visits, 0, room);
+    const bool spread = context->communication->members > 1;
+    const sack of = make_sack(spread ? context : NULL, visits, 0, room);
     *most = pack(&of, value);
 cleanup:
     nadir_release(context, room);
@@ -264,7 +285,7 @@ nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, c
     double *bounds = NULL;
     NADIR_NEW(context, values, (threads + 1) * n);
     NADIR_NEW(context, bounds, 2 * n);
-    const sack of = make_sack(visits, NEAR, values + threads * n);
+    const sack of = make_sack(NULL, visits, NEAR, values + threads * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         double *own = values + omp_get_thread_num() * n;
@@ -316,7 +337,7 @@ nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *pro
         NADIR_NEW(context, down, n * n);
     }
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
-    nadir_visits_limit(problem, radius, visits);
+    nadir_visits_limit(context, problem, radius, visits);
     for (int i = 0; i < PASSES && moved > SETTLED; i++) {
         NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
         NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, NULL, &moved));

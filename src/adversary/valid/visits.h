@@ -37,9 +37,11 @@ nadir_status nadir_visits_copy(nadir_context *context, const nadir_visits *from,
  * X_sa|_2, c = sqrt(m) / 2 for m allowed successors, and c = sqrt(m) for m that X has.
  */
 /* X is the nominal kernel. */
-void nadir_visits_limit(const nadir_problem *problem, double radius, nadir_visits *visits);
+void nadir_visits_limit(const nadir_context *context, const nadir_problem *problem, double radius,
+                        nadir_visits *visits);
 /* X is a centre that has d and off. */
-void nadir_visits_limit_around(const nadir_centre *centre, double radius, nadir_visits *visits);
+void nadir_visits_limit_around(const nadir_context *context, const nadir_centre *centre, double radius,
+                               nadir_visits *visits);
 
 /* One pass. up, down: [states * states] k^2 around the centre, which has its columns; down NULL: as up. h:
  * [states]; NULL: m_s = 1. slope: [states], NULL: not asked for; with h NULL, |d_P(t) - d_X(t)| <= slope_t |P

@@ -1,0 +1,87 @@
+/*
+ * reach_spread.c: which states kernels of domain support visit, where states are spread over processes.
+ *
+ * Each process follows the transitions of the states that it has; those that lead to states of others are
+ * told to them, and so on until nobody has learnt anything new. There are as many rounds as a way changes
+ * processes.
+ */
+#include "adversary/valid/live.h"
+
+#include "linalg/distributed.h"
+
+#include <string.h>
+
+typedef struct walk {
+    const nadir_problem *problem;
+    bool *seen;     /* [width] */
+    int32_t *queue; /* [width] */
+    int64_t next, length;
+} walk;
+
+static void see(walk *on, int64_t state)
+{
+    if (!on->seen[state]) {
+        on->seen[state] = true;
+        on->queue[on->length++] = (int32_t)state;
+    }
+}
+
+/* What the rows of a state lead to. */
+static void follow(walk *on, int64_t state)
+{
+    const nadir_model *model = on->problem->model;
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        const bool taken = on->problem->policy->probabilities[row] > 0;
+        for (int64_t i = 0; taken && i < entries.count; i++) {
+            see(on, entries.columns[i]);
+        }
+    }
+}
+
+/* told: [width] work space. */
+static void tell(walk *on, double *told)
+{
+    const nadir_exchange *exchange = on->problem->model->exchange;
+    const int64_t n = on->problem->states;
+    memset(told, 0, (size_t)n * sizeof *told);
+    for (int64_t t = n; t < n + exchange->ghosts; t++) {
+        told[t] = on->seen[t] ? 1 : 0;
+    }
+    exchange->table->add(exchange->table->self, exchange->plan, told + n, told);
+    for (int64_t s = 0; s < n; s++) {
+        if (told[s] > 0) {
+            see(on, s);
+        }
+    }
+}
+
+nadir_status nadir_live_reach_spread(nadir_context *context, const nadir_problem *problem, bool *reach)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t width = nadir_model_width(problem->model);
+    walk on = {.problem = problem};
+    double *told = NULL;
+    NADIR_NEW_ZERO(context, on.seen, width);
+    NADIR_NEW(context, on.queue, width);
+    NADIR_NEW(context, told, width);
+    for (int64_t s = 0; s < problem->states; s++) {
+        if (problem->mu[s] > 0) {
+            see(&on, s);
+        }
+    }
+    do {
+        for (; on.next < on.length; on.next++) {
+            if (on.queue[on.next] < problem->states) {
+                follow(&on, on.queue[on.next]);
+            }
+        }
+        tell(&on, told);
+    } while (!nadir_join_all(context, on.next == on.length));
+    memcpy(reach, on.seen, (size_t)problem->states * sizeof *reach);
+cleanup:
+    nadir_release(context, on.seen);
+    nadir_release(context, on.queue);
+    nadir_release(context, told);
+    return status;
+}

@@ -1,0 +1,30 @@
+# nadir optimize on several processes against one process without the engine: bounds, and the policy itself.
+source "$(dirname "$0")/../support/cli.sh"
+source "$(dirname "$0")/../support/mpi.sh"
+
+run generate garnet garnet.npz --states 203 --actions 3 --branch 5 --discount 0.9 --seed 5 --quiet
+for domain in support free; do
+    run optimize garnet.npz --radius 0.02 --domain $domain --out one.npy --json
+    expect_status 0
+    cp stdout.txt alone.txt
+    run_many optimize garnet.npz --radius 0.02 --domain $domain --out many.npy --json
+    expect_status 0
+    expect_same alone.txt 1e-9 nominal_optimum robust_return nominal_return
+    expect_same alone.txt 2e-6 lower_bound optimality_upper_bound
+    expect_json stop_reason "$(sed -n 's/^  "stop_reason": \(.*\),$/\1/p' alone.txt)"
+    # What it is worth, by a process that has the whole model.
+    run evaluate garnet.npz --policy many.npy --radius 0.02 --domain $domain --json
+    expect_same alone.txt 1e-9 robust_return
+done
+
+run_many optimize garnet.npz --radius 0.02 --domain support --out many.csv
+expect_status 2
+expect_err "files other than .npy"
+run_many optimize garnet.npz --radius 0.02 --set sa --domain support --out many.npy
+expect_status 2
+expect_err "not available with an engine yet"
+run_many optimize garnet.npz --radius 0.02 --domain support --out many.npy --checkpoint run.ckpt
+expect_status 2
+expect_err "not available with an engine yet: checkpoints"
+
+finish
