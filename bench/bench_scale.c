@@ -301,7 +301,7 @@ static void draw(const char *path, int count, const double *nonzeros, double sec
         return;
     }
     (void)fprintf(script,
-                  "set terminal svg size 720,480 font 'sans,13'\nset output '%s'\n"
+                  "set terminal svg size 720,480 background 'white' font 'sans,13'\nset output '%s'\n"
                   "set logscale xy\nset grid\nset key left top\nset format x '10^{%%T}'\n"
                   "set xlabel 'transitions of the model'\nset ylabel 'processor seconds'\n",
                   path);
