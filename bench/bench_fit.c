@@ -216,19 +216,19 @@ static int read_options(int argc, char **argv, options *asked)
         const char *name = argv[at];
         const char *value = argv[at + 1];
         if (strcmp(name, "--reps") == 0) {
-            asked->reps = atoll(value);
+            asked->reps = strtoll(value, NULL, 10);
         } else if (strcmp(name, "--visits") == 0) {
-            asked->visits = atoll(value);
+            asked->visits = strtoll(value, NULL, 10);
         } else if (strcmp(name, "--method") == 0) {
             asked->settings.method = value;
         } else if (strcmp(name, "--prior") == 0) {
-            asked->settings.prior = atof(value);
+            asked->settings.prior = strtod(value, NULL);
         } else if (strcmp(name, "--scales") == 0) {
             asked->settings.scales = value;
         } else if (strcmp(name, "--samples") == 0) {
-            asked->settings.samples = atoll(value);
+            asked->settings.samples = strtoll(value, NULL, 10);
         } else if (strcmp(name, "--confidence") == 0) {
-            asked->settings.confidence = atof(value);
+            asked->settings.confidence = strtod(value, NULL);
         } else if (strcmp(name, "--policy") == 0) {
             asked->uniform = strcmp(value, "uniform") == 0;
             asked->coverage = strcmp(value, "none") == 0;

@@ -208,7 +208,8 @@ static int fit_main(cli_run *run, int argc, char **argv)
         {"--norm", CLI_NUMBER, "P", NULL, &settings->norm,
          "the distance is the L_P norm, 1 to inf (default 2)"},
         {"--set", CLI_CHOICE, NULL, "nonrect|s|sa", &set, "the set that is written (default: nonrect)"},
-        {"--samples", CLI_INTEGER, "N", NULL, &settings->samples, "kernels to draw (default 10000)"},
+        {"--samples", CLI_INTEGER, "N", NULL, &settings->samples,
+         "kernels to draw (default 10000; for large models down to 1000)"},
         {0},
     };
     cli_option common[CLI_COMMON_OPTIONS];

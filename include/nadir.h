@@ -866,7 +866,7 @@ typedef struct nadir_fit_settings {
     int64_t states;         /* 0: one more than the largest number in the data */
     int64_t actions;        /* of every state, likewise */
     bool ragged;            /* each state has its own number of actions, those seen there */
-    int64_t samples;        /* kernels to draw; 0: 10000 */
+    int64_t samples;        /* kernels to draw; 0: 10000, fewer but at least 1000 for large models */
 } nadir_fit_settings;
 
 NADIR_API void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size);

@@ -115,9 +115,12 @@ typedef struct meeting {
     int64_t count;
 } meeting;
 
-void petsc_meet(const petsc_engine *engine, const char *call, int64_t count)
+void petsc_meet(petsc_engine *engine, const char *call, int64_t count)
 {
     enum { DEPTH = 24 };
+    const bool exchange = strcmp(call, "fetch") == 0 || strcmp(call, "add") == 0;
+    engine->exchanges += exchange;
+    engine->reductions += !exchange;
     if (engine->watch == MPI_COMM_NULL) {
         return;
     }
@@ -145,6 +148,17 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* What an evaluation costs beside products: for the model of cost in docs/scaling.md. */
+static void tell_counts(const petsc_engine *engine)
+{
+    if (getenv("NADIR_ENGINE_COUNTS") != NULL) { /* NOLINT(concurrency-mt-unsafe): nothing here sets it */
+        (void)fprintf(stderr,
+                      "nadir: process %d: %lld reductions, %lld exchanges, %lld numbers sent in them\n",
+                      engine->table.rank, (long long)engine->reductions, (long long)engine->exchanges,
+                      (long long)engine->exchanged);
+    }
+}
+
 static void finish(void *self, int exit_status, const char *sentence)
 {
     petsc_engine *engine = self;
@@ -165,6 +179,7 @@ static void finish(void *self, int exit_status, const char *sentence)
             (void)nanosleep(&pause, NULL);
         }
     }
+    tell_counts(engine);
     PetscFinalize();
     petsc_reductions_end(engine);
     MPI_Comm_free(&engine->work);

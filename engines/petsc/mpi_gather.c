@@ -106,13 +106,15 @@ static nadir_status find_rank(const petsc_engine *engine, nadir_context *context
 static nadir_status order_statistics(void *self, nadir_context *context, int64_t count, double *values,
                                      int64_t wanted, const int64_t *ranks, double *results)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "order_statistics", wanted);
     int64_t total = count;
     MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, engine->work);
+    nadir_status status = NADIR_OK;
     share *shares = malloc((size_t)engine->table.members * sizeof *shares);
-    nadir_status status =
-        shares != NULL ? NADIR_OK : engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+    if (shares == NULL) {
+        return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+    }
     for (int64_t j = 0; j < wanted && status == NADIR_OK; j++) {
         if (ranks[j] < 0 || ranks[j] >= total) {
             status = engine->host->fail(context, NADIR_ERROR_ARGUMENT, "order statistic %lld of %lld values",
@@ -128,7 +130,7 @@ static nadir_status order_statistics(void *self, nadir_context *context, int64_t
 static nadir_status top(void *self, nadir_context *context, int64_t count, nadir_placed *values,
                         int64_t wanted, nadir_placed *results, int64_t *found)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "top", wanted);
     const nadir_communication *alone = engine->host->alone;
     const int members = engine->table.members;
@@ -166,7 +168,7 @@ static nadir_status collect(void *self, nadir_context *context, int64_t count, c
                             double *all)
 {
     (void)context;
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "collect", -1);
     if (engine->table.rank != 0) {
         MPI_Send(&count, 1, MPI_INT64_T, 0, 0, engine->work);

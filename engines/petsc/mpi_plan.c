@@ -88,8 +88,8 @@ static bool exchange_places(const petsc_engine *engine, int64_t first, const int
         }
     }
     MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
-    for (int64_t i = 0; i < total; i++) {
-        of->places[i] -= first;
+    for (int64_t i = 0; i < to - of->places; i++) {
+        of->places[i] -= first; /* NOLINT(clang-analyzer-core.uninitialized.Assign): received above */
     }
     return true;
 }
@@ -97,7 +97,7 @@ static bool exchange_places(const petsc_engine *engine, int64_t first, const int
 static nadir_status make_plan(void *self, nadir_context *context, int64_t first, int64_t count,
                               int64_t wanted, const int64_t *places, void **made)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "plan", -1);
     const size_t members = (size_t)engine->table.members;
     nadir_status status = NADIR_OK;
@@ -107,7 +107,7 @@ static nadir_status make_plan(void *self, nadir_context *context, int64_t first,
         of->members = engine->table.members;
         of->wanted = malloc(members * sizeof *of->wanted);
         of->given = malloc(members * sizeof *of->given);
-        of->requests = malloc(2 * members * sizeof *of->requests);
+        of->requests = malloc(2 * members * sizeof(MPI_Request)); /* NOLINT(bugprone-sizeof-expression) */
     }
     if (ends == NULL || of == NULL || of->wanted == NULL || of->given == NULL || of->requests == NULL) {
         status = engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory for an exchange of values");
@@ -134,7 +134,7 @@ cleanup:
 
 static void fetch(void *self, void *made, const double *values, double *ghosts)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "fetch", -1);
     plan *of = made;
     int requests = 0;
@@ -157,12 +157,13 @@ static void fetch(void *self, void *made, const double *values, double *ghosts)
                       &of->requests[requests++]);
         }
     }
+    engine->exchanged += at;
     MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
 }
 
 static void add(void *self, void *made, const double *ghosts, double *values)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "add", -1);
     plan *of = made;
     int requests = 0;
@@ -182,6 +183,7 @@ static void add(void *self, void *made, const double *ghosts, double *values)
     }
     MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
     const int64_t total = to - of->packed;
+    engine->exchanged += from - ghosts;
     for (int64_t i = 0; i < total; i++) {
         values[of->places[i]] += of->packed[i];
     }
@@ -221,7 +223,7 @@ static nadir_status halo(void *self, nadir_context *context, int64_t first, int6
         }
     }
     const nadir_status status = make_plan(self, context, first, count, kept, rest, &made);
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && made != NULL) {
         fetch(self, made, values, ghosts);
         for (int64_t i = 0; i < wanted; i++) {
             if (places[i] >= first && places[i] - first < count) {

@@ -53,7 +53,7 @@ static void join_placed(void *from, void *into, int *count, MPI_Datatype *type)
 static nadir_status sum(void *self, nadir_context *context, int64_t count, double *values)
 {
     (void)context;
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "sum", count);
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
@@ -64,7 +64,7 @@ static nadir_status sum(void *self, nadir_context *context, int64_t count, doubl
 
 static void reduce_few(void *self, int count, const nadir_reduction *operations, double *values)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "reduce", count);
     tagged numbers[NADIR_REDUCE_FEW];
     for (int i = 0; i < count; i++) {
@@ -91,7 +91,7 @@ static nadir_status reduce(void *self, nadir_context *context, int64_t count,
 static nadir_status maximum(void *self, nadir_context *context, int64_t count, nadir_placed *values)
 {
     (void)context;
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "maximum", count);
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
@@ -103,7 +103,7 @@ static nadir_status maximum(void *self, nadir_context *context, int64_t count, n
 static nadir_status scan(void *self, nadir_context *context, int64_t count, double *values)
 {
     (void)context;
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     petsc_meet(engine, "scan", count);
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);

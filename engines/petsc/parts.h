@@ -17,13 +17,16 @@ typedef struct petsc_engine {
     MPI_Op join;
     MPI_Datatype placed;
     MPI_Op largest;
-    MPI_Comm watch; /* MPI_COMM_NULL: calls are not compared */
+    MPI_Comm watch;     /* MPI_COMM_NULL: calls are not compared */
+    int64_t reductions; /* so far */
+    int64_t exchanges;  /* of ghosts, either way */
+    int64_t exchanged;  /* numbers that this process has sent in them */
     nadir_communication table;
 } petsc_engine;
 
-/* With NADIR_ENGINE_WATCH set, compares what all processes are about to do: the job ends, and says where each
- * of them is, as soon as they differ. count: -1: may differ. */
-void petsc_meet(const petsc_engine *engine, const char *call, int64_t count);
+/* Counts calls. With NADIR_ENGINE_WATCH set, compares what all processes are about to do: the job ends, and
+ * says where each of them is, as soon as they differ. count: -1: may differ. */
+void petsc_meet(petsc_engine *engine, const char *call, int64_t count);
 
 /* mpi_reduce.c: makes and frees the types and operations; fills in sum, reduce, reduce_few, maximum, scan. */
 void petsc_reductions_start(petsc_engine *engine);
@@ -37,9 +40,9 @@ void petsc_plans_start(petsc_engine *engine);
 
 /* solver.c */
 nadir_status petsc_solver_setup(void *self, nadir_context *context, const nadir_engine_matrix *matrix,
-                                double gamma, void **solver);
-nadir_status petsc_solver_solve(void *solver, nadir_context *context, bool transposed, const double *b,
+                                double gamma, void **made);
+nadir_status petsc_solver_solve(void *made, nadir_context *context, bool transposed, const double *b,
                                 double residual, double *x, int64_t *products);
-void petsc_solver_destroy(void *solver);
+void petsc_solver_destroy(void *made);
 
 #endif

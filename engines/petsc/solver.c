@@ -100,7 +100,7 @@ cleanup:
 static PetscErrorCode prepare(solver *of, const nadir_engine_matrix *matrix, double gamma)
 {
     PetscErrorCode code = 0;
-    const MPI_Comm comm = of->engine->solvers;
+    MPI_Comm comm = of->engine->solvers;
     TRY(assemble(of, matrix, gamma));
     TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &of->b));
     TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &of->x));

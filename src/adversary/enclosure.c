@@ -2,12 +2,16 @@
 #include "adversary/enclosure.h"
 
 #include "linalg/distributed.h"
+#include "linalg/span.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
+
+/* What is left of right-hand sides that are combinations of others is no more than this. */
+#define SPAN_TOLERANCE (32 * UNIT)
 
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 
@@ -19,17 +23,8 @@ double nadir_up_norm_1(const nadir_context *context, int64_t count, const double
 
 double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x)
 {
-    const double largest = nadir_whole_largest(context, count, x);
-    if (!(largest > 0) || isinf(largest)) {
-        return largest;
-    }
-    double sums[4] = {0};
-    for (int64_t i = 0; i < count; i++) {
-        const double r = x[i] / largest;
-        sums[i % 4] += r * r;
-    }
-    const double sum = nadir_join_sum(context, (sums[0] + sums[1]) + (sums[2] + sums[3]));
-    return largest * sqrt(sum) * (1 + ((double)nadir_whole_count(context, count) + 12) * UNIT);
+    const double members = (double)context->communication->members;
+    return nadir_whole_norm_2(context, count, x) * (1 + (48 + members) * UNIT);
 }
 
 nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_problem *problem)
@@ -62,11 +57,17 @@ static nadir_status solve(nadir_context *context, const nadir_problem *problem, 
                       : nadir_occupancy_solve(context, problem->occupancy, count, b, x, accuracy);
 }
 
+/* The norm in which residuals are measured. */
+static double norm_of(const nadir_context *context, bool transposed, int64_t n, const double *x)
+{
+    return transposed ? nadir_up_norm_1(context, n, x) : nadir_whole_largest(context, n, x);
+}
+
 /* From the residual of the solve, and enclosed->b_error. */
 static void assess(const nadir_context *context, const nadir_enclosure *known, bool transposed, int64_t n,
                    const double *x, double residual, nadir_enclosed *enclosed)
 {
-    enclosed->largest = transposed ? nadir_up_norm_1(context, n, x) : nadir_whole_largest(context, n, x);
+    enclosed->largest = norm_of(context, transposed, n, x);
     enclosed->residual =
         (residual + known->averaging * known->size * enclosed->largest + enclosed->b_error) * (1 + 8 * UNIT);
     enclosed->error = nadir_enclosure_error(known, enclosed->residual);
@@ -106,6 +107,83 @@ static void multiply(int64_t count, double factor, double *x)
     }
 }
 
+/* Right-hand sides in terms of fewer. */
+typedef struct spanned {
+    int limit, rank;
+    double *Q;       /* [states * limit] */
+    double *T;       /* [limit * count] */
+    double *Q_norms; /* [limit], and of the products with D */
+    double *Y_norms;
+    double *sizes; /* [count] */
+} spanned;
+
+/*
+ * For B = Q T + F and A Y = Q up to `residual` the product x = Y t has, column by column,
+ *
+ *     |b - A x| <= |F| + sum of |t_k| residual + |A| |rounding of Y t|.
+ *
+ * F is in x: [states]; returns the bound.
+ */
+static double bound_remainder(const nadir_context *context, const spanned *by, const nadir_enclosure *known,
+                              bool transposed, int64_t n, const double *t, double residual, const double *x)
+{
+    const double F = norm_of(context, transposed, n, x);
+    const double rounding = nadir_span_rounding(by->rank);
+    double sum = 0;
+    double of_Q = F;
+    double of_Y = 0;
+    for (int k = 0; k < by->rank; k++) {
+        sum += fabs(t[k]);
+        of_Q += fabs(t[k]) * by->Q_norms[k];
+        of_Y += fabs(t[k]) * by->Y_norms[k];
+    }
+    return (F + sum * residual + rounding * of_Q + rounding * (1 + known->size) * of_Y) *
+           (1 + (by->rank + 8) * UNIT);
+}
+
+/* X = D B by products for a basis of B, where that is small: `residuals`, [count], are what they are known
+ * to. *done: false where it is not. Columns of B are of size one, or zero. */
+static nadir_status solve_spanned(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_enclosure *known, bool transposed, int64_t count,
+                                  const double *b, double *x, double *residuals, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    const int limit = nadir_span_limit(context, count);
+    nadir_accuracy accuracy = {0};
+    spanned by = {.limit = limit};
+    *done = false;
+    if (limit == 0) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, by.Q, n * limit + limit * (count + 2) + count);
+    by.T = by.Q + n * limit;
+    by.Q_norms = by.T + limit * count;
+    by.Y_norms = by.Q_norms + limit;
+    by.sizes = by.Y_norms + limit;
+    memcpy(x, b, (size_t)(n * count) * sizeof *x);
+    by.rank = nadir_span_split(context, n, count, limit, SPAN_TOLERANCE, x, by.Q, by.T, by.sizes);
+    if (by.rank <= 0) {
+        goto cleanup;
+    }
+    for (int k = 0; k < by.rank; k++) {
+        by.Q_norms[k] = norm_of(context, transposed, n, by.Q + k * n);
+    }
+    NADIR_CHECK(solve(context, problem, transposed, by.rank, by.Q, by.Q, &accuracy));
+    for (int k = 0; k < by.rank; k++) {
+        by.Y_norms[k] = norm_of(context, transposed, n, by.Q + k * n);
+    }
+    for (int64_t j = 0; j < count; j++) {
+        residuals[j] = bound_remainder(context, &by, known, transposed, n, by.T + j * limit,
+                                       accuracy.residual, x + j * n);
+    }
+    nadir_span_combine(context, n, count, limit, by.rank, by.Q, by.T, x);
+    *done = true;
+cleanup:
+    nadir_release(context, by.Q);
+    return status;
+}
+
 /* A solve tells the residual of its worst column. Columns brought to size one, by a power of two, have
  * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
 nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
@@ -117,7 +195,9 @@ nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_prob
     const int64_t n = problem->states;
     nadir_accuracy accuracy;
     double *scales = NULL;
-    NADIR_NEW(context, scales, count);
+    bool done = false;
+    NADIR_NEW(context, scales, 2 * count);
+    double *residuals = scales + count;
     for (int64_t j = 0; j < count; j++) {
         const double largest = nadir_whole_largest(context, n, b + j * n);
         scales[j] = largest == 0 ? INFINITY : count > 1 ? nadir_scale_for(largest) : 1;
@@ -126,13 +206,19 @@ nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_prob
             x[j * n + s] = guesses[j] != NULL && largest > 0 ? scales[j] * guesses[j][s] : 0;
         }
     }
-    NADIR_CHECK(guesses == NULL ? solve(context, problem, transposed, count, b, x, &accuracy)
-                                : nadir_occupancy_improve(context, problem->occupancy, transposed, count, b,
-                                                          0, x, &accuracy));
+    if (guesses == NULL) {
+        NADIR_CHECK(solve_spanned(context, problem, known, transposed, count, b, x, residuals, &done));
+    }
+    if (!done) {
+        NADIR_CHECK(guesses == NULL ? solve(context, problem, transposed, count, b, x, &accuracy)
+                                    : nadir_occupancy_improve(context, problem->occupancy, transposed, count,
+                                                              b, 0, x, &accuracy));
+    }
     for (int64_t j = 0; j < count; j++) {
         const double back = 1 / scales[j];
         multiply(back == 1 ? 0 : n, back, x + j * n);
-        assess(context, known, transposed, n, x + j * n, accuracy.residual * back, &enclosed[j]);
+        assess(context, known, transposed, n, x + j * n, (done ? residuals[j] : accuracy.residual) * back,
+               &enclosed[j]);
     }
 cleanup:
     nadir_release(context, scales);

@@ -144,15 +144,29 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------- radii */
 
+/* Enough for three digits of the quantile; fewer where rows are many and long, but at least 1000: the more
+ * rows there are, the less the distance varies. */
+static int64_t choose_samples(const nadir_evidence *evidence)
+{
+    const double affordable = 2e8; /* variates */
+    double each = 1;
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        each += (double)nadir_evidence_seen(evidence, row) +
+                fmin((double)nadir_evidence_unseen(evidence, row), 100);
+    }
+    return (int64_t)fmax(1000, fmin(10000, affordable / each));
+}
+
 /* By draws: all at once. */
 static nadir_status draw_radii(nadir_context *context, search *of)
 {
     const nadir_fit_question *question = &of->fit->question;
-    const nadir_samples *samples = of->fit->evidence.samples;
-    const nadir_draws draws = {.evidence = &of->fit->evidence,
+    const nadir_evidence *evidence = &of->fit->evidence;
+    const int64_t own = question->samples > 0 ? question->samples : choose_samples(evidence);
+    const nadir_draws draws = {.evidence = evidence,
                                .bootstrap = question->method == NADIR_FIT_BOOTSTRAP,
                                .norm = question->norm,
-                               .count = samples != NULL ? samples->outcomes : question->samples,
+                               .count = evidence->samples != NULL ? evidence->samples->outcomes : own,
                                .seed = nadir_random_next(&context->random)};
     nadir_tally tally = {.confidence = question->confidence,
                          .candidates = (int)of->result.candidates_count,

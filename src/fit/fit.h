@@ -17,7 +17,7 @@ typedef struct nadir_fit_question {
     int scales; /* nadir_scales_choice; NADIR_SCALES_COUNT: auto */
     double norm;
     nadir_set set;
-    int64_t samples;
+    int64_t samples; /* 0: as many as are worth their time */
 } nadir_fit_question;
 
 struct nadir_fit {

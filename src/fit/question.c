@@ -110,7 +110,7 @@ nadir_status nadir_fit_ask(nadir_context *context, const nadir_fit_settings *set
     question->confidence = settings->confidence;
     question->norm = settings->norm;
     question->set = settings->set == NADIR_SET_UNSAID ? NADIR_SET_NONRECT : settings->set;
-    question->samples = settings->samples > 0 ? settings->samples : 10000;
+    question->samples = settings->samples;
     question->concentration = settings->concentration;
     question->prior = !isnan(settings->prior) ? settings->prior : method == NADIR_FIT_FREE ? 0 : 2;
     const bool all = settings->successors == NULL ? data_kind != NADIR_DATA_SAMPLES

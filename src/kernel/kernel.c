@@ -3,6 +3,7 @@
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>
@@ -43,6 +44,9 @@ void nadir_kernel_free(nadir_kernel *kernel)
 /* False, with the error kept, when a number is not finite. */
 static bool all_finite(nadir_context *context, const char *what, int64_t count, const double *values)
 {
+    if (isfinite(nadir_vector_norm_1(count, values))) {
+        return true;
+    }
     for (int64_t i = 0; i < count; i++) {
         if (!isfinite(values[i])) {
             nadir_fail(context, NADIR_ERROR_ARGUMENT, "kernel: entry %lld of %s is %g", (long long)i, what,

@@ -1,31 +1,38 @@
 /*
  * rank_one.c: the smallest entry of a kernel nominal - b k^T.
  *
- * Phat >= 0, so an entry is at least -b(row) k(t): with the states in order of k, and a small entry known, a
- * row is done as soon as the next -b k is not below it. The row with the largest of them all goes first; then
- * most rows are done before they begin, unless the kernel has no negative entry. Rows are read along the
- * order of k where few entries are left, else from one end to the other. Entries that a row does not store
- * are -b k: the first state in the order that is not stored is the smallest of them.
+ * An entry of a row is at least least(row) - max over t of b(row) k(t), where no nominal entry of the row is
+ * below least(row): 0, or what was found when the row was read for a kernel before. The row that
+ * had the smallest of all in the kernel before, or may have it, goes first; then most rows are done before
+ * they begin. In others, with the
+ * states in order of k, entries are done as soon as the next least - b k is not below the smallest known.
+ * Rows are read along the order of k where few entries are left, else from one end to the other. Entries that
+ * a row does not store are -b k: the first state in the order that is not stored is the smallest of them.
+ * Rounded sums and products rise with what they are made of, so that nothing is lost by rounding.
  */
 #include "kernel/rank_one.h"
 
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { FEW = 8 }; /* fewer than this share of a dense row: along the order */
 
-typedef struct placed {
-    double k;
-    int32_t state;
-} placed;
+typedef nadir_rank_one_place placed;
 
-typedef struct search {
+/* Pairs of numbers, in vectors of the language as GCC and Clang extend it. */
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t pair_mask __attribute__((vector_size(2 * sizeof(double))));
+
+typedef struct reading {
     const nadir_model *model;
     const double *b, *k;
     const placed *order; /* [states] k falling */
-} search;
+    double *least;       /* [rows]; NULL: 0 */
+    pair most, fewest;   /* the ends of k, twice */
+} reading;
 
 static int by_k(const void *left, const void *right)
 {
@@ -34,26 +41,55 @@ static int by_k(const void *left, const void *right)
     return a->k != b->k ? (a->k < b->k) - (a->k > b->k) : (a->state > b->state) - (a->state < b->state);
 }
 
+/* In a few passes where the order is nearly that of the kernel before. */
+static void put_in_order(nadir_rank_one_search *search, const double *k)
+{
+    const int64_t n = search->model->states;
+    placed *order = search->order;
+    int64_t moves = search->row >= 0 ? FEW * n : 0;
+    for (int64_t i = 0; i < n; i++) {
+        order[i].state = search->row >= 0 ? order[i].state : (int32_t)i;
+        order[i].k = k[order[i].state];
+    }
+    for (int64_t i = 1; i < n && moves > 0; i++) {
+        const placed here = order[i];
+        int64_t to = i;
+        for (; to > 0 && order[to - 1].k < here.k; to--) {
+            order[to] = order[to - 1];
+        }
+        order[to] = here;
+        moves -= i - to;
+    }
+    if (moves <= 0) {
+        qsort(order, (size_t)n, sizeof *order, by_k);
+    }
+}
+
 /* Place i in the order of falling b k. */
-static const placed *at_place(const search *at, double b, int64_t i)
+static const placed *at_place(const reading *at, double b, int64_t i)
 {
     return &at->order[b >= 0 ? i : at->model->states - 1 - i];
 }
 
-/* How many places have -b k below `limit`; the first one tells of most rows that there is none. */
-static int64_t count_below(const search *at, double b, double limit)
+/* How many places have least - b k below `limit`. */
+static int64_t count_below(const reading *at, double least, double b, double limit)
 {
     int64_t low = 0;
-    int64_t high = -(b * at_place(at, b, 0)->k) < limit ? at->model->states : 0;
+    int64_t high = at->model->states;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (-(b * at_place(at, b, middle)->k) < limit) {
+        if (least - b * at_place(at, b, middle)->k < limit) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     return low;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
 }
 
 static double along_dense(const double *row, double b, int64_t states, const double *k, double best)
@@ -67,9 +103,9 @@ static double along_dense(const double *row, double b, int64_t states, const dou
         }
     }
     for (; t < states; t++) {
-        found[0] = fmin(found[0], row[t] - b * k[t]);
+        found[0] = smaller(found[0], row[t] - b * k[t]);
     }
-    return fmin(fmin(found[0], found[1]), fmin(found[2], found[3]));
+    return smaller(smaller(found[0], found[1]), smaller(found[2], found[3]));
 }
 
 static bool is_stored(const nadir_row *row, int32_t state)
@@ -88,64 +124,152 @@ static bool is_stored(const nadir_row *row, int32_t state)
 }
 
 /* The smallest entry of a row, or `best` where none is smaller. */
-static double row_minimum(const search *at, int64_t row, double best)
+static double row_minimum(const reading *at, int64_t row, double best)
 {
     const double b = at->b[row];
-    const int64_t below = count_below(at, b, best);
-    if (below == 0) {
-        return best;
-    }
     const nadir_row part = nadir_model_row(at->model, row);
+    if (part.columns == NULL && at->least != NULL && at->least[row] == 0) {
+        at->least[row] = nadir_vector_smallest(part.count, part.values);
+    }
+    const int64_t below = count_below(at, at->least != NULL ? at->least[row] : 0, b, best);
     if (part.columns == NULL) {
         if (below > at->model->states / FEW) {
             return along_dense(part.values, b, at->model->states, at->k, best);
         }
         for (int64_t i = 0; i < below; i++) {
             const placed *place = at_place(at, b, i);
-            best = fmin(best, part.values[place->state] - b * place->k);
+            best = smaller(best, part.values[place->state] - b * place->k);
         }
         return best;
     }
     for (int64_t i = 0; i < part.count; i++) {
-        best = fmin(best, part.values[i] - b * at->k[part.columns[i]]);
+        best = smaller(best, part.values[i] - b * at->k[part.columns[i]]);
     }
     for (int64_t i = 0; i < below; i++) {
         const placed *place = at_place(at, b, i);
         if (!is_stored(&part, place->state)) {
-            return fmin(best, -(b * place->k));
+            return smaller(best, -(b * place->k));
         }
     }
     return best;
 }
 
-nadir_status nadir_rank_one_minimum(nadir_context *context, const nadir_model *model, const double *b,
+static inline pair pair_at(const double *x)
+{
+    return (pair){x[0], x[1]};
+}
+
+/* What no entry of a row of these b is below. */
+static inline pair bound_pair(const reading *at, pair b, pair least)
+{
+    const pair_mask rises = b > 0;
+    const pair edge = (pair)(((pair_mask)at->most & rises) | ((pair_mask)at->fewest & ~rises));
+    return least - b * edge;
+}
+
+static double bound_of(const reading *at, int64_t row)
+{
+    const pair none = {0};
+    const pair b = {at->b[row], 0};
+    return bound_pair(at, b, at->least != NULL ? (pair){at->least[row], 0} : none)[0];
+}
+
+static int64_t lowest_row(const reading *at)
+{
+    int64_t lowest = 0;
+    double known = bound_of(at, 0);
+    for (int64_t row = 1; row < at->model->rows; row++) {
+        const double here = bound_of(at, row);
+        lowest = here < known ? row : lowest;
+        known = here < known ? here : known;
+    }
+    return lowest;
+}
+
+/* The smallest entry, and its row. */
+typedef struct smallest {
+    double entry;
+    int64_t row;
+} smallest;
+
+/* A row whose bound is below what is known. */
+static smallest look_at(const reading *at, int64_t row, smallest best)
+{
+    const double entry = bound_of(at, row) < best.entry ? row_minimum(at, row, best.entry) : best.entry;
+    return entry < best.entry ? (smallest){entry, row} : best;
+}
+
+/* Of rows first .. end - 1, from one that is known. */
+static smallest look_through(const reading *at, int64_t first, int64_t end, smallest best)
+{
+    const pair none = {0};
+    int64_t row = first;
+    for (; row + 1 < end; row += 2) {
+        const pair least = at->least != NULL ? pair_at(at->least + row) : none;
+        const pair_mask below = bound_pair(at, pair_at(at->b + row), least) < best.entry;
+        if ((below[0] | below[1]) != 0) {
+            best = look_at(at, row, best);
+            best = look_at(at, row + 1, best);
+        }
+    }
+    return row < end ? look_at(at, row, best) : best;
+}
+
+/* The same by several threads, each with its share of the rows. */
+static smallest look_through_shares(const reading *at, int threads, smallest known)
+{
+    const int64_t rows = at->model->rows;
+    smallest best = known;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int i = 0; i < threads; i++) {
+        const smallest found = look_through(at, rows * i / threads, rows * (i + 1) / threads, known);
+#pragma omp critical(nadir_rank_one)
+        best = found.entry < best.entry || (found.entry == best.entry && found.row < best.row) ? found : best;
+    }
+    return best;
+}
+
+nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_search *search, const double *b,
                                     const double *k, double *minimum)
 {
-    nadir_status status = NADIR_OK;
-    placed *order = NULL;
-    int64_t strongest = 0;
+    const nadir_model *model = search->model;
     if (model->exchange != NULL) {
         return nadir_rank_one_minimum_spread(context, model, b, k, minimum);
     }
-    NADIR_NEW(context, order, model->states);
-    for (int64_t t = 0; t < model->states; t++) {
-        order[t] = (placed){k[t], (int32_t)t};
-    }
-    qsort(order, (size_t)model->states, sizeof *order, by_k);
-    for (int64_t row = 1; row < model->rows; row++) {
-        strongest = fabs(b[row]) > fabs(b[strongest]) ? row : strongest;
-    }
-    const search at = {model, b, k, order};
-    const double first = row_minimum(&at, strongest, INFINITY);
-    double best = first;
+    put_in_order(search, k);
+    const double most = search->order[0].k;
+    const double fewest = search->order[model->states - 1].k;
+    const reading at = {model, b, k, search->order, search->least, {most, most}, {fewest, fewest}};
+    const int64_t start = search->row >= 0 ? search->row : lowest_row(&at);
+    const smallest known = {row_minimum(&at, start, INFINITY), start};
     const int threads =
         nadir_threads_for(context, model->dense != NULL ? model->rows * model->states : model->nonzeros);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : best)
-    for (int64_t row = 0; row < model->rows; row++) {
-        best = row_minimum(&at, row, fmin(first, best)); /* a thread's own starts at infinity */
+    const smallest best =
+        threads > 1 ? look_through_shares(&at, threads, known) : look_through(&at, 0, model->rows, known);
+    search->row = best.row;
+    *minimum = best.entry;
+    return NADIR_OK;
+}
+
+void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search)
+{
+    nadir_release(context, search->order);
+    nadir_release(context, search->least);
+    *search = (nadir_rank_one_search){0};
+}
+
+nadir_status nadir_rank_one_begin(nadir_context *context, const nadir_model *model, int64_t count,
+                                  nadir_rank_one_search *search)
+{
+    nadir_status status = NADIR_OK;
+    nadir_rank_one_search made = {.model = model, .row = -1};
+    NADIR_NEW(context, made.order, model->states);
+    if (model->dense != NULL && count > 1) {
+        NADIR_NEW_ZERO(context, made.least, model->rows);
     }
-    *minimum = best;
+    *search = made;
+    made = (nadir_rank_one_search){0};
 cleanup:
-    nadir_release(context, order);
+    nadir_rank_one_clear(context, &made);
     return status;
 }

@@ -4,9 +4,28 @@
 
 #include "model/model.h"
 
+/* A state and its k. */
+typedef struct nadir_rank_one_place {
+    double k;
+    int32_t state;
+} nadir_rank_one_place;
+
+/* The search for smallest entries: what it keeps from one kernel to the next. */
+typedef struct nadir_rank_one_search {
+    const nadir_model *model;
+    nadir_rank_one_place *order; /* [states] k falling, as it was last */
+    int64_t row;                 /* that had the smallest entry then; -1: there was no kernel yet */
+    double *least;               /* [rows] smallest nominal entries, 0: not known; NULL: one kernel only */
+} nadir_rank_one_search;
+
+/* For `count` kernels; the model must outlive the search. To be cleared after success. */
+nadir_status nadir_rank_one_begin(nadir_context *context, const nadir_model *model, int64_t count,
+                                  nadir_rank_one_search *search);
+void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search);
+
 /* The smallest entry of nominal - b k^T; b: [rows], k: [states]. Far below O(rows * states) on sparse models
- * and where entries are negative: see rank_one.c. */
-nadir_status nadir_rank_one_minimum(nadir_context *context, const nadir_model *model, const double *b,
+ * and where entries are negative, and for kernels like the one before: see rank_one.c. */
+nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_search *search, const double *b,
                                     const double *k, double *minimum);
 
 /* The same with several processes. */

@@ -44,9 +44,10 @@ static void run_piece(nadir_block block, const void *arguments, int64_t count, i
 void nadir_blocks_run(const nadir_context *context, int64_t count, int vectors, nadir_block block,
                       const void *arguments, nadir_combine combine, double result[3])
 {
-    double part[PIECES][3] = {{0}};
+    double part[PIECES][3];
     const int64_t length = piece_length(count);
     const int64_t pieces = (count + length - 1) / length;
+    memset(part, 0, (size_t)pieces * sizeof *part);
     const int threads = nadir_threads_for(context, count * vectors);
     if (threads == 1) { /* a parallel region of one thread still costs a system call */
         for (int64_t i = 0; i < pieces; i++) {

@@ -142,6 +142,20 @@ double nadir_whole_norm_1(const nadir_context *context, int64_t count, const dou
     return nadir_join_sum(context, nadir_vector_norm_1(count, x));
 }
 
+double nadir_whole_norm_2(const nadir_context *context, int64_t count, const double *x)
+{
+    const double own = nadir_vector_norm_2(count, x);
+    if (context->communication->members == 1) {
+        return own;
+    }
+    const double largest = nadir_join_maximum(context, own);
+    if (!(largest > 0) || isinf(largest)) {
+        return largest;
+    }
+    const double scale = nadir_scale_for(largest);
+    return sqrt(nadir_join_sum(context, (own * scale) * (own * scale))) / scale;
+}
+
 double nadir_whole_dot(const nadir_context *context, int64_t count, const double *x, const double *y,
                        double *error)
 {

@@ -11,8 +11,14 @@ double nadir_vector_sum(int64_t count, const double *x);
 /* The largest |x[i]|; NaN where one is. */
 double nadir_vector_largest(int64_t count, const double *x);
 
+/* The smallest of at least one number that is no NaN. */
+double nadir_vector_smallest(int64_t count, const double *x);
+
 /* x . y with the same compensation; *error: at least how far it is off. */
 double nadir_vector_dot(int64_t count, const double *x, const double *y, double *error);
+
+/* |x|_2, off by less than 32 roundings whatever the count; a NaN where one is. */
+double nadir_vector_norm_2(int64_t count, const double *x);
 
 /* |x|_1, in eight partial sums. */
 double nadir_vector_norm_1(int64_t count, const double *x);

@@ -220,8 +220,8 @@ const char *nadir_model_place(const nadir_model *model, int64_t state, int64_t r
                               char text[NADIR_PLACE_LENGTH])
 {
     const char *state_name = nadir_model_state_name(model, state);
-    int used =
-        snprintf(text, NADIR_PLACE_LENGTH, "state %lld", (long long)(nadir_model_first(model) + state));
+    const int64_t number = nadir_model_first(model) + state;
+    int used = snprintf(text, NADIR_PLACE_LENGTH, "state %lld", (long long)number);
     if (state_name != NULL) {
         used += snprintf(text + used, NADIR_PLACE_LENGTH - (size_t)used, " (%.48s)", state_name);
     }

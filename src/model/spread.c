@@ -43,10 +43,10 @@ static nadir_status collect(nadir_context *context, const nadir_model *model, co
             while (model->row_starts[row + 1] <= i) {
                 row++;
             }
+            const int64_t state = first + nadir_model_row_state(model, row);
             return nadir_fail(context, NADIR_ERROR_MODEL,
                               "%s: state %lld: successor %lld is not a state; states are 0 to %lld", path,
-                              (long long)(first + nadir_model_row_state(model, row)), (long long)t,
-                              (long long)total - 1);
+                              (long long)state, (long long)t, (long long)total - 1);
         }
         if (t < first || t >= first + model->states) {
             ghosts->bits[t / BITS] |= UINT64_C(1) << t % BITS;

@@ -43,8 +43,8 @@ expect_same alone.txt 1e-9 "${numbers[@]}"
 run_many evaluate garnet.npz --policy uniform --radius 0.05 --domain free --kernel many.npz --quiet
 expect_status 0
 run evaluate garnet.npz --policy uniform --radius 0.05 --domain free --kernel one.npz --quiet
-if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
-    python3 - <<'PYTHON' || complain "b or k differs from that of one process"
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+    /usr/bin/python3 - <<'PYTHON' || complain "b or k differs from that of one process"
 import numpy
 one, many = numpy.load("one.npz"), numpy.load("many.npz")
 assert all(abs(one[name] - many[name]).max() <= 1e-9 for name in "bk")

@@ -6,6 +6,10 @@ source "$(dirname "$0")/../support/mpi.sh"
 unset NADIR_ENGINE_WATCH # it would find out first
 run generate garnet garnet.npz --states 60000 --actions 3 --branch 5 --discount 0.999 --seed 5 --quiet
 
+# Nothing of MPI is loaded without being asked for.
+last="what the command is linked with"
+! ldd "$NADIR" | grep -qi -e libmpi -e petsc || complain "expected neither MPI nor PETSc"
+
 # One process is killed while all work.
 if ((PROCESSES > 1)); then
     last="a killed process"
@@ -28,8 +32,8 @@ if ((PROCESSES > 1)); then
 fi
 
 # The last row, which is of the last process, does not sum to one.
-if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
-    python3 - <<'PYTHON'
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+    /usr/bin/python3 - <<'PYTHON'
 import numpy
 model = dict(numpy.load("garnet.npz"))
 model["P_data"][-1] += 0.5

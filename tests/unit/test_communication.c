@@ -46,6 +46,31 @@ static void test_reductions_of_one(void **state)
     nadir_context_free(context);
 }
 
+/* What an exchange asks of a table, where nobody else owns anything. */
+static void test_plans_of_one(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const nadir_communication *table = context->communication;
+    const nadir_reduction most = NADIR_REDUCE_MAXIMUM;
+    const int64_t place = 3;
+    double value = 2;
+    void *plan = context;
+    assert_ok(context, table->plan(table->self, context, 0, 1, 0, NULL, &plan));
+    assert_null(plan);
+    table->fetch(table->self, plan, &value, NULL);
+    table->add(table->self, plan, NULL, &value);
+    table->release(table->self, plan);
+    table->reduce_few(table->self, 1, &most, &value);
+    assert_true(value == 2);
+    assert_fails(context, table->plan(table->self, context, 0, 1, 1, &place, &plan), NADIR_ERROR_ARGUMENT,
+                 "place 3 is owned by no other process");
+    double all;
+    assert_ok(context, table->collect(table->self, context, 1, &value, &all));
+    assert_true(all == 2);
+    nadir_context_free(context);
+}
+
 static void test_order_statistics_and_top(void **state)
 {
     (void)state;
@@ -117,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reductions_of_one),
+        cmocka_unit_test(test_plans_of_one),
         cmocka_unit_test(test_order_statistics_and_top),
         cmocka_unit_test(test_halo),
     };

@@ -139,7 +139,7 @@ static void claims_clear(nadir_context *context, claims *made)
     free(made->inverse);
 }
 
-static void check_pair(nadir_context *context, const pair *of, claims *made)
+static void check_pair(const nadir_context *context, const pair *of, claims *made)
 {
     const nadir_standing *standing = &of->stage->standing;
     const long double tau = standing->tau;

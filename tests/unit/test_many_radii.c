@@ -4,7 +4,6 @@
  */
 #include "support/support.h"
 
-#include "adversary/enclosure.h"
 #include "support/generated.h"
 #include "support/golden.h"
 #include "support/place.h"
@@ -171,6 +170,66 @@ static void test_cheap(void **state)
     }
 }
 
+static test_place generate_sized(const char *kind, int64_t states)
+{
+    nadir_generate_settings shape;
+    test_place made = {.context = test_context()};
+    nadir_generate_settings_default(&shape);
+    shape.states = states > 0 ? states : shape.states;
+    shape.actions = states > 0 ? 4 : shape.actions;
+    made.model = test_generate(made.context, kind, &shape);
+    assert_ok(made.context, nadir_policy_create_uniform(made.context, made.model, &made.policy));
+    made.solver = test_solver(made.context, made.model, made.policy);
+    return made;
+}
+
+/* A curve of the free domain takes few more solves than one evaluation, counted from the factors on; every
+ * point of it is what an evaluation alone says, with bounds as close. */
+static void test_free_curve(void **state)
+{
+    enum { COUNT = 50 };
+    static const struct {
+        const char *kind;
+        int64_t states;
+        double radius;
+    } models[] = {{"random", 60, 0.1}, {"garnet", 40, 0.1}, {"machine", 0, 0.1}, {"riverswim", 0, 0.01}};
+    nadir_robust_settings settings;
+    (void)state;
+    nadir_robust_settings_default(&settings);
+    settings.tolerance = 1e-12; /* searches stop early otherwise, alone at another place than among many */
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        nadir_robust many[COUNT];
+        double factors[COUNT];
+        int64_t solves = 0;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &models[m].radius, NULL);
+        test_place here = generate_sized(models[m].kind, models[m].states);
+        for (int i = 0; i < COUNT; i++) {
+            factors[i] = (i + 1.0) / COUNT;
+            many[i] = (nadir_robust){.size = sizeof many[i]};
+        }
+        assert_ok(here.context, nadir_solver_robust_many(here.context, here.solver, &ball, &settings, COUNT,
+                                                         factors, many));
+        for (int i = COUNT - 1; i >= 0; i -= 7) {
+            test_place alone = generate_sized(models[m].kind, models[m].states);
+            const nadir_ball own = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &many[i].radius, NULL);
+            const nadir_robust one = test_robust(alone.context, alone.solver, &own, &settings, NULL);
+            test_note("%s, radius %g", models[m].kind, many[i].radius);
+            assert_that(many[i].certified && one.certified, "%d, alone %d", many[i].certified, one.certified);
+            assert_close(many[i].robust_return, one.robust_return, 1e-12 * fabs(one.robust_return));
+            assert_close(many[i].lower_bound, one.lower_bound, 1e-9 * one.penalty);
+            assert_close(many[i].upper_bound, one.upper_bound, 1e-9 * one.penalty);
+            /* the return is flat in the kernel: known to the root of what the return is known to */
+            assert_close(many[i].kernel_minimum, one.kernel_minimum, 1e-5 * fabs(one.kernel_minimum));
+            solves = solves > one.solves ? solves : one.solves;
+            test_place_clear(&alone);
+        }
+        assert_that(many[0].solves <= 3 * solves, "%s: %lld solves, %lld alone", models[m].kind,
+                    (long long)many[0].solves, (long long)solves);
+        test_place_clear(&here);
+    }
+    test_note_clear();
+}
+
 /* Radii in a series are proven as well as alone. */
 static void test_proofs(void **state)
 {
@@ -238,77 +297,6 @@ static void test_breakdown(void **state)
     test_place_clear(&here);
 }
 
-/* From near a product x of b that is known as `known_x` says: known as well, whatever the start. */
-static void check_improved(nadir_context *context, const nadir_problem *problem, bool transposed,
-                           const double *b, const double *x, const nadir_enclosed *known_x,
-                           nadir_random *random)
-{
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
-    const int64_t n = problem->states;
-    double *near = test_new(n, sizeof *near);
-    nadir_enclosed enclosed;
-    for (int64_t s = 0; s < n; s++) {
-        near[s] = x[s] * (1 + 1e-7 * nadir_random_normal(random));
-    }
-    assert_ok(context,
-              nadir_enclosure_improve(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
-    assert_that(enclosed.residual <= 8 * known_x->residual, "%g from near by, %g from nothing",
-                enclosed.residual, known_x->residual);
-    for (int64_t s = 0; s < n; s++) {
-        assert_true(fabs(near[s] - x[s]) <= enclosed.error + known_x->error);
-    }
-    free(near);
-}
-
-/* Columns of very different sizes: each product is known relative to its own. */
-static void test_enclosures(void **state)
-{
-    (void)state;
-    nadir_context *context = test_context();
-    nadir_model *model = test_golden_model(context, &test_goldens[1], false);
-    const double radius = 0.1;
-    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
-    test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
-    const nadir_problem *problem = test_problem_view(&made);
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
-    enum { COLUMNS = 5 };
-    const int64_t n = problem->states;
-    const double sizes[COLUMNS] = {1, 1e-200, 1e150, 0, 3e-9};
-    double *b = test_new(COLUMNS * n, sizeof *b);
-    double *x = test_new(COLUMNS * n, sizeof *x);
-    double *one = test_new(2 * n, sizeof *one);
-    for (int transposed = 0; transposed < 2; transposed++) {
-        nadir_enclosed enclosed[COLUMNS] = {{0}};
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
-        for (int64_t i = 0; i < COLUMNS * n; i++) {
-            b[i] = sizes[i / n] * nadir_random_normal(&random);
-        }
-        double *kept = test_new(COLUMNS * n, sizeof *kept);
-        memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
-        enclosed[0].b_error = 0.5;
-        assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, COLUMNS, b,
-                                                      NULL, x, enclosed));
-        for (int j = 0; j < COLUMNS; j++) {
-            nadir_enclosed alone;
-            assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,
-                                                     j == 0 ? 0.5 : 0, one, &alone));
-            assert_that(enclosed[j].residual <= 8 * alone.residual, "column %d: %g among many, %g alone", j,
-                        enclosed[j].residual, alone.residual);
-            for (int64_t s = 0; s < n; s++) {
-                assert_true(fabs(x[j * n + s] - one[s]) <= enclosed[j].error + alone.error);
-            }
-            check_improved(context, problem, transposed != 0, kept + j * n, one, &alone, &random);
-        }
-        free(kept);
-    }
-    free(b);
-    free(x);
-    free(one);
-    test_problem_clear(&made);
-    nadir_context_free(context);
-}
-
 /* Three radii from nothing; on the free domain the last is past breakdown. */
 static nadir_status attempt(nadir_context *context, const void *of)
 {
@@ -359,10 +347,10 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_answers), cmocka_unit_test(test_valid_domains),
-        cmocka_unit_test(test_path),         cmocka_unit_test(test_proofs),
-        cmocka_unit_test(test_cheap),        cmocka_unit_test(test_breakdown),
-        cmocka_unit_test(test_enclosures),   cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_same_answers),  cmocka_unit_test(test_valid_domains),
+        cmocka_unit_test(test_path),          cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_cheap),         cmocka_unit_test(test_breakdown),
+        cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_free_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

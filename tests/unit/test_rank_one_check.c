@@ -318,9 +318,29 @@ static void test_extremes(void **state)
     nadir_context_free(context);
 }
 
-/* All entries positive, few or most of a row to be looked at, ties, b = 0, and rows that store everything. */
+/* b and k of a kernel, or, from step 1 on, of one near the last one or of quite another. */
+static void draw_pair(const nadir_model *model, int i, int step, nadir_random *random, double *b, double *k)
+{
+    const double size = pow(10, i / 50 - 6);
+    for (int64_t row = 0; row < model->rows; row++) {
+        const double drawn = size * nadir_random_normal(random) * (double)(row % 3 != 1);
+        b[row] = i % 7 == 0 ? 0 : step % 3 != 0 ? b[row] * (1.3 + 0.01 * drawn / size) : drawn;
+    }
+    for (int64_t t = 0; t < model->states; t++) {
+        const double drawn = nadir_random_normal(random);
+        if (i % 3 == 0) {
+            k[t] = (double)nadir_random_below(random, 3) - 1;
+        } else {
+            k[t] = step % 3 != 0 ? k[t] + 0.05 * drawn : drawn;
+        }
+    }
+}
+
+/* All entries positive, few or most of a row to be looked at, ties, b = 0, and rows that store everything;
+ * alone, and after kernels like it or unlike it. */
 static void test_minimum(void **state)
 {
+    enum { STEPS = 6 };
     nadir_context *context = test_context();
     (void)state;
     for (int i = 0; i < 400; i++) {
@@ -331,22 +351,21 @@ static void test_minimum(void **state)
         double *dense = test_dense_kernel(model);
         double *b = test_new(model->rows, sizeof *b);
         double *k = test_new(n, sizeof *k);
-        const int order = i / 50 - 6;
-        const double size = pow(10, order);
-        for (int64_t row = 0; row < model->rows; row++) {
-            b[row] = i % 7 == 0 ? 0 : size * nadir_random_normal(&random) * (double)(row % 3 != 1);
+        const int steps = i % 2 == 0 ? 1 : STEPS;
+        nadir_rank_one_search search;
+        assert_ok(context, nadir_rank_one_begin(context, model, steps, &search));
+        for (int step = 0; step < steps; step++) {
+            double smallest = INFINITY;
+            draw_pair(model, i, step, &random, b, k);
+            for (int64_t j = 0; j < model->rows * n; j++) {
+                smallest = fmin(smallest, dense[j] - b[j / n] * k[j % n]);
+            }
+            test_note("%s, seed %d, kernel %d", test_families[i % TEST_FAMILIES].name, SEED + i, step);
+            double found = NAN;
+            assert_ok(context, nadir_rank_one_minimum(context, &search, b, k, &found));
+            assert_that(found == smallest, "%.17g instead of %.17g", found, smallest);
         }
-        for (int64_t t = 0; t < n; t++) {
-            k[t] = i % 3 == 0 ? (double)nadir_random_below(&random, 3) - 1 : nadir_random_normal(&random);
-        }
-        double smallest = INFINITY;
-        double found = NAN;
-        for (int64_t j = 0; j < model->rows * n; j++) {
-            smallest = fmin(smallest, dense[j] - b[j / n] * k[j % n]);
-        }
-        test_note("%s, seed %d", test_families[i % TEST_FAMILIES].name, SEED + i);
-        assert_ok(context, nadir_rank_one_minimum(context, model, b, k, &found));
-        assert_that(found == smallest, "%.17g instead of %.17g", found, smallest);
+        nadir_rank_one_clear(context, &search);
         free(b);
         free(k);
         free(dense);

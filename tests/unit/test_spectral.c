@@ -1,6 +1,8 @@
 /* The worst kernel of the non-rectangular L_2 ball on the free domain. */
 #include "support/support.h"
 
+#include "adversary/free/dual.h"
+
 #include "adversary/free/subspace.h"
 #include "support/families.h"
 #include "support/free_reference.h"
@@ -150,6 +152,7 @@ static void test_many_radii(void **state)
                             test_spectral_penalty(context, problem, NADIR_SPECTRAL_NEWTON, radii[i]), 1e-10);
             assert_true(i == 0 || attacks[i].lambda > attacks[i - 1].lambda);
         }
+        assert_ok(context, nadir_dual_make_kernel(context, problem, &attacks[COUNT - 1]));
         test_spectral_check(context, problem, radii[COUNT - 1], &attacks[COUNT - 1]);
         for (int i = 0; i < COUNT; i++) {
             nadir_attack_clear(context, &attacks[i]);

@@ -5,6 +5,10 @@
  *
  *     J_P = mu . v_P + mu . D_P r,    D_P r = D r - gamma v_b (k . D r) / (1 + gamma k . v_b),
  *
+ * where r follows from the residuals of v and of v_b against Phat: for v_P = v - gamma f v_b, whatever f,
+ *
+ *     r = r(v) - gamma f r(v_b) + gamma b^pi (f - k . v_P),
+ *
  * and |D r| <= |r| / (1 - gamma |Phat^pi|) in the maximum norm, so
  *
  *     |J_P - mu . v_P| <= |r| / (1 - gamma |Phat^pi|) (|mu|_1 + gamma |mu . v_b| |k|_1 / (1 + gamma k . v_b))
@@ -14,6 +18,7 @@
 #include "adversary/check/check_rank_one.h"
 
 #include "adversary/enclosure.h"
+#include "adversary/free/dual.h"
 #include "kernel/rank_one.h"
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
@@ -40,45 +45,74 @@
 typedef struct shared {
     const nadir_problem *problem;
     nadir_enclosure known;
-    double mu_size; /* |mu|_1 */
-    double R_size;  /* largest reward */
-    double *v;      /* [states] nominal, less its mean: as k sums to zero only differences count */
-    double *zeros;  /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
-    double *work;   /* [rows] */
+    double mu_size;  /* |mu|_1 */
+    double R_size;   /* largest reward */
+    double *v;       /* [states] nominal, less its mean: as k sums to zero only differences count */
+    double *zeros;   /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
+    double residual; /* at least |R^pi - (I - gamma Phat^pi) v| */
+    double *b;       /* [rows] of the last kernel that was given by c; NULL: there was none */
+    double *work;    /* [rows] */
+    nadir_rank_one_search search;
 } shared;
 
 typedef struct measured {
-    const shared *of;
+    shared *of;
     const double *guess;    /* of v_b, or NULL */
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
-    const double *b;        /* [rows] */
+    const double *b;        /* [rows] while it is measured */
     double *b_pi;           /* [states] */
     double b_size;          /* at least max_s of sum_a pi |b| */
     double *v_b;            /* [states] D b^pi */
     nadir_enclosed v_b_off; /* how well it is known */
     double denominator_low; /* at most 1 + gamma k . v_b */
-    double *v;              /* [states] under the kernel */
-    double *product;        /* [states] Phat^pi v */
-    double amplification;   /* |mu . D_P r| <= this times |r| */
+    double *v;              /* [states] under the kernel: nominal - gamma f v_b */
+    double f;
+    double amplification; /* |mu . D_P r| <= this times |r| */
 } measured;
 
 static void clear(nadir_context *context, shared *of)
 {
     nadir_release(context, of->v);
     nadir_release(context, of->zeros);
+    nadir_release(context, of->b);
     nadir_release(context, of->work);
+    nadir_rank_one_clear(context, &of->search);
 }
 
-static nadir_status begin(nadir_context *context, const nadir_problem *problem, shared *of)
+/* At least |R^pi - (I - gamma Phat^pi) v| of the nominal v: as computed, and what rounding may hide of it.
+ * product: [states]. */
+static double nominal_residual(const nadir_context *context, const shared *of, double *product)
+{
+    const nadir_problem *problem = of->problem;
+    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    const int64_t n = problem->states;
+    const double terms = nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
+    double largest = 0;
+    nadir_average_multiply(context, average, 1, problem->v, product);
+    for (int64_t s = 0; s < n; s++) {
+        const double r = (problem->R[s] - problem->v[s]) + problem->gamma * product[s];
+        largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
+    }
+    largest = nadir_join_maximum(context, largest);
+    const double v_size = nadir_whole_largest(context, n, problem->v);
+    const double through = of->known.size * v_size;
+    return (largest + of->known.averaging * (of->R_size + through) + (terms + 4) * UNIT * through +
+            4 * UNIT * (of->R_size + v_size + through)) *
+           (1 + 8 * UNIT);
+}
+
+static nadir_status begin(nadir_context *context, const nadir_problem *problem, int64_t count, shared *of)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     *of = (shared){.problem = problem, .known = nadir_enclosure_make(context, problem)};
     NADIR_NEW(context, of->v, n);
     NADIR_NEW(context, of->work, problem->rows);
+    NADIR_CHECK(nadir_rank_one_begin(context, problem->model, count, &of->search));
     of->mu_size = nadir_up_norm_1(context, n, problem->mu);
     of->R_size = nadir_whole_largest(context, problem->rows, problem->rewards);
+    of->residual = nominal_residual(context, of, of->v);
     const double mean = nadir_whole_sum(context, n, problem->v) / (double)nadir_model_total(problem->model);
     for (int64_t s = 0; s < n; s++) {
         of->v[s] = problem->v[s] - mean;
@@ -88,12 +122,20 @@ cleanup:
 }
 
 /* b and k of the kernel, and b^pi. */
-static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_kernel *kernel, measured *at)
+static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_rank_one_question *asked,
+                                measured *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = of->problem;
     const int64_t n = problem->states;
-    if (!nadir_kernel_rank_one(kernel, &at->b, &at->k)) {
+    if (asked->kernel == NULL) {
+        if (of->b == NULL) {
+            NADIR_NEW(context, of->b, problem->rows);
+        }
+        nadir_dual_expand(problem, asked->c, of->b);
+        at->b = of->b;
+        at->k = asked->k;
+    } else if (!nadir_kernel_rank_one(asked->kernel, &at->b, &at->k)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the kernel is not of the form Phat - b k^T");
     }
     if (at->b == NULL) { /* nominal */
@@ -103,15 +145,20 @@ static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_
         at->b = of->zeros;
         at->k = of->zeros + problem->rows;
     }
+    const int64_t *state_rows = problem->model->state_rows;
+    const double *pi = problem->policy->probabilities;
+    const double *b = at->b;
     at->of = of;
     at->b_size = 0;
     for (int64_t s = 0; s < n; s++) {
         double size = 0;
-        at->b_pi[s] = 0;
-        for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
-            at->b_pi[s] += problem->policy->probabilities[row] * at->b[row];
-            size += problem->policy->probabilities[row] * fabs(at->b[row]);
+        double sum = 0;
+        for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
+            const double term = pi[row] * b[row];
+            sum += term;
+            size += fabs(term);
         }
+        at->b_pi[s] = sum;
         at->b_size = size > at->b_size ? size : at->b_size;
     }
     at->b_size = nadir_join_maximum(context, at->b_size) * (1 + of->known.averaging);
@@ -132,29 +179,39 @@ static void judge(double of_b, double of_k, double rounding, double radius, nadi
     }
 }
 
+/* |x|_p up to NORM_ROUNDING; infinity where an entry is not finite. */
+static nadir_status norm_of(nadir_context *context, int64_t count, const double *x, double p, double *norm)
+{
+    if (p == 2) {
+        const double found = nadir_whole_norm_2(context, count, x);
+        *norm = isnan(found) ? INFINITY : found;
+        return NADIR_OK;
+    }
+    *norm = INFINITY;
+    return isfinite(nadir_whole_largest(context, count, x)) ? nadir_norm_p(context, count, x, p, norm)
+                                                            : NADIR_OK;
+}
+
 /* Norm, row sums and smallest entry. */
 static nadir_status measure(nadir_context *context, const measured *at, double factor,
                             nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->of->problem;
-    double *scaled = at->of->work;
     const nadir_uncertainty *set = problem->uncertainty;
+    const double *scaled = set->scales != NULL ? at->of->work : at->b;
     const double n = (double)nadir_model_total(problem->model);
     double of_k;
     check->norm = 0;
     check->excess = 0;
-    NADIR_CHECK(nadir_norm_p(context, problem->states, at->k, set->p, &of_k));
-    bool held = true;
-    for (int64_t row = 0; row < problem->rows; row++) { /* a pinned row that was moved: infinite */
-        scaled[row] = at->b[row] != 0 ? at->b[row] / nadir_uncertainty_scale(set, row) : 0;
-        held = held && isfinite(scaled[row]);
+    NADIR_CHECK(norm_of(context, problem->states, at->k, set->p, &of_k));
+    for (int64_t row = 0; row < problem->rows && set->scales != NULL; row++) {
+        /* a pinned row that was moved: infinite */
+        at->of->work[row] = at->b[row] != 0 ? at->b[row] / set->scales[row] : 0;
     }
     if (set->set == NADIR_SET_NONRECT) { /* millions of rows, perhaps: a plain sum would not do */
-        double of_b = INFINITY;
-        if (nadir_join_all(context, held)) {
-            NADIR_CHECK(nadir_norm_p(context, problem->rows, scaled, set->p, &of_b));
-        }
+        double of_b;
+        NADIR_CHECK(norm_of(context, problem->rows, scaled, set->p, &of_b));
         judge(of_b, of_k, 0, factor * set->radius, check);
     }
     for (int64_t s = 0; s < problem->states && set->set != NADIR_SET_NONRECT; s++) {
@@ -169,7 +226,7 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     const double sum = fabs(nadir_whole_sum(context, problem->states, at->k)) * (1 + 2 * UNIT) +
                        2 * n * UNIT * n * UNIT * at->k_size;
     check->row_sum = nadir_whole_largest(context, problem->rows, at->b) * sum * (1 + 2 * UNIT);
-    NADIR_CHECK(nadir_rank_one_minimum(context, problem->model, at->b, at->k, &check->minimum));
+    NADIR_CHECK(nadir_rank_one_minimum(context, &at->of->search, at->b, at->k, &check->minimum));
 cleanup:
     return status;
 }
@@ -188,8 +245,9 @@ static void update_value(const nadir_context *context, measured *at)
     at->denominator_low = denominator - gamma * (off + at->k_size * at->v_b_off.error) * (1 + 4 * UNIT) -
                           4 * UNIT * (1 + gamma * fabs(feedback));
     const double loss = nadir_whole_dot(context, n, at->k, of->v, &ignored);
+    at->f = loss / denominator;
     for (int64_t s = 0; s < n; s++) {
-        at->v[s] = problem->v[s] - gamma * at->v_b[s] * (loss / denominator);
+        at->v[s] = problem->v[s] - gamma * at->v_b[s] * at->f;
     }
     const double strength =
         fabs(nadir_whole_dot(context, n, problem->mu, at->v_b, &off)) + off + of->mu_size * at->v_b_off.error;
@@ -200,30 +258,22 @@ static void update_value(const nadir_context *context, measured *at)
     }
 }
 
-/* At least |R^pi - (I - gamma (Phat^pi - b^pi k^T)) v|: as computed, and what rounding may hide of it. */
+/* At least |R^pi - (I - gamma (Phat^pi - b^pi k^T)) v|: v is the combination that it is said to be up to
+ * three roundings of the second term and one of the result, which count with |I - gamma Phat^pi|. */
 static double residual_of(const nadir_context *context, const measured *at)
 {
     const nadir_problem *problem = at->of->problem;
-    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
-    const double terms = nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
     double off;
-    double largest = 0;
     const double shift = nadir_whole_dot(context, n, at->k, at->v, &off);
-    for (int64_t s = 0; s < n; s++) {
-        const double r = (problem->R[s] - at->v[s]) + gamma * (at->product[s] - at->b_pi[s] * shift);
-        largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
-    }
-    largest = nadir_join_maximum(context, largest);
+    const double moved = gamma * fabs(at->f);
     const double v_size = nadir_whole_largest(context, n, at->v);
-    const double R_size = at->of->R_size;
-    const nadir_enclosure *known = &at->of->known;
-    const double rank_one = at->b_size * fabs(shift);
-    return (largest + known->averaging * (R_size + known->size * v_size + gamma * rank_one) +
-            gamma * at->b_size * off + (terms + 4) * UNIT * known->size * v_size +
-            4 * UNIT * (R_size + v_size + known->size * v_size + gamma * rank_one)) *
-           (1 + 8 * UNIT);
+    const double rounding = 4 * UNIT * (moved * at->v_b_off.largest + v_size);
+    const double open = fabs(at->f - shift) + off + 2 * UNIT * (fabs(at->f) + fabs(shift));
+    return (at->of->residual + moved * at->v_b_off.residual + (1 + at->of->known.size) * rounding +
+            gamma * at->b_size * open) *
+           (1 + 16 * UNIT);
 }
 
 static void enclose(const nadir_context *context, const measured *at, nadir_rank_one_check *check)
@@ -324,7 +374,7 @@ static nadir_status measure_all(nadir_context *context, shared *of, int64_t coun
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
-        NADIR_CHECK(read_kernel(context, of, asked[i].kernel, &all[i]));
+        NADIR_CHECK(read_kernel(context, of, &asked[i], &all[i]));
         all[i].guess = asked[i].guess;
         NADIR_CHECK(measure(context, &all[i], asked[i].factor, &checks[i]));
         if (checks[i].excess > EXCESS_LIMIT) {
@@ -337,8 +387,7 @@ cleanup:
     return status;
 }
 
-/* v_b of all, then v of all, then the product of all. room: [4 * states * count], of which the first part is
- * b^pi. */
+/* v_b of all, then v of all. room: [3 * states * count], of which the first part is b^pi. */
 static nadir_status enclose_all(nadir_context *context, const shared *of, int64_t count, measured *all,
                                 nadir_enclosed *enclosed, double *room, nadir_rank_one_check *checks)
 {
@@ -347,21 +396,19 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
     const int64_t numbers = problem->states * count;
     double *sides = room + 2 * numbers; /* where v will be */
     const double **guesses = NULL;
+    bool guessed = false;
     NADIR_NEW(context, guesses, count);
     for (int64_t i = 0; i < count; i++) {
         enclosed[i] = all[i].v_b_off;
         guesses[i] = all[i].guess;
+        guessed = guessed || guesses[i] != NULL;
     }
     memcpy(sides, room, (size_t)numbers * sizeof *sides);
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides, guesses,
-                                           room + numbers, enclosed));
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides,
+                                           guessed ? guesses : NULL, room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
         update_value(context, &all[i]);
-    }
-    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), count, room + 2 * numbers,
-                           room + 3 * numbers);
-    for (int64_t i = 0; i < count; i++) {
         enclose(context, &all[i], &checks[i]);
     }
 cleanup:
@@ -380,12 +427,11 @@ static nadir_status check_block(nadir_context *context, shared *of, int64_t coun
     double *room = NULL;
     NADIR_NEW_ZERO(context, all, count);
     NADIR_NEW(context, enclosed, count);
-    NADIR_NEW(context, room, 4 * n * count);
+    NADIR_NEW(context, room, 3 * n * count);
     for (int64_t i = 0; i < count; i++) {
         all[i].b_pi = room + i * n;
         all[i].v_b = room + (count + i) * n;
         all[i].v = room + (2 * count + i) * n;
-        all[i].product = room + (3 * count + i) * n;
     }
     NADIR_CHECK(measure_all(context, of, count, asked, all, checks));
     NADIR_CHECK(enclose_all(context, of, count, all, enclosed, room, checks));
@@ -404,10 +450,10 @@ nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_pr
                                           nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
-    const int64_t most = NUMBERS_LIMIT / (4 * nadir_model_share(problem->model));
+    const int64_t most = NUMBERS_LIMIT / (3 * nadir_model_share(problem->model));
     const int64_t block = most > 1 ? most : 1;
     shared of;
-    NADIR_CHECK(begin(context, problem, &of));
+    NADIR_CHECK(begin(context, problem, count, &of));
     for (int64_t first = 0; first < count; first += block) {
         NADIR_CHECK(nadir_progress(context, "checking kernels", (double)first / (double)count));
         NADIR_CHECK(check_block(context, &of, count - first < block ? count - first : block, asked + first,
@@ -422,6 +468,6 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
                                          const nadir_kernel *kernel, bool refactor,
                                          nadir_rank_one_check *check)
 {
-    const nadir_rank_one_question asked = {kernel, factor, NULL};
+    const nadir_rank_one_question asked = {.kernel = kernel, .factor = factor};
     return nadir_rank_one_check_kernels(context, problem, 1, &asked, refactor, check);
 }

@@ -27,12 +27,14 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
 
 /* A kernel, and the factor of the set that it is to lie in. */
 typedef struct nadir_rank_one_question {
-    const nadir_kernel *kernel;
+    const nadir_kernel *kernel; /* NULL: that of c and k, [states] each; see dual.h */
     double factor;
+    const double *c, *k;
     const double *guess; /* [states] about D b^pi, perhaps up to a constant; NULL: none */
 } nadir_rank_one_question;
 
-/* The same for `count` kernels, their systems solved together. */
+/* The same for `count` kernels, their systems solved together. refactor, or a model in
+ * parts: all are given as kernels. */
 nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const nadir_rank_one_question *asked, bool refactor,
                                           nadir_rank_one_check *checks);

@@ -28,6 +28,9 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
+/* Vectors that are shorter are not told from zero: their entries may have lost digits. */
+#define NORM_LEAST 1e-290
+
 /* |x|^2 of a vector that was divided by its norm is 1 up to this. */
 #define UNIT_OFF (256 * UNIT)
 
@@ -41,17 +44,23 @@ void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *ma
     nadir_release(context, made->v);
 }
 
-/* to <- from - mean, which may be the same; returns the 2-norm. *rounding: that of the mean (three of the
- * largest entry) and of the differences (two). */
-static double centre(const nadir_context *context, int64_t n, const double *from, double *to,
-                     double *rounding)
+/* to <- from - mean, which may be the same. */
+static void subtract_mean(const nadir_context *context, int64_t n, const double *from, double *to)
 {
-    const double total = (double)nadir_whole_count(context, n);
-    const double mean = nadir_whole_sum(context, n, from) / total;
-    *rounding = 8 * UNIT * sqrt(total) * nadir_whole_largest(context, n, from);
+    const double mean = nadir_whole_sum(context, n, from) / (double)nadir_whole_count(context, n);
     for (int64_t s = 0; s < n; s++) {
         to[s] = from[s] - mean;
     }
+}
+
+/* The same; returns the 2-norm. *rounding: that of the mean (three of the largest entry) and of the
+ * differences (two). */
+static double centre(const nadir_context *context, int64_t n, const double *from, double *to,
+                     double *rounding)
+{
+    *rounding =
+        8 * UNIT * sqrt((double)nadir_whole_count(context, n)) * nadir_whole_largest(context, n, from);
+    subtract_mean(context, n, from, to);
     return nadir_up_norm_2(context, n, to);
 }
 
@@ -67,22 +76,17 @@ double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residu
 }
 
 /* x <- x / |x|; false where there is no such vector. */
-static nadir_status make_unit(nadir_context *context, int64_t n, double *x, bool *usable)
+static bool make_unit(const nadir_context *context, int64_t n, double *x)
 {
-    double norm;
+    const double norm = nadir_whole_norm_2(context, n, x);
+    const double inverse = 1 / norm;
+    if (!(norm > NORM_LEAST) || !(norm < 1 / NORM_LEAST)) { /* or a NaN */
+        return false;
+    }
     for (int64_t s = 0; s < n; s++) {
-        *usable = *usable && isfinite(x[s]);
+        x[s] *= inverse;
     }
-    *usable = nadir_join_all(context, *usable);
-    if (!*usable) {
-        return NADIR_OK;
-    }
-    const nadir_status status = nadir_norm_p(context, n, x, 2, &norm);
-    *usable = norm > 0;
-    for (int64_t s = 0; s < n && *usable; s++) {
-        x[s] /= norm;
-    }
-    return status;
+    return true;
 }
 
 /* The nominal quantities: v, W and d. v, work: [states]. */
@@ -112,20 +116,20 @@ static void note_nominal(const nadir_context *context, nadir_spectral_pair *pair
                         nadir_spectral_pair_spread(pair, residual));
 }
 
-/* x and y, and W x into `weighted`, which is known to enclosed.b_error; zero where there is nothing to do. */
-static nadir_status note_vectors(nadir_context *context, const nadir_spectral_question *asked,
-                                 nadir_spectral_pair *pair, double *weighted)
+/* x and y, what is made of them, and W x into `weighted`, which is known to enclosed.b_error; zero where
+ * there is nothing to do. */
+static void note_vectors(const nadir_context *context, const nadir_spectral_question *asked,
+                         nadir_spectral_pair *pair, double *weighted)
 {
-    nadir_status status = NADIR_OK;
-    const int64_t n = pair->problem->states;
-    const double *W = pair->problem->uncertainty->W;
-    double rounding;
+    const nadir_problem *problem = pair->problem;
+    const int64_t n = problem->states;
+    const double *W = problem->uncertainty->W;
     pair->usable = pair->rest > 0;
     if (pair->usable) {
         memcpy(pair->x, asked->c, (size_t)n * sizeof *pair->x);
-        NADIR_CHECK(make_unit(context, n, pair->x, &pair->usable));
-        (void)centre(context, n, asked->k, pair->y, &rounding);
-        NADIR_CHECK(make_unit(context, n, pair->y, &pair->usable));
+        subtract_mean(context, n, asked->k, pair->y);
+        pair->usable = make_unit(context, n, pair->x);
+        pair->usable = make_unit(context, n, pair->y) && pair->usable;
     }
     if (!pair->usable) {
         memset(pair->x, 0, (size_t)n * sizeof *pair->x);
@@ -134,28 +138,23 @@ static nadir_status note_vectors(nadir_context *context, const nadir_spectral_qu
     for (int64_t s = 0; s < n; s++) {
         weighted[s] = W[s] * pair->x[s];
     }
-    pair->enclosed.b_error = UNIT * nadir_whole_largest(context, n, weighted);
-cleanup:
-    return status;
+    const double largest = nadir_whole_largest(context, n, weighted);
+    double rounding;
+    pair->enclosed.b_error = UNIT * largest;
+    pair->strength = nadir_whole_dot(context, n, problem->d, weighted, &rounding);
+    pair->strength_off = rounding + (problem->d_error + 2 * UNIT * pair->d_size) * largest;
+    pair->loss = nadir_whole_dot(context, n, pair->v, pair->y, &rounding);
+    pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
 }
 
 /* g, what is made of it, and lambda, from D W x, which is in g. */
-static void note_products(const nadir_context *context, nadir_spectral_pair *pair, double *weighted)
+static void note_products(const nadir_context *context, nadir_spectral_pair *pair)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
-    const double *W = problem->uncertainty->W;
     double rounding;
     pair->g_size = centre(context, n, pair->g, pair->g, &rounding);
     pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->enclosed.residual);
-    for (int64_t s = 0; s < n; s++) {
-        weighted[s] = W[s] * pair->x[s];
-    }
-    pair->strength = nadir_whole_dot(context, n, problem->d, weighted, &rounding);
-    pair->strength_off =
-        rounding + (problem->d_error + 2 * UNIT * pair->d_size) * nadir_whole_largest(context, n, weighted);
-    pair->loss = nadir_whole_dot(context, n, pair->v, pair->y, &rounding);
-    pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
     const double feedback = nadir_whole_dot(context, n, pair->g, pair->y, &rounding);
     const double denominator = 1 + problem->gamma * pair->beta * feedback;
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;
@@ -219,6 +218,7 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
                                   .breakdown_low = breakdown_low,
                                   .unit_off = UNIT_OFF};
     const double **guesses = NULL;
+    bool guessed = false;
     *made = (nadir_spectral_pairs){0};
     NADIR_CHECK(make_room(context, n, count, made));
     NADIR_NEW(context, guesses, count);
@@ -232,19 +232,20 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
         pair->y = made->y + j * n;
         pair->g = made->g + j * n;
         pair->h = made->h + j * n;
-        NADIR_CHECK(note_vectors(context, &asked[j], pair, made->work + j * n));
+        note_vectors(context, &asked[j], pair, made->work + j * n);
         NADIR_CHECK(note_guess(context, &asked[j], pair, &guesses[j]));
+        guessed = guessed || guesses[j] != NULL;
         made->enclosed[j] = pair->enclosed;
     }
     if (!any_usable(made)) {
         goto cleanup;
     }
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work, guesses,
-                                           made->g, made->enclosed));
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work,
+                                           guessed ? guesses : NULL, made->g, made->enclosed));
     for (int64_t j = 0; j < count; j++) {
         made->pairs[j].enclosed = made->enclosed[j];
         if (made->pairs[j].usable) {
-            note_products(context, &made->pairs[j], made->work);
+            note_products(context, &made->pairs[j]);
         }
     }
 cleanup:

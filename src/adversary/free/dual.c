@@ -50,9 +50,12 @@ static void shape_state(const nadir_problem *problem, int64_t first, int64_t end
 static void shape_state_2(const nadir_problem *problem, int64_t first, int64_t end, double factor, double *b)
 {
     const double *pi = problem->policy->probabilities;
+    const double *scales = problem->uncertainty->scales;
     for (int64_t row = first; row < end; row++) {
-        const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
-        b[row] = factor * pi[row] * scale * scale;
+        b[row] = factor * pi[row];
+    }
+    for (int64_t row = first; row < end && scales != NULL; row++) {
+        b[row] *= scales[row] * scales[row];
     }
 }
 
@@ -82,8 +85,13 @@ void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b)
 static nadir_status shrink(nadir_context *context, int64_t count, double p, double limit, double *x,
                            double *factor)
 {
+    nadir_status status = NADIR_OK;
     double norm;
-    const nadir_status status = nadir_norm_p(context, count, x, p, &norm);
+    if (p == 2) {
+        norm = nadir_whole_norm_2(context, count, x);
+    } else {
+        status = nadir_norm_p(context, count, x, p, &norm);
+    }
     *factor = 1;
     if (status == NADIR_OK && norm > limit) {
         *factor = limit / norm * (1 - 2 * DBL_EPSILON);
@@ -129,17 +137,21 @@ static products multiply(const nadir_context *context, const nadir_problem *prob
     };
 }
 
-static nadir_status make_kernel(nadir_context *context, const nadir_problem *problem, nadir_attack *made)
+nadir_status nadir_dual_make_kernel(nadir_context *context, const nadir_problem *problem,
+                                    nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     double *b = NULL;
-    if (nadir_blocks_are_zero(context, problem->states, made->c) ||
-        nadir_blocks_are_zero(context, problem->states, made->k)) {
-        return nadir_kernel_create(context, problem->model, &made->kernel);
+    if (attack->kernel != NULL) {
+        return NADIR_OK;
+    }
+    if (nadir_blocks_are_zero(context, problem->states, attack->c) ||
+        nadir_blocks_are_zero(context, problem->states, attack->k)) {
+        return nadir_kernel_create(context, problem->model, &attack->kernel);
     }
     NADIR_NEW(context, b, problem->rows);
-    nadir_dual_expand(problem, made->c, b);
-    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, made->k, &made->kernel));
+    nadir_dual_expand(problem, attack->c, b);
+    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, attack->k, &attack->kernel));
 cleanup:
     nadir_release(context, b);
     return status;
@@ -172,13 +184,11 @@ nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem
     }
     made.lambda = problem->gamma * of.strength / denominator * of.loss;
     made.J = problem->J - made.lambda;
-    NADIR_CHECK(make_kernel(context, problem, &made));
     if (nadir_occupancy_iterates(problem->occupancy)) {
         NADIR_NEW(context, made.g, n);
         memcpy(made.g, g, (size_t)n * sizeof *g);
     }
     attack->g = made.g;
-    attack->kernel = made.kernel;
     attack->J = made.J;
     attack->c = made.c;
     attack->k = made.k;
@@ -200,7 +210,11 @@ nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *prob
     }
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, g, g, NULL));
     NADIR_CHECK(nadir_dual_attack_known(context, problem, beta, c, k, g, attack));
+    NADIR_CHECK(nadir_dual_make_kernel(context, problem, attack));
 cleanup:
+    if (status != NADIR_OK) {
+        nadir_attack_clear(context, attack);
+    }
     nadir_release(context, g);
     return status;
 }

@@ -9,6 +9,7 @@
  */
 #include "adversary/free/free.h"
 #include "adversary/free/best_response.h"
+#include "adversary/free/dual.h"
 #include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
 #include "adversary/free/spectral.h"
@@ -89,8 +90,12 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
     NADIR_NEW(run->context, asked, run->count);
     for (int64_t i = 0; i < run->count; i++) {
         hand_over(&attacks[i], &run->verdicts[i]);
-        asked[i] = (nadir_rank_one_question){run->verdicts[i].attack.kernel, run->factors[i],
-                                             run->verdicts[i].attack.g};
+        nadir_attack *attack = &run->verdicts[i].attack;
+        if (refactor || run->problem->model->exchange != NULL) {
+            NADIR_CHECK(nadir_dual_make_kernel(run->context, run->problem, attack));
+        }
+        asked[i] =
+            (nadir_rank_one_question){attack->kernel, run->factors[i], attack->c, attack->k, attack->g};
     }
     NADIR_CHECK(
         nadir_rank_one_check_kernels(run->context, run->problem, run->count, asked, refactor, checks));

@@ -8,12 +8,16 @@
 #include "adversary/free/spectral.h"
 
 #include "adversary/free/spectral_parts.h"
+#include "linalg/span.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Rounding of the solves leaves no more than this of the penalty. */
 #define LEAST_TOLERANCE 1e-13
+
+/* Vectors are combinations of others when no more than this is left of them. */
+#define SPAN_TOLERANCE 1e-14
 
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
                                    double *g, const char *stop_reason, int64_t iterations,
@@ -30,11 +34,38 @@ nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, doubl
     return nadir_dual_attack_known(run->context, run->problem, beta, x, k, g, attack);
 }
 
-nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
+static nadir_status solve_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
 {
     /* The error of the penalty is the square of a residual: the root of the tolerance, with room. */
     return nadir_occupancy_solve_roughly(run->context, run->problem->occupancy, true, count, y,
                                          0.01 * sqrt(run->tolerance), w);
+}
+
+/* The y of different radii are images of one subspace. */
+nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = run->problem->states;
+    const int limit = nadir_span_limit(run->context, count);
+    double *Q = NULL;
+    if (limit == 0) {
+        return solve_transposed(run, count, y, w);
+    }
+    NADIR_NEW(run->context, Q, 2 * n * limit + limit * count + count);
+    double *Y = Q + n * limit;
+    double *T = Y + n * limit;
+    memcpy(w, y, (size_t)(n * count) * sizeof *w);
+    const int rank =
+        nadir_span_split(run->context, n, count, limit, SPAN_TOLERANCE, w, Q, T, T + limit * count);
+    if (rank <= 0) {
+        NADIR_CHECK(solve_transposed(run, count, y, w));
+        goto cleanup;
+    }
+    NADIR_CHECK(solve_transposed(run, rank, Q, Y));
+    nadir_span_combine(run->context, n, count, limit, rank, Y, T, w);
+cleanup:
+    nadir_release(run->context, Q);
+    return status;
 }
 
 /* The nominal kernel: nothing changes the return. */
@@ -55,7 +86,7 @@ static nadir_status solve_each(const nadir_spectral *run, nadir_spectral_method 
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
-        if (attacks[i].kernel == NULL) {
+        if (attacks[i].c == NULL) {
             NADIR_CHECK(method == NADIR_SPECTRAL_BISECT
                             ? nadir_spectral_bisect(run, radii[i], &attacks[i])
                             : nadir_spectral_alternate(run, radii[i], &attacks[i]));
@@ -85,6 +116,9 @@ nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *p
     if (!run.subspace->idle) {
         NADIR_CHECK(method == NADIR_SPECTRAL_NEWTON ? nadir_spectral_newton(&run, count, radii, attacks)
                                                     : solve_each(&run, method, count, radii, attacks));
+    }
+    if (count == 1) {
+        NADIR_CHECK(nadir_dual_make_kernel(context, problem, attacks));
     }
 cleanup:
     for (int64_t i = 0; status != NADIR_OK && i < count; i++) {

@@ -15,7 +15,8 @@ typedef enum nadir_spectral_method {
     NADIR_SPECTRAL_BEST_RESPONSE /* b and k in turn */
 } nadir_spectral_method;
 
-/* attacks: [count] of zeros; filled with kernel, c, k, lambda, J, method, stop_reason, converged, iterations.
+/* attacks: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
+ * with the kernel where there is one radius only: nadir_dual_make_kernel makes those of many that are wanted.
  * radii: [count], each below breakdown. tolerance: of the penalty, relative. A limit reached is not an error:
  * `converged` tells. */
 nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *problem,

@@ -307,7 +307,7 @@ nadir_status nadir_spectral_newton(const nadir_spectral *run, int64_t count, con
     for (int64_t i = 0; i < count; i++) {
         candidate *one = &at.candidates[i];
         one->beta = radii[i];
-        one->open = attacks[i].kernel == NULL;
+        one->open = attacks[i].c == NULL;
         one->error = INFINITY;
         one->gain = 0;
         at.open += one->open;

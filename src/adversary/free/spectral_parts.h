@@ -15,8 +15,8 @@ typedef struct nadir_spectral {
     nadir_subspace *subspace; /* not idle */
 } nadir_spectral;
 
-/* Fills the attack with the kernel of x, k and g = D W x up to a constant, [states] each, x a unit vector;
- * x and g are overwritten. */
+/* Fills the attack, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit
+ * vector; x and g are overwritten. */
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
                                    double *g, const char *stop_reason, int64_t iterations,
                                    nadir_attack *attack);
@@ -24,7 +24,7 @@ nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, doubl
 /* About D^T y for `count` vectors y, as accurately as a search for directions needs. */
 nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w);
 
-/* All radii at once whose attacks have no kernel yet. radii, attacks: [count]. */
+/* All radii at once whose attacks have no c yet. radii, attacks: [count]. */
 nadir_status nadir_spectral_newton(const nadir_spectral *run, int64_t count, const double *radii,
                                    nadir_attack *attacks);
 /* One radius, not zero. */

@@ -421,6 +421,7 @@ static nadir_status make_attacks(search *at, int64_t first, int64_t count, nadir
         }
         NADIR_CHECK(
             nadir_dual_attack_known(at->context, at->problem, of->radius, c, k, at->columns + j * n, attack));
+        NADIR_CHECK(nadir_dual_make_kernel(at->context, at->problem, attack));
         attack->method = "enumeration";
         attack->stop_reason = "tolerance";
         attack->converged = true;

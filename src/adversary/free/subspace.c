@@ -314,11 +314,14 @@ void nadir_subspace_expand(const nadir_context *context, const nadir_subspace *s
     if (x != NULL) {
         combine(context, subspace, 0, 1, point->s, subspace->x, x);
     }
-    if (y != NULL) {
+    if (g != NULL) { /* Z s for both */
+        combine(context, subspace, 0, 1, point->s, subspace->z, g);
+        for (int64_t s = 0; s < subspace->problem->states; s++) {
+            y[s] = point->along * subspace->v_hat[s] - point->l / point->theta * g[s];
+            g[s] += hs * subspace->v_hat[s];
+        }
+    } else {
         combine(context, subspace, point->along, -point->l / point->theta, point->s, subspace->z, y);
-    }
-    if (g != NULL) {
-        combine(context, subspace, hs, 1, point->s, subspace->z, g);
     }
 }
 

@@ -80,7 +80,7 @@ nadir_status nadir_subspace_root(nadir_context *context, const nadir_subspace *s
 nadir_status nadir_subspace_top(nadir_context *context, nadir_subspace *subspace, double l,
                                 nadir_subspace_point *point);
 
-/* x = X s; y = E_lambda x / |E_lambda x|; g = Phi D W x. [states] each, NULL: not wanted. */
+/* x = X s; y = E_lambda x / |E_lambda x|; g = Phi D W x. [states] each; x and g may be NULL: not wanted. */
 void nadir_subspace_expand(const nadir_context *context, const nadir_subspace *subspace,
                            const nadir_subspace_point *point, double *x, double *y, double *g);
 

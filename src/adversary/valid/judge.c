@@ -7,6 +7,7 @@
 #include "adversary/valid/judge.h"
 
 #include "adversary/check/membership.h"
+#include "adversary/free/dual.h"
 #include "adversary/valid/collective.h"
 #include "adversary/valid/search.h"
 #include "base/clock.h"
@@ -60,10 +61,11 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, nadir_verdict *verdict,
     *done = false;
     run->verdict->robust_time += verdict->robust_time;
     run->verdict->certify_time += verdict->certify_time;
-    if (verdict->refused || verdict->attack.kernel == NULL) {
+    if (verdict->refused || verdict->attack.c == NULL) {
         goto cleanup;
     }
     if (verdict->minimum >= 0 && nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+        NADIR_CHECK(nadir_dual_make_kernel(run->context, run->problem, &verdict->attack));
         NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
                                              run->factor, &membership));
         *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;

@@ -36,13 +36,14 @@ static nadir_status read_range(reader *at, nadir_npz_which which, target to, int
                                void *into)
 {
     nadir_status status = NADIR_OK;
+    const int64_t end = first + count;
     nadir_npz_array array = {0};
     NADIR_CHECK(nadir_npz_array_open(&at->npz, which, &array));
     if (array.npy.header.count != header_of(at, which)->count || first < 0 ||
         count > array.npy.header.count - first) {
         status = nadir_fail(at->context, NADIR_ERROR_FORMAT,
                             "%s: items %lld to %lld are needed, of %lld that are there", array.name,
-                            (long long)first, (long long)(first + count), (long long)array.npy.header.count);
+                            (long long)first, (long long)end, (long long)array.npy.header.count);
         goto cleanup;
     }
     NADIR_CHECK(nadir_npy_skip(&array.npy, first));
@@ -185,12 +186,14 @@ static nadir_status read_kernel(reader *at)
         model->row_starts[row] -= at->first_entry;
     }
     const int64_t entries = model->row_starts[model->rows];
+    const int64_t last_row = at->first_row + model->rows;
+    const int64_t last_entry = at->first_entry + entries;
     if (at->first_entry < 0 || entries < 0 || entries > at->transitions - at->first_entry) {
-        status = nadir_fail(at->context, NADIR_ERROR_FORMAT,
-                            "%s: array %s: rows %lld to %lld have transitions %lld to %lld, of %lld",
-                            at->npz.path, nadir_npz_name(at->indptr), (long long)at->first_row,
-                            (long long)(at->first_row + model->rows), (long long)at->first_entry,
-                            (long long)(at->first_entry + entries), (long long)at->transitions);
+        status =
+            nadir_fail(at->context, NADIR_ERROR_FORMAT,
+                       "%s: array %s: rows %lld to %lld have transitions %lld to %lld, of %lld", at->npz.path,
+                       nadir_npz_name(at->indptr), (long long)at->first_row, (long long)last_row,
+                       (long long)at->first_entry, (long long)last_entry, (long long)at->transitions);
         goto cleanup;
     }
     NADIR_NEW(at->context, model->columns, entries);

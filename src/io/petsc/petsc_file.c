@@ -249,11 +249,12 @@ nadir_status nadir_petsc_read_lengths(nadir_petsc_file *file, int64_t first, int
                 next_integers(file, rows - row < BLOCK ? rows - row : BLOCK, "the lengths of the rows"));
         }
         const int64_t length = file->integers[row % BLOCK];
+        const int64_t at = first + row;
         if (length < 0 || length > file->columns || length > file->nonzeros - row_starts[row]) {
             return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                               "%s: row %lld has %lld entries; expected 0 to %lld, and %lld in all rows",
-                              file->input.path, (long long)(first + row), (long long)length,
-                              (long long)file->columns, (long long)file->nonzeros);
+                              file->input.path, (long long)at, (long long)length, (long long)file->columns,
+                              (long long)file->nonzeros);
         }
         row_starts[row + 1] = row_starts[row] + length;
     }
@@ -279,10 +280,11 @@ nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first, int
             NADIR_CHECK(next_integers(file, count - i < BLOCK ? count - i : BLOCK, "the columns"));
         }
         const int64_t column = file->integers[i % BLOCK];
+        const int64_t at = first + i;
         if (column < 0 || column >= file->columns) {
             return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                               "%s: entry %lld is in column %lld; columns are 0 to %lld", file->input.path,
-                              (long long)(first + i), (long long)column, (long long)file->columns - 1);
+                              (long long)at, (long long)column, (long long)file->columns - 1);
         }
         indices[i] = (int32_t)column;
     }

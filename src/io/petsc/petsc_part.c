@@ -39,11 +39,10 @@ cleanup:
 }
 
 /* A table of S x A with all entries stored, or with gaps that are zeros. */
-static nadir_status read_table(nadir_petsc_file *file, int64_t first, nadir_model *model)
+static nadir_status read_table(nadir_petsc_file *file, int64_t first, int64_t actions, nadir_model *model)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = file->context;
-    const int64_t actions = model->rows / model->states;
     const bool list = file->columns == 1;
     const int64_t rows = list ? model->rows : model->states;
     int64_t *starts = NULL;
@@ -68,27 +67,27 @@ cleanup:
 }
 
 static nadir_status read_rewards(nadir_context *context, const char *path, int64_t first, int64_t states,
-                                 nadir_model *model)
+                                 int64_t actions, nadir_model *model)
 {
     nadir_status status = NADIR_OK;
     nadir_petsc_file file;
-    const int64_t actions = model->rows / model->states;
+    const int64_t rows = states * actions;
     NADIR_CHECK(nadir_petsc_open(context, path, &file));
     const bool table = file.rows == states && file.columns == actions;
-    const bool list = file.rows == states * actions && file.columns == 1;
+    const bool list = file.rows == rows && file.columns == 1;
     if (!table && !list) {
         status = nadir_fail(context, NADIR_ERROR_FORMAT,
                             "%s: rewards of %lld x %lld; expected %lld x %lld (states x actions), or %lld in "
                             "one column or vector",
                             path, (long long)file.rows, (long long)file.columns, (long long)states,
-                            (long long)actions, (long long)(states * actions));
+                            (long long)actions, (long long)rows);
         goto cleanup;
     }
     NADIR_NEW_ZERO(context, model->rewards, model->rows);
     if (file.nonzeros == NADIR_PETSC_DENSE) {
         NADIR_CHECK(nadir_petsc_read_numbers(&file, first * actions, model->rows, model->rewards));
     } else {
-        NADIR_CHECK(read_table(&file, first, model));
+        NADIR_CHECK(read_table(&file, first, actions, model));
     }
 cleanup:
     nadir_petsc_close(&file);
@@ -115,7 +114,7 @@ nadir_status nadir_petsc_read_part(nadir_context *context, const char *path,
         made->state_rows[s] = s * actions;
     }
     if (settings->rewards != NULL) {
-        NADIR_CHECK(read_rewards(context, settings->rewards, first, file.columns, made));
+        NADIR_CHECK(read_rewards(context, settings->rewards, first, file.columns, actions, made));
     }
     NADIR_CHECK(read_kernel(&file, first * actions, made));
     NADIR_CHECK(nadir_model_spread(context, made, path, first, file.columns));
