@@ -17,8 +17,12 @@
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+
+/* Entries of at most one, less b k, are known to this share of both sizes and of their changes. */
+#define MARGIN (16 * DBL_EPSILON)
 
 enum { FEW = 8 }; /* fewer than this share of a dense row: along the order */
 
@@ -36,8 +40,8 @@ typedef struct reading {
     pair most, fewest;   /* the ends of k, twice */
     /* b by states, its rows written when they are looked at; factors NULL: b is there */
     const double *factors, *shape, *top;
-    double *rows;        /* [rows] b */
-    double *state_least; /* [states]; NULL: 0 */
+    double *rows;                /* [rows] b */
+    nadir_rank_one_known *known; /* [states]; NULL: 0 at 0 */
 } reading;
 
 static int by_k(const void *left, const void *right)
@@ -223,9 +227,20 @@ static smallest look_through(const reading *at, int64_t first, int64_t end, smal
 
 static void write_state(const reading *at, int64_t s)
 {
+    const double factor = at->factors[s];
     for (int64_t row = at->model->state_rows[s]; row < at->model->state_rows[s + 1]; row++) {
-        at->rows[row] = at->factors[s] * at->shape[row];
+        at->rows[row] = factor * at->shape[row];
     }
+}
+
+/* What is known of state s from now on. */
+static nadir_rank_one_known note_state(const reading *at, int64_t s, double reach)
+{
+    nadir_rank_one_known known = {INFINITY, reach};
+    for (int64_t row = at->model->state_rows[s]; row < at->model->state_rows[s + 1]; row++) {
+        known.bound = smaller(at->least[row] - at->shape[row] * reach, known.bound);
+    }
+    return known;
 }
 
 /* Of the rows of states first .. end - 1. */
@@ -235,16 +250,18 @@ static smallest look_through_states(const reading *at, int64_t first, int64_t en
     const double most = fmax(at->most[0], 0);
     const double fewest = fmin(at->fewest[0], 0);
     for (int64_t s = first; s < end; s++) {
-        const double factor = at->factors[s];
-        const double least = at->state_least != NULL ? at->state_least[s] : 0;
-        if (least - factor * at->top[s] * (factor > 0 ? most : fewest) >= best.entry) {
+        const nadir_rank_one_known none = {0};
+        const nadir_rank_one_known known = at->known != NULL ? at->known[s] : none;
+        const double reach = at->factors[s] * (at->factors[s] > 0 ? most : fewest);
+        const double margin = MARGIN * (2 + at->top[s] * (reach + known.reach));
+        const double further = reach > known.reach ? reach - known.reach : 0;
+        if (known.bound - at->top[s] * further - margin >= best.entry) {
             continue;
         }
         write_state(at, s);
         best = look_through(at, state_rows[s], state_rows[s + 1], best);
-        if (at->state_least != NULL) {
-            at->state_least[s] =
-                nadir_vector_smallest(state_rows[s + 1] - state_rows[s], at->least + state_rows[s]);
+        if (at->known != NULL) {
+            at->known[s] = note_state(at, s, reach);
         }
     }
     return best;
@@ -322,7 +339,7 @@ void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_o
     at.shape = shape;
     at.top = top;
     at.rows = b;
-    at.state_least = search->state_least;
+    at.known = search->known;
     const int64_t first = before >= 0 ? nadir_model_row_state(model, before) : 0;
     for (int64_t s = first; s < (before >= 0 ? first + 1 : model->states); s++) {
         write_state(&at, s);
@@ -334,7 +351,7 @@ void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search)
 {
     nadir_release(context, search->order);
     nadir_release(context, search->least);
-    nadir_release(context, search->state_least);
+    nadir_release(context, search->known);
     *search = (nadir_rank_one_search){0};
 }
 
@@ -346,7 +363,7 @@ nadir_status nadir_rank_one_begin(nadir_context *context, const nadir_model *mod
     NADIR_NEW(context, made.order, model->states);
     if (model->dense != NULL && count > 1) {
         NADIR_NEW_ZERO(context, made.least, model->rows);
-        NADIR_NEW_ZERO(context, made.state_least, model->states);
+        NADIR_NEW_ZERO(context, made.known, model->states);
     }
     *search = made;
     made = (nadir_rank_one_search){0};

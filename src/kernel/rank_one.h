@@ -10,13 +10,19 @@ typedef struct nadir_rank_one_place {
     int32_t state;
 } nadir_rank_one_place;
 
+/* What was found of a state: no entry of its rows was below `bound` (but for rounding) when the largest
+ * f_s k was `reach`, 0 or more. */
+typedef struct nadir_rank_one_known {
+    double bound, reach;
+} nadir_rank_one_known;
+
 /* The search for smallest entries: what it keeps from one kernel to the next. */
 typedef struct nadir_rank_one_search {
     const nadir_model *model;
     nadir_rank_one_place *order; /* [states] k falling, as it was last */
     int64_t row;                 /* that had the smallest entry then; -1: there was no kernel yet */
     double *least;               /* [rows] smallest nominal entries, 0: not known; NULL: one kernel only */
-    double *state_least;         /* [states] those of states; NULL: as above */
+    nadir_rank_one_known *known; /* [states]; NULL: as above */
 } nadir_rank_one_search;
 
 /* For `count` kernels; the model must outlive the search. To be cleared after success. */

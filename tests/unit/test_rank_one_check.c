@@ -425,7 +425,9 @@ static void draw_states(const nadir_model *model, int i, int step, nadir_random 
 {
     for (int64_t s = 0; s < model->states; s++) {
         const double drawn = pow(10, i / 50 - 6) * nadir_random_normal(random) * (double)(s % 5 != 1);
-        factors[s] = i % 7 == 0 ? 0 : step % 3 != 0 ? 1.2 * factors[s] : drawn;
+        factors[s] = i % 7 == 0      ? 0
+                     : step % 3 != 0 ? (0.8 + nadir_random_uniform(random)) * factors[s]
+                                     : drawn;
         top[s] = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             shape[row] = step != 0 ? shape[row] : row % 4 == 0 ? 0 : nadir_random_uniform(random);
@@ -496,6 +498,51 @@ static void test_minimum(void **state)
     nadir_context_free(context);
 }
 
+/* Rows of equal entries, where no bound has anything to spare: the state of the smallest entry changes. */
+static void test_minimum_of_equal_entries(void **state)
+{
+    enum { STEPS = 200 };
+    nadir_context *context = test_context();
+    nadir_generate_settings settings = test_generate_settings();
+    nadir_random random;
+    nadir_rank_one_search search;
+    nadir_model *model = NULL;
+    (void)state;
+    settings.states = 6;
+    settings.actions = 3;
+    nadir_model *base = test_generate(context, "random", &settings);
+    nadir_model_data data = test_view(base);
+    double dense[6 * 18];
+    for (int i = 0; i < 6 * 18; i++) {
+        dense[i] = 1.0 / 6;
+    }
+    assert_non_null(data.dense);
+    data.dense = dense;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    assert_ok(context, nadir_rank_one_begin(context, model, STEPS, &search));
+    nadir_random_seed(&random, SEED);
+    double factors[6];
+    double top[6];
+    double shape[18];
+    double b[18];
+    double work[18];
+    double k[6];
+    for (int step = 0; step < STEPS; step++) {
+        for (int t = 0; t < 6; t++) {
+            k[t] = nadir_random_normal(&random);
+        }
+        draw_states(model, 300, step, &random, factors, shape, top, b);
+        double found = NAN;
+        nadir_rank_one_minimum_of_states(context, &search, factors, shape, top, work, k, &found);
+        const double smallest = smallest_of(model, dense, b, k);
+        assert_that(found == smallest, "kernel %d: %.17g instead of %.17g", step, found, smallest);
+    }
+    nadir_rank_one_clear(context, &search);
+    nadir_model_free(base);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 static void test_scarce_memory(void **state)
 {
     test_scarce scarce;
@@ -525,9 +572,13 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_family),      cmocka_unit_test(test_nominal_kernel),
-        cmocka_unit_test(test_towards_breakdown), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_minimum),           cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_every_family),
+        cmocka_unit_test(test_nominal_kernel),
+        cmocka_unit_test(test_towards_breakdown),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_minimum),
+        cmocka_unit_test(test_minimum_of_equal_entries),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

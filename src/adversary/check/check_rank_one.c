@@ -150,20 +150,17 @@ cleanup:
     return status;
 }
 
-/* At least |b^pi - W c| with b^pi as it is in b_pi: products and differences are rounded. */
+/* At least |b^pi - W c| with b^pi as it is in b_pi, of which W c is a rounding short or too much. */
 static double change_of(const nadir_context *context, const nadir_problem *problem, const double *c,
                         const measured *at)
 {
     const double *W = problem->uncertainty->W;
     double largest = 0;
-    double size = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        const double product = W[s] * c[s];
-        const double change = fabs(at->b_pi[s] - product);
+        const double change = fabs(at->b_pi[s] - W[s] * c[s]);
         largest = change <= largest ? largest : change; /* a NaN stays */
-        size = fabs(product) > size ? fabs(product) : size;
     }
-    return (nadir_join_maximum(context, largest) + UNIT * nadir_join_maximum(context, size)) * (1 + 8 * UNIT);
+    return (nadir_join_maximum(context, largest) + UNIT * at->b_size) * (1 + 8 * UNIT);
 }
 
 /* b and k of the kernel, and b^pi. */

@@ -330,15 +330,16 @@ double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma)
     return isnan(best) ? INFINITY : best;
 }
 
-/* e <- a - theta u; returns its 2-norm, rounded up, plus how far a is off. */
+/* e <- a - theta u for a unit vector u; returns its 2-norm, rounded up, plus how far a is off. Roundings are
+ * those of a and of theta u, and |a| <= |e| + |theta|. */
 static double residual_norm(const nadir_context *context, int64_t n, const double *a, double theta,
                             const double *u, double off, double *e)
 {
     for (int64_t s = 0; s < n; s++) {
         e[s] = a[s] - theta * u[s];
     }
-    const double size = nadir_up_norm_2(context, n, a) + fabs(theta);
-    return nadir_up_norm_2(context, n, e) + off + 4 * UNIT * size;
+    const double size = nadir_up_norm_2(context, n, e);
+    return size + off + 4 * UNIT * (size + 2 * fabs(theta)) * (1 + 2 * UNIT_OFF);
 }
 
 /* h = D^T y of all pairs. */
