@@ -298,7 +298,7 @@ static nadir_status find_heavy(nadir_context *context, const nadir_breakdown *of
     for (int64_t t = 0; t < of->problem->states; t++) {
         const double weight = of->W[t] * seen->columns[t];
         all += weight;
-        if (many == count && !(weight > found[count - 1])) {
+        if (many > 0 && many == count && !(weight > found[count - 1])) {
             continue;
         }
         int64_t place = many < count ? many++ : count - 1;
