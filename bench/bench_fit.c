@@ -2,14 +2,14 @@
  * bench_fit.c: whether balls made from data hold the true kernel as often as they promise, and what they
  * promise of a policy.
  *
- *     bench_fit [--reps N] [--method M] [--prior W] [--scales S] [--confidence C] [--policy
- * optimal|uniform|none]
- *               [--visits N] [MODEL...]
+ *     bench_fit [--reps N] [--visits N] [--policy optimal|uniform|none] [--successors all|true] [MODEL...]
+ *
+ * and --method, --prior, --scales, --samples, --confidence as nadir fit has them.
  *
  * A true model (riverswim, machine, inventory, garnet; or a file) makes data: every row is visited the same
- * number of times. The data are fitted, with all states as possible successors, and the ball is looked at:
- * does it hold the true kernel (distance and domain), and is the true return of the policy at least the
- * certified lower bound? The policy is the nominal optimum of each fit, or uniform.
+ * number of times. The data are fitted, with all states as possible successors or with the true ones known,
+ * and the ball is looked at: does it hold the true kernel (distance and domain), and is the true return of
+ * the policy at least the certified lower bound? The policy is the nominal optimum of each fit, or uniform.
  */
 #include "measure.h"
 
@@ -27,6 +27,7 @@ typedef struct options {
     int64_t reps;
     int64_t visits; /* 0: 30, 100 and 300 */
     bool uniform;
+    bool support;  /* the true transitions are known to be the only ones possible */
     bool coverage; /* alone, without guarantees: scales are ones or deviation */
     nadir_fit_settings settings;
 } options;
@@ -174,8 +175,35 @@ static void repeat(nadir_context *context, nadir_model *truth, int64_t visits, c
     nadir_fit_free(fit);
 }
 
-static void table_row(nadir_context *context, const char *name, int64_t visits, const options *asked)
+/* The transitions of a model as a file, for those who know them. */
+static void list_transitions(const nadir_model_data *truth, char path[64])
 {
+    (void)snprintf(path, 64, "%s", "/tmp/bench_fit_XXXXXX.csv");
+    const int descriptor = mkstemps(path, 4);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (file == NULL) {
+        perror(path);
+        exit(1);
+    }
+    (void)fputs("state,action,next_state\n", file);
+    for (int64_t state = 0; state < truth->states; state++) {
+        for (int64_t row = truth->state_rows[state]; row < truth->state_rows[state + 1]; row++) {
+            for (int64_t t = 0; t < truth->states; t++) {
+                if (probability(truth, row, t) > 0) {
+                    (void)fprintf(file, "%lld,%lld,%lld\n", (long long)state,
+                                  (long long)(row - truth->state_rows[state]), (long long)t);
+                }
+            }
+        }
+    }
+    (void)fclose(file);
+}
+
+static void table_row(nadir_context *context, const char *name, int64_t visits, const options *given)
+{
+    char path[64];
+    options own = *given;
+    const options *asked = &own;
     nadir_model *truth = NULL;
     nadir_model_data view;
     nadir_generate_settings settings;
@@ -192,6 +220,11 @@ static void table_row(nadir_context *context, const char *name, int64_t visits, 
                                                    : nadir_model_generate(context, name, &settings, &truth));
     nadir_model_data_default(&view);
     nadir_model_view(truth, &view);
+    if (own.support) {
+        list_transitions(&view, path);
+        own.settings.successors = path;
+        own.settings.ragged = true;
+    }
     for (int64_t i = 0; i < asked->reps; i++) {
         repeat(context, truth, visits, asked, &random, &found);
     }
@@ -206,6 +239,9 @@ static void table_row(nadir_context *context, const char *name, int64_t visits, 
                  (long long)found.chosen[0], (long long)found.chosen[1], (long long)found.chosen[2],
                  (long long)found.chosen[3]);
     (void)fflush(stdout);
+    if (own.support) {
+        (void)remove(path);
+    }
     nadir_model_free(truth);
 }
 
@@ -227,6 +263,8 @@ static int read_options(int argc, char **argv, options *asked)
             asked->settings.scales = value;
         } else if (strcmp(name, "--samples") == 0) {
             asked->settings.samples = strtoll(value, NULL, 10);
+        } else if (strcmp(name, "--successors") == 0) {
+            asked->support = strcmp(value, "true") == 0;
         } else if (strcmp(name, "--confidence") == 0) {
             asked->settings.confidence = strtod(value, NULL);
         } else if (strcmp(name, "--policy") == 0) {
@@ -244,7 +282,7 @@ int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"riverswim", "machine", "inventory", "garnet"};
     static const int64_t visits[] = {30, 100, 300};
-    options asked = {.reps = 200};
+    options asked = {.reps = 20};
     nadir_fit_settings_default(&asked.settings);
     const int first = read_options(argc, argv, &asked);
     const int models = first < argc ? argc - first : 4;

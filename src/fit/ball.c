@@ -145,16 +145,17 @@ cleanup:
 /* ------------------------------------------------------------------------------------------- radii */
 
 /* Enough for three digits of the quantile; fewer where rows are many and long, but at least 1000: the more
- * rows there are, the less the distance varies. */
-static int64_t choose_samples(const nadir_evidence *evidence)
+ * rows there are, the less the distance varies. More where the confidence needs them. */
+static int64_t choose_samples(const nadir_evidence *evidence, double confidence)
 {
+    const double least = fmax(1000, 2 * log(NADIR_TALLY_RISK) / log(confidence));
     const double affordable = 2e8; /* variates */
     double each = 1;
     for (int64_t row = 0; row < evidence->rows; row++) {
         each += (double)nadir_evidence_seen(evidence, row) +
                 fmin((double)nadir_evidence_unseen(evidence, row), 100);
     }
-    return (int64_t)fmax(1000, fmin(10000, affordable / each));
+    return (int64_t)fmax(least, fmin(10000, affordable / each));
 }
 
 /* By draws: all at once. */
@@ -162,7 +163,8 @@ static nadir_status draw_radii(nadir_context *context, search *of)
 {
     const nadir_fit_question *question = &of->fit->question;
     const nadir_evidence *evidence = &of->fit->evidence;
-    const int64_t own = question->samples > 0 ? question->samples : choose_samples(evidence);
+    const int64_t own =
+        question->samples > 0 ? question->samples : choose_samples(evidence, question->confidence);
     const nadir_draws draws = {.evidence = evidence,
                                .bootstrap = question->method == NADIR_FIT_BOOTSTRAP,
                                .norm = question->norm,

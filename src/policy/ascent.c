@@ -7,14 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Occupancies take part in the metric with this power. 1 is the natural gradient; the adversary's answer to a
- * change of the policy curves the return as d(s)^2, where nothing else keeps it from answering; what is
- * between is best measured on models of few successors. */
-#define METRIC       1.5
-#define METRIC_DENSE 2.0
-/* States that are visited less than this share of the average count as if they were: what their policy does
- * matters as soon as some other policy, or kernel, leads there. */
-#define UNVISITED 1e-6
 /* The share of its promise that a step must keep, and the shortest step. */
 #define ARMIJO   1e-4
 #define SHORTEST 1e-7
@@ -226,61 +218,6 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------- steps */
 
-/*
- * Where rows have all successors, the worst kernel is about that of the free domain, which takes c |x|_2, x =
- * alpha d pi, from the return: along pi that bends with c / |x| = penalty / |x|^2 times d^2, and the step
- * that fits is one over it. 0: nothing is known.
- */
-static double curved_alpha(const nadir_ascent *at)
-{
-    const nadir_model *model = at->duel.model;
-    const nadir_response *here = at->here;
-    const nadir_uncertainty *set = &here->asked.uncertainty;
-    const double lost = here->asked.problem.J - here->J;
-    double square = 0;
-    if (model->dense == NULL || set->set != NADIR_SET_NONRECT || set->p != 2 || !(lost > 0)) {
-        return 0;
-    }
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double x =
-                nadir_uncertainty_scale(set, row) * here->d[s] * here->policy->probabilities[row];
-            square += x * x;
-        }
-    }
-    return square / lost;
-}
-
-/* Gradient and metric at the policy at hand; a first alpha that fits the curvature, if that is known, or
- * takes the widest choice all the way. */
-static void measure(nadir_ascent *at)
-{
-    const nadir_model *model = at->duel.model;
-    const nadir_response *here = at->here;
-    const double least = UNVISITED / ((1 - model->discount) * (double)nadir_model_total(model));
-    const double power = model->dense != NULL ? METRIC_DENSE : METRIC;
-    double widest = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const double d = here->d[s] < -least ? here->d[s] : fmax(here->d[s], least);
-        double low = INFINITY;
-        double high = -INFINITY;
-        at->metric[s] = pow(fabs(d), power);
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->gradient[row] = d * (here->q[row] - here->v[s]);
-            low = fmin(low, at->gradient[row]);
-            high = fmax(high, at->gradient[row]);
-        }
-        widest = fmax(widest, (high - low) / at->metric[s]);
-    }
-    widest = nadir_join_maximum(at->context, widest);
-    if (!(at->state.alpha > 0)) {
-        at->state.alpha = curved_alpha(at);
-    }
-    if (!(at->state.alpha > 0 && isfinite(at->state.alpha))) {
-        at->state.alpha = widest > 0 ? 1 / widest : 1;
-    }
-}
-
 /* The paper's own: the gradient with the step given, in the plain metric. */
 static nadir_status propose_paper(nadir_ascent *at)
 {
@@ -304,7 +241,7 @@ static nadir_status propose(nadir_ascent *at, double *slope)
     if (at->kind == NADIR_ASCENT_PAPER) {
         NADIR_CHECK(propose_paper(at));
     } else {
-        measure(at);
+        nadir_ascent_measure(at);
         nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->state.alpha);
         NADIR_CHECK(nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
                                        at->here->policy->probabilities, at->gradient, at->direction));

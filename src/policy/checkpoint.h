@@ -6,6 +6,7 @@
 #ifndef NADIR_POLICY_CHECKPOINT_H
 #define NADIR_POLICY_CHECKPOINT_H
 
+#include "adversary/uncertainty.h"
 #include "policy/secants.h"
 
 /* An array of the file. */
@@ -32,5 +33,9 @@ nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_checkpoi
 /* Fills the parts, of which there must be those of all pairs that may be, and `pairs`. NADIR_ERROR_FORMAT: no
  * checkpoint, a damaged one, or one of another model, ball or method. */
 nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *checkpoint, const char *path);
+
+/* Model, ball and method as one word. method: any number that tells methods apart. */
+nadir_status nadir_search_identify(nadir_context *context, const nadir_model *model,
+                                   const nadir_uncertainty *set, int64_t method, char identity[65]);
 
 #endif

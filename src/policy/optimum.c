@@ -4,10 +4,10 @@
 #include "adversary/robust.h"
 #include "adversary/worst.h"
 #include "base/clock.h"
-#include "base/sha256.h"
 #include "linalg/distributed.h"
 #include "policy/ascent.h"
 #include "policy/bellman_search.h"
+#include "policy/checkpoint.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,39 +129,6 @@ static nadir_status solve_nominal(quest *at)
         NADIR_CHECK(nadir_policy_create(at->context, at->model,
                                         nadir_policy_probabilities(at->settings.start), &at->start));
     }
-cleanup:
-    return status;
-}
-
-static void add_numbers(nadir_sha256 *sha, const double *numbers, int64_t count)
-{
-    nadir_sha256_update(sha, &count, sizeof count);
-    nadir_sha256_update(sha, numbers, (size_t)count * sizeof *numbers);
-}
-
-/* What a checkpoint is good for: this model, this ball, this method. */
-static nadir_status identify(quest *at)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_uncertainty *set = &at->uncertainty;
-    const int64_t kinds[] = {(int64_t)set->set, (int64_t)set->domain,
-                             at->bellman ? -1 : (int64_t)at->ascent.kind};
-    char model[65];
-    unsigned char digest[NADIR_SHA256_BYTES];
-    nadir_sha256 sha;
-    NADIR_CHECK(nadir_model_digest(at->context, at->model, model));
-    nadir_sha256_start(&sha);
-    nadir_sha256_update(&sha, model, sizeof model);
-    nadir_sha256_update(&sha, kinds, sizeof kinds);
-    add_numbers(&sha, (const double[]){set->p, set->radius}, 2);
-    if (set->radii != NULL) {
-        add_numbers(&sha, set->radii, set->set == NADIR_SET_S ? at->model->states : at->model->rows);
-    }
-    if (set->scales != NULL) {
-        add_numbers(&sha, set->scales, at->model->rows);
-    }
-    nadir_sha256_finish(&sha, digest);
-    nadir_sha256_hex(digest, at->ascent.identity);
 cleanup:
     return status;
 }
@@ -445,7 +412,8 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
                                    .iterations_limit = SEARCH_ITERATIONS};
     if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
         NADIR_CHECK(nadir_model_check_whole(at->context, at->model, "checkpoints"));
-        NADIR_CHECK(identify(at));
+        NADIR_CHECK(nadir_search_identify(at->context, at->model, &at->uncertainty,
+                                          at->bellman ? -1 : (int64_t)at->ascent.kind, at->ascent.identity));
     }
     double begun = nadir_clock_seconds();
     status = at->bellman ? search_bellman(at) : search_ascent(at);

@@ -1,6 +1,7 @@
 /* secants.c: a quadratic model of the worst return, and its best policy; see secants.h. */
 #include "policy/secants.h"
 
+#include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "policy/simplex.h"
 
@@ -67,31 +68,27 @@ void nadir_secants_push(nadir_secants *secants)
     secants->count++;
 }
 
-static double dot(const nadir_context *context, int64_t count, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum += x[i] * y[i];
-    }
-    return nadir_join_sum(context, sum);
-}
-
-/* result = B x with the first `count` pairs. */
+/* result = B x with the first `count` pairs: diagonal x + sum (y . x / s_y) y - (b . x / s_b) b. */
 static void multiply(const nadir_context *context, const nadir_secants *secants, int count, const double *x,
                      double *result)
 {
     const int64_t rows = secants->rows;
+    const double *vectors[2 * NADIR_SECANTS_MOST] = {NULL};
+    double along[2 * NADIR_SECANTS_MOST];
     for (int64_t row = 0; row < rows; row++) {
         result[row] = secants->diagonal[row] * x[row];
     }
     for (int i = 0; i < count; i++) {
-        const double *y = secants->y[i];
-        const double *b = secants->b[i];
-        const double along_y = dot(context, rows, y, x) / secants->s_y[i];
-        const double along_b = dot(context, rows, b, x) / secants->s_b[i];
-        for (int64_t row = 0; row < rows; row++) {
-            result[row] += along_y * y[row] - along_b * b[row];
-        }
+        vectors[2 * i] = secants->y[i];
+        vectors[2 * i + 1] = secants->b[i];
+    }
+    nadir_blocks_dots(context, rows, 2 * count, vectors, x, along);
+    for (int i = 0; i < count; i++) {
+        along[2 * i] /= secants->s_y[i];
+        along[2 * i + 1] /= -secants->s_b[i];
+    }
+    if (count > 0) {
+        (void)nadir_blocks_add_many(context, rows, 2 * count, vectors, along, result);
     }
 }
 
@@ -101,8 +98,8 @@ static bool settle(const nadir_context *context, nadir_secants *secants, int i)
 {
     const int64_t rows = secants->rows;
     double *y = secants->y[i];
-    secants->s_b[i] = dot(context, rows, secants->s[i], secants->b[i]);
-    secants->s_y[i] = dot(context, rows, secants->s[i], y);
+    secants->s_b[i] = nadir_blocks_dot(context, rows, secants->s[i], secants->b[i]);
+    secants->s_y[i] = nadir_blocks_dot(context, rows, secants->s[i], y);
     if (secants->s_y[i] < LEAST * secants->s_b[i]) {
         const double share = (1 - LEAST) * secants->s_b[i] / (secants->s_b[i] - secants->s_y[i]);
         for (int64_t row = 0; row < rows; row++) {
@@ -175,7 +172,7 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
         }
         NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
         multiply(context, secants, secants->count, way, product);
-        const double curvature = dot(context, secants->rows, way, product);
+        const double curvature = nadir_blocks_dot(context, secants->rows, way, product);
         const double t = secants->count > 0 && curvature > promise ? promise / curvature : 1;
         double length = 0;
         for (int64_t s = 0; s < model->states; s++) {

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import multiprocessing
 import os
 import pickle
 import signal
@@ -336,6 +337,28 @@ def test_pickles(model):
     with pytest.raises(ValueError, match="has not kept its kernel"):
         again.kernel()
     assert pickle.loads(pickle.dumps(nadir.optimize(model, radius=0.1))).evaluation is not None
+
+
+def test_forked_children():
+    """Threads of OpenMP do not survive a fork: children use one, and do not wait for others for ever."""
+    P, R, pi = random_mdp(3, states=300, actions=2)
+    model = nadir.Model(P, R, 0.9)
+    several, one = nadir.Solver(model, pi, threads=2), nadir.Solver(model, pi, threads=1)
+    wanted = [solver.evaluate(0.1).robust_return for solver in (several, one)]
+
+    def child():
+        signal.alarm(100)
+        assert nadir.evaluate(model, pi, radius=0.1).robust_return == pytest.approx(wanted[0], rel=1e-9)
+        assert nadir.Solver(pickle.loads(pickle.dumps(model)), pi, threads=2).threads == 1
+        assert one.evaluate(0.1).robust_return == pytest.approx(wanted[1], rel=1e-9)
+        with pytest.raises(nadir.UsageError, match="fork"):
+            several.evaluate(0.1)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert several.evaluate(0.1).robust_return == pytest.approx(wanted[0], rel=1e-9)
 
 
 def test_checkpoints(model, tmp_path):

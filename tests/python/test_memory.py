@@ -73,6 +73,9 @@ def test_repairs_and_other_layouts_are_made_in_a_copy():
     assert nadir.Model(P, R).is_borrowed
     assert not nadir.Model(P, R, copy=True).is_borrowed
     assert address(nadir.Model(np.asfortranarray(P), R).P) != address(P)
+    rows = P.reshape(-1, P.shape[2])
+    for other in (np.asfortranarray(P), P.tolist(), list(P.transpose(1, 0, 2)), sparse.csc_matrix(rows)):
+        assert not nadir.Model(other, R).is_borrowed
     # A transposed view of an array in the right order is in the right order.
     assert address(nadir.Model(P.transpose(1, 0, 2), R).P) == address(P)
     off = P * (1 + 1e-9)

@@ -172,12 +172,35 @@ static void test_limits(void **state)
     assert_true(before <= (sqrt(7.0 / 8) + sqrt(log(20))) / sqrt(1e8) * (1 + 1e-6));
 }
 
+/* Six rows visited 10000 times: the inequality of Klein and Rio, its t found by halving. */
+static void test_formula(void **state)
+{
+    experiment of;
+    const double x = log(20);
+    const double b = sqrt(2) / 1e4;
+    const double mean = sqrt(ROWS * 7.0 / 8 / 1e4);
+    const double variance = 1e4 * b * b / 4;
+    double low = 0;
+    double high = 1;
+    (void)state;
+    set_up(&of, 2, 10, 0);
+    for (int row = 0; row < ROWS; row++) {
+        of.totals[row] = 1e4;
+    }
+    for (int k = 0; k < 100; k++) {
+        const double t = 0.5 * (low + high);
+        *(t * t < x * (2 * (variance + 2 * b * mean) + 3 * b * t) ? &low : &high) = t;
+    }
+    assert_close(nadir_concentration_radius(&of.evidence, 2, 0, ROWS, NULL, 0.05) / (mean + low), 1, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bound_holds),
         cmocka_unit_test(test_scales_from_data),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

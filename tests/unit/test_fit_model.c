@@ -312,6 +312,10 @@ static void test_degenerate(void **state)
             settings = quick();
             settings.method = methods[m];
             settings.norm = norms[n];
+            if (m == 0 && n == 3 && !test_memcheck()) { /* a confidence that takes more draws than others */
+                settings.samples = 0;
+                settings.confidence = 0.9995;
+            }
             assert_ok(context, try_fit(context, "plain.csv", &settings, &made));
             assert_true(made.view.rewards == NULL && isnan(made.result.nominal_return));
             assert_true(made.result.sets[0].radius > 0 && made.result.candidates_count == 1);

@@ -4,7 +4,6 @@
  */
 #include "support/support.h"
 
-#include "adversary/enclosure.h"
 #include "support/generated.h"
 #include "support/golden.h"
 #include "support/place.h"
@@ -298,149 +297,6 @@ static void test_breakdown(void **state)
     test_place_clear(&here);
 }
 
-/* From near a product x of b that is known as `known_x` says: known as well, whatever the start. */
-static void check_improved(nadir_context *context, const nadir_problem *problem, bool transposed,
-                           const double *b, const double *x, const nadir_enclosed *known_x,
-                           nadir_random *random)
-{
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
-    const int64_t n = problem->states;
-    double *near = test_new(n, sizeof *near);
-    nadir_enclosed enclosed;
-    for (int64_t s = 0; s < n; s++) {
-        near[s] = x[s] * (1 + 1e-7 * nadir_random_normal(random));
-    }
-    assert_ok(context,
-              nadir_enclosure_improve(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
-    assert_that(enclosed.residual <= 8 * known_x->residual, "%g from near by, %g from nothing",
-                enclosed.residual, known_x->residual);
-    for (int64_t s = 0; s < n; s++) {
-        assert_true(fabs(near[s] - x[s]) <= enclosed.error + known_x->error);
-    }
-    free(near);
-}
-
-/* Columns of very different sizes: each product is known relative to its own. */
-static void test_enclosures(void **state)
-{
-    (void)state;
-    nadir_context *context = test_context();
-    nadir_model *model = test_golden_model(context, &test_goldens[1], false);
-    const double radius = 0.1;
-    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
-    test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
-    const nadir_problem *problem = test_problem_view(&made);
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
-    enum { COLUMNS = 5 };
-    const int64_t n = problem->states;
-    const double sizes[COLUMNS] = {1, 1e-200, 1e150, 0, 3e-9};
-    double *b = test_new(COLUMNS * n, sizeof *b);
-    double *x = test_new(COLUMNS * n, sizeof *x);
-    double *one = test_new(2 * n, sizeof *one);
-    for (int transposed = 0; transposed < 2; transposed++) {
-        nadir_enclosed enclosed[COLUMNS] = {{0}};
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
-        for (int64_t i = 0; i < COLUMNS * n; i++) {
-            b[i] = sizes[i / n] * nadir_random_normal(&random);
-        }
-        double *kept = test_new(COLUMNS * n, sizeof *kept);
-        memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
-        enclosed[0].b_error = 0.5;
-        assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, COLUMNS, b,
-                                                      NULL, x, enclosed));
-        for (int j = 0; j < COLUMNS; j++) {
-            nadir_enclosed alone;
-            assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,
-                                                     j == 0 ? 0.5 : 0, one, &alone));
-            assert_that(enclosed[j].residual <= 8 * alone.residual, "column %d: %g among many, %g alone", j,
-                        enclosed[j].residual, alone.residual);
-            for (int64_t s = 0; s < n; s++) {
-                assert_true(fabs(x[j * n + s] - one[s]) <= enclosed[j].error + alone.error);
-            }
-            check_improved(context, problem, transposed != 0, kept + j * n, one, &alone, &random);
-        }
-        free(kept);
-    }
-    free(b);
-    free(x);
-    free(one);
-    test_problem_clear(&made);
-    nadir_context_free(context);
-}
-
-/* Right-hand sides that are combinations of a few, of many sizes, some zero: fewer solves, and each product
- * known as well as alone. */
-static void test_spanned_enclosures(void **state)
-{
-    enum { COLUMNS = 24, BASIS = 3 };
-    (void)state;
-    nadir_context *context = test_context();
-    nadir_model *model = test_golden_model(context, &test_goldens[1], false);
-    const double radius = 0.1;
-    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
-    test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
-    const nadir_problem *problem = test_problem_view(&made);
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
-    const int64_t n = problem->states;
-    double *basis = test_new(BASIS * n, sizeof *basis);
-    double *b = test_new(COLUMNS * n, sizeof *b);
-    double *kept = test_new(COLUMNS * n, sizeof *kept);
-    double *x = test_new(COLUMNS * n, sizeof *x);
-    double *one = test_new(n, sizeof *one);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
-    for (int64_t i = 0; i < BASIS * n; i++) {
-        basis[i] = nadir_random_normal(&random);
-    }
-    for (int transposed = 0; transposed < 2; transposed++) {
-        nadir_enclosed enclosed[COLUMNS] = {{0}};
-        nadir_backend_statistics before;
-        nadir_backend_statistics after;
-        for (int j = 0; j < COLUMNS; j++) {
-            const double size = j % 7 == 6 ? 0 : pow(10, (j * 37) % 200 - 100);
-            double factors[BASIS];
-            for (int k = 0; k < BASIS; k++) {
-                factors[k] = pow(1e-3, k) * nadir_random_normal(&random);
-            }
-            for (int64_t s = 0; s < n; s++) {
-                double sum = 0;
-                for (int k = 0; k < BASIS; k++) {
-                    sum += factors[k] * basis[k * n + s];
-                }
-                b[j * n + s] = size * sum;
-            }
-        }
-        memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
-        nadir_occupancy_statistics(problem->occupancy, &before);
-        assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, COLUMNS, b,
-                                                      NULL, x, enclosed));
-        nadir_occupancy_statistics(problem->occupancy, &after);
-        assert_that(after.solves - before.solves == BASIS, "%lld solves",
-                    (long long)(after.solves - before.solves));
-        for (int j = 0; j < COLUMNS; j++) {
-            nadir_enclosed alone;
-            assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,
-                                                     0, one, &alone));
-            assert_that(enclosed[j].residual <= 16 * alone.residual, "column %d: %g among many, %g alone", j,
-                        enclosed[j].residual, alone.residual);
-            double sum = 0;
-            for (int64_t s = 0; s < n; s++) {
-                const double off = fabs(x[j * n + s] - one[s]);
-                sum = transposed ? sum + off : fmax(sum, off);
-            }
-            assert_that(sum <= enclosed[j].error + alone.error, "column %d: off by %g", j, sum);
-        }
-    }
-    free(basis);
-    free(b);
-    free(kept);
-    free(x);
-    free(one);
-    test_problem_clear(&made);
-    nadir_context_free(context);
-}
-
 /* Three radii from nothing; on the free domain the last is past breakdown. */
 static nadir_status attempt(nadir_context *context, const void *of)
 {
@@ -491,11 +347,10 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_answers), cmocka_unit_test(test_valid_domains),
-        cmocka_unit_test(test_path),         cmocka_unit_test(test_proofs),
-        cmocka_unit_test(test_cheap),        cmocka_unit_test(test_breakdown),
-        cmocka_unit_test(test_enclosures),   cmocka_unit_test(test_scarce_memory),
-        cmocka_unit_test(test_free_curve),   cmocka_unit_test(test_spanned_enclosures),
+        cmocka_unit_test(test_same_answers),  cmocka_unit_test(test_valid_domains),
+        cmocka_unit_test(test_path),          cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_cheap),         cmocka_unit_test(test_breakdown),
+        cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_free_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

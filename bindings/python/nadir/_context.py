@@ -9,9 +9,11 @@ wherever in the callback that is. It cannot cross C: `_keep` puts it aside, the 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import warnings
+import weakref
 from typing import Any, Callable, NoReturn
 
 from . import errors
@@ -74,6 +76,35 @@ def _callers_level() -> int:
     return level
 
 
+# OpenMP's threads do not survive a fork, and a child that waits for them waits for ever: it uses one thread.
+_forked = False
+_alive: weakref.WeakSet[Context] = weakref.WeakSet()
+
+
+class _LeftBehind:
+    """The lock of a context of several threads in a forked child."""
+
+    def __enter__(self) -> NoReturn:
+        raise errors.UsageError(
+            "this solver has several threads, which a fork does not take along: make it in this process, or "
+            "with threads=1"
+        )
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = True
+    _own.__dict__.clear()
+    for context in _alive:
+        context.lock = threading.RLock() if context.threads == 1 else _LeftBehind()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class Context:
     """A C context, for one thread at a time: `lock` is held during calls."""
 
@@ -83,11 +114,11 @@ class Context:
         settings = filled("context_settings")
         self.voice = _Voice(progress)
         self.user = user = ffi.new_handle(self.voice)
-        self.lock = threading.RLock()
+        self.lock: Any = threading.RLock()
         settings.log = _message
         settings.progress = _progress
         settings.log_user = settings.progress_user = user
-        settings.threads = threads or 0
+        settings.threads = 1 if _forked else threads or 0
         settings.seed = seed
         made = place("context")
         status = lib.nadir_context_create(settings, made)
@@ -96,6 +127,7 @@ class Context:
             raise error(text(lib.nadir_status_sentence(status)))
         # The handle of the voice has to outlive the C context.
         self.handle = ffi.gc(made[0], lambda context, kept=user: lib.nadir_context_free(context))
+        _alive.add(self)
 
     @property
     def threads(self) -> int:

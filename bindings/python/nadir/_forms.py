@@ -90,6 +90,14 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
     raise UsageError(f"P has {array.ndim} dimensions; expected (S, A, S), (A, S, S) or rows (rows, S)")
 
 
+def lends(P: Any, made: Kernel) -> bool:
+    """Whether the numbers of the kernel lie where those of P do, not in a copy of another layout or type."""
+    if made.dense is not None:
+        return isinstance(P, np.ndarray) and np.may_share_memory(P, made.dense)
+    numbers = getattr(P, "data", None)
+    return isinstance(numbers, np.ndarray) and np.may_share_memory(numbers, made.values)
+
+
 def _matrices(P: Any) -> bool:
     """Whether P is a list, tuple or object array of matrices."""
     objects = isinstance(P, np.ndarray) and P.dtype == object and P.ndim == 1

@@ -151,6 +151,7 @@ class Model:
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
         self._make(kernel, data, gamma, norm, set, domain, state_names or kernel.names, action_names, copy)
+        self._lends = _forms.lends(P, kernel)
 
     def _make(
         self,
@@ -215,6 +216,7 @@ class Model:
     def _adopt(self, handle: Any, lent: tuple[Any, ...], states_given: int | None = None) -> None:
         self._handle = ffi.gc(handle, lib.nadir_model_free)
         self._lent = lent
+        self._lends = True  # what was lent is the caller's, not a copy made for the library
         self._owner = (self._handle, lent)  # whoever uses the numbers holds both
         self._view = numbers = filled("model_data")
         lib.nadir_model_view(handle, numbers)
@@ -266,7 +268,7 @@ class Model:
     def is_borrowed(self) -> bool:
         """Whether the kernel lies in the caller's arrays, not in a copy."""
         inside = self._view.dense if self.is_dense else self._view.probabilities
-        return any(
+        return self._lends and any(
             lent is not None and lent.size and doubles(lent) == inside
             for lent in self._lent
             if lent is not None and lent.dtype == np.float64

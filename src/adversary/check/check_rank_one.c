@@ -25,7 +25,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
 
@@ -61,7 +60,7 @@ typedef struct measured {
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
     const double *b;        /* [rows] while it is measured */
-    double *b_pi;           /* [states] */
+    double *b_pi;           /* [states] until there is v, which takes its place */
     double b_size;          /* at least max_s of sum_a pi |b| */
     double *v_b;            /* [states] D b^pi */
     nadir_enclosed v_b_off; /* how well it is known */
@@ -387,14 +386,13 @@ cleanup:
     return status;
 }
 
-/* v_b of all, then v of all. room: [3 * states * count], of which the first part is b^pi. */
+/* v_b of all, then v of all. room: [2 * states * count] for b^pi, later v, and for v_b. */
 static nadir_status enclose_all(nadir_context *context, const shared *of, int64_t count, measured *all,
                                 nadir_enclosed *enclosed, double *room, nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = of->problem;
     const int64_t numbers = problem->states * count;
-    double *sides = room + 2 * numbers; /* where v will be */
     const double **guesses = NULL;
     bool guessed = false;
     NADIR_NEW(context, guesses, count);
@@ -403,8 +401,7 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
         guesses[i] = all[i].guess;
         guessed = guessed || guesses[i] != NULL;
     }
-    memcpy(sides, room, (size_t)numbers * sizeof *sides);
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, sides,
+    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, room,
                                            guessed ? guesses : NULL, room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
@@ -427,11 +424,11 @@ static nadir_status check_block(nadir_context *context, shared *of, int64_t coun
     double *room = NULL;
     NADIR_NEW_ZERO(context, all, count);
     NADIR_NEW(context, enclosed, count);
-    NADIR_NEW(context, room, 3 * n * count);
+    NADIR_NEW(context, room, 2 * n * count);
     for (int64_t i = 0; i < count; i++) {
         all[i].b_pi = room + i * n;
         all[i].v_b = room + (count + i) * n;
-        all[i].v = room + (2 * count + i) * n;
+        all[i].v = all[i].b_pi;
     }
     NADIR_CHECK(measure_all(context, of, count, asked, all, checks));
     NADIR_CHECK(enclose_all(context, of, count, all, enclosed, room, checks));
@@ -450,7 +447,7 @@ nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_pr
                                           nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
-    const int64_t most = NUMBERS_LIMIT / (3 * nadir_model_share(problem->model));
+    const int64_t most = NUMBERS_LIMIT / (2 * nadir_model_share(problem->model));
     const int64_t block = most > 1 ? most : 1;
     shared of;
     NADIR_CHECK(begin(context, problem, count, &of));

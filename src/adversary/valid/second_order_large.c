@@ -32,7 +32,7 @@ enum { LIMITS = 20, PRODUCTS = 40 };
 #define TOLERANCE 0.1  /* of kappa^2, where it is of use */
 #define HOPELESS  1.0  /* kappa above this proves nothing that the radius alone does not */
 #define CLOSED    0.45 /* k above */
-#define LEAST_W   0.5  /* w is raised to this share of the largest */
+#define LEAST_W   4    /* w is raised to this many times its mean, where that is not above the largest */
 
 typedef struct large {
     const nadir_problem *problem;
@@ -177,7 +177,9 @@ static nadir_status close_on_itself(nadir_context *context, large *of, double *k
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
-    const double least = LEAST_W * nadir_whole_largest(context, n, of->pull.w);
+    const double mean =
+        nadir_whole_sum(context, n, of->pull.w) / (double)nadir_model_total(of->problem->model);
+    const double least = fmin(LEAST_W * mean, nadir_whole_largest(context, n, of->pull.w));
     double *y = NULL;
     double *w = NULL;
     NADIR_NEW(context, y, n);
