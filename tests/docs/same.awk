@@ -21,7 +21,7 @@ function same_word(a, b, loose,    x, y) {
     return absolute(x - y) <= 1e-6 * (absolute(x) > absolute(y) ? absolute(x) : absolute(y)) + 1e-7
 }
 function same_line(a, b,    loose, n, m, i, p, q) {
-    loose = a ~ /second|iteration|solve|evaluation|memory/
+    loose = a ~ /second|iteration|solve|evaluation|memory|gap/
     n = split(a, p, " ")
     m = split(b, q, " ")
     if (n != m) return 0

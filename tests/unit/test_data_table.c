@@ -42,8 +42,8 @@ static void sums_are_found_again(void **state)
     nadir_context_free(context);
 }
 
-/* Keys that differ in few bits, in any of the three numbers, do not pile up: with a third of the slots taken, a
- * look-up takes 1.25 probes on average where hashes are random. Some of so many have the same mark. */
+/* Keys that differ in few bits, in any of the three numbers, do not pile up: with a third of the slots taken,
+ * a look-up takes 1.25 probes on average where hashes are random. Some of so many have the same mark. */
 static void alike_transitions_are_kept_apart(void **state)
 {
     (void)state;

@@ -129,7 +129,8 @@ static void check_average(const test_tilted *f, const double *x)
     assert_ok(f->context, nadir_average_multiply_transposed(f->context, &average, 1, x, y + n));
     const double unit = DBL_EPSILON / 2 * nadir_average_terms(&average);
     const double limit = unit * (nadir_average_roundings(f->context, &average, false) + 8);
-    const double limit_transposed = unit * (nadir_average_roundings(f->context, &average, true) + 8) * (double)n;
+    const double limit_transposed =
+        unit * (nadir_average_roundings(f->context, &average, true) + 8) * (double)n;
     double off = 0;
     for (int64_t s = 0; s < n; s++) {
         long double plain = 0;

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "linalg/vector.h"
+#include "support/norms.h"
 
 #include <float.h>
 #include <math.h>
@@ -45,13 +46,14 @@ static void test_sums(void **state)
         double error;
         const double product = nadir_vector_dot(count, x, y, &error);
         test_note("%d numbers, seed %d", (int)count, SEED);
-        assert_close(nadir_vector_sum(count, x), (double)sum,
-                     2 * DBL_EPSILON * (double)fabsl(sum) + 1e-25 * (double)ones);
-        assert_that(fabsl(product - dot) <= error, "off by %Lg of %g", product - dot, error);
+        const double added = nadir_vector_sum(count, x);
+        assert_precise(fabsl(added - sum) <= DBL_EPSILON * fabsl(sum) + 1e-17L * ones, "off by %Lg",
+                       added - sum);
+        assert_precise(fabsl(product - dot) <= error, "off by %Lg of %g", product - dot, error);
         assert_that(error <= 4 * DBL_EPSILON * (double)sizes, "%g", error);
         assert_close(nadir_vector_norm_1(count, x), (double)ones, 1e-13 * (double)ones);
-        assert_close(nadir_vector_norm_2(count, x), (double)sqrtl(squares),
-                     16 * DBL_EPSILON * (double)sqrtl(squares));
+        const double norm = nadir_vector_norm_2(count, x);
+        assert_precise(fabsl(norm - sqrtl(squares)) <= 16 * DBL_EPSILON * sqrtl(squares), "%.17g", norm);
     }
     test_note_clear();
 }
