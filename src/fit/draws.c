@@ -26,6 +26,11 @@ double nadir_draws_exponent(double norm)
     return isinf(norm) ? 1 : norm;
 }
 
+bool nadir_draws_steep(double norm)
+{
+    return norm > 32 && !isinf(norm); /* 1e-9, of 10^18 visits, to this power is 1e-288 */
+}
+
 int64_t nadir_draws_room(const nadir_draws *draws)
 {
     int64_t most = 1;
