@@ -241,6 +241,42 @@ static double brute_gamma(uint64_t *lcg, int shape)
     return sum;
 }
 
+/* With the prior of weight 2 the truth is on average no farther than kernels of the posterior, also where it
+ * is certain: 2 (1 - 1/K)^(1/2) / (N + 2) from the mean. Where there is much spread nothing is widened. */
+static void test_certain_rows(void **state)
+{
+    static const double visits[] = {1, 3, 30, 0.5, 1e15};
+    static const double spread[] = {6, 6, 6};
+    static const double *const spread_rows[] = {spread};
+    static const int lengths[] = {1};
+    static const int three[] = {3};
+    nadir_context *context = test_context();
+    const int64_t count = test_often(60000);
+    double *powers = malloc((size_t)count * sizeof *powers);
+    double room[8];
+    hand_made made;
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        const double *const rows[] = {&visits[i]};
+        make_evidence(context, &made, 1, 4, rows, lengths, 2);
+        const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+        nadir_draws_row(&draws, 0, room, powers);
+        test_note("%g visits", visits[i]);
+        assert_close(average(count, powers) / (4 * 0.75 / pow(visits[i] + 2, 2)), 1,
+                     15 / sqrt((double)count));
+        nadir_evidence_clear(context, &made.evidence);
+    }
+    make_evidence(context, &made, 1, 4, spread_rows, three, 2);
+    const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+    nadir_draws_row(&draws, 0, room, powers);
+    const double exact = spread_of_mean(spread, 3, 18, 2, 4) / 21;
+    assert_close(average(count, powers) / exact, 1, 8 / sqrt((double)count));
+    test_note_clear();
+    nadir_evidence_clear(context, &made.evidence);
+    free(powers);
+    nadir_context_free(context);
+}
+
 /* Distances at p = 1, 2, 3 and infinity: quantiles against brute force. Four possible successors, a = 1. */
 static void test_against_brute_force(void **state)
 {
@@ -463,11 +499,17 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gamma_moments),    cmocka_unit_test(test_gamma_distribution),
-        cmocka_unit_test(test_binomial),         cmocka_unit_test(test_stick),
-        cmocka_unit_test(test_second_moments),   cmocka_unit_test(test_against_brute_force),
-        cmocka_unit_test(test_order_statistics), cmocka_unit_test(test_radii_hold_their_share),
-        cmocka_unit_test(test_steep_norms),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_gamma_moments),
+        cmocka_unit_test(test_gamma_distribution),
+        cmocka_unit_test(test_binomial),
+        cmocka_unit_test(test_stick),
+        cmocka_unit_test(test_second_moments),
+        cmocka_unit_test(test_certain_rows),
+        cmocka_unit_test(test_against_brute_force),
+        cmocka_unit_test(test_order_statistics),
+        cmocka_unit_test(test_radii_hold_their_share),
+        cmocka_unit_test(test_steep_norms),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
