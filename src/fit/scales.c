@@ -60,9 +60,9 @@ static double sum_sample_variances(const nadir_evidence *evidence, double norm, 
     return sum;
 }
 
-void nadir_scales_deviation(const nadir_evidence *evidence, double p, double *deviation)
+void nadir_scales_deviation(const nadir_evidence *evidence, double norm, double *deviation)
 {
-    const double norm = nadir_draws_steep(p) ? INFINITY : p;
+    norm = nadir_draws_steep(norm) ? INFINITY : norm;
     for (int64_t row = 0; row < evidence->rows; row++) {
         if (evidence->kinds[row] == NADIR_ROW_KNOWN) {
             deviation[row] = 0;
