@@ -17,11 +17,11 @@ if ((PROCESSES > 1)); then
         --tolerance 1e-12 >stdout.txt 2>stderr.txt </dev/null &
     job=$!
     victim=
-    for ((wait = 0; wait < 100; wait++)); do
-        victim=$(pgrep -n -f "^$NADIR evaluate garnet.npz .*--tolerance 1e-12") && break
+    for ((wait = 0; wait < 600; wait++)); do # until it is at work: mpirun itself may hang on one that never was
+        victim=$(pgrep -n -f "^$NADIR evaluate garnet.npz .*--tolerance 1e-12")
+        [[ -n $victim && $(awk '{ print $14 }' "/proc/$victim/stat" 2>/dev/null) -gt 40 ]] && break
         sleep 0.05
     done
-    sleep 0.2
     began=$SECONDS
     kill -9 "$victim"
     wait "$job"
