@@ -8,7 +8,9 @@
  * states in order of k, entries are done as soon as the next least - b k is not below the smallest known.
  * Rows are read along the order of k where few entries are left, else from one end to the other. Entries that
  * a row does not store are -b k: the first state in the order that is not stored is the smallest of them.
- * Rounded sums and products rise with what they are made of, so that nothing is lost by rounding.
+ * Rounded sums and products rise with what they are made of, so that nothing is lost by rounding. For the
+ * same reason b = f_s times a shape of at most top(s) gives every row of a state least(s) - f_s top(s) max(k,
+ * 0).
  */
 #include "kernel/rank_one.h"
 
@@ -32,6 +34,10 @@ typedef struct reading {
     const placed *order; /* [states] k falling */
     double *least;       /* [rows]; NULL: 0 */
     pair most, fewest;   /* the ends of k, twice */
+    /* b by states, its rows written when they are looked at; factors NULL: b is there */
+    const double *factors, *shape, *top;
+    double *rows;        /* [rows] b */
+    double *state_least; /* [states]; NULL: 0 */
 } reading;
 
 static int by_k(const void *left, const void *right)
@@ -215,46 +221,120 @@ static smallest look_through(const reading *at, int64_t first, int64_t end, smal
     return row < end ? look_at(at, row, best) : best;
 }
 
-/* The same by several threads, each with its share of the rows. */
+static void write_state(const reading *at, int64_t s)
+{
+    for (int64_t row = at->model->state_rows[s]; row < at->model->state_rows[s + 1]; row++) {
+        at->rows[row] = at->factors[s] * at->shape[row];
+    }
+}
+
+/* Of the rows of states first .. end - 1. */
+static smallest look_through_states(const reading *at, int64_t first, int64_t end, smallest best)
+{
+    const int64_t *state_rows = at->model->state_rows;
+    const double most = fmax(at->most[0], 0);
+    const double fewest = fmin(at->fewest[0], 0);
+    for (int64_t s = first; s < end; s++) {
+        const double factor = at->factors[s];
+        const double least = at->state_least != NULL ? at->state_least[s] : 0;
+        if (least - factor * at->top[s] * (factor > 0 ? most : fewest) >= best.entry) {
+            continue;
+        }
+        write_state(at, s);
+        best = look_through(at, state_rows[s], state_rows[s + 1], best);
+        if (at->state_least != NULL) {
+            at->state_least[s] =
+                nadir_vector_smallest(state_rows[s + 1] - state_rows[s], at->least + state_rows[s]);
+        }
+    }
+    return best;
+}
+
+/* Share i of all rows. */
+static smallest look_through_share(const reading *at, int64_t i, int64_t shares, smallest known)
+{
+    const int64_t n = at->factors != NULL ? at->model->states : at->model->rows;
+    return (at->factors != NULL ? look_through_states : look_through)(at, n * i / shares,
+                                                                      n * (i + 1) / shares, known);
+}
+
+/* The same by several threads. */
 static smallest look_through_shares(const reading *at, int threads, smallest known)
 {
-    const int64_t rows = at->model->rows;
     smallest best = known;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int i = 0; i < threads; i++) {
-        const smallest found = look_through(at, rows * i / threads, rows * (i + 1) / threads, known);
+        const smallest found = look_through_share(at, i, threads, known);
 #pragma omp critical(nadir_rank_one)
         best = found.entry < best.entry || (found.entry == best.entry && found.row < best.row) ? found : best;
     }
     return best;
 }
 
-nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_search *search, const double *b,
-                                    const double *k, double *minimum)
+/* k is in order; row `start` of b goes first. */
+static double find_smallest(const nadir_context *context, nadir_rank_one_search *search, const reading *at,
+                            int64_t start)
 {
     const nadir_model *model = search->model;
-    if (model->exchange != NULL) {
-        return nadir_rank_one_minimum_spread(context, model, b, k, minimum);
-    }
-    put_in_order(search, k);
-    const double most = search->order[0].k;
-    const double fewest = search->order[model->states - 1].k;
-    const reading at = {model, b, k, search->order, search->least, {most, most}, {fewest, fewest}};
-    const int64_t start = search->row >= 0 ? search->row : lowest_row(&at);
-    const smallest known = {row_minimum(&at, start, INFINITY), start};
+    const smallest known = {row_minimum(at, start, INFINITY), start};
     const int threads =
         nadir_threads_for(context, model->dense != NULL ? model->rows * model->states : model->nonzeros);
     const smallest best =
-        threads > 1 ? look_through_shares(&at, threads, known) : look_through(&at, 0, model->rows, known);
+        threads > 1 ? look_through_shares(at, threads, known) : look_through_share(at, 0, 1, known);
     search->row = best.row;
-    *minimum = best.entry;
+    return best.entry;
+}
+
+static reading begin_reading(nadir_rank_one_search *search, const double *b, const double *k)
+{
+    put_in_order(search, k);
+    const double most = search->order[0].k;
+    const double fewest = search->order[search->model->states - 1].k;
+    return (reading){.model = search->model,
+                     .b = b,
+                     .k = k,
+                     .order = search->order,
+                     .least = search->least,
+                     .most = {most, most},
+                     .fewest = {fewest, fewest}};
+}
+
+nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_search *search, const double *b,
+                                    const double *k, double *minimum)
+{
+    if (search->model->exchange != NULL) {
+        return nadir_rank_one_minimum_spread(context, search->model, b, k, minimum);
+    }
+    const int64_t before = search->row;
+    const reading at = begin_reading(search, b, k);
+    *minimum = find_smallest(context, search, &at, before >= 0 ? before : lowest_row(&at));
     return NADIR_OK;
+}
+
+void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_one_search *search,
+                                      const double *factors, const double *shape, const double *top,
+                                      double *b, const double *k, double *minimum)
+{
+    const nadir_model *model = search->model;
+    const int64_t before = search->row;
+    reading at = begin_reading(search, b, k);
+    at.factors = factors;
+    at.shape = shape;
+    at.top = top;
+    at.rows = b;
+    at.state_least = search->state_least;
+    const int64_t first = before >= 0 ? nadir_model_row_state(model, before) : 0;
+    for (int64_t s = first; s < (before >= 0 ? first + 1 : model->states); s++) {
+        write_state(&at, s);
+    }
+    *minimum = find_smallest(context, search, &at, before >= 0 ? before : lowest_row(&at));
 }
 
 void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search)
 {
     nadir_release(context, search->order);
     nadir_release(context, search->least);
+    nadir_release(context, search->state_least);
     *search = (nadir_rank_one_search){0};
 }
 
@@ -266,6 +346,7 @@ nadir_status nadir_rank_one_begin(nadir_context *context, const nadir_model *mod
     NADIR_NEW(context, made.order, model->states);
     if (model->dense != NULL && count > 1) {
         NADIR_NEW_ZERO(context, made.least, model->rows);
+        NADIR_NEW_ZERO(context, made.state_least, model->states);
     }
     *search = made;
     made = (nadir_rank_one_search){0};

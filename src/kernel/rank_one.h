@@ -16,6 +16,7 @@ typedef struct nadir_rank_one_search {
     nadir_rank_one_place *order; /* [states] k falling, as it was last */
     int64_t row;                 /* that had the smallest entry then; -1: there was no kernel yet */
     double *least;               /* [rows] smallest nominal entries, 0: not known; NULL: one kernel only */
+    double *state_least;         /* [states] those of states; NULL: as above */
 } nadir_rank_one_search;
 
 /* For `count` kernels; the model must outlive the search. To be cleared after success. */
@@ -28,7 +29,13 @@ void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search)
 nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_search *search, const double *b,
                                     const double *k, double *minimum);
 
-/* The same with several processes. */
+/* The same for b = factors(s) shape(row), rounded, in the rows of state s; shape: [rows], never negative and
+ * at most top(s), [states]. b: [rows] for work. Rows of most states are not looked at. One process. */
+void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_one_search *search,
+                                      const double *factors, const double *shape, const double *top,
+                                      double *b, const double *k, double *minimum);
+
+/* nadir_rank_one_minimum with several processes. */
 nadir_status nadir_rank_one_minimum_spread(nadir_context *context, const nadir_model *model, const double *b,
                                            const double *k, double *minimum);
 

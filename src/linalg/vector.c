@@ -107,17 +107,16 @@ double nadir_vector_largest(int64_t count, const double *x)
 
 double nadir_vector_smallest(int64_t count, const double *x)
 {
-    double smallest = x[0];
-    pair found[FEW] = {{smallest, smallest}, {smallest, smallest}};
+    double found[NUMBERS / 2] = {x[0], x[0], x[0], x[0]}; /* as plain numbers: one instruction each */
     int64_t i = 0;
-    for (; i + 2 * FEW <= count; i += 2 * FEW) {
-        for (int j = 0; j < FEW; j++) {
-            const pair here = pair_at(x + i + 2 * j);
-            found[j] = pick(here < found[j], here, found[j]);
+    for (; i + NUMBERS / 2 <= count; i += NUMBERS / 2) {
+        for (int j = 0; j < NUMBERS / 2; j++) {
+            found[j] = x[i + j] < found[j] ? x[i + j] : found[j];
         }
     }
-    for (int j = 0; j < 2 * FEW; j++) {
-        smallest = found[j / 2][j % 2] < smallest ? found[j / 2][j % 2] : smallest;
+    double smallest = found[0];
+    for (int j = 1; j < NUMBERS / 2; j++) {
+        smallest = found[j] < smallest ? found[j] : smallest;
     }
     for (; i < count; i++) {
         smallest = x[i] < smallest ? x[i] : smallest;

@@ -44,17 +44,20 @@ typedef struct instance {
     double *b;      /* [rows] */
 } instance;
 
-/* beta: |c|_p */
-static void instance_make(instance *at, nadir_context *context, nadir_model *model, nadir_policy *policy,
-                          double p, double beta, nadir_random *random)
+/* beta: |c|_p; plain: without scales. */
+static void instance_make_as(instance *at, bool plain, nadir_context *context, nadir_model *model,
+                             nadir_policy *policy, double p, double beta, nadir_random *random)
 {
     const int64_t n = model->states;
     *at = (instance){.context = context};
     at->scales = test_new(model->rows, sizeof *at->scales);
     for (int64_t row = 0; row < model->rows; row++) {
-        at->scales[row] = nadir_random_below(random, 4) == 0 ? 0 : 0.1 + nadir_random_uniform(random);
+        at->scales[row] = plain                                ? 1
+                          : nadir_random_below(random, 4) == 0 ? 0
+                                                               : 0.1 + nadir_random_uniform(random);
     }
-    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, p, &beta, at->scales);
+    const nadir_ball ball =
+        test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, p, &beta, plain ? NULL : at->scales);
     at->made = test_problem_make(context, model, policy, &ball, NULL, 1);
     at->problem = test_problem_view(&at->made);
     at->c = test_new(n, sizeof *at->c);
@@ -73,6 +76,12 @@ static void instance_make(instance *at, nadir_context *context, nadir_model *mod
         at->k[s] = k_size > 0 ? (double)((at->k[s] - mean) / k_size) : 0;
     }
     nadir_dual_expand(at->problem, at->c, at->b);
+}
+
+static void instance_make(instance *at, nadir_context *context, nadir_model *model, nadir_policy *policy,
+                          double p, double beta, nadir_random *random)
+{
+    instance_make_as(at, false, context, model, policy, p, beta, random);
 }
 
 static void instance_clear(instance *at)
@@ -173,18 +182,92 @@ static void check_measures(const instance *at, double beta, const nadir_rank_one
                 brute_minimum(at));
 }
 
+static void check_return(const instance *at, const nadir_rank_one_check *check)
+{
+    double condition;
+    const long double J = return_of(at, &condition);
+    assert_precise((long double)check->lower <= J && J <= (long double)check->upper,
+                   "%.17Lg outside of [%.17g, %.17g]", J, check->lower, check->upper);
+    const double size = fmax(fabs(check->lower), (double)fabsl(J));
+    assert_that(check->upper - check->lower <= 1e-11 * fmax(size, 1) * fmax(condition, 1), "width %g",
+                check->upper - check->lower);
+}
+
 static void check_instance(const instance *at, double beta, bool refactor)
 {
     nadir_rank_one_check check;
-    double condition;
     assert_ok(at->context, check_pair(at->context, at->problem, at->c, at->k, refactor, &check));
     check_measures(at, beta, &check);
-    const long double J = return_of(at, &condition);
-    assert_precise((long double)check.lower <= J && J <= (long double)check.upper,
-                   "%.17Lg outside of [%.17g, %.17g]", J, check.lower, check.upper);
-    const double size = fmax(fabs(check.lower), (double)fabsl(J));
-    assert_that(check.upper - check.lower <= 1e-11 * fmax(size, 1) * fmax(condition, 1), "width %g",
-                check.upper - check.lower);
+    check_return(at, &check);
+}
+
+/* |W c - (I - gamma Phat^pi) product|, maximum norm, in long double. */
+static long double product_residual(const instance *at, const double *product)
+{
+    const nadir_problem *problem = at->problem;
+    const int64_t n = problem->states;
+    double *nominal = test_dense_kernel(problem->model);
+    long double *average = test_dense_average(problem->model, nominal, problem->policy->probabilities);
+    long double largest = 0;
+    for (int64_t s = 0; s < n; s++) {
+        long double r = (long double)problem->uncertainty->W[s] * (long double)at->c[s] - product[s];
+        for (int64_t t = 0; t < n; t++) {
+            r += (long double)problem->gamma * average[s * n + t] * (long double)product[t];
+        }
+        largest = fmaxl(largest, fabsl(r));
+    }
+    free(average);
+    free(nominal);
+    return largest;
+}
+
+/* Kernels given by c, with scales and without: the same answers, several at a time, and the product with D.
+ */
+static void test_pairs(void **state)
+{
+    enum { COUNT = 4 };
+    nadir_context *context = test_context();
+    (void)state;
+    for (int i = 0; i < TEST_FAMILIES * TEST_CHOICES * 2; i++) {
+        const int family = i / (2 * TEST_CHOICES);
+        const double beta = i % 3 == 0 ? 0.01 : 0.3;
+        nadir_random random;
+        instance at;
+        nadir_random_seed(&random, SEED + (uint64_t)i);
+        nadir_model *model = test_families[family].make(context, &random);
+        nadir_policy *policy = test_policy(context, model, (test_choice)(i / 2 % TEST_CHOICES), &random);
+        const int64_t n = model->states;
+        instance_make_as(&at, i % 2 == 0, context, model, policy, 2, beta, &random);
+        test_note("%s, beta %g, seed %d", test_families[family].name, beta, SEED + i);
+        double *products = test_new(COUNT * n, sizeof *products);
+        double *all = test_new(COUNT * n, sizeof *all);
+        nadir_rank_one_question asked[COUNT];
+        nadir_rank_one_check checks[COUNT];
+        for (int j = 0; j < COUNT; j++) {
+            for (int64_t s = 0; s < n; s++) {
+                all[j * n + s] = at.c[s] * (j + 1) / COUNT;
+            }
+            asked[j] = (nadir_rank_one_question){
+                .c = all + j * n, .k = at.k, .factor = 1 + 1e-12, .product = products + j * n};
+        }
+        assert_ok(context, nadir_rank_one_check_kernels(context, at.problem, COUNT, asked, false, checks));
+        for (int j = 0; j < COUNT; j++) {
+            memcpy(at.c, all + j * n, (size_t)n * sizeof *at.c);
+            nadir_dual_expand(at.problem, at.c, at.b);
+            check_measures(&at, beta, &checks[j]);
+            check_return(&at, &checks[j]);
+            const long double off = product_residual(&at, products + j * n);
+            assert_precise((long double)checks[j].product_off >= off, "product off by %Lg, not %g", off,
+                           checks[j].product_off);
+            assert_that(checks[j].product_off <= 1e-13 * beta / (1 - at.problem->gamma), "product off by %g",
+                        checks[j].product_off);
+        }
+        free(all);
+        free(products);
+        instance_clear(&at);
+    }
+    test_note_clear();
+    nadir_context_free(context);
 }
 
 static void test_every_family(void **state)
@@ -321,7 +404,8 @@ static void test_extremes(void **state)
 /* b and k of a kernel, or, from step 1 on, of one near the last one or of quite another. */
 static void draw_pair(const nadir_model *model, int i, int step, nadir_random *random, double *b, double *k)
 {
-    const double size = pow(10, i / 50 - 6);
+    const int power = i / 50 - 6;
+    const double size = pow(10, power);
     for (int64_t row = 0; row < model->rows; row++) {
         const double drawn = size * nadir_random_normal(random) * (double)(row % 3 != 1);
         b[row] = i % 7 == 0 ? 0 : step % 3 != 0 ? b[row] * (1.3 + 0.01 * drawn / size) : drawn;
@@ -334,6 +418,33 @@ static void draw_pair(const nadir_model *model, int i, int step, nadir_random *r
             k[t] = step % 3 != 0 ? k[t] + 0.05 * drawn : drawn;
         }
     }
+}
+
+/* b = factors(s) shape(row) into b. */
+static void draw_states(const nadir_model *model, int i, int step, nadir_random *random, double *factors,
+                        double *shape, double *top, double *b)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        const int power = i / 50 - 6;
+        const double drawn = pow(10, power) * nadir_random_normal(random) * (double)(s % 5 != 1);
+        factors[s] = i % 7 == 0 ? 0 : step % 3 != 0 ? 1.2 * factors[s] : drawn;
+        top[s] = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            shape[row] = step != 0 ? shape[row] : row % 4 == 0 ? 0 : nadir_random_uniform(random);
+            top[s] = fmax(top[s], shape[row]);
+            b[row] = factors[s] * shape[row];
+        }
+    }
+}
+
+static double smallest_of(const nadir_model *model, const double *dense, const double *b, const double *k)
+{
+    const int64_t n = model->states;
+    double smallest = INFINITY;
+    for (int64_t j = 0; j < model->rows * n; j++) {
+        smallest = fmin(smallest, dense[j] - b[j / n] * k[j % n]);
+    }
+    return smallest;
 }
 
 /* All entries positive, few or most of a row to be looked at, ties, b = 0, and rows that store everything;
@@ -353,19 +464,31 @@ static void test_minimum(void **state)
         double *k = test_new(n, sizeof *k);
         const int steps = i % 2 == 0 ? 1 : STEPS;
         nadir_rank_one_search search;
+        nadir_rank_one_search others;
+        double *factors = test_new(n, sizeof *factors);
+        double *top = test_new(n, sizeof *top);
+        double *shape = test_new(model->rows, sizeof *shape);
+        double *work = test_new(model->rows, sizeof *work);
         assert_ok(context, nadir_rank_one_begin(context, model, steps, &search));
+        assert_ok(context, nadir_rank_one_begin(context, model, steps, &others));
         for (int step = 0; step < steps; step++) {
-            double smallest = INFINITY;
             draw_pair(model, i, step, &random, b, k);
-            for (int64_t j = 0; j < model->rows * n; j++) {
-                smallest = fmin(smallest, dense[j] - b[j / n] * k[j % n]);
-            }
+            const double smallest = smallest_of(model, dense, b, k);
             test_note("%s, seed %d, kernel %d", test_families[i % TEST_FAMILIES].name, SEED + i, step);
             double found = NAN;
             assert_ok(context, nadir_rank_one_minimum(context, &search, b, k, &found));
             assert_that(found == smallest, "%.17g instead of %.17g", found, smallest);
+            draw_states(model, i, step, &random, factors, shape, top, b);
+            const double by_states = smallest_of(model, dense, b, k);
+            nadir_rank_one_minimum_of_states(context, &others, factors, shape, top, work, k, &found);
+            assert_that(found == by_states, "by states %.17g instead of %.17g", found, by_states);
         }
         nadir_rank_one_clear(context, &search);
+        nadir_rank_one_clear(context, &others);
+        free(factors);
+        free(top);
+        free(shape);
+        free(work);
         free(b);
         free(k);
         free(dense);
@@ -406,7 +529,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_family),      cmocka_unit_test(test_nominal_kernel),
         cmocka_unit_test(test_towards_breakdown), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_minimum),           cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_minimum),           cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,35 @@ static double check_pair(const truth *at, bool dense, const double *c, const dou
     return high;
 }
 
+/* The same from a product with D that is known already, and from one that is off by `wrong` of its size and
+ * said to be; the first is returned. */
+static double check_known(const truth *at, const double *c, const double *k, double low, double wrong)
+{
+    const int64_t n = at->problem->states;
+    double *product = test_new(n, sizeof *product);
+    double highs[2] = {NAN, NAN};
+    nadir_rank_one_check check;
+    const nadir_rank_one_question kernel = {.c = c, .k = k, .factor = 1e300, .product = product};
+    assert_ok(at->context, nadir_rank_one_check_kernels(at->context, at->problem, 1, &kernel, false, &check));
+    double off = check.product_off;
+    for (int i = 0; i < 2; i++) {
+        const nadir_spectral_question asked = {
+            .beta = at->beta, .c = c, .k = k, .product = product, .product_off = off};
+        assert_ok(at->context,
+                  nadir_spectral_check_many(at->context, at->problem, 1, &asked, low, &highs[i]));
+        assert_that((long double)highs[i] >= at->penalty, "known to %g: bound %.17g, the penalty is %.17Lg",
+                    off, highs[i], at->penalty);
+        double moved = 0;
+        for (int64_t s = 0; s < n; s++) {
+            moved = fmax(moved, fabs(wrong * product[s]));
+            product[s] *= s % 2 == 0 ? 1 + wrong : 1 - wrong;
+        }
+        off += 2 * moved;
+    }
+    free(product);
+    return highs[0];
+}
+
 static double width_of(const truth *at, double high)
 {
     return (double)(((long double)high - at->penalty) / at->penalty);
@@ -109,6 +138,8 @@ static void test_width_at_a_fifth(void **state)
                           (int)sizes[i / 3], discounts[i % 3], proof,
                           (double)((long double)low / at.breakdown), width);
             assert_that(width < 1e-10, "proof %d: width %g", proof, width);
+            const double known = width_of(&at, check_known(&at, at.c, at.k, low, 1e-3));
+            assert_that(known < 1e-10, "proof %d: width %g from a product", proof, known);
         }
         const double low = low_of(&at, NADIR_BREAKDOWN_CHOLESKY);
         const double width = width_of(&at, check_pair(&at, true, at.c, at.k, low));
@@ -144,6 +175,7 @@ static void test_perturbed_pairs(void **state)
             }
             const double width = width_of(&at, check_pair(&at, false, c, k, low));
             assert_that(size > 0.02 || width < 1e-9 + 30 * size * size, "width %g", width);
+            (void)check_known(&at, c, k, low, size);
             (void)check_pair(&at, false, c, k, low * 0.7);
             (void)check_pair(&at, true, c, k, low);
         }

@@ -17,6 +17,7 @@
  */
 #include "adversary/check/check_rank_one.h"
 
+#include "adversary/check/state_shape.h"
 #include "adversary/enclosure.h"
 #include "adversary/free/dual.h"
 #include "kernel/rank_one.h"
@@ -25,6 +26,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
 
@@ -44,13 +46,14 @@
 typedef struct shared {
     const nadir_problem *problem;
     nadir_enclosure known;
-    double mu_size;  /* |mu|_1 */
-    double R_size;   /* largest reward */
-    double *v;       /* [states] nominal, less its mean: as k sums to zero only differences count */
-    double *zeros;   /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
-    double residual; /* at least |R^pi - (I - gamma Phat^pi) v| */
-    double *b;       /* [rows] of the last kernel that was given by c; NULL: there was none */
-    double *work;    /* [rows] */
+    double mu_size;          /* |mu|_1 */
+    double R_size;           /* largest reward */
+    double *v;               /* [states] nominal, less its mean: as k sums to zero only differences count */
+    double *zeros;           /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
+    double residual;         /* at least |R^pi - (I - gamma Phat^pi) v| */
+    double *b;               /* [rows] of the last kernel that was given by c; NULL: there was none */
+    double *work;            /* [rows] */
+    nadir_state_shape shape; /* once a kernel was given by c, where that fits */
     nadir_rank_one_search search;
 } shared;
 
@@ -59,11 +62,14 @@ typedef struct measured {
     const double *guess;    /* of v_b, or NULL */
     const double *k;        /* [states] */
     double k_size;          /* |k|_1 */
-    const double *b;        /* [rows] while it is measured */
+    const double *b;        /* [rows] while it is measured; NULL: of->shape has it by states */
+    double b_largest;       /* |b|, the largest, where it is NULL */
     double *b_pi;           /* [states] until there is v, which takes its place */
     double b_size;          /* at least max_s of sum_a pi |b| */
     double *v_b;            /* [states] D b^pi */
     nadir_enclosed v_b_off; /* how well it is known */
+    double *product;        /* [states] a copy of v_b; NULL: none is wanted */
+    double b_change;        /* at least |b^pi - W c|, where one is */
     double denominator_low; /* at most 1 + gamma k . v_b */
     double *v;              /* [states] under the kernel: nominal - gamma f v_b */
     double f;
@@ -76,6 +82,7 @@ static void clear(nadir_context *context, shared *of)
     nadir_release(context, of->zeros);
     nadir_release(context, of->b);
     nadir_release(context, of->work);
+    nadir_state_shape_clear(context, &of->shape);
     nadir_rank_one_clear(context, &of->search);
 }
 
@@ -120,6 +127,45 @@ cleanup:
     return status;
 }
 
+/* b and k of the kernel that is given by c. */
+static nadir_status read_pair(nadir_context *context, shared *of, const nadir_rank_one_question *asked,
+                              measured *at)
+{
+    nadir_status status = NADIR_OK;
+    if (of->b == NULL) {
+        NADIR_NEW(context, of->b, of->problem->rows);
+    }
+    at->k = asked->k;
+    if (nadir_state_shape_fits(of->problem)) {
+        if (of->shape.square == NULL) {
+            NADIR_CHECK(nadir_state_shape_make(context, of->problem, &of->shape));
+        }
+        nadir_state_shape_read(of->problem, &of->shape, asked->c, at->b_pi, &at->b_largest);
+        at->b_size = nadir_whole_largest(context, of->problem->states, at->b_pi);
+    } else {
+        nadir_dual_expand(of->problem, asked->c, of->b);
+        at->b = of->b;
+    }
+cleanup:
+    return status;
+}
+
+/* At least |b^pi - W c| with b^pi as it is in b_pi: products and differences are rounded. */
+static double change_of(const nadir_context *context, const nadir_problem *problem, const double *c,
+                        const measured *at)
+{
+    const double *W = problem->uncertainty->W;
+    double largest = 0;
+    double size = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        const double product = W[s] * c[s];
+        const double change = fabs(at->b_pi[s] - product);
+        largest = change <= largest ? largest : change; /* a NaN stays */
+        size = fabs(product) > size ? fabs(product) : size;
+    }
+    return (nadir_join_maximum(context, largest) + UNIT * nadir_join_maximum(context, size)) * (1 + 8 * UNIT);
+}
+
 /* b and k of the kernel, and b^pi. */
 static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_rank_one_question *asked,
                                 measured *at)
@@ -127,42 +173,30 @@ static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = of->problem;
     const int64_t n = problem->states;
+    at->of = of;
     if (asked->kernel == NULL) {
-        if (of->b == NULL) {
-            NADIR_NEW(context, of->b, problem->rows);
-        }
-        nadir_dual_expand(problem, asked->c, of->b);
-        at->b = of->b;
-        at->k = asked->k;
+        NADIR_CHECK(read_pair(context, of, asked, at));
     } else if (!nadir_kernel_rank_one(asked->kernel, &at->b, &at->k)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the kernel is not of the form Phat - b k^T");
     }
-    if (at->b == NULL) { /* nominal */
+    if (asked->kernel != NULL && at->b == NULL) { /* nominal */
         if (of->zeros == NULL) {
             NADIR_NEW_ZERO(context, of->zeros, problem->rows + n);
         }
         at->b = of->zeros;
         at->k = of->zeros + problem->rows;
     }
-    const int64_t *state_rows = problem->model->state_rows;
-    const double *pi = problem->policy->probabilities;
-    const double *b = at->b;
-    at->of = of;
-    at->b_size = 0;
-    for (int64_t s = 0; s < n; s++) {
-        double size = 0;
-        double sum = 0;
-        for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
-            const double term = pi[row] * b[row];
-            sum += term;
-            size += fabs(term);
-        }
-        at->b_pi[s] = sum;
-        at->b_size = size > at->b_size ? size : at->b_size;
+    if (at->b != NULL) {
+        nadir_state_average(problem, at->b, at->b_pi, &at->b_size);
+        at->b_size = nadir_join_maximum(context, at->b_size);
     }
-    at->b_size = nadir_join_maximum(context, at->b_size) * (1 + of->known.averaging);
+    at->b_size *= 1 + of->known.averaging;
     at->k_size = nadir_up_norm_1(context, n, at->k);
     at->v_b_off.b_error = of->known.averaging * at->b_size;
+    at->product = asked->product;
+    if (at->product != NULL) {
+        at->b_change = change_of(context, problem, asked->c, at);
+    }
 cleanup:
     return status;
 }
@@ -191,19 +225,14 @@ static nadir_status norm_of(nadir_context *context, int64_t count, const double 
                                                             : NADIR_OK;
 }
 
-/* Norm, row sums and smallest entry. */
-static nadir_status measure(nadir_context *context, const measured *at, double factor,
-                            nadir_rank_one_check *check)
+/* The norm of b k^T, by the rows of b. */
+static nadir_status measure_rows(nadir_context *context, const measured *at, double factor, double of_k,
+                                 nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->of->problem;
     const nadir_uncertainty *set = problem->uncertainty;
     const double *scaled = set->scales != NULL ? at->of->work : at->b;
-    const double n = (double)nadir_model_total(problem->model);
-    double of_k;
-    check->norm = 0;
-    check->excess = 0;
-    NADIR_CHECK(norm_of(context, problem->states, at->k, set->p, &of_k));
     for (int64_t row = 0; row < problem->rows && set->scales != NULL; row++) {
         /* a pinned row that was moved: infinite */
         at->of->work[row] = at->b[row] != 0 ? at->b[row] / set->scales[row] : 0;
@@ -221,11 +250,40 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
             judge(of_b, of_k, (double)step * UNIT, factor * nadir_uncertainty_radius(set, s, row), check);
         }
     }
+cleanup:
+    return status;
+}
+
+/* Norm, row sums and smallest entry. */
+static nadir_status measure(nadir_context *context, const measured *at, double factor,
+                            nadir_rank_one_check *check)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = at->of->problem;
+    const nadir_uncertainty *set = problem->uncertainty;
+    const nadir_state_shape *shape = &at->of->shape;
+    const double n = (double)nadir_model_total(problem->model);
+    double b_largest = at->b_largest;
+    double of_k;
+    check->norm = 0;
+    check->excess = 0;
+    NADIR_CHECK(norm_of(context, problem->states, at->k, set->p, &of_k));
+    if (at->b != NULL) {
+        NADIR_CHECK(measure_rows(context, at, factor, of_k, check));
+        b_largest = nadir_whole_largest(context, problem->rows, at->b);
+        NADIR_CHECK(nadir_rank_one_minimum(context, &at->of->search, at->b, at->k, &check->minimum));
+    } else {
+        double of_b;
+        NADIR_CHECK(norm_of(context, problem->states, shape->sizes, 2, &of_b));
+        judge(of_b, of_k, at->of->known.averaging + 8 * UNIT, factor * set->radius, check);
+        nadir_rank_one_minimum_of_states(context, &at->of->search, shape->factors,
+                                         problem->policy->probabilities, shape->top, at->of->b, at->k,
+                                         &check->minimum);
+    }
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
     const double sum = fabs(nadir_whole_sum(context, problem->states, at->k)) * (1 + 2 * UNIT) +
                        2 * n * UNIT * n * UNIT * at->k_size;
-    check->row_sum = nadir_whole_largest(context, problem->rows, at->b) * sum * (1 + 2 * UNIT);
-    NADIR_CHECK(nadir_rank_one_minimum(context, &at->of->search, at->b, at->k, &check->minimum));
+    check->row_sum = b_largest * sum * (1 + 2 * UNIT);
 cleanup:
     return status;
 }
@@ -286,48 +344,6 @@ static void enclose(const nadir_context *context, const measured *at, nadir_rank
     check->upper = isfinite(width) && isfinite(J) ? J + width : INFINITY;
 }
 
-/* The kernel written out, row after row, where actions are taken at all. */
-static nadir_status write_out(nadir_context *context, const measured *at, nadir_kernel **kernel)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->of->problem;
-    const nadir_model *model = problem->model;
-    const int64_t n = model->states;
-    int64_t *rows = NULL;
-    int64_t *starts = NULL;
-    int32_t *columns = NULL;
-    double *values = NULL;
-    int64_t count = 0;
-    NADIR_NEW(context, rows, model->rows);
-    NADIR_NEW(context, starts, model->rows + 1);
-    NADIR_NEW(context, columns, model->rows * n);
-    NADIR_NEW(context, values, model->rows * n);
-    starts[0] = 0;
-    for (int64_t row = 0; row < model->rows; row++) {
-        if (problem->policy->probabilities[row] > 0) {
-            const nadir_row nominal = nadir_model_row(model, row);
-            double *to = values + count * n;
-            for (int64_t t = 0; t < n; t++) {
-                to[t] = -(at->b[row] * at->k[t]);
-                columns[count * n + t] = (int32_t)t;
-            }
-            for (int64_t i = 0; i < nominal.count; i++) {
-                to[nadir_row_column(&nominal, i)] += nominal.values[i];
-            }
-            rows[count++] = row;
-            starts[count] = count * n;
-        }
-    }
-    const nadir_changed_rows changed = {count, rows, starts, columns, values};
-    NADIR_CHECK(nadir_kernel_create_changed(context, problem->model, &changed, kernel));
-cleanup:
-    nadir_release(context, rows);
-    nadir_release(context, starts);
-    nadir_release(context, columns);
-    nadir_release(context, values);
-    return status;
-}
-
 /* The return once more, from factors of the perturbed system. */
 static nadir_status compare(nadir_context *context, const measured *at, const nadir_rank_one_check *check)
 {
@@ -339,7 +355,7 @@ static nadir_status compare(nadir_context *context, const measured *at, const na
     nadir_accuracy accuracy;
     double off;
     if (problem->model->exchange == NULL && problem->rows <= ENTRIES_LIMIT / n) {
-        NADIR_CHECK(write_out(context, at, &kernel));
+        NADIR_CHECK(nadir_dual_write_out(context, problem, at->b, at->k, &kernel));
     } else {
         NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, at->b, at->k, &kernel));
     }
@@ -405,6 +421,10 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
                                            guessed ? guesses : NULL, room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
+        if (all[i].product != NULL) {
+            memcpy(all[i].product, all[i].v_b, (size_t)problem->states * sizeof *all[i].product);
+            checks[i].product_off = (enclosed[i].residual + all[i].b_change) * (1 + 4 * UNIT);
+        }
         update_value(context, &all[i]);
         enclose(context, &all[i], &checks[i]);
     }

@@ -15,6 +15,7 @@ typedef struct nadir_rank_one_check {
     double row_sum;      /* largest |1 . b k^T| of a row */
     double lower, upper; /* proven bounds on the return of this kernel */
     double minimum;      /* the smallest entry of the kernel */
+    double product_off; /* at least |W c - (I - gamma Phat^pi) product|, maximum norm, where that was asked */
 } nadir_rank_one_check;
 
 /* The kernel itself: how far it is from the nominal one, against the set times `factor`, and its return, by
@@ -31,6 +32,7 @@ typedef struct nadir_rank_one_question {
     double factor;
     const double *c, *k;
     const double *guess; /* [states] about D b^pi, perhaps up to a constant; NULL: none */
+    double *product;     /* [states] <- about D W c, known to product_off; NULL: not asked for; else p = 2 */
 } nadir_rank_one_question;
 
 /* The same for `count` kernels, their systems solved together. refactor, or a model in
@@ -55,6 +57,10 @@ typedef struct nadir_spectral_question {
     double beta;
     const double *c, *k; /* [states] each */
     const double *guess; /* [states] about D W c, perhaps up to a constant; NULL: none */
+    /* [states] about D W c, and at least |W c - (I - gamma Phat^pi) product|, maximum norm; NULL: not known
+     */
+    const double *product;
+    double product_off;
 } nadir_spectral_question;
 
 /* The same for `count` pairs, their systems solved together. lambda_high: [count]. */

@@ -31,6 +31,9 @@
 /* Vectors that are shorter are not told from zero: their entries may have lost digits. */
 #define NORM_LEAST 1e-290
 
+/* Products of vectors that are shorter are made anew: their residuals may have lost digits. */
+#define PRODUCT_LEAST 1e-150
+
 /* |x|^2 of a vector that was divided by its norm is 1 up to this. */
 #define UNIT_OFF (256 * UNIT)
 
@@ -75,16 +78,16 @@ double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residu
                : INFINITY;
 }
 
-/* x <- x / |x|; false where there is no such vector. */
-static bool make_unit(const nadir_context *context, int64_t n, double *x)
+/* x <- x / |x|, which is *inverse; false where there is no such vector. */
+static bool make_unit(const nadir_context *context, int64_t n, double *x, double *inverse)
 {
     const double norm = nadir_whole_norm_2(context, n, x);
-    const double inverse = 1 / norm;
+    *inverse = 1 / norm;
     if (!(norm > NORM_LEAST) || !(norm < 1 / NORM_LEAST)) { /* or a NaN */
         return false;
     }
     for (int64_t s = 0; s < n; s++) {
-        x[s] *= inverse;
+        x[s] *= *inverse;
     }
     return true;
 }
@@ -124,12 +127,13 @@ static void note_vectors(const nadir_context *context, const nadir_spectral_ques
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     const double *W = problem->uncertainty->W;
+    double ignored;
     pair->usable = pair->rest > 0;
     if (pair->usable) {
         memcpy(pair->x, asked->c, (size_t)n * sizeof *pair->x);
         subtract_mean(context, n, asked->k, pair->y);
-        pair->usable = make_unit(context, n, pair->x);
-        pair->usable = make_unit(context, n, pair->y) && pair->usable;
+        pair->usable = make_unit(context, n, pair->x, &pair->inverse);
+        pair->usable = make_unit(context, n, pair->y, &ignored) && pair->usable;
     }
     if (!pair->usable) {
         memset(pair->x, 0, (size_t)n * sizeof *pair->x);
@@ -181,6 +185,43 @@ cleanup:
     return status;
 }
 
+static bool is_known(const nadir_spectral_question *asked, const nadir_spectral_pair *pair)
+{
+    return asked->product != NULL && isfinite(asked->product_off) && pair->inverse < 1 / PRODUCT_LEAST;
+}
+
+/* Whether D W x is known for all pairs that need it. */
+static bool all_known(const nadir_spectral_pairs *made, const nadir_spectral_question *asked)
+{
+    for (int64_t j = 0; j < made->count; j++) {
+        if (made->pairs[j].usable && !is_known(&asked[j], &made->pairs[j])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * g <- D W x from the product p ~ D W c, with A = I - gamma Phat^pi and t = inverse, as it was rounded: x is
+ * t c and g is t p up to a rounding u of each entry, so
+ *
+ *     |W x - A g| <= t |W c - A p| + u |W x| + u |A| |g|.
+ */
+static void take_product(const nadir_context *context, const nadir_spectral_question *asked,
+                         nadir_spectral_pair *pair)
+{
+    const int64_t n = pair->problem->states;
+    for (int64_t s = 0; s < n; s++) {
+        pair->g[s] = asked->product[s] * pair->inverse;
+    }
+    nadir_enclosed *of = &pair->enclosed; /* b_error is u |W x| */
+    of->largest = nadir_whole_largest(context, n, pair->g);
+    of->residual = (pair->inverse * asked->product_off + 2 * of->b_error +
+                    2 * UNIT * (1 + pair->known.size) * of->largest) *
+                   (1 + 16 * UNIT);
+    of->error = nadir_enclosure_error(&pair->known, of->residual);
+}
+
 static bool any_usable(const nadir_spectral_pairs *made)
 {
     for (int64_t j = 0; j < made->count; j++) {
@@ -207,6 +248,30 @@ cleanup:
     return status;
 }
 
+/* D W x of all pairs into g. */
+static nadir_status solve_for_products(nadir_context *context, const nadir_spectral_question *asked,
+                                       nadir_spectral_pairs *made)
+{
+    nadir_status status = NADIR_OK;
+    const double **guesses = NULL;
+    bool guessed = false;
+    NADIR_NEW(context, guesses, made->count);
+    for (int64_t j = 0; j < made->count; j++) {
+        NADIR_CHECK(note_guess(context, &asked[j], &made->pairs[j], &guesses[j]));
+        guessed = guessed || guesses[j] != NULL;
+        made->enclosed[j] = made->pairs[j].enclosed;
+    }
+    NADIR_CHECK(nadir_enclosure_solve_many(context, made->pairs->problem, &made->pairs->known, false,
+                                           made->count, made->work, guessed ? guesses : NULL, made->g,
+                                           made->enclosed));
+    for (int64_t j = 0; j < made->count; j++) {
+        made->pairs[j].enclosed = made->enclosed[j];
+    }
+cleanup:
+    nadir_release(context, guesses);
+    return status;
+}
+
 nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,
                                        const nadir_spectral_question *asked, double breakdown_low,
                                        nadir_spectral_pairs *made)
@@ -217,11 +282,8 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
                                   .known = nadir_enclosure_make(context, problem),
                                   .breakdown_low = breakdown_low,
                                   .unit_off = UNIT_OFF};
-    const double **guesses = NULL;
-    bool guessed = false;
     *made = (nadir_spectral_pairs){0};
     NADIR_CHECK(make_room(context, n, count, made));
-    NADIR_NEW(context, guesses, count);
     note_nominal(context, &common, made->v, made->work);
     for (int64_t j = 0; j < count; j++) {
         nadir_spectral_pair *pair = &made->pairs[j];
@@ -233,23 +295,20 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
         pair->g = made->g + j * n;
         pair->h = made->h + j * n;
         note_vectors(context, &asked[j], pair, made->work + j * n);
-        NADIR_CHECK(note_guess(context, &asked[j], pair, &guesses[j]));
-        guessed = guessed || guesses[j] != NULL;
-        made->enclosed[j] = pair->enclosed;
     }
-    if (!any_usable(made)) {
-        goto cleanup;
+    const bool known = all_known(made, asked);
+    if (!known) {
+        NADIR_CHECK(solve_for_products(context, asked, made));
     }
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &common.known, false, count, made->work,
-                                           guessed ? guesses : NULL, made->g, made->enclosed));
     for (int64_t j = 0; j < count; j++) {
-        made->pairs[j].enclosed = made->enclosed[j];
+        if (made->pairs[j].usable && known) {
+            take_product(context, &asked[j], &made->pairs[j]);
+        }
         if (made->pairs[j].usable) {
             note_products(context, &made->pairs[j]);
         }
     }
 cleanup:
-    nadir_release(context, guesses);
     return status;
 }
 
@@ -397,6 +456,6 @@ cleanup:
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low, double *lambda_high)
 {
-    const nadir_spectral_question asked = {beta, c, k, NULL};
+    const nadir_spectral_question asked = {.beta = beta, .c = c, .k = k};
     return nadir_spectral_check_many(context, problem, 1, &asked, breakdown_low, lambda_high);
 }

@@ -18,9 +18,10 @@ typedef struct nadir_spectral_pair {
     double d_size;   /* |d|_1 */
     const double *v; /* [states] Phi v, one for all pairs */
     double v_size, v_off;
-    bool usable; /* c and k are not zero, and lambda is a number; otherwise the rest is not there */
-    double *x;   /* [states] c / |c|, unit up to `unit_off` */
-    double *y;   /* [states] Phi k / |Phi k|, likewise */
+    bool usable;    /* c and k are not zero, and lambda is a number; otherwise the rest is not there */
+    double *x;      /* [states] c / |c|, unit up to `unit_off` */
+    double *y;      /* [states] Phi k / |Phi k|, likewise */
+    double inverse; /* 1 / |c| */
     double unit_off;
     double *g; /* [states] Phi D W x */
     double g_size, g_off;

@@ -70,7 +70,7 @@ nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_prob
                                         double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral_question asked = {beta, c, k, NULL};
+    const nadir_spectral_question asked = {.beta = beta, .c = c, .k = k};
     nadir_spectral_pairs made;
     double sigma = INFINITY;
     NADIR_CHECK(nadir_spectral_pairs_make(context, problem, 1, &asked, breakdown_low, &made));

@@ -68,7 +68,8 @@ static nadir_status prove_by_pair(bound *of, const nadir_problem *problem, doubl
     nadir_status status = NADIR_OK;
     nadir_context *context = of->run->context;
     const nadir_certify effort = may_form_columns(of) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
-    nadir_penalty_bound found = {.asked = {beta, c, k, NULL}, .wanted = penalty_of(of, of->enough)};
+    nadir_penalty_bound found = {.asked = {.beta = beta, .c = c, .k = k},
+                                 .wanted = penalty_of(of, of->enough)};
     nadir_known_breakdown known;
     bool inside;
     if (c == NULL || k == NULL) {

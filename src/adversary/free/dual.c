@@ -157,6 +157,47 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_dual_write_out(nadir_context *context, const nadir_problem *problem, const double *b,
+                                  const double *k, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    const int64_t n = model->states;
+    int64_t *rows = NULL;
+    int64_t *starts = NULL;
+    int32_t *columns = NULL;
+    double *values = NULL;
+    int64_t count = 0;
+    NADIR_NEW(context, rows, model->rows);
+    NADIR_NEW(context, starts, model->rows + 1);
+    NADIR_NEW(context, columns, model->rows * n);
+    NADIR_NEW(context, values, model->rows * n);
+    starts[0] = 0;
+    for (int64_t row = 0; row < model->rows; row++) {
+        if (problem->policy->probabilities[row] > 0) {
+            const nadir_row nominal = nadir_model_row(model, row);
+            double *to = values + count * n;
+            for (int64_t t = 0; t < n; t++) {
+                to[t] = -(b[row] * k[t]);
+                columns[count * n + t] = (int32_t)t;
+            }
+            for (int64_t i = 0; i < nominal.count; i++) {
+                to[nadir_row_column(&nominal, i)] += nominal.values[i];
+            }
+            rows[count++] = row;
+            starts[count] = count * n;
+        }
+    }
+    const nadir_changed_rows changed = {count, rows, starts, columns, values};
+    NADIR_CHECK(nadir_kernel_create_changed(context, problem->model, &changed, kernel));
+cleanup:
+    nadir_release(context, rows);
+    nadir_release(context, starts);
+    nadir_release(context, columns);
+    nadir_release(context, values);
+    return status;
+}
+
 nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem *problem, double beta,
                                      const double *c, const double *k, const double *g, nadir_attack *attack)
 {

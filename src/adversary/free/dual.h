@@ -35,6 +35,10 @@ nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *prob
 nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem *problem, double beta,
                                      const double *c, const double *k, const double *g, nadir_attack *attack);
 
+/* Phat - b k^T row after row, where actions are taken at all. b: [rows], k: [states]. */
+nadir_status nadir_dual_write_out(nadir_context *context, const nadir_problem *problem, const double *b,
+                                  const double *k, nadir_kernel **kernel);
+
 /* attack->kernel from its c and k, unless there is one. */
 nadir_status nadir_dual_make_kernel(nadir_context *context, const nadir_problem *problem,
                                     nadir_attack *attack);

@@ -21,6 +21,9 @@
 #include <math.h>
 #include <string.h>
 
+/* More numbers than this are not kept from the check of kernels for that of bounds, but made anew. */
+#define PRODUCTS_LIMIT 4000000
+
 /* One evaluation: what all its steps share. */
 typedef struct free_run {
     nadir_context *context;
@@ -30,7 +33,9 @@ typedef struct free_run {
     const double *factors; /* [count] */
     double *radii;         /* [count] */
     nadir_verdict *verdicts;
-    double limit; /* where breakdown is, once a radius was refused; infinity: not known */
+    double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
+    double *products_off; /* [count] how far: see check_rank_one.h */
+    double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
 } free_run;
 
 static double largest_of(int64_t count, const double *numbers)
@@ -94,8 +99,14 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
         if (refactor || run->problem->model->exchange != NULL) {
             NADIR_CHECK(nadir_dual_make_kernel(run->context, run->problem, attack));
         }
-        asked[i] =
-            (nadir_rank_one_question){attack->kernel, run->factors[i], attack->c, attack->k, attack->g};
+        asked[i] = (nadir_rank_one_question){
+            .kernel = attack->kernel,
+            .factor = run->factors[i],
+            .c = attack->c,
+            .k = attack->k,
+            .guess = attack->g,
+            .product = run->products != NULL ? run->products + i * run->problem->states : NULL,
+        };
     }
     NADIR_CHECK(
         nadir_rank_one_check_kernels(run->context, run->problem, run->count, asked, refactor, checks));
@@ -107,6 +118,9 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
         verdict->proof = NADIR_PROOF_NONE;
         verdict->bound = "none";
         verdict->kappa = NAN;
+        if (run->products != NULL) {
+            run->products_off[i] = checks[i].product_off;
+        }
     }
 cleanup:
     nadir_release(run->context, checks);
@@ -170,8 +184,13 @@ static nadir_status bound_spectral(free_run *run, nadir_known_breakdown *known)
     NADIR_NEW(run->context, bounds, run->count);
     for (int64_t i = 0; i < run->count; i++) {
         const nadir_attack *attack = &run->verdicts[i].attack;
-        bounds[i] = (nadir_penalty_bound){.asked = {run->radii[i], attack->c, attack->k, attack->g},
-                                          .wanted = attack->lambda * (1 + 0.5 * run->settings->width)};
+        bounds[i] = (nadir_penalty_bound){
+            .asked = {.beta = run->radii[i], .c = attack->c, .k = attack->k, .guess = attack->g},
+            .wanted = attack->lambda * (1 + 0.5 * run->settings->width)};
+        if (run->products != NULL) {
+            bounds[i].asked.product = run->products + i * run->problem->states;
+            bounds[i].asked.product_off = run->products_off[i];
+        }
     }
     NADIR_CHECK(
         nadir_penalty_bounds(run->context, run->problem, run->settings->certify, run->count, bounds, known));
@@ -203,6 +222,11 @@ static nadir_status evaluate_spectral(free_run *run)
     const double settled = nadir_clock_seconds();
     NADIR_CHECK(search_spectral(run, problem, run->count, run->radii, attacks));
     const double found = nadir_clock_seconds();
+    if (run->settings->certify != NADIR_CERTIFY_OFF &&
+        (run->count == 1 || nadir_model_share(problem->model) <= PRODUCTS_LIMIT / run->count)) {
+        NADIR_NEW(run->context, run->products, run->count * (problem->states + 1));
+        run->products_off = run->products + run->count * problem->states;
+    }
     NADIR_CHECK(check_kernels(run, attacks));
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
         NADIR_CHECK(bound_spectral(run, &known));
@@ -262,8 +286,9 @@ static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, in
     NADIR_NEW(run->context, bounds, open);
     NADIR_CHECK(search_spectral(run, enclosing, open, radii, attacks));
     for (int64_t j = 0; j < open; j++) {
-        bounds[j] = (nadir_penalty_bound){.asked = {radii[j], attacks[j].c, attacks[j].k, attacks[j].g},
-                                          .wanted = attacks[j].lambda * (1 + run->settings->width)};
+        bounds[j] = (nadir_penalty_bound){
+            .asked = {.beta = radii[j], .c = attacks[j].c, .k = attacks[j].k, .guess = attacks[j].g},
+            .wanted = attacks[j].lambda * (1 + run->settings->width)};
     }
     NADIR_CHECK(nadir_penalty_bounds(run->context, enclosing, run->settings->certify, open, bounds, known));
     for (int64_t j = 0; j < open; j++) {
@@ -399,7 +424,13 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
-    free_run run = {context, problem, settings, count, factors, NULL, verdicts, INFINITY};
+    free_run run = {.context = context,
+                    .problem = problem,
+                    .settings = settings,
+                    .count = count,
+                    .factors = factors,
+                    .verdicts = verdicts,
+                    .limit = INFINITY};
     NADIR_CHECK(check_method(context, problem, settings->method));
     NADIR_NEW(context, run.radii, count);
     for (int64_t i = 0; i < count; i++) {
@@ -416,6 +447,7 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
     }
 cleanup:
     nadir_release(context, run.radii);
+    nadir_release(context, run.products);
     *limit = run.limit;
     return status;
 }
