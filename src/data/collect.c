@@ -63,7 +63,7 @@ static nadir_status check_number(const nadir_data_collector *collector, int64_t 
     if (number < 0 || number >= limit) {
         return nadir_data_fail(collector, line, "%s %lld; expected numbers from 0 to %lld%s", name,
                                (long long)number, (long long)limit - 1,
-                               given > 0 ? ", as was asked for" : "");
+                               given > 0 ? ", as asked for or as the data have" : "");
     }
     *seen = number >= *seen ? number + 1 : *seen;
     return NADIR_OK;

@@ -146,16 +146,26 @@ cleanup:
 
 /* Enough for three digits of the quantile; fewer where rows are many and long, but at least 1000: the more
  * rows there are, the less the distance varies. More where the confidence needs them. */
-static int64_t choose_samples(const nadir_evidence *evidence, double confidence)
+static nadir_status choose_samples(nadir_context *context, const nadir_evidence *evidence, double confidence,
+                                   int64_t *samples)
 {
     const double least = fmax(1000, 2 * log(NADIR_TALLY_RISK) / log(confidence));
     const double affordable = 2e8; /* variates */
+    const double most = 2e7;       /* draws: a gigabyte of sums for each thread */
     double each = 1;
     for (int64_t row = 0; row < evidence->rows; row++) {
         each += (double)nadir_evidence_seen(evidence, row) +
                 fmin((double)nadir_evidence_unseen(evidence, row), 100);
     }
-    return (int64_t)fmax(least, fmin(10000, affordable / each));
+    if (least > most) {
+        return nadir_fail(
+            context, NADIR_ERROR_ARGUMENT,
+            "a confidence of %.15g would need %.0f draws; take method distribution-free, or ask "
+            "for less",
+            confidence, least);
+    }
+    *samples = (int64_t)fmax(least, fmin(10000, affordable / each));
+    return NADIR_OK;
 }
 
 /* By draws: all at once. */
@@ -163,12 +173,15 @@ static nadir_status draw_radii(nadir_context *context, search *of)
 {
     const nadir_fit_question *question = &of->fit->question;
     const nadir_evidence *evidence = &of->fit->evidence;
-    const int64_t own =
-        question->samples > 0 ? question->samples : choose_samples(evidence, question->confidence);
+    nadir_status status = NADIR_OK;
+    int64_t own = evidence->samples != NULL ? evidence->samples->outcomes : question->samples;
+    if (own == 0) {
+        NADIR_CHECK(choose_samples(context, evidence, question->confidence, &own));
+    }
     const nadir_draws draws = {.evidence = evidence,
                                .bootstrap = question->method == NADIR_FIT_BOOTSTRAP,
                                .norm = question->norm,
-                               .count = evidence->samples != NULL ? evidence->samples->outcomes : own,
+                               .count = own,
                                .seed = nadir_random_next(&context->random)};
     nadir_tally tally = {.confidence = question->confidence,
                          .candidates = (int)of->result.candidates_count,
@@ -178,11 +191,12 @@ static nadir_status draw_radii(nadir_context *context, search *of)
     for (int i = 0; i < tally.candidates; i++) {
         tally.scales[i] = of->scales[i];
     }
-    const nadir_status status = nadir_tally_find(context, &draws, &tally);
+    NADIR_CHECK(nadir_tally_find(context, &draws, &tally));
     of->result.samples = draws.count;
     for (int i = 0; i < tally.candidates; i++) {
         of->radii[i] = tally.radii[i];
     }
+cleanup:
     return status;
 }
 
@@ -300,7 +314,7 @@ static nadir_status find_guarantees(nadir_context *context, search *of)
         const nadir_ball ball = ball_of(of, NADIR_SET_NONRECT, i);
         NADIR_CHECK(promise(context, of, &ball, &result->candidates[i]));
         const double best = result->candidates[result->chosen].lower_bound;
-        result->chosen = result->candidates[i].lower_bound > best ? i : result->chosen;
+        result->chosen = isnan(best) || result->candidates[i].lower_bound > best ? i : result->chosen;
     }
     result->sets[0] = result->candidates[result->chosen];
     for (int i = 1; i < 3; i++) {

@@ -26,6 +26,11 @@ double nadir_draws_exponent(double norm)
     return isinf(norm) ? 1 : norm;
 }
 
+bool nadir_draws_steep(double norm)
+{
+    return norm > 32 && !isinf(norm); /* 1e-9, of 10^18 visits, to this power is 1e-288 */
+}
+
 int64_t nadir_draws_room(const nadir_draws *draws)
 {
     int64_t most = 1;
@@ -96,6 +101,29 @@ static double draw_posterior(const drawn_row *of, nadir_random *random, double *
     }
     /* all variates below the smallest double: no two distributions are farther apart than this */
     return sum > 0 ? distance_power(of, x, pieces, 0, sum) : isinf(of->norm) ? 1 : 2;
+}
+
+/* What squares of distances are to be multiplied with so that, with the prior of weight A = 2, a true row P
+ * is on average no farther from the mean than kernels of the posterior are, g = 1 - |P|_2^2 being estimated
+ * from the data: the quotient of both, as docs/fit.md derives them, where it is above 1. That is so of rows
+ * that are nearly certain and of few visits. Another prior is the user's, and so is its posterior. */
+static double widening(const drawn_row *of)
+{
+    const double A = 2;
+    const double successors = (double)(of->seen + of->unseen);
+    const double N = of->total - A;
+    const double G = 1 - 1 / successors;
+    double squares = 0;
+    if (fabs(of->each * successors - A) > 1e-9) {
+        return 1;
+    }
+    for (int64_t i = 0; i < of->seen; i++) {
+        squares += of->counts[i] / N * (of->counts[i] / N);
+    }
+    const double g = N > 1 && of->seen > 1 ? fmin(fmax(1 - squares, 0) * (N / (N - 1)), G) : 0;
+    const double truth = (N * g + A * A * (G - g)) * ((N + A + 1) / N);
+    const double posterior = (N - 1) * g + (2 * A + A * A / N) * G;
+    return fmax(truth / posterior, 1);
 }
 
 /* Observations of successors that were not seen fall on each of them alike. Returns how many have any. */
@@ -172,10 +200,11 @@ void nadir_draws_row(const nadir_draws *draws, int64_t row, double *room, double
                           .total =
                               evidence->visits[row] + evidence->each[row] * (double)evidence->allowed[row],
                           .norm = draws->norm};
+    const double wider = draws->bootstrap ? 1 : pow(widening(&of), nadir_draws_exponent(draws->norm) / 2);
     nadir_random random;
     nadir_random_seed(&random, draws->seed + (uint64_t)row);
     for (int64_t k = 0; k < draws->count; k++) {
         powers[k] = draws->bootstrap ? draw_bootstrap(&of, &random, evidence->visits[row], room)
-                                     : draw_posterior(&of, &random, room);
+                                     : wider * draw_posterior(&of, &random, room);
     }
 }

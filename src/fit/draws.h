@@ -21,6 +21,8 @@ typedef struct nadir_draws {
 
 /* p, or 1 at infinity: distance = power^(1 / exponent). */
 double nadir_draws_exponent(double norm);
+/* Whether p-th powers of distances can leave the range of doubles: then the largest entry stands for them. */
+bool nadir_draws_steep(double norm);
 
 /* Numbers that nadir_draws_row wants as work space. */
 int64_t nadir_draws_room(const nadir_draws *draws);

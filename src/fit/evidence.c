@@ -6,8 +6,9 @@
 double nadir_evidence_reach(int64_t allowed, double norm)
 {
     const double share = 1 / (double)allowed;
-    return isinf(norm) ? 1 - share
-                       : pow(pow(1 - share, norm) + (double)(allowed - 1) * pow(share, norm), 1 / norm);
+    const double others = (double)(allowed - 1); /* each at share = (1 - share) / others */
+    return isinf(norm) || allowed <= 1 ? 1 - share
+                                       : (1 - share) * pow(1 + others * pow(others, -norm), 1 / norm);
 }
 
 /* Whether all that was seen of the row is among what is listed for it: both rise. */

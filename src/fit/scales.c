@@ -8,6 +8,7 @@
  */
 #include "fit/scales.h"
 
+#include "fit/draws.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 
@@ -61,6 +62,7 @@ static double sum_sample_variances(const nadir_evidence *evidence, double norm, 
 
 void nadir_scales_deviation(const nadir_evidence *evidence, double norm, double *deviation)
 {
+    norm = nadir_draws_steep(norm) ? INFINITY : norm;
     for (int64_t row = 0; row < evidence->rows; row++) {
         if (evidence->kinds[row] == NADIR_ROW_KNOWN) {
             deviation[row] = 0;

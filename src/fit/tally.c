@@ -201,6 +201,30 @@ static void find_ranks(counting *of)
     of->state_rank = part_rank(of->draws, of->tally->confidence, states);
 }
 
+/* Radii of largest entries turned into those of a p-norm, of which n entries have at most n^(1/p) times the
+ * largest. */
+static void widen(const nadir_evidence *evidence, double norm, nadir_tally *tally)
+{
+    double all = 0;
+    for (int64_t state = 0; state < evidence->states; state++) {
+        double own = 0;
+        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
+            const double entries = (double)evidence->allowed[row];
+            own += evidence->kinds[row] != NADIR_ROW_KNOWN ? entries : 0;
+            if (tally->row_radii != NULL) {
+                tally->row_radii[row] *= pow(entries, 1 / norm);
+            }
+        }
+        if (tally->state_radii != NULL) {
+            tally->state_radii[state] *= pow(fmax(own, 1), 1 / norm);
+        }
+        all += own;
+    }
+    for (int c = 0; c < tally->candidates; c++) {
+        tally->radii[c] *= pow(fmax(all, 1), 1 / norm);
+    }
+}
+
 /* Draws of our own can be many, so that the quantile is met but for a small risk. Given ones are what there
  * is: the truth, if it is one draw more of the same kind, is at most the k-th of M with probability
  * k / (M + 1). */
@@ -211,17 +235,17 @@ static nadir_status find_rank(nadir_context *context, const counting *of, int64_
     const bool given = of->draws->evidence->samples != NULL;
     *rank = given ? (int64_t)ceil((double)(count + 1) * confidence * (1 - 0x1p-50))
                   : nadir_quantile_rank(count, confidence, NADIR_TALLY_RISK);
-    if (*rank <= count) {
+    if (*rank <= count && (!given || count > 1)) { /* one alone has no distance from the mean */
         return NADIR_OK;
     }
-    const double least = given ? ceil(confidence / (1 - confidence) * (1 - 0x1p-50))
+    const double least = given ? fmax(ceil(confidence / (1 - confidence) * (1 - 0x1p-50)), 2)
                                : ceil(log(NADIR_TALLY_RISK) / log(confidence));
     return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                       "%lld %s are too few for a confidence of %g: at least %.0f are needed",
                       (long long)count, given ? "outcomes" : "samples", confidence, least);
 }
 
-nadir_status nadir_tally_find(nadir_context *context, const nadir_draws *draws, nadir_tally *tally)
+static nadir_status find_radii(nadir_context *context, const nadir_draws *draws, nadir_tally *tally)
 {
     nadir_status status = NADIR_OK;
     const nadir_evidence *evidence = draws->evidence;
@@ -254,5 +278,17 @@ cleanup:
         clear_member(context, &of.members[i]);
     }
     nadir_release(context, of.members);
+    return status;
+}
+
+nadir_status nadir_tally_find(nadir_context *context, const nadir_draws *draws, nadir_tally *tally)
+{
+    nadir_draws use = *draws;
+    const bool steep = nadir_draws_steep(draws->norm);
+    use.norm = steep ? INFINITY : draws->norm;
+    const nadir_status status = find_radii(context, &use, tally);
+    if (status == NADIR_OK && steep) {
+        widen(draws->evidence, draws->norm, tally);
+    }
     return status;
 }

@@ -9,7 +9,7 @@
  *
  *     lambda <= theta / (1 - e)    but for a chance of    1.648 sqrt(n) exp(-sqrt(e) (2 k - 1)),
  *
- * whatever the other eigenvalues are (Kuczynski and Wozniakowski 1992, theorem 4.2): no look at a residual,
+ * whatever the other eigenvalues are (Kuczynski and Wozniakowski 1992): no look at a residual,
  * which may belong to another eigenvalue, is needed.
  */
 #include "linalg/lanczos_largest.h"

@@ -87,7 +87,7 @@ void nadir_ascent_clear(nadir_ascent *ascent);
 
 /* Gradient and metric at the policy at hand; a first alpha that fits the curvature, if that is known, or
  * takes the widest choice all the way. */
-void nadir_ascent_measure(nadir_ascent *ascent);
+void nadir_ascent_measure(nadir_ascent *at);
 
 /* Writes the checkpoint that the settings name, if it is time for one or must be `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);

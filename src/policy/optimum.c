@@ -249,13 +249,13 @@ static nadir_status take_solver(quest *at)
     const bool same = here != NULL && here->solver != NULL &&
                       memcmp(here->policy->probabilities, at->found->probabilities,
                              (size_t)at->model->rows * sizeof *at->found->probabilities) == 0;
-    if (nadir_join_all(at->context, same)) {
+    if (nadir_join_all(at->context, same) && same) {
         at->solver = here->solver;
         here->solver = NULL;
     } else {
         NADIR_CHECK(nadir_solver_create(at->context, at->model, at->found, &settings, &at->solver));
     }
-    if (here != NULL) {
+    if (here != NULL && at->solver != NULL) {
         at->solver->near_v = here->v;
         at->solver->near_d = here->d;
     }

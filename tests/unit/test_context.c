@@ -103,7 +103,7 @@ static void test_large_blocks_are_kept(void **state)
     assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
     const size_t before = nadir_context_memory(context);
     for (int i = 0; i < 100; i++) { /* of many sizes, so that there are always others */
-        char *block = nadir_allocate(context, (size_t)(LARGE + 4096 * (i % 40)), 1);
+        char *block = nadir_allocate(context, LARGE + (size_t)4096 * (size_t)(i % 40), 1);
         assert_non_null(block);
         memset(block, i, LARGE);
         nadir_release(context, block);

@@ -149,6 +149,33 @@ static void test_scales_from_data(void **state)
     }
 }
 
+/* The bound is continuous at p = 2, where the exponent of the variances grows without limit, and at infinity:
+ * no power leaves the range of doubles on the way. */
+static void test_steep_norms(void **state)
+{
+    static const double scales[ROWS] = {1, 0.3, 2, 1, 1, 0.7};
+    (void)state;
+    for (int64_t visits = 1; visits <= 100000; visits *= 10) {
+        experiment of;
+        double together[2];
+        set_up(&of, 2, visits, 2);
+        const double at[4] = {2 - 1e-9, 2, 1e6, INFINITY};
+        double bounds[4];
+        for (int i = 0; i < 4; i++) {
+            double rows[ROWS];
+            bounds[i] = nadir_concentration_radius(&of.evidence, at[i], 0, ROWS, scales, 0.1);
+            for (int row = 0; row < ROWS; row++) {
+                rows[row] = nadir_concentration_radius(&of.evidence, at[i], row, row + 1, NULL, 0.1 / ROWS);
+            }
+            together[i % 2] = nadir_concentration_gather(&of.evidence, at[i], scales, rows);
+            if (i % 2 == 1) {
+                assert_close(bounds[i - 1] / bounds[i], 1, 1e-4);
+                assert_close(together[0] / together[1], 1, 1e-4);
+            }
+        }
+    }
+}
+
 /* A row without data is as far away as it can be, a known row not at all; more visits, a smaller bound. */
 static void test_limits(void **state)
 {
@@ -197,9 +224,8 @@ static void test_formula(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bound_holds),
-        cmocka_unit_test(test_scales_from_data),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_bound_holds), cmocka_unit_test(test_scales_from_data),
+        cmocka_unit_test(test_steep_norms), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

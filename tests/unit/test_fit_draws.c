@@ -241,6 +241,42 @@ static double brute_gamma(uint64_t *lcg, int shape)
     return sum;
 }
 
+/* With the prior of weight 2 the truth is on average no farther than kernels of the posterior, also where it
+ * is certain: 2 (1 - 1/K)^(1/2) / (N + 2) from the mean. Where there is much spread nothing is widened. */
+static void test_certain_rows(void **state)
+{
+    static const double visits[] = {1, 3, 30, 0.5, 1e15};
+    static const double spread[] = {6, 6, 6};
+    static const double *const spread_rows[] = {spread};
+    static const int lengths[] = {1};
+    static const int three[] = {3};
+    nadir_context *context = test_context();
+    const int64_t count = test_often(60000);
+    double *powers = malloc((size_t)count * sizeof *powers);
+    double room[8];
+    hand_made made;
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        const double *const rows[] = {&visits[i]};
+        make_evidence(context, &made, 1, 4, rows, lengths, 2);
+        const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+        nadir_draws_row(&draws, 0, room, powers);
+        test_note("%g visits", visits[i]);
+        assert_close(average(count, powers) / (4 * 0.75 / pow(visits[i] + 2, 2)), 1,
+                     15 / sqrt((double)count));
+        nadir_evidence_clear(context, &made.evidence);
+    }
+    make_evidence(context, &made, 1, 4, spread_rows, three, 2);
+    const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+    nadir_draws_row(&draws, 0, room, powers);
+    const double exact = spread_of_mean(spread, 3, 18, 2, 4) / 21;
+    assert_close(average(count, powers) / exact, 1, 8 / sqrt((double)count));
+    test_note_clear();
+    nadir_evidence_clear(context, &made.evidence);
+    free(powers);
+    nadir_context_free(context);
+}
+
 /* Distances at p = 1, 2, 3 and infinity: quantiles against brute force. Four possible successors, a = 1. */
 static void test_against_brute_force(void **state)
 {
@@ -368,6 +404,47 @@ static void test_radii_hold_their_share(void **state)
     nadir_context_free(context);
 }
 
+/* Of a steep norm the radii are those of the largest entry but for n^(1/p), where powers would be nothing or
+ * infinite; no radius is less than at infinity. */
+static void test_steep_norms(void **state)
+{
+    static const double counts[] = {900, 1e6};
+    static const double *const rows[] = {counts, counts};
+    static const int lengths[] = {2, 2};
+    static const double scales[] = {1, 1e-3};
+    static const double norms[] = {INFINITY, 33, 1000, 1e6};
+    nadir_context *context = test_context();
+    double row_radii[2];
+    double state_radii[2];
+    double first[3] = {0};
+    hand_made made;
+    (void)state;
+    make_evidence(context, &made, 2, 2, rows, lengths, 2);
+    for (int i = 0; i < 4; i++) {
+        const nadir_draws draws = {.evidence = &made.evidence, .norm = norms[i], .count = 500, .seed = seed};
+        nadir_tally tally = {.confidence = 0.9,
+                             .candidates = 1,
+                             .scales = {scales},
+                             .state_scales = scales,
+                             .state_radii = state_radii,
+                             .row_radii = row_radii};
+        assert_ok(context, nadir_tally_find(context, &draws, &tally));
+        if (i == 0) {
+            first[0] = tally.radii[0];
+            first[1] = state_radii[0];
+            first[2] = row_radii[1];
+            assert_true(first[0] > 0 && first[1] > 0 && first[2] > 0);
+        }
+        assert_close(tally.radii[0] / first[0], pow(4, 1 / norms[i]), 1e-12);
+        assert_close(state_radii[0] / first[1], pow(4, 1 / norms[i]), 1e-12);
+        assert_close(row_radii[1] / first[2], pow(2, 1 / norms[i]), 1e-12);
+    }
+    assert_close(nadir_evidence_reach(2, 1e6), 0.5 * pow(2, 1e-6), 1e-12);
+    assert_close(nadir_evidence_reach(5, 3), cbrt(0.512 + 4 * 0.008), 1e-15);
+    nadir_evidence_clear(context, &made.evidence);
+    nadir_context_free(context);
+}
+
 /* The same bits with one thread and with several; another seed gives other ones. */
 static void test_threads(void **state)
 {
@@ -422,10 +499,16 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gamma_moments),    cmocka_unit_test(test_gamma_distribution),
-        cmocka_unit_test(test_binomial),         cmocka_unit_test(test_stick),
-        cmocka_unit_test(test_second_moments),   cmocka_unit_test(test_against_brute_force),
-        cmocka_unit_test(test_order_statistics), cmocka_unit_test(test_radii_hold_their_share),
+        cmocka_unit_test(test_gamma_moments),
+        cmocka_unit_test(test_gamma_distribution),
+        cmocka_unit_test(test_binomial),
+        cmocka_unit_test(test_stick),
+        cmocka_unit_test(test_second_moments),
+        cmocka_unit_test(test_certain_rows),
+        cmocka_unit_test(test_against_brute_force),
+        cmocka_unit_test(test_order_statistics),
+        cmocka_unit_test(test_radii_hold_their_share),
+        cmocka_unit_test(test_steep_norms),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

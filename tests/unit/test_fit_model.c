@@ -277,6 +277,12 @@ static void test_samples(void **state)
     assert_fails(context, try_fit(context, "samples.csv", &settings, &made), NADIR_ERROR_UNSUPPORTED,
                  "posterior samples");
     clear(&made);
+    settings.method = NULL;
+    settings.confidence = 0.3; /* one outcome is at distance 0 from the mean, which says nothing */
+    test_write_file("one.csv", "idoutcome,state,action,next_state,probability\n0,0,0,0,0.5\n0,0,0,1,0.5\n");
+    assert_fails(context, try_fit(context, "one.csv", &settings, &made), NADIR_ERROR_ARGUMENT,
+                 "1 outcomes are too few for a confidence of 0.3: at least 2 are needed");
+    clear(&made);
     nadir_context_free(context);
 }
 
@@ -376,6 +382,12 @@ static void test_wrong_settings(void **state)
     REFUSED(prior, 0, NADIR_ERROR_ARGUMENT, "above 0: a posterior needs one");
     REFUSED(prior, -1, NADIR_ERROR_ARGUMENT, "the weight of the prior is -1");
     REFUSED(concentration, INFINITY, NADIR_ERROR_ARGUMENT, "the weight of the prior is inf");
+    settings = quick();
+    settings.samples = 0;
+    settings.confidence = 1 - 1e-9;
+    assert_fails(context, try_fit(context, "log.csv", &settings, &made), NADIR_ERROR_ARGUMENT,
+                 "would need 138155");
+    clear(&made);
     REFUSED(method, "magic", NADIR_ERROR_ARGUMENT,
             "method: 'magic' given, expected one of posterior, bootstrap, distribution-free");
     REFUSED(scales, "large", NADIR_ERROR_ARGUMENT, "scales: 'large' given");

@@ -404,7 +404,8 @@ static void test_extremes(void **state)
 /* b and k of a kernel, or, from step 1 on, of one near the last one or of quite another. */
 static void draw_pair(const nadir_model *model, int i, int step, nadir_random *random, double *b, double *k)
 {
-    const double size = pow(10, i / 50 - 6);
+    const int power = i / 50 - 6;
+    const double size = pow(10, power);
     for (int64_t row = 0; row < model->rows; row++) {
         const double drawn = size * nadir_random_normal(random) * (double)(row % 3 != 1);
         b[row] = i % 7 == 0 ? 0 : step % 3 != 0 ? b[row] * (1.3 + 0.01 * drawn / size) : drawn;
@@ -424,7 +425,8 @@ static void draw_states(const nadir_model *model, int i, int step, nadir_random 
                         double *shape, double *top, double *b)
 {
     for (int64_t s = 0; s < model->states; s++) {
-        const double drawn = pow(10, i / 50 - 6) * nadir_random_normal(random) * (double)(s % 5 != 1);
+        const int power = i / 50 - 6;
+        const double drawn = pow(10, power) * nadir_random_normal(random) * (double)(s % 5 != 1);
         factors[s] = i % 7 == 0      ? 0
                      : step % 3 != 0 ? (0.8 + nadir_random_uniform(random)) * factors[s]
                                      : drawn;

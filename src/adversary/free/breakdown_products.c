@@ -291,14 +291,18 @@ static nadir_status find_heavy(nadir_context *context, const nadir_breakdown *of
     const nadir_communication *table = context->communication;
     nadir_placed own[HEAVY];
     nadir_placed heaviest[HEAVY];
-    double found[HEAVY];
+    double found[HEAVY] = {0};
     double all = 0;
     double heavy = 0;
     int64_t many = 0;
+    *share = 0;
+    if (count < 1) {
+        return NADIR_OK;
+    }
     for (int64_t t = 0; t < of->problem->states; t++) {
         const double weight = of->W[t] * seen->columns[t];
         all += weight;
-        if (many == count && !(weight > found[count - 1])) {
+        if (many > 0 && many == count && !(weight > found[count - 1])) {
             continue;
         }
         int64_t place = many < count ? many++ : count - 1;
