@@ -25,8 +25,6 @@ endif()
 if(NADIR_SANITIZE)
     add_compile_options(-fsanitize=${NADIR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${NADIR_SANITIZE})
-    # Fuzz targets want to know which code was reached; other programs do not mind.
-    add_compile_options($<$<C_COMPILER_ID:Clang>:-fsanitize=fuzzer-no-link>)
     # Loops marked for vector instructions cannot have them when every access is checked.
     add_compile_options($<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
 endif()

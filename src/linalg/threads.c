@@ -24,9 +24,27 @@ bool nadir_progress_team(nadir_context *context, const char *task, double share,
     return seen == NADIR_OK;
 }
 
+/*
+ * LLVM's OpenMP keeps the number of `parallel num_threads(1) if (0)`, which makes no region, for the next
+ * region that there is. Were that one of BLAS, it would wait for ever for threads that never come: a region
+ * of our own takes the number away.
+ */
+static void forget_left_over(void)
+{
+#if defined(__clang__)
+#pragma omp parallel
+    {
+        __asm__ volatile("");
+    }
+#endif
+}
+
 int nadir_blas_threads(int threads)
 {
     const int before = omp_get_max_threads();
+    if (threads > 1) {
+        forget_left_over();
+    }
     omp_set_num_threads(threads);
     return before;
 }
