@@ -3,6 +3,7 @@
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
+VALGRIND_LABELS ?= unit|cli
 # CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
 
 # Fresh from this make: our own -j, no jobserver handed down, no talk of entering directories.
@@ -12,7 +13,7 @@ build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
 sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
-.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize fuzz clang valgrind clean help
+.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize check-all fuzz clang valgrind clean help
 
 all: ## build the library and the command into build/
 	@scripts/deps build
@@ -57,6 +58,8 @@ sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call build,build-sanitize)
 	@$(call test_in,build-sanitize)
 
+check-all: test sanitize valgrind format-check lint ## everything that can be checked, also what takes too long for .ci/run
+
 fuzz: ## fuzz every reader for FUZZ_SECONDS (600) each; what is found stays in build-sanitize/found
 	@scripts/deps check
 	@$(call configure,sanitize)
@@ -70,11 +73,11 @@ clang: ## all tests with clang, warnings as errors
 	@$(call build,build-clang)
 	@$(call test_in,build-clang)
 
-valgrind: ## unit tests and tests of the command under memcheck
+valgrind: ## unit tests and tests of the command under memcheck (VALGRIND_LABELS=unit: those alone)
 	@scripts/deps check
 	@$(call configure,release -DNADIR_TESTS=ON)
 	@$(call build,build)
-	@NADIR_VALGRIND=1 $(call test_in,build) --label-regex 'unit|cli'
+	@NADIR_VALGRIND=1 $(call test_in,build) --label-regex '$(VALGRIND_LABELS)'
 
 lint tidy: ## clang-tidy and cppcheck
 	@scripts/deps check
