@@ -336,7 +336,7 @@ static void test_against_brute_force(void **state)
 static void test_order_statistics(void **state)
 {
     double values[200];
-    double sorted[200];
+    double sorted[200] = {0};
     nadir_random random;
     (void)state;
     nadir_random_seed(&random, seed + 4);

@@ -246,7 +246,7 @@ static void test_any_guess_will_do(void **state)
         assert_ok(context,
                   transposed ? nadir_occupancy_solve_transposed(context, made[1].occupancy, 2, b, exact, NULL)
                              : nadir_occupancy_solve(context, made[1].occupancy, 2, b, exact, NULL));
-        int64_t spent[GUESSES];
+        int64_t spent[GUESSES] = {0};
         for (int which = 0; which < GUESSES; which++) {
             for (int on = 0; on < 2; on++) {
                 for (int loose = 0; loose < 2; loose++) {
