@@ -396,17 +396,27 @@ def test_examples_in_docstrings():
 
 
 def fast(call, times=1500):
-    """Microseconds of a call that nothing disturbed: the tenth of `times` that were quickest."""
+    """Microseconds of this thread's own time in a call that nothing disturbed: the quickest tenth of `times`."""
     spent = []
     for _ in range(times):
-        begun = time.perf_counter()
+        begun = time.thread_time_ns()
         call()
-        spent.append(time.perf_counter() - begun)
-    return 1e6 * float(np.percentile(spent, 10))
+        spent.append(time.thread_time_ns() - begun)
+    return 1e-3 * float(np.percentile(spent, 10))
+
+
+def slowness():
+    """How much slower than the machine of the 50 µs this one is just now, 1 or more: a loop that took 33 µs there."""
+    def loop():
+        counts = {}
+        for number in range(400):
+            counts[number % 7] = counts.get(number % 7, 0) + number
+
+    return max(1.0, fast(loop) / 33)
 
 
 def test_overhead_of_a_call(capsys):
-    """What Python adds to the calls of C that it makes, on a small model: below 50 µs."""
+    """What Python adds to the calls of C that it makes, on a small model: below 50 µs where Python is not slow itself."""
     P, R, pi = random_mdp(0, states=5, actions=3)
     model = nadir.Model(P, R, 0.9)
     solver = nadir.Solver(model, pi, threads=1)
@@ -435,12 +445,14 @@ def test_overhead_of_a_call(capsys):
     def from_arrays():
         nadir.evaluate(P, R, pi, gamma=0.9, radius=0.01, certify="off", threads=1)
 
-    for _ in range(3):  # a machine may be busy with something else
+    for _ in range(5):  # a machine may be busy with something else
+        limit = 50 * slowness()
         kept = fast(lambda: solver.evaluate(0.01, certify="off")) - fast(bare)
         whole = fast(from_arrays) - fast(bare_from_arrays)
-        if max(kept, whole) < 50:
+        if max(kept, whole) < limit:
             break
     with capsys.disabled():
-        print(f"\noverhead of a call: {kept:.1f} µs with a solver at hand, {whole:.1f} µs from arrays")
-    assert kept < 50
-    assert whole < 50
+        print(f"\noverhead of a call: {kept:.1f} µs with a solver at hand, {whole:.1f} µs from arrays, "
+              f"where {limit:.1f} µs are allowed")
+    assert kept < limit
+    assert whole < limit
