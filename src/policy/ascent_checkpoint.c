@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "policy/checkpoint.h"
 
+#include <math.h>
+
 /* policy: [rows] the one at hand. */
 static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy)
 {
@@ -38,10 +40,37 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
     return status;
 }
 
-nadir_status nadir_ascent_restore(nadir_ascent *ascent, const char *path)
+/* Fills state, near_v, near_d, best, secants and, with the policy at hand, `direction`. */
+static nadir_status restore(nadir_ascent *ascent, const char *path)
 {
     nadir_checkpoint checkpoint = list_parts(ascent, ascent->direction);
     const nadir_status status = nadir_checkpoint_read(ascent->context, &checkpoint, path);
     ascent->secants.count = (int)checkpoint.pairs;
+    return status;
+}
+
+nadir_status nadir_ascent_respond(nadir_ascent *at, const double *start, nadir_response *response)
+{
+    return nadir_response_find_first(at->context, &at->duel, start, at->settings->start == NULL,
+                                     NADIR_ASCENT_FIRST, response);
+}
+
+nadir_status nadir_ascent_resume(nadir_ascent *at, const double *start)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(restore(at, at->settings->resume));
+    const bool glanced = isinf(at->state.tolerance);
+    if (glanced) { /* what glances are made of */
+        NADIR_CHECK(nadir_ascent_respond(at, start, at->there));
+        NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->there));
+        nadir_response_recycle(at->context, &at->duel, at->there);
+    }
+    at->duel.evaluations = at->state.evaluations - 1;
+    NADIR_CHECK(glanced ? nadir_response_glance(at->context, &at->duel, at->direction, at->near_v, at->near_d,
+                                                NULL, at->here)
+                        : nadir_response_find(at->context, &at->duel, at->direction,
+                                              at->state.followed != 0 ? at->near_v : NULL, at->near_d,
+                                              at->state.tolerance, at->here));
+cleanup:
     return status;
 }
