@@ -142,6 +142,7 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
     nadir_descent_point best = {0};
     double least;
     double tau = attack->tau;
+    find->rough = find->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
     NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
     NADIR_CHECK(nadir_descent_point_make(context, find->problem->states, &best));
     for (int worse = 0; worse < 3 && least > wanted;) {
