@@ -205,6 +205,7 @@ static nadir_status ask_ceiling(nadir_ascent *at)
     if (at->advantage > fmin(0.5 * wanted, at->state.asked) || at->here->error > 0.5 * wanted) {
         return NADIR_OK;
     }
+    at->ceiling.base = nadir_duel_base(&at->duel);
     NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
     if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
         stop_here(at, "gap");
