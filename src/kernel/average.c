@@ -27,17 +27,6 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     *average = (nadir_average){0};
 }
 
-void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result)
-{
-    for (int64_t s = 0; s < model->states; s++) {
-        double sum = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            sum += policy->probabilities[row] * model->rewards[row];
-        }
-        result[s] = sum;
-    }
-}
-
 /* sum <- weight * row, or sum + weight * row if it is not the first, on all states. */
 static void add_row(int64_t states, const nadir_row *row, double weight, bool first, double *restrict sum)
 {
