@@ -248,6 +248,22 @@ static double form(const double *G, int N, int rows, const double *f, int column
     return sum;
 }
 
+/* f^T G f, G of N columns and symmetric. */
+static double square_form(const double *G, int N, int count, const double *f)
+{
+    double squares = 0;
+    double others = 0;
+    for (int i = 0; i < count; i++) {
+        double row = 0;
+        for (int j = 0; j < i; j++) {
+            row += G[i * N + j] * f[j];
+        }
+        squares += f[i] * f[i] * G[i * N + i];
+        others += f[i] * row;
+    }
+    return squares + 2 * others;
+}
+
 /* Of the product of two combinations. */
 static double product_error(const nadir_combined *of, sized a, sized b)
 {
@@ -281,8 +297,8 @@ static kernel measure(const nadir_combined *of, double beta, double *s, double *
     const double gamma = of->pair.problem->gamma;
     const double *X = of->right.products + (m + 2) * N + m + 2; /* X^T X */
     const double *K = of->left.products + (m + 1) * N + m + 1;
-    scale(m, 1 / sqrt(form(X, N, m, s, m, s)), s);
-    scale(m + 1, 1 / sqrt(form(K, N, m + 1, t, m + 1, t)), t);
+    scale(m, 1 / sqrt(square_form(X, N, m, s)), s);
+    scale(m + 1, 1 / sqrt(square_form(K, N, m + 1, t)), t);
     const sized x = weigh(m, s, of->right.sizes + m + 2);
     const sized y = weigh(m + 1, t, of->left.sizes + m + 1);
     const sized g = weigh(m, s, of->left.sizes + 1);
@@ -330,7 +346,7 @@ static double norm_of(const nadir_combined *of, const nadir_combined_stack *stac
 {
     const int N = 2 * of->size + 2;
     const sized size = weigh(N, factors, stack->sizes);
-    const double square = form(stack->products, N, N, factors, N, factors);
+    const double square = square_form(stack->products, N, N, factors);
     if (!isfinite(square)) {
         return INFINITY;
     }

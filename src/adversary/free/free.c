@@ -232,7 +232,7 @@ static nadir_status evaluate_rest(const free_run *run, nadir_known_breakdown *kn
             numbers[run->count + rest.count++] = run->factors[i];
         }
     }
-    status = rest.count > 0 ? evaluate_pairs(&rest, known) : NADIR_OK;
+    status = evaluate_pairs(&rest, known);
     for (int64_t j = 0; j < rest.count; j++) {
         run->verdicts[which[j]] = rest.verdicts[j];
     }
@@ -242,14 +242,6 @@ cleanup:
     nadir_release(run->context, numbers);
     nadir_release(run->context, which);
     return status;
-}
-
-/* Whether kernels may stay coefficients. */
-static bool may_sweep(const free_run *run)
-{
-    return run->count >= NADIR_SWEEP_LEAST && !run->keep && run->settings->certify != NADIR_CERTIFY_STRICT &&
-           run->context->communication->members == 1 && run->problem->model->exchange == NULL &&
-           spectral_method(run->settings) == NADIR_SPECTRAL_NEWTON;
 }
 
 static nadir_status evaluate_spectral(free_run *run)
@@ -268,12 +260,15 @@ static nadir_status evaluate_spectral(free_run *run)
         goto cleanup;
     }
     const double settled = nadir_clock_seconds();
-    if (may_sweep(run)) {
-        double found;
+    if (!run->keep && spectral_method(run->settings) == NADIR_SPECTRAL_NEWTON &&
+        nadir_sweep_pays(run->context, problem, run->settings, run->count)) {
+        nadir_sweep_result result;
         NADIR_CHECK(nadir_sweep_evaluate(run->context, problem, run->settings, known.low, run->count,
-                                         run->radii, run->verdicts, &found));
-        share_time(run, found - settled, nadir_clock_seconds() - found);
-        NADIR_CHECK(evaluate_rest(run, &known));
+                                         run->radii, run->verdicts, &result));
+        share_time(run, result.found - settled, nadir_clock_seconds() - result.found);
+        if (result.settled < run->count) {
+            NADIR_CHECK(evaluate_rest(run, &known));
+        }
     } else {
         NADIR_CHECK(evaluate_pairs(run, &known));
     }

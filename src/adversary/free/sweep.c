@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* From so many radii on what they share is most of the work. */
+enum { LEAST = 6 };
+
 typedef struct sweep {
     nadir_context *context;
     const nadir_problem *problem;
@@ -178,9 +181,16 @@ static void clear(sweep *at)
     nadir_release(at->context, at->minima);
 }
 
+bool nadir_sweep_pays(const nadir_context *context, const nadir_problem *problem,
+                      const nadir_robust_settings *settings, int64_t count)
+{
+    return count >= LEAST && settings->certify != NADIR_CERTIFY_STRICT &&
+           context->communication->members == 1 && problem->model->exchange == NULL;
+}
+
 nadir_status nadir_sweep_evaluate(nadir_context *context, const nadir_problem *problem,
                                   const nadir_robust_settings *settings, double breakdown_low, int64_t count,
-                                  const double *radii, nadir_verdict *verdicts, double *found)
+                                  const double *radii, nadir_verdict *verdicts, nadir_sweep_result *result)
 {
     nadir_status status = NADIR_OK;
     sweep at = {
@@ -190,7 +200,7 @@ nadir_status nadir_sweep_evaluate(nadir_context *context, const nadir_problem *p
                           .tolerance = nadir_spectral_tolerance(settings->tolerance),
                           .iterations_limit = settings->iterations_limit};
     double *images[NADIR_SWEEP_SIZE + 1] = {NULL};
-    *found = nadir_clock_seconds();
+    *result = (nadir_sweep_result){.found = nadir_clock_seconds()};
     NADIR_CHECK(make_room(&at));
     NADIR_CHECK(nadir_subspace_create(context, problem, &run.subspace));
     if (run.subspace->idle) {
@@ -201,8 +211,9 @@ nadir_status nadir_sweep_evaluate(nadir_context *context, const nadir_problem *p
     }
     NADIR_CHECK(nadir_sweep_search(&run, count, at.points,
                                    nadir_occupancy_iterates(problem->occupancy) ? images : NULL));
-    *found = nadir_clock_seconds();
+    result->found = nadir_clock_seconds();
     NADIR_CHECK(prove(&at, run.subspace, images, breakdown_low));
+    result->settled = at.settled;
 cleanup:
     for (int j = 0; j <= NADIR_SWEEP_SIZE; j++) {
         nadir_release(context, images[j]);

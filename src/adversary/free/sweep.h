@@ -10,8 +10,8 @@
 #include "adversary/free/penalty.h"
 #include "adversary/free/spectral_parts.h"
 
-/* From how many radii on it pays, and how many vectors the subspace may have. */
-enum { NADIR_SWEEP_LEAST = 6, NADIR_SWEEP_SIZE = 16 };
+/* How many vectors the subspace may have. */
+enum { NADIR_SWEEP_SIZE = 16 };
 
 /* A radius: what the search knows. */
 typedef struct nadir_sweep_point {
@@ -28,11 +28,19 @@ typedef struct nadir_sweep_point {
 nadir_status nadir_sweep_search(const nadir_spectral *run, int64_t count, nadir_sweep_point *points,
                                 double **images);
 
+/* Whether to try: enough radii, one process, and no kernels to be factored. */
+bool nadir_sweep_pays(const nadir_context *context, const nadir_problem *problem,
+                      const nadir_robust_settings *settings, int64_t count);
+
+typedef struct nadir_sweep_result {
+    int64_t settled; /* how many have a verdict */
+    double found;    /* the clock between search and proof */
+} nadir_sweep_result;
+
 /* The verdicts of those radii that can be settled so, with bounds as good as `settings` ask; others stay as
- * they are, of zeros. radii, verdicts: [count], below breakdown. *found: the clock between search and proof.
- */
+ * they are, of zeros: their method is NULL. radii, verdicts: [count], below breakdown. */
 nadir_status nadir_sweep_evaluate(nadir_context *context, const nadir_problem *problem,
                                   const nadir_robust_settings *settings, double breakdown_low, int64_t count,
-                                  const double *radii, nadir_verdict *verdicts, double *found);
+                                  const double *radii, nadir_verdict *verdicts, nadir_sweep_result *result);
 
 #endif

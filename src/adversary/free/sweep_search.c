@@ -108,17 +108,20 @@ cleanup:
     return status;
 }
 
+/* f^T G f */
 static double square_of(const search *at, const double *f)
 {
-    double square = 0;
+    double squares = 0;
+    double others = 0;
     for (int i = 0; i < at->made; i++) {
         double row = 0;
-        for (int j = 0; j < at->made; j++) {
+        for (int j = 0; j < i; j++) {
             row += at->G[i * STRIDE + j] * f[j];
         }
-        square += f[i] * row;
+        squares += f[i] * f[i] * at->G[i * STRIDE + i];
+        others += f[i] * row;
     }
-    return square;
+    return squares + 2 * others;
 }
 
 /* (beta gamma)^2 m_max */
