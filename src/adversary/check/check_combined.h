@@ -16,11 +16,15 @@ typedef struct nadir_combined_size {
     double size, off;
 } nadir_combined_size;
 
-/* Vectors, one after another, and their products with each other. */
+/* Vectors, one after another, some of their products, and all of them in terms of nearly orthonormal ones. */
 typedef struct nadir_combined_stack {
     double *vectors;            /* [states * N] */
-    double *products;           /* [N * N] */
-    nadir_combined_size *sizes; /* [N] */
+    double *products;           /* [N * N] those that are asked for, and all squares */
+    nadir_combined_size *sizes; /* [N] of the vectors */
+    int rank;
+    double *frame;               /* [N * N]: column j at j * N, of which `rank` numbers count */
+    double stretch;              /* no combination is longer than this times that of the columns */
+    nadir_combined_size *framed; /* [N]: `off` is that of the vectors, and what is missing of the columns */
 } nadir_combined_stack;
 
 /* What all kernels share; m is `size`, N = 2 m + 2. A struct of zeros holds nothing. */
