@@ -148,6 +148,14 @@ static nadir_status evaluate(nadir_context *context, nadir_family *family, const
     double *positive = NULL;
     int64_t *places = NULL;
     int64_t many = 0;
+    family = family != NULL ? family : nadir_robust_family(problem->uncertainty);
+    for (int64_t i = 0; i < count; i++) {
+        many += factors[i] > 0;
+    }
+    if (many == count) {
+        return count > 0 ? family(context, problem, settings, count, factors, verdicts) : NADIR_OK;
+    }
+    many = 0;
     NADIR_NEW_ZERO(context, others, count);
     NADIR_NEW(context, positive, count);
     NADIR_NEW(context, places, count);
@@ -159,7 +167,6 @@ static nadir_status evaluate(nadir_context *context, nadir_family *family, const
             NADIR_CHECK(evaluate_nominal(context, problem, settings, 1, &factors[i], &verdicts[i]));
         }
     }
-    family = family != NULL ? family : nadir_robust_family(problem->uncertainty);
     if (many > 0) {
         NADIR_CHECK(family(context, problem, settings, many, positive, others));
     }

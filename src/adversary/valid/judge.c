@@ -8,6 +8,7 @@
 
 #include "adversary/check/membership.h"
 #include "adversary/free/dual.h"
+#include "adversary/free/free.h"
 #include "adversary/valid/collective.h"
 #include "adversary/valid/search.h"
 #include "base/clock.h"
@@ -46,7 +47,7 @@ nadir_status nadir_valid_ask_free(nadir_context *context, const nadir_problem *o
     settings.certify = NADIR_CERTIFY_AUTO;
     nadir_status status = NADIR_ERROR_NOT_CONVERGED;
     if (free_may_help(own)) {
-        status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
+        status = nadir_free_evaluate_kept(context, &problem, &settings, count, factors, verdicts);
     }
     for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
         verdicts[i].refused = true;
