@@ -134,14 +134,14 @@ static double bound_below(const nadir_combined *of, const kernel *at)
 {
     const double reach = of->pair.problem->gamma * at->beta;
     const double strength =
-        at->strength -
+        fabs(at->strength) -
         (at->strength_off + of->pair.W_off * of->right.sizes[0].size * (1 + at->x_off)) * (1 + 8 * UNIT);
-    const double loss = at->loss - at->loss_off * (1 + 8 * UNIT);
+    const double loss = fabs(at->loss) - at->loss_off * (1 + 8 * UNIT);
     const double off =
         (at->x_off + at->y_off + at->x_off * at->y_off + reach * at->feedback_off) * (1 + 8 * UNIT) +
         8 * UNIT * (1 + reach * fabs(at->feedback));
     const double denominator = 1 + reach * at->feedback;
-    if (!(strength > 0 && loss > 0 && denominator - off > 0)) {
+    if (!(at->strength * at->loss > 0 && strength > 0 && loss > 0 && denominator - off > 0)) {
         return -1;
     }
     return reach * strength / (denominator + off) * loss * (1 - 16 * UNIT);

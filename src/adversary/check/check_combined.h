@@ -19,7 +19,7 @@ typedef struct nadir_combined_size {
 /* Vectors, one after another, some of their products, and all of them in terms of nearly orthonormal ones. */
 typedef struct nadir_combined_stack {
     double *vectors;            /* [states * N] */
-    double *products;           /* [N * N] those that are asked for, and all squares */
+    double *products;           /* [N * N] those that kernels are measured by */
     nadir_combined_size *sizes; /* [N] of the vectors */
     int rank;
     double *frame;               /* [N * N]: column j at j * N, of which `rank` numbers count */

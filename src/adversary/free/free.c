@@ -197,7 +197,7 @@ static nadir_status evaluate_pairs(free_run *run, nadir_known_breakdown *known)
     NADIR_CHECK(search_spectral(run, problem, run->count, run->radii, attacks));
     const double found = nadir_clock_seconds();
     if (run->settings->certify != NADIR_CERTIFY_OFF &&
-        (run->count == 1 || nadir_model_share(problem->model) <= PRODUCTS_LIMIT / run->count)) {
+        (run->count <= 1 || nadir_model_share(problem->model) <= PRODUCTS_LIMIT / run->count)) {
         NADIR_NEW(run->context, run->products, run->count * (problem->states + 1));
         run->products_off = run->products + run->count * problem->states;
     }
