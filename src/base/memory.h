@@ -8,7 +8,8 @@
  * Large blocks that are released are kept for the next request of the same size, a few of them: what the
  * system hands out anew it has to clear first, page by page, which costs more than most work that is done
  * with such blocks. What is kept is given back when the limit needs it, and at the end. Hooks of the caller
- * see every request and every release.
+ * see every request and every release. Without hooks, blocks of megabytes are put on huge pages where the
+ * system has them.
  */
 #ifndef NADIR_BASE_MEMORY_H
 #define NADIR_BASE_MEMORY_H
