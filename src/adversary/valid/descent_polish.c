@@ -134,16 +134,28 @@ cleanup:
     return status;
 }
 
+/* The attack becomes the point that was just reached, whose kernel it takes for its own; the next step needs
+ * the answers, and values to start from, but no kernel. */
+static void take_point(nadir_descent *find, double tau, nadir_attack *attack)
+{
+    const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
+    nadir_kernel *before = attack->kernel;
+    attack->kernel = find->here.kernel;
+    find->here.kernel = before;
+    memcpy(attack->v, find->here.v, bytes);
+    memcpy(attack->d, find->here.d, bytes);
+    attack->J = find->here.J;
+    attack->tau = tau;
+    attack->gap = find->gap;
+}
+
 /* Full steps from here, where the answers are known. */
 static nadir_status polish(nadir_context *context, nadir_descent *find, double wanted, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
-    nadir_descent_point best = {0};
     double least;
     double tau = attack->tau;
     NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
-    NADIR_CHECK(nadir_descent_point_make(context, find->problem->states, &best));
     for (int worse = 0; worse < 3 && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
@@ -152,25 +164,11 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
         worse = slack < least ? 0 : worse + 1;
         if (slack < least) {
             least = slack;
-            attack->tau = tau;
-            attack->gap = find->gap;
-            nadir_descent_point_swap(&find->here, &best);
-            /* the next step needs the answers, and values to start from */
-            memcpy(find->here.v, best.v, bytes);
-            memcpy(find->here.d, best.d, bytes);
+            take_point(find, tau, attack);
         }
         attack->iterations++;
     }
-    if (best.kernel != NULL) { /* none: the numbers are at the end of their range */
-        nadir_kernel_free(attack->kernel);
-        attack->kernel = best.kernel;
-        best.kernel = NULL;
-        memcpy(attack->v, best.v, bytes);
-        memcpy(attack->d, best.d, bytes);
-        attack->J = best.J;
-    }
 cleanup:
-    nadir_descent_point_clear(context, &best);
     return status;
 }
 
