@@ -40,8 +40,11 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
 
 nadir_status nadir_ascent_restore(nadir_ascent *ascent, const char *path)
 {
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_secants_reserve(ascent->context, &ascent->secants, ascent->secants.most));
     nadir_checkpoint checkpoint = list_parts(ascent, ascent->direction);
-    const nadir_status status = nadir_checkpoint_read(ascent->context, &checkpoint, path);
+    NADIR_CHECK(nadir_checkpoint_read(ascent->context, &checkpoint, path));
     ascent->secants.count = (int)checkpoint.pairs;
+cleanup:
     return status;
 }
