@@ -316,8 +316,9 @@ cleanup:
 }
 
 /* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
-static void learn(nadir_ascent *at)
+static nadir_status learn(nadir_ascent *at)
 {
+    nadir_status status = NADIR_OK;
     const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
     const nadir_response *there = at->there;
@@ -326,7 +327,7 @@ static void learn(nadir_ascent *at)
     double *step = NULL;
     double *fall = NULL;
     if (at->secants.most > 0) {
-        nadir_secants_push(&at->secants);
+        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
         step = at->secants.s[at->secants.count - 1];
         fall = at->secants.y[at->secants.count - 1];
     }
@@ -346,6 +347,8 @@ static void learn(nadir_ascent *at)
     s_y = nadir_join_sum(at->context, s_y);
     const double alpha = at->state.alpha;
     at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
+cleanup:
+    return status;
 }
 
 /* The policy tried becomes the one at hand. */
@@ -411,7 +414,7 @@ static nadir_status climb(nadir_ascent *at)
             NADIR_CHECK(advance(at, slope, &moved));
         }
         if (moved) {
-            learn(at);
+            NADIR_CHECK(learn(at));
             arrive(at);
         } else if (at->duel.evaluations >= at->settings->evaluations_limit) {
             at->stop_reason = "evaluations";

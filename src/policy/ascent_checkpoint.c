@@ -65,6 +65,7 @@ static bool is_plausible(const nadir_ascent *ascent)
 nadir_status nadir_ascent_restore(nadir_ascent *ascent, const char *path)
 {
     nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_secants_reserve(ascent->context, &ascent->secants, ascent->secants.most));
     nadir_checkpoint checkpoint = list_parts(ascent, ascent->direction);
     NADIR_CHECK(nadir_checkpoint_read(ascent->context, &checkpoint, path));
     ascent->secants.count = (int)checkpoint.pairs;

@@ -127,6 +127,8 @@ static nadir_status search_again(nadir_valid_run *run, const nadir_valid_proof *
     nadir_status status = NADIR_OK;
     nadir_lagrangian lagrangian = {0};
     const nadir_robust_settings *settings = run->settings;
+    NADIR_NEW(run->context, lagrangian.v, run->problem->states);
+    memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
     NADIR_CHECK(
         nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
     NADIR_CHECK(nadir_valid_search_again(run->context, run->problem, run->beta, &lagrangian,
