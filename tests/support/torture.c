@@ -148,7 +148,8 @@ static nadir_policy *draw_policy(nadir_context *context, nadir_random *random, c
 
 void test_torture_radius(nadir_random *random, test_torture *made)
 {
-    static const double radii[] = {0, 1e-300, 1e-17, 1e-9, 1e-3, 0.03, 0.1, 0.3, 0.7, 1.2, 3, 60, 1e50};
+    static const double radii[] = {0,    1e-300, 1e-17, 1e-9, 1e-3, 0.01, 0.03, 0.05, 0.1,
+                                   0.15, 0.2,    0.3,   0.5,  0.7,  1.2,  3,    60,   1e50};
     static const double shares[] = {0.1, 0.5, 0.9, 0.99, 0.999999, 1.000001, 3};
     double radius = PICK(random, radii);
     if (made->ball.domain == NADIR_DOMAIN_FREE && nadir_random_below(random, 4) > 0) {
@@ -177,12 +178,17 @@ static void draw_ball(nadir_random *random, const nadir_model_data *data, test_t
     ball->set = (nadir_set)(NADIR_SET_NONRECT + nadir_random_below(random, 3));
     ball->domain = (nadir_domain)(NADIR_DOMAIN_SIMPLEX + nadir_random_below(random, 3));
     ball->norm = PICK(random, norms);
+    if (nadir_random_below(random, 5) == 0) { /* what exact answers are known of */
+        ball->set = NADIR_SET_NONRECT;
+        ball->domain = NADIR_DOMAIN_FREE;
+        ball->norm = 1 + (double)nadir_random_below(random, 2);
+    }
     ball->radius = made->radii;
     ball->radius_count = 1;
     if (nadir_random_below(random, 4) == 0 && ball->set != NADIR_SET_NONRECT) {
         ball->radius_count = ball->set == NADIR_SET_S ? data->states : data->rows;
     }
-    if (nadir_random_below(random, 5) == 0) {
+    if (nadir_random_below(random, 8) == 0) {
         for (int64_t row = 0; row < data->rows; row++) {
             made->scales[row] = PICK(random, scales);
         }
@@ -194,7 +200,8 @@ void test_torture_make(nadir_context *context, nadir_random *random, test_tortur
 {
     const shape kind = (shape)nadir_random_below(random, SHAPES);
     const pay paid = (pay)nadir_random_below(random, PAYS);
-    const int64_t states = 1 + (int64_t)nadir_random_below(random, STATES_MOST);
+    const bool alone = nadir_random_below(random, 25) == 0;
+    const int64_t states = alone ? 1 : 2 + (int64_t)nadir_random_below(random, STATES_MOST - 1);
     int64_t state_rows[STATES_MOST + 1];
     double kernel[TEST_TORTURE_ROWS * STATES_MOST];
     double rewards[TEST_TORTURE_ROWS];

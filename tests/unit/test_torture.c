@@ -20,7 +20,7 @@
 
 /* What became of the problems. */
 typedef struct tally {
-    int64_t answers, certified, refusals, unbounded, kernels;
+    int64_t answers, certified, refusals, unbounded, kernels, neighbours;
     int64_t known[TEST_QUAD_KNOWN];
 } tally;
 
@@ -130,6 +130,44 @@ static void check_exact(question *asked)
     }
 }
 
+/* The worst return at another norm, radii times a factor; false: not known. */
+static bool worst_of_neighbour(const question *asked, double p, long double factor, test_quad *J)
+{
+    test_oracle other = asked->oracle;
+    other.p = p;
+    other.radii = test_new(other.balls, sizeof *other.radii);
+    for (int64_t i = 0; i < other.balls; i++) {
+        other.radii[i] = (double)(factor * asked->oracle.radii[i]);
+    }
+    const test_quad_known known = test_quad_worst(&other, J);
+    free(other.radii);
+    return known != TEST_QUAD_UNKNOWN;
+}
+
+/* Balls of n entries: U_1(b) in U_p(b) in U_1(b n^(1 - 1/p)), and U_inf(b n^(-1/p)) in U_p(b) in U_inf(b).
+ * Close to either end p has next to no choice. */
+static void check_neighbours(question *asked)
+{
+    const double p = asked->oracle.p;
+    const long double entries = (long double)(asked->oracle.rows * asked->oracle.states);
+    const bool small = p < 1.5;
+    const double end = small ? 1 : INFINITY;
+    const long double wide = small ? powl(entries, 1 - 1 / (long double)p) * (1 + 1e-15L) : 1;
+    const long double narrow = small ? 1 : powl(entries, -1 / (long double)p) * (1 - 1e-15L);
+    const test_quad slack = fuzz(&asked->oracle);
+    test_quad lowest;
+    test_quad highest;
+    if (p == 1 || isinf(p) || (p > 1.5 && p < 1000) || asked->oracle.domain == NADIR_DOMAIN_FREE ||
+        !worst_of_neighbour(asked, end, wide, &lowest) || !worst_of_neighbour(asked, end, narrow, &highest)) {
+        return;
+    }
+    asked->count->neighbours++;
+    assert_that(low_of(asked) <= highest + slack && lowest - slack <= high_of(asked),
+                "the worst return is between %.20Lg and %.20Lg, the bounds are %.17g and %.17g (%s)",
+                (long double)lowest, (long double)highest, low_of(asked), high_of(asked),
+                asked->result.bound);
+}
+
 /* The nominal return is between its bounds. */
 static void check_nominal(question *asked, nadir_solver *solver)
 {
@@ -192,6 +230,7 @@ static void ask(question *asked)
         asked->count->unbounded += !isfinite(low_of(asked));
         check_numbers(asked);
         check_exact(asked);
+        check_neighbours(asked);
         if (asked->worst != NULL) {
             check_attacks(asked);
         }
@@ -204,7 +243,7 @@ static void ask(question *asked)
 
 static void test_problems(void **state)
 {
-    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(300));
+    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(1000));
     const int64_t first = (int64_t)number_or("NADIR_TORTURE_FIRST", 0);
     tally tallied = {0};
     (void)state;
@@ -229,9 +268,11 @@ static void test_problems(void **state)
         nadir_context_free(context);
     }
     alarm(0);
-    print_message("%lld answers (%lld certified, %lld without a bound), %lld refusals, %lld kernels tried\n",
-                  (long long)tallied.answers, (long long)tallied.certified, (long long)tallied.unbounded,
-                  (long long)tallied.refusals, (long long)tallied.kernels);
+    print_message(
+        "%lld answers (%lld certified, %lld without a bound), %lld refusals, %lld kernels tried, %lld "
+        "between norms\n",
+        (long long)tallied.answers, (long long)tallied.certified, (long long)tallied.unbounded,
+        (long long)tallied.refusals, (long long)tallied.kernels, (long long)tallied.neighbours);
     for (int i = 0; i < TEST_QUAD_KNOWN; i++) {
         print_message("  %s: %lld\n", test_quad_names[i], (long long)tallied.known[i]);
     }
