@@ -132,6 +132,11 @@ static nadir_status prove_enumeration(bound *of)
     NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
                                    fmax(0, penalty_of(of, of->claimed)), &lambda_high));
     of->lower = nadir_penalty_lower(of->problem, lambda_high);
+    if (of->lower < of->enough && isfinite(of->run->witness.lambda)) { /* as the evaluation began */
+        NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
+                                       fmax(0, of->run->witness.lambda), &lambda_high));
+        of->lower = fmax(of->lower, nadir_penalty_lower(of->problem, lambda_high));
+    }
     of->proof = NADIR_PROOF_RIGOROUS;
     of->reason = "the ball is not shown to end before breakdown";
 cleanup:

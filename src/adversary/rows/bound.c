@@ -12,8 +12,8 @@
  *
  * Rounding: sums of n terms of one sign are off by less than (n + 16) units, powers included. With u the
  * unit, range x is v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is
- * due, or 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains. (x below 1e-140 are
- * taken for 0: less than the rounding of v, which is the callers' to add.)
+ * due, or 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains. (x below 1e-140
+ * are taken for 0: less than the rounding of v, which is the callers' to add.)
  */
 #include "adversary/rows/parts.h"
 
