@@ -205,7 +205,10 @@ static nadir_status ask_ceiling(nadir_ascent *at)
     if (at->advantage > fmin(0.5 * wanted, at->state.asked) || at->here->error > 0.5 * wanted) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+    if (at->here->verdict.attack.kernel != NULL) { /* else it was tried already */
+        NADIR_CHECK(
+            nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+    }
     if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
         stop_here(at, "gap");
     } else if (at->advantage <= HARDLY * wanted) {

@@ -11,6 +11,9 @@
 /* The ball is made smaller by this much, so that rounding does not leave it. */
 #define WITHIN (1 - 16 * (DBL_EPSILON / 2))
 
+/* Of less, alpha beta, nothing would be left of products with it: the rows stay as they are. */
+#define LEAST (DBL_MIN / DBL_EPSILON)
+
 double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
 {
     if (rows->domain == NADIR_DOMAIN_SIMPLEX) {
@@ -291,17 +294,20 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
     const int64_t count = group->end - group->first;
     const double range = rows->order->range;
     double start = 0; /* the step of a row of alpha w = unit */
+    double alpha = 0;
     for (int64_t i = 0; i < count; i++) {
         const double reach = nadir_rows_scale(rows, group->first + i) * group->weights[i];
+        alpha = reach > 0 ? fmax(alpha, nadir_rows_scale(rows, group->first + i)) : alpha;
         start = reach > group->unit ? group->answers[i].step : start;
         group->unit = fmax(group->unit, reach);
     }
     if (group->whole != NULL) { /* the step of whoever has the largest */
         const double own = group->unit;
         group->unit = nadir_join_maximum(group->whole, own);
+        alpha = nadir_join_maximum(group->whole, alpha);
         start = nadir_join_maximum(group->whole, own == group->unit && isfinite(start) ? start : 0);
     }
-    const bool moves = group->unit > 0 && range > 0 && group->beta > 0;
+    const bool moves = group->unit > 0 && range > 0 && group->beta * alpha > LEAST;
     for (int64_t i = 0; i < count; i++) {
         if (!moves || !(nadir_row_group_share(group, group->first + i) > 0)) {
             group->answers[i] = (nadir_row_answer){0};
