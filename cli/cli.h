@@ -14,13 +14,13 @@
 /* Exit statuses beside those that follow from a nadir_status. */
 enum { CLI_EXIT_DONE = 0, CLI_EXIT_USAGE = 2, CLI_EXIT_IO = 6 };
 
-/* One run of the command. */
 /* Sentences, the first one first. */
 typedef struct cli_warning {
     struct cli_warning *next;
     char text[];
 } cli_warning;
 
+/* One run of the command. */
 typedef struct cli_run {
     const char *command; /* "info" */
     bool help;
@@ -33,11 +33,12 @@ typedef struct cli_run {
     const char *engine_options; /* --petsc */
     nadir_engine *engine;       /* NULL: none */
     cli_warning *warnings;      /* what the library said while it worked, for the JSON */
-    double started;             /* cli_clock of the first sign of progress */
-    bool bar_shown;             /* a progress bar stands on the terminal's last line */
-    char headline[256];         /* shown instead of the bar; empty: none */
-    bool answered;              /* the JSON object is out: a failure does not print another */
-    char error[512];            /* of cli_fail */
+    cli_warning *warnings_last;
+    double started;     /* cli_clock of the first sign of progress */
+    bool bar_shown;     /* a progress bar stands on the terminal's last line */
+    char headline[256]; /* shown instead of the bar; empty: none */
+    bool answered;      /* the JSON object is out: a failure does not print another */
+    char error[512];    /* of cli_fail */
 } cli_run;
 
 typedef struct cli_command {

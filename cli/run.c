@@ -88,15 +88,14 @@ bool cli_needed(const cli_run *run, const char *option, bool given)
 static void keep_warning(cli_run *run, const char *message)
 {
     const size_t length = strlen(message) + 1;
-    cli_warning **end = &run->warnings;
-    while (*end != NULL) {
-        end = &(*end)->next;
+    cli_warning *made = malloc(sizeof *made + length);
+    if (made == NULL) { /* the message is still on stderr */
+        return;
     }
-    *end = malloc(sizeof **end + length);
-    if (*end != NULL) { /* without memory the message is still on stderr */
-        (*end)->next = NULL;
-        memcpy((*end)->text, message, length);
-    }
+    made->next = NULL;
+    memcpy(made->text, message, length);
+    *(run->warnings_last != NULL ? &run->warnings_last->next : &run->warnings) = made;
+    run->warnings_last = made;
 }
 
 static void show_message(void *user, nadir_log_level level, const char *message)
