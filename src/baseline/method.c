@@ -59,8 +59,9 @@ nadir_status nadir_method_check(nadir_context *context, const nadir_method *meth
                                 const nadir_uncertainty *set)
 {
     if (method == NULL) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "there is no such method; docs/methods.md lists them");
+        (void)nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                         "there is no such method; docs/methods.md lists them");
+        return NADIR_ERROR_ARGUMENT;
     }
     if (method->search == NULL) {
         return NADIR_OK; /* the family knows */

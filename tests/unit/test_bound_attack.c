@@ -12,6 +12,7 @@
 #include "support/reference.h"
 #include "support/robust.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ enum { NORMS = sizeof norms / sizeof *norms, KINDS = 9 * NORMS, STATES = 6 };
 
 typedef struct tally {
     int problems, bounded, certified, optimistic;
-    double closest; /* how little a kernel was above a bound, in shares of the scale */
+    double closest; /* how little a kernel was above a bound, in what rounding may do */
 } tally;
 
 /* A share of the breakdown radius where there is one; in one of eight problems next to it. */
@@ -43,7 +44,17 @@ static double draw_radius(nadir_context *context, nadir_random *random, nadir_so
     return fmin(2, found.breakdown_radius) * share;
 }
 
-/* The lowest return that anybody finds. kernel: the worst reported, [rows * states], used up. */
+/* A kernel that was found, and the lowest one so far. */
+static void keep(const test_oracle *oracle, double found, const double *start, double *lowest, double *kernel)
+{
+    assert_that(!isnan(found), "a kernel of the ball is past breakdown");
+    if (found < *lowest) {
+        *lowest = found;
+        memcpy(kernel, start, (size_t)(oracle->rows * oracle->states) * sizeof *kernel);
+    }
+}
+
+/* The lowest return that anybody finds. kernel: [rows * states], the worst reported, and then that of it. */
 static double attack(const test_oracle *oracle, nadir_random *random, double *kernel)
 {
     const int64_t count = oracle->rows * oracle->states;
@@ -55,20 +66,30 @@ static double attack(const test_oracle *oracle, nadir_random *random, double *ke
             start[j] = kernel[j] + (i == 0 ? 0.05 : i == 1 ? 0.5 : 1) * (start[j] - kernel[j]);
         }
         test_oracle_pull(oracle, start);
-        const double found = test_hunt(oracle, random, start);
-        assert_that(!isnan(found), "a kernel of the ball is past breakdown");
-        lowest = fmin(lowest, found);
+        keep(oracle, test_hunt(oracle, random, start), start, &lowest, kernel);
     }
     for (int i = 0; i < 40; i++) {
         test_oracle_random(oracle, random, start);
-        const double found = test_oracle_return(oracle, start, NULL);
-        assert_that(!isnan(found), "a kernel of the ball is past breakdown");
-        lowest = fmin(lowest, found);
+        keep(oracle, test_oracle_return(oracle, start, NULL), start, &lowest, kernel);
     }
     test_hunt_kernels += 40;
-    lowest = fmin(lowest, test_oracle_worst(oracle, random, 1, start));
+    keep(oracle, test_oracle_worst(oracle, random, 1, start), start, &lowest, kernel);
     free(start);
     return lowest;
+}
+
+/* What a kernel of doubles can be outside of its set by: a rounding of each entry, at what that is worth. */
+static double rounding_of(const test_oracle *oracle, const double *kernel)
+{
+    const int64_t count = oracle->rows * oracle->states;
+    double *gradient = test_new(count, sizeof *gradient);
+    double sum = 0;
+    (void)test_oracle_gradient(oracle, kernel, gradient);
+    for (int64_t i = 0; i < count; i++) {
+        sum += fabs(gradient[i]);
+    }
+    free(gradient);
+    return 2 * DBL_EPSILON * sum;
 }
 
 /* The best case for rewards R is the worst for -R. */
@@ -104,9 +125,9 @@ static void fight(nadir_context *context, nadir_random *random, int number, tall
         mirror(&oracle);
     }
     const double lowest = attack(&oracle, random, kernel);
-    const double above = (lowest - bound) / scale;
-    assert_that(above >= -1e-12, "a kernel returns %.17g; the bound is %.17g (%s, %s): off by %g", lowest,
-                bound, result.certificate, result.bound != NULL ? result.bound : "", above);
+    const double above = (lowest - bound) / (1e-13 * scale + rounding_of(&oracle, kernel));
+    assert_that(above >= -1, "a kernel returns %.17g; the bound is %.17g (%s, %s): %g roundings above",
+                lowest, bound, result.certificate, result.bound != NULL ? result.bound : "", above);
     sums->problems++;
     sums->bounded += isfinite(bound);
     sums->certified += result.certified;
@@ -125,14 +146,14 @@ static void no_kernel_is_below_the_bound(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     tally sums = {.closest = INFINITY};
-    nadir_random_seed(&random, SEED);
     const int problems = test_attacks(2 * KINDS);
     for (int i = 0; i < problems; i++) {
+        nadir_random_seed(&random, SEED + (uint64_t)i); /* so that each can be had by itself */
         fight(context, &random, i, &sums);
     }
     test_note_clear();
     print_message("%d problems attacked, %d of them the best case; %d have a bound, %d are certified; %lld "
-                  "kernels, none past a bound; the closest is above one by %.2g of the scale\n",
+                  "kernels, none past a bound; the closest is %.2g roundings above one\n",
                   sums.problems, sums.optimistic, sums.bounded, sums.certified, (long long)test_hunt_kernels,
                   sums.closest);
     assert_true(5 * sums.bounded >= 3 * sums.problems && 3 * sums.certified >= sums.problems);
