@@ -62,13 +62,15 @@ typedef struct nadir_backend {
 extern const nadir_backend nadir_backend_lapack;
 extern const nadir_backend nadir_backend_klu;
 extern const nadir_backend nadir_backend_krylov;
-extern const nadir_backend nadir_backend_petsc; /* needs the engine of that name */
+extern const nadir_backend nadir_backend_petsc;     /* needs the engine of that name */
+extern const nadir_backend nadir_backend_device_lu; /* these need an engine with a device */
+extern const nadir_backend nadir_backend_device_krylov;
 
 /* By name; NULL when there is none. */
 const nadir_backend *nadir_backend_find(const char *name);
 
 /* The one that should be fastest for this average: by size, density and predicted fill. */
-nadir_status nadir_backend_choose(nadir_context *context, const nadir_average *average,
+nadir_status nadir_backend_choose(nadir_context *context, nadir_average *average,
                                   const nadir_backend **backend);
 
 #endif

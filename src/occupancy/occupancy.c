@@ -229,7 +229,7 @@ cleanup:
 static nadir_status check_backend(nadir_context *context, const nadir_average *average,
                                   const nadir_backend *backend)
 {
-    const bool dense = average->matrix.dense != NULL;
+    const bool dense = nadir_average_is_dense(average);
     const unsigned needed = dense ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
     if ((backend->capabilities & needed) == 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
@@ -335,7 +335,8 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     made->backend = automatic ? NULL : nadir_backend_find(backend);
     if (!automatic && made->backend == NULL) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                            "there is no backend '%s'; there are lapack, klu, krylov and petsc", backend);
+                            "there is no backend '%s'; there are lapack, klu, krylov, petsc, "
+                            "device-lu and device-krylov", backend);
         goto cleanup;
     }
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
