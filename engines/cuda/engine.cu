@@ -176,6 +176,7 @@ static const nadir_device device = {
     .keep = cuda_keep,
     .drop = cuda_drop,
     .multiply = cuda_multiply,
+    .minimum = cuda_minimum,
     .average = cuda_average,
     .upload = cuda_upload,
     .release = cuda_release,

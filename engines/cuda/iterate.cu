@@ -18,6 +18,7 @@ enum { THREADS = 256, BLOCKS = 512 };
 #define MOST_PRODUCTS  100000
 #define MOST_DOUBLINGS 30
 #define LAST_PRODUCTS  4
+#define COARSE         1e-2 /* residual with which |x| is known well enough */
 
 static __device__ double join(bool maximum, double a, double b)
 {
@@ -237,6 +238,7 @@ typedef struct solve {
     int64_t n;
     double *b, *x, *r, *e, *r0, *p, *v, *t;
     double b_norm, residual;
+    double goal; /* the residual wanted now */
     int64_t products;
     int64_t failures;
 } solve;
@@ -338,7 +340,7 @@ cleanup:
 static double sensible_goal(const solve *at, double level)
 {
     const double least = LEAST_SHARE * level;
-    return at->system->residual > least ? at->system->residual : least;
+    return at->goal > least ? at->goal : least;
 }
 
 /* What the contraction needs from here. */
@@ -361,7 +363,7 @@ static nadir_status contract(solve *at, int64_t products, double level, bool *co
     cuda_engine *engine = at->matrix->of.engine;
     const double start = at->residual;
     *contracted = true;
-    for (int64_t done = 1; done <= products && *contracted && at->residual > at->system->residual; done++) {
+    for (int64_t done = 1; done <= products && *contracted && at->residual > at->goal; done++) {
         add_to<<<BLOCKS, THREADS>>>(at->n, at->r, 1, at->x);
         CUDA_LAUNCHED(engine, at->context);
         CUDA_CHECK(compute_residual(at, at->x, &at->residual));
@@ -416,7 +418,7 @@ static nadir_status run_round(solve *at, bool *over)
         } else {
             CUDA_CHECK(compute_residual(at, at->x, &at->residual));
         }
-        *over = at->residual <= at->system->residual;
+        *over = at->residual <= at->goal;
         if (!*over && !(at->residual <= enough * before)) {
             CUDA_CHECK(fall_back(at, products, level, over));
         }
@@ -443,7 +445,7 @@ static nadir_status start(solve *at, const double *b, const double *x)
     CUDA_TRY(engine, at->context, cudaMemcpy(at->b, b, bytes, cudaMemcpyHostToDevice));
     CUDA_CHECK(norm_of(at, at->b, &at->b_norm));
     at->residual = INFINITY;
-    if (!all_zero(at->n, x)) {
+    if (x != b && !all_zero(at->n, x)) {
         CUDA_TRY(engine, at->context, cudaMemcpy(at->x, x, bytes, cudaMemcpyHostToDevice));
         CUDA_CHECK(compute_residual(at, at->x, &at->residual));
     }
@@ -456,10 +458,50 @@ cleanup:
     return status;
 }
 
-nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system, const double *b,
-                          double *x, double *reached, int64_t *products)
+/* Rounds until the goal is reached or nothing is won any more. */
+static nadir_status pursue(solve *at)
 {
     nadir_status status = NADIR_OK;
+    bool over = at->residual <= at->goal || !std::isfinite(at->residual);
+    while (!over) {
+        CUDA_CHECK(run_round(at, &over));
+        over = over || !std::isfinite(at->residual);
+    }
+cleanup:
+    return status;
+}
+
+/* To a residual relative to x: coarsely first, to learn how large x is, and again where it grew meanwhile. */
+static nadir_status pursue_relative(solve *at, double *x_norm)
+{
+    enum { ROUNDS = 4 };
+    nadir_status status = NADIR_OK;
+    at->goal = COARSE * at->b_norm;
+    CUDA_CHECK(pursue(at));
+    for (int round = 0; round < ROUNDS; round++) {
+        CUDA_CHECK(norm_of(at, at->x, x_norm));
+        const double least = at->system->least * (at->b_norm + 2 * *x_norm);
+        const double wanted = at->system->relative * *x_norm;
+        at->goal = wanted > least ? wanted : least;
+        if (at->residual <= at->goal || !std::isfinite(at->residual)) {
+            break;
+        }
+        const double before = at->residual;
+        CUDA_CHECK(pursue(at));
+        if (!(at->residual < before / 2)) {
+            CUDA_CHECK(norm_of(at, at->x, x_norm));
+            break;
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system, const double *b,
+                          double *x, nadir_device_outcome *outcome)
+{
+    nadir_status status = NADIR_OK;
+    double x_norm = NAN;
     solve at;
     memset(&at, 0, sizeof at);
     at.context = context;
@@ -467,7 +509,6 @@ nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_devi
     at.system = system;
     at.n = at.matrix->of.states;
     cuda_engine *engine = at.matrix->of.engine;
-    bool over = false;
     CUDA_CHECK(cuda_reserve(engine, context, VECTORS * at.n));
     {
         double **const vectors[VECTORS] = {&at.b, &at.x, &at.r, &at.e, &at.r0, &at.p, &at.v, &at.t};
@@ -476,14 +517,14 @@ nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_devi
         }
     }
     CUDA_CHECK(start(&at, b, x));
-    over = at.residual <= system->residual || !std::isfinite(at.residual);
-    while (!over) {
-        CUDA_CHECK(run_round(&at, &over));
-        over = over || !std::isfinite(at.residual);
+    at.goal = system->residual;
+    if (at.goal > 0) {
+        CUDA_CHECK(pursue(&at));
+    } else {
+        CUDA_CHECK(pursue_relative(&at, &x_norm));
     }
     CUDA_TRY(engine, context, cudaMemcpy(x, at.x, (size_t)at.n * sizeof *x, cudaMemcpyDeviceToHost));
-    *reached = at.residual;
-    *products = at.products;
+    *outcome = {.b_norm = at.b_norm, .x_norm = x_norm, .residual = at.residual, .products = at.products};
 cleanup:
     return status;
 }

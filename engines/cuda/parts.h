@@ -103,6 +103,7 @@ static inline unsigned cuda_blocks(int64_t count, int64_t each)
 nadir_status cuda_keep(void *self, nadir_context *context, const nadir_device_rows *rows, void **kept);
 void cuda_drop(void *kept);
 nadir_status cuda_multiply(void *kept, nadir_context *context, const double *x, double *y);
+nadir_status cuda_minimum(void *kept, nadir_context *context, const double *b, const double *k, double *minimum);
 nadir_status cuda_rows_copy(cuda_engine *engine, nadir_context *context, const nadir_device_rows *from, cuda_rows *to);
 void cuda_rows_clear(cuda_rows *rows);
 
@@ -142,6 +143,6 @@ void cuda_release_factors(void *factors);
 
 /* iterate.cu */
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system, const double *b,
-                          double *x, double *reached, int64_t *products);
+                          double *x, nadir_device_outcome *outcome);
 
 #endif

@@ -1,6 +1,9 @@
 /* rows.cu: the rows of a model on the device. */
 #include "parts.h"
 
+#include <math_constants.h>
+
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -106,6 +109,59 @@ nadir_status cuda_multiply(void *kept, nadir_context *context, const double *x, 
     CUDA_CHECK(cuda_rows_apply(rows, context, 0, 1, engine->vectors, engine->vectors + rows->states));
     CUDA_TRY(engine, context,
              cudaMemcpy(y, engine->vectors + rows->states, (size_t)rows->rows * sizeof *y, cudaMemcpyDeviceToHost));
+cleanup:
+    return status;
+}
+
+enum { THREADS = 256, BLOCKS = 1024 };
+
+/* result[block] <- the smallest of P - b k^T in its rows. */
+static __global__ void find_smallest(int64_t rows, int64_t states, const double *dense, const double *b, const double *k,
+                                     double *result)
+{
+    __shared__ double parts[THREADS];
+    double least = CUDART_INF;
+    for (int64_t row = blockIdx.x; row < rows; row += BLOCKS) {
+        const double *values = dense + row * states;
+        const double factor = b[row];
+        for (int64_t t = threadIdx.x; t < states; t += THREADS) {
+            least = fmin(least, __dsub_rn(values[t], __dmul_rn(factor, k[t])));
+        }
+    }
+    parts[threadIdx.x] = least;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if ((int)threadIdx.x < half) {
+            parts[threadIdx.x] = fmin(parts[threadIdx.x], parts[threadIdx.x + half]);
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        result[blockIdx.x] = parts[0];
+    }
+}
+
+nadir_status cuda_minimum(void *kept, nadir_context *context, const double *b, const double *k, double *minimum)
+{
+    nadir_status status = NADIR_OK;
+    const cuda_rows *rows = (const cuda_rows *)kept;
+    cuda_engine *engine = rows->engine;
+    double found[BLOCKS];
+    CUDA_CHECK(cuda_reserve(engine, context, rows->rows + rows->states));
+    {
+        double *to = engine->vectors;
+        CUDA_TRY(engine, context, cudaMemcpy(to, b, (size_t)rows->rows * sizeof *b, cudaMemcpyHostToDevice));
+        CUDA_TRY(engine, context,
+                 cudaMemcpy(to + rows->rows, k, (size_t)rows->states * sizeof *k, cudaMemcpyHostToDevice));
+        find_smallest<<<BLOCKS, THREADS>>>(rows->rows, rows->states, rows->dense, to, to + rows->rows,
+                                           engine->partials);
+    }
+    CUDA_LAUNCHED(engine, context);
+    CUDA_TRY(engine, context, cudaMemcpy(found, engine->partials, sizeof found, cudaMemcpyDeviceToHost));
+    *minimum = INFINITY;
+    for (int i = 0; i < BLOCKS; i++) {
+        *minimum = found[i] < *minimum ? found[i] : *minimum;
+    }
 cleanup:
     return status;
 }

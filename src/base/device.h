@@ -50,9 +50,17 @@ typedef struct nadir_device_system {
     double gamma;
     double rate;     /* gamma |M|: below one the contraction x <- b + gamma M x is there to fall back on */
     double rounding; /* a residual is known up to this times (|b| + 2 |x|) */
-    double residual; /* wanted, in the maximum norm; in the 1-norm if transposed */
+    double residual; /* wanted, in the maximum norm; in the 1-norm if transposed. 0: `relative` says */
+    double relative; /* wanted of |x|, or as much as the next line allows */
+    double least;    /* times (|b| + 2 |x|): a smaller residual is rounding */
     bool transposed;
 } nadir_device_system;
+
+/* How it went. */
+typedef struct nadir_device_outcome {
+    double b_norm, x_norm, residual; /* x_norm only where `relative` was said */
+    int64_t products;                /* with M */
+} nadir_device_outcome;
 
 /* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
 typedef struct nadir_device {
@@ -61,6 +69,10 @@ typedef struct nadir_device {
     void (*drop)(void *kept);
     /* y(row) = sum over t of P(t|row) x(t); y: [rows] */
     nadir_status (*multiply)(void *kept, nadir_context *context, const double *x, double *y);
+
+    /* The smallest of P(t|row) - b(row) k(t), of a dense model; b: [rows], k: [states]. */
+    nadir_status (*minimum)(void *kept, nadir_context *context, const double *b, const double *k,
+                            double *minimum);
 
     /* M(s, t) = sum over a of pi(a|s) P(t|s, a), added in the order of the rows; probabilities: [rows]. */
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
@@ -86,10 +98,10 @@ typedef struct nadir_device {
                           const double *b, double *x);
     void (*release_factors)(void *factors);
 
-    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. *reached: the
-     * residual then; *products with M that it took. */
+    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x may be b:
+     * then from zero. */
     nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
-                            const double *b, double *x, double *reached, int64_t *products);
+                            const double *b, double *x, nadir_device_outcome *outcome);
 } nadir_device;
 
 #endif

@@ -82,6 +82,14 @@ bool nadir_kernel_is_remote(const nadir_context *context, const nadir_kernel *ke
     return nadir_remote_takes(context, kernel) && atomic_load(&kernel->model->remote) != NULL;
 }
 
+bool nadir_remote_minimum(const nadir_context *context, const nadir_model *model, const double *b,
+                          const double *k, double *minimum)
+{
+    void *rows = context->device != NULL ? atomic_load(&model->remote) : NULL;
+    return rows != NULL && model->dense != NULL &&
+           context->device->minimum(rows, own(context), b, k, minimum) == NADIR_OK;
+}
+
 bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y)
 {

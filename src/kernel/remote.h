@@ -18,6 +18,10 @@ nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *ke
 nadir_status nadir_remote_combine(const nadir_context *context, const nadir_average *average, bool transposed,
                                   int64_t count, double shift, double scale, const double *x, double *y);
 
+/* The smallest entry of nominal - b k^T, of a dense model. False as below. */
+bool nadir_remote_minimum(const nadir_context *context, const nadir_model *model, const double *b,
+                          const double *k, double *minimum);
+
 /* Products of the model's rows with x, [states]; y: [rows]. False: there is no device, or it failed. */
 bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y);

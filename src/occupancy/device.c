@@ -10,10 +10,6 @@ nadir_status nadir_device_matrix_make(nadir_context *context, const char *backen
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the backend %s is part of an engine with a device (--engine cuda)", backend);
     }
-    if (average->lines.states > 0) {
-        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                          "the backend %s does not take kernels with new successors; krylov does", backend);
-    }
     if (average->remote != NULL) {
         made->matrix = average->remote;
         made->facts = average->facts;

@@ -52,17 +52,46 @@ static nadir_status solve_one(nadir_context *context, device_krylov *self, const
                               int64_t index, const double *b, double *x)
 {
     nadir_status status = NADIR_OK;
-    double reached;
-    int64_t products;
-    NADIR_CHECK(self->on.device->iterate(self->on.matrix, context, system, b, x, &reached, &products));
-    self->statistics.iterations += products;
+    nadir_device_outcome outcome;
+    NADIR_CHECK(self->on.device->iterate(self->on.matrix, context, system, b, x, &outcome));
+    self->statistics.iterations += outcome.products;
     self->statistics.solves++;
-    if (!(reached <= NEAR_ENOUGH * system->residual)) {
+    if (!(outcome.residual <= NEAR_ENOUGH * system->residual)) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                             "device-krylov: the residual of right-hand side %lld stays at %.3g; %.3g was "
                             "wanted",
-                            (long long)index, reached, system->residual);
+                            (long long)index, outcome.residual, system->residual);
     }
+cleanup:
+    return status;
+}
+
+static nadir_device_system system_of(const device_krylov *self, bool transposed)
+{
+    return (nadir_device_system){
+        .gamma = self->gamma,
+        .rate = self->gamma * self->on.facts.norm,
+        .rounding = DBL_EPSILON * (2 + sqrt((double)self->on.facts.longest)),
+        .least = NADIR_REFINED_ROUNDING,
+        .transposed = transposed,
+    };
+}
+
+static nadir_status refine(nadir_context *context, void *backend, bool transposed, const double *b,
+                           double relative, double *x, double norms[3])
+{
+    nadir_status status = NADIR_OK;
+    device_krylov *self = backend;
+    nadir_device_system system = system_of(self, transposed);
+    nadir_device_outcome outcome;
+    system.relative = relative;
+    NADIR_CHECK(nadir_progress(context, "solving", -1));
+    NADIR_CHECK(self->on.device->iterate(self->on.matrix, context, &system, b, x, &outcome));
+    self->statistics.iterations += outcome.products;
+    self->statistics.solves++;
+    norms[0] = outcome.b_norm;
+    norms[1] = outcome.x_norm;
+    norms[2] = outcome.residual;
 cleanup:
     return status;
 }
@@ -74,13 +103,8 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
     nadir_status kept = NADIR_OK;
     device_krylov *self = backend;
     const int64_t n = self->average->states;
-    const nadir_device_system system = {
-        .gamma = self->gamma,
-        .rate = self->gamma * self->on.facts.norm,
-        .rounding = DBL_EPSILON * (2 + sqrt((double)self->on.facts.longest)),
-        .residual = residual,
-        .transposed = transposed,
-    };
+    nadir_device_system system = system_of(self, transposed);
+    system.residual = residual > 0 ? residual : DBL_MIN;
     for (int64_t j = 0; j < count; j++) {
         NADIR_CHECK(nadir_progress(context, "solving", -1));
         status = solve_one(context, self, &system, j, b + j * n, x + j * n);
@@ -102,9 +126,10 @@ static void statistics(const void *backend, nadir_backend_statistics *result)
 
 const nadir_backend nadir_backend_device_krylov = {
     .name = "device-krylov",
-    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE,
+    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DEVICE,
     .setup = setup,
     .solve = solve,
+    .refine = refine,
     .statistics = statistics,
     .destroy = destroy,
 };

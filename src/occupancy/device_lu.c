@@ -132,7 +132,7 @@ static void statistics(const void *backend, nadir_backend_statistics *result)
 
 const nadir_backend nadir_backend_device_lu = {
     .name = "device-lu",
-    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DIRECT,
+    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DIRECT | NADIR_BACKEND_DEVICE,
     .setup = setup,
     .solve = solve,
     .statistics = statistics,
