@@ -8,10 +8,14 @@
  *
  * so that neither a change of rank one nor a tilt ever fills a sparse matrix. Products with an average that
  * has lines use work space of the average: one at a time.
+ *
+ * With a device (base/device.h) M is made there where the model has its rows, and `matrix` has a size and no
+ * numbers until nadir_average_fetch was called.
  */
 #ifndef NADIR_KERNEL_AVERAGE_H
 #define NADIR_KERNEL_AVERAGE_H
 
+#include "base/device.h"
 #include "kernel/kernel.h"
 #include "kernel/lines.h"
 #include "linalg/matrix.h"
@@ -36,6 +40,11 @@ typedef struct nadir_average {
     bool changed;            /* M may have another pattern than the model's rows */
     bool nominal;            /* M has the numbers of the model */
     bool *active;            /* [rows] rows of positive probability: the pattern depends on nothing else */
+    /* On a device; remote NULL: not so. */
+    const nadir_device *device;
+    void *remote; /* M; the lender's if there is one */
+    bool sparse;
+    nadir_device_facts facts;
 } nadir_average;
 
 /* A struct of zeros is empty. Threaded, one pass over the rows of positive probability. */
@@ -51,6 +60,12 @@ void nadir_average_clear(nadir_context *context, nadir_average *average);
  * False when the explicit parts of the kernels may differ; nothing is made then. */
 nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average, bool *borrowed);
+
+/* Brings the numbers of M here from a device; does nothing where they are here. */
+nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average);
+bool nadir_average_is_dense(const nadir_average *average);
+/* The most entries of a row of M. */
+int64_t nadir_average_row_length(const nadir_average *average);
 
 /* Y = P^pi X and Y = (P^pi)^T X for `count` vectors of [states]; x and y do not overlap. The transposed
  * product of a sparse average keeps a transposed copy from the first call on, and so can fail. */
