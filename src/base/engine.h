@@ -10,7 +10,7 @@
 
 #include "base/communication.h"
 
-#define NADIR_ENGINE_VERSION 1
+#define NADIR_ENGINE_VERSION 2
 #define NADIR_ENGINE_SYMBOL  "nadir_engine_entry"
 
 /* What the library lends to an engine. */
