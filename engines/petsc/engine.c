@@ -70,8 +70,6 @@ static void find_machine(petsc_engine *engine)
     MPI_Allreduce(MPI_IN_PLACE, &apart, 1, MPI_INT, MPI_MAX, engine->work);
     if (apart) {
         MPI_Comm_free(&engine->machine);
-    } else {
-        MPI_Comm_set_errhandler(engine->machine, MPI_ERRORS_RETURN);
     }
     engine->table.shares = !apart;
 }
@@ -195,7 +193,6 @@ static void finish(void *self, int exit_status, const char *sentence)
     }
     tell_counts(engine);
     PetscFinalize();
-    petsc_shared_end(engine);
     petsc_reductions_end(engine);
     MPI_Comm_free(&engine->work);
     MPI_Comm_free(&engine->solvers);

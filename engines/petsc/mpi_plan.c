@@ -20,7 +20,7 @@ typedef struct plan {
     int64_t *places;       /* [all given] which, from 0 on, in order of rank */
     double *packed;        /* [all given] */
     MPI_Request *requests; /* [2 * members] */
-    petsc_shared *shared;  /* of the engine; NULL: messages */
+    petsc_shared *shared;  /* NULL: messages */
     int32_t *sources;      /* [all wanted] places of ghosts; these two where there is `shared` */
     int64_t *columns;      /* [members] where what it has for this process begins in the room of each */
 } plan;
@@ -35,6 +35,7 @@ static void release(void *self, void *made)
         free(of->places);
         free(of->packed);
         free(of->requests);
+        petsc_shared_free(of->shared);
         free(of->sources);
         free(of->columns);
         free(of);

@@ -1,77 +1,93 @@
 /*
  * mpi_shared.c: vectors that processes of one machine read where they stand; see parts.h.
  *
- * A window has two buffers for the values of all processes, by place, and two rooms for each process, for the
- * sums that it makes for others. Call k uses those of number k mod 2, and between writing and reading all
- * processes meet once. What is written in call k + 2 was read in call k: its writer has met everybody in call
- * k + 1, whom nobody joins before being done with call k. So one meeting a call is enough.
+ * One piece of memory, mapped by all, has two buffers for the values of all processes, by place, and two
+ * rooms for each process, for the sums that it makes for others. Call k uses those of number k mod 2, and
+ * between writing and reading all processes meet once. What is written in call k + 2 was read in call k: its
+ * writer has met everybody in call k + 1, whom nobody joins before being done with call k. So one meeting a
+ * call is enough.
+ *
+ * The memory is had by POSIX calls: MPI's windows hang on the systems we know when there is too little of it.
  */
 #include "parts.h"
 
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct petsc_shared {
-    petsc_shared *before; /* the one made before this one */
     MPI_Comm machine;
-    MPI_Win window;
     int64_t first, count, total;
-    int64_t width;   /* of an own room */
-    int64_t *widths; /* [members] of everybody's */
+    int64_t *widths; /* [members] numbers in a room of each process */
     double **rooms;  /* [members] the first of the two of each process */
-    double *all;     /* [2 * total] */
+    double *all;     /* [2 * total], followed by the rooms */
+    size_t bytes;    /* of all that */
     int turn;        /* of the next call: 0 or 1 */
 };
 
-static void discard(petsc_shared *shared)
+void petsc_shared_free(petsc_shared *shared)
 {
-    free(shared->widths);
-    free(shared->rooms);
-    free(shared);
-}
-
-void petsc_shared_end(petsc_engine *engine)
-{
-    while (engine->shared != NULL) {
-        petsc_shared *last = engine->shared;
-        engine->shared = last->before;
-        MPI_Win_unlock_all(last->window);
-        MPI_Win_free(&last->window);
-        discard(last);
-    }
-}
-
-/* The window, on all processes or on none. */
-static bool open_window(petsc_shared *shared, int rank, int members)
-{
-    void *own = NULL;
-    const int64_t length = 2 * shared->width + (rank == 0 ? 2 * shared->total : 0);
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    int failed = MPI_Win_allocate_shared((MPI_Aint)(length * (int64_t)sizeof(double)), sizeof(double), info,
-                                         shared->machine, &own, &shared->window) != MPI_SUCCESS;
-    MPI_Info_free(&info);
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, shared->machine);
-    if (failed) { /* no memory that can be shared: MPI says so to all, and what it has it keeps */
-        shared->window = MPI_WIN_NULL;
-        return false;
-    }
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, shared->window);
-    for (int other = 0; other < members; other++) {
-        MPI_Aint bytes;
-        int unit;
-        double *base;
-        MPI_Win_shared_query(shared->window, other, &bytes, &unit, (void *)&base);
-        if (other == 0) {
-            shared->all = base;
+    if (shared != NULL) {
+        if (shared->all != NULL) {
+            (void)munmap(shared->all, shared->bytes);
         }
-        shared->rooms[other] = base + (other == 0 ? 2 * shared->total : 0);
+        free(shared->widths);
+        free(shared->rooms);
+        free(shared);
     }
-    return true;
 }
 
-petsc_shared *petsc_shared_make(petsc_engine *engine, int64_t first, int64_t count, int64_t total,
+/* Memory of that name, made by process 0 and opened by the others; -1: not to be had. */
+static int open_memory(const char *name, size_t bytes, bool make)
+{
+    const int file = shm_open(name, make ? O_CREAT | O_EXCL | O_RDWR : O_RDWR, S_IRUSR | S_IWUSR);
+    /* a file with holes would end the process when they are written to and there is no memory */
+    if (make && file >= 0 && posix_fallocate(file, 0, (off_t)bytes) != 0) {
+        (void)close(file);
+        (void)shm_unlink(name);
+        return -1;
+    }
+    return file;
+}
+
+static bool agree(bool well, MPI_Comm comm)
+{
+    int failed = !well;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm);
+    return !failed;
+}
+
+/* Maps the memory on all processes or on none. */
+static bool map_memory(petsc_shared *shared, int rank)
+{
+    static int made; /* pieces of memory so far */
+    char name[64] = "";
+    if (rank == 0) {
+        (void)snprintf(name, sizeof name, "/nadir-%ld-%d", (long)getpid(), made++);
+    }
+    int file = rank == 0 ? open_memory(name, shared->bytes, true) : -1;
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, shared->machine); /* by then it is there */
+    if (rank != 0) {
+        file = open_memory(name, shared->bytes, false);
+    }
+    const bool opened = agree(file >= 0, shared->machine);
+    if (rank == 0 && file >= 0) {
+        (void)shm_unlink(name);
+    }
+    void *memory =
+        opened ? mmap(NULL, shared->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    shared->all = memory != MAP_FAILED ? memory : NULL;
+    return agree(shared->all != NULL, shared->machine);
+}
+
+petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64_t count, int64_t total,
                                 int64_t wanted)
 {
     const int members = engine->table.members;
@@ -81,29 +97,33 @@ petsc_shared *petsc_shared_make(petsc_engine *engine, int64_t first, int64_t cou
     petsc_shared *shared = calloc(1, sizeof *shared);
     int64_t *widths = malloc((size_t)members * sizeof *widths);
     double **rooms = malloc((size_t)members * sizeof *rooms);
-    int failed = shared == NULL || widths == NULL || rooms == NULL;
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, engine->machine);
-    if (failed) {
+    if (!agree(shared != NULL && widths != NULL && rooms != NULL, engine->machine)) {
         free(shared);
         free(widths);
         free(rooms);
         return NULL;
     }
+    const int64_t width = count + wanted;
+    MPI_Allgather(&width, 1, MPI_INT64_T, widths, 1, MPI_INT64_T, engine->machine);
+    int64_t length = 2 * total;
+    for (int rank = 0; rank < members; rank++) {
+        length += 2 * widths[rank];
+    }
     *shared = (petsc_shared){.machine = engine->machine,
-                             .window = MPI_WIN_NULL,
                              .first = first,
                              .count = count,
                              .total = total,
-                             .width = count + wanted,
                              .widths = widths,
-                             .rooms = rooms};
-    MPI_Allgather(&shared->width, 1, MPI_INT64_T, widths, 1, MPI_INT64_T, engine->machine);
-    if (!open_window(shared, engine->table.rank, members)) {
-        discard(shared);
+                             .rooms = rooms,
+                             .bytes = (size_t)length * sizeof(double)};
+    if (!map_memory(shared, engine->table.rank)) {
+        petsc_shared_free(shared);
         return NULL;
     }
-    shared->before = engine->shared;
-    engine->shared = shared;
+    rooms[0] = shared->all + 2 * total;
+    for (int rank = 1; rank < members; rank++) {
+        rooms[rank] = rooms[rank - 1] + 2 * widths[rank - 1];
+    }
     return shared;
 }
 
@@ -111,9 +131,9 @@ petsc_shared *petsc_shared_make(petsc_engine *engine, int64_t first, int64_t cou
 static int meet(petsc_shared *shared)
 {
     const int turn = shared->turn;
-    MPI_Win_sync(shared->window);
+    atomic_thread_fence(memory_order_seq_cst);
     MPI_Barrier(shared->machine);
-    MPI_Win_sync(shared->window);
+    atomic_thread_fence(memory_order_seq_cst);
     shared->turn = !turn;
     return turn;
 }
@@ -130,14 +150,15 @@ const double *petsc_shared_publish(petsc_shared *shared, const double *values)
 
 double *petsc_shared_room(const petsc_shared *shared, int rank)
 {
-    return shared->rooms[rank] + shared->turn * shared->width;
+    return shared->rooms[rank] + shared->turn * shared->widths[rank];
 }
 
 int petsc_shared_send(petsc_shared *shared, int rank, const double *ghosts)
 {
     double *room = petsc_shared_room(shared, rank) + shared->count;
-    if (ghosts != room && shared->width > shared->count) {
-        memcpy(room, ghosts, (size_t)(shared->width - shared->count) * sizeof *room);
+    const int64_t many = shared->widths[rank] - shared->count;
+    if (ghosts != room && many > 0) {
+        memcpy(room, ghosts, (size_t)many * sizeof *room);
     }
     return meet(shared);
 }

@@ -7,17 +7,14 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-typedef struct petsc_shared petsc_shared;
-
 /* The engine of a process; MPI knows but one. */
 typedef struct petsc_engine {
     const nadir_engine_host *host;
-    MPI_Comm work;        /* for the table */
-    MPI_Comm solvers;     /* for PETSc */
-    MPI_Comm machine;     /* all processes, where they share a machine; else MPI_COMM_NULL */
-    petsc_shared *shared; /* the last one made */
-    MPI_Comm farewell;    /* for the end: messages of the others cannot be taken for those */
-    MPI_Datatype tagged;  /* a number and what is done with it */
+    MPI_Comm work;       /* for the table */
+    MPI_Comm solvers;    /* for PETSc */
+    MPI_Comm machine;    /* all processes, where they share a machine; else MPI_COMM_NULL */
+    MPI_Comm farewell;   /* for the end: messages of the others cannot be taken for those */
+    MPI_Datatype tagged; /* a number and what is done with it */
     MPI_Op join;
     MPI_Datatype placed;
     MPI_Op largest;
@@ -44,11 +41,10 @@ void petsc_gathers_start(petsc_engine *engine);
  * mpi_shared.c: vectors that processes read where they stand. NULL when they do not share a machine, or there
  * is no memory for it, for all of them alike. first, count: of the own values among `total`; wanted: ghosts.
  */
-petsc_shared *petsc_shared_make(petsc_engine *engine, int64_t first, int64_t count, int64_t total,
+typedef struct petsc_shared petsc_shared;
+petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64_t count, int64_t total,
                                 int64_t wanted);
-/* Frees all of them, on all processes at once. They are kept until the end of the job: one process that fails
- * must not wait for others. */
-void petsc_shared_end(petsc_engine *engine);
+void petsc_shared_free(petsc_shared *shared);
 /* The values of all, to be read until the next call of this or of petsc_shared_send. */
 const double *petsc_shared_publish(petsc_shared *shared, const double *values);
 /* Own room, [count + wanted], of the next petsc_shared_send. */
