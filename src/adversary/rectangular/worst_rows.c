@@ -36,7 +36,7 @@ nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    *worst = (nadir_worst_rows){.problem = problem, .factor = factor};
+    *worst = (nadir_worst_rows){.problem = problem, .factor = factor, .order.exchange = model->exchange};
     worst->rows = (nadir_rows){
         .model = problem->model,
         .order = &worst->order,
