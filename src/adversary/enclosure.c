@@ -39,7 +39,7 @@ nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_p
     actions = (int64_t)nadir_join_maximum(context, (double)actions);
     nadir_enclosure known = {.averaging = UNIT * (double)(actions + 2)};
     /* the norm is a sum of as many terms as a row has */
-    const double terms = nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
+    const double terms = nadir_join_maximum(context, (double)nadir_average_row_length(average));
     known.size = problem->gamma * average->norm * (1 + (terms + 8) * UNIT + 2 * known.averaging);
     known.gap = 1 - known.size > 4 * UNIT ? (1 - known.size) - 4 * UNIT : 0;
     return known;

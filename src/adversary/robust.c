@@ -276,6 +276,13 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
                                                 asked->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
+        if (!verdicts[i].refused && !isfinite(asked->problem.J - verdicts[i].attack.J)) {
+            return nadir_fail(
+                context, NADIR_ERROR_ILL_POSED,
+                "the worst return at radius %g, or the penalty, is beyond the range of numbers; multiply all "
+                "rewards by a small number, and divide the returns by it",
+                factors[i] * asked->uncertainty.radius);
+        }
         nadir_robust made = verdicts[i].refused
                                 ? make_refusal(asked, factors[i], &verdicts[i])
                                 : make_result(solver, asked, factors[i], settings, &verdicts[i]);

@@ -13,6 +13,7 @@
  * 0).
  */
 #include "kernel/rank_one.h"
+#include "kernel/remote.h"
 
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -338,6 +339,9 @@ nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_searc
         return nadir_rank_one_minimum_spread(context, search->model, b, k, minimum);
     }
     const int64_t before = search->row;
+    if (nadir_remote_minimum(context, search->model, b, k, minimum)) {
+        return NADIR_OK;
+    }
     const reading at = begin_reading(search, b, k);
     *minimum = find_smallest(context, search, &at, before >= 0 ? before : lowest_row(&at));
     return NADIR_OK;
@@ -349,7 +353,16 @@ void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_o
 {
     const nadir_model *model = search->model;
     const int64_t before = search->row;
-    reading at = begin_reading(search, b, k);
+    reading at = {.model = model, .factors = factors, .shape = shape, .rows = b};
+    if (context->device != NULL && model->dense != NULL) {
+        for (int64_t s = 0; s < model->states; s++) {
+            write_state(&at, s);
+        }
+        if (nadir_remote_minimum(context, model, b, k, minimum)) {
+            return;
+        }
+    }
+    at = begin_reading(search, b, k);
     at.factors = factors;
     at.shape = shape;
     at.top = top;

@@ -17,6 +17,7 @@
 #include "adversary/free/sweep.h"
 #include "adversary/verdict.h"
 #include "base/clock.h"
+#include "linalg/distributed.h"
 
 #include <float.h>
 #include <math.h>
@@ -97,6 +98,9 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         verdict->upper = checks[i].upper;
+        if (!isfinite(verdict->upper)) {
+            NADIR_CHECK(nadir_verdict_take_nominal(run->context, run->problem, verdict));
+        }
         verdict->minimum = checks[i].minimum;
         verdict->lower = -INFINITY;
         verdict->proof = NADIR_PROOF_NONE;
@@ -440,6 +444,37 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------------ */
 
+/* Rewards all of which are smaller, but not 0, leave no room for rounding. */
+#define REWARD_LEAST 1e-300
+/* What products of values and occupancies may reach. */
+#define PRODUCT_MOST 1e290
+
+/* The largest reward that leaves room: |v d^T W| <= (largest reward) (max W) / (1 - gamma)^2. */
+static double most_reward(const nadir_context *context, const nadir_problem *problem)
+{
+    const double gap = 1 - problem->gamma;
+    const double W = nadir_whole_largest(context, problem->states, problem->uncertainty->W);
+    return PRODUCT_MOST * gap * gap / fmax(1, W);
+}
+
+bool nadir_free_has_room(const nadir_context *context, const nadir_problem *problem)
+{
+    const double largest = nadir_whole_largest(context, problem->rows, problem->rewards);
+    return largest == 0 || (largest >= REWARD_LEAST && largest <= most_reward(context, problem));
+}
+
+static nadir_status check_rewards(nadir_context *context, const nadir_problem *problem)
+{
+    return nadir_free_has_room(context, problem)
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                            "the largest reward is %g, which leaves too little room for bounds on the domain "
+                            "free; expected %g to %g: multiply all rewards by a number, and divide the "
+                            "returns by it",
+                            nadir_whole_largest(context, problem->rows, problem->rewards), REWARD_LEAST,
+                            most_reward(context, problem));
+}
+
 static nadir_status check_method(nadir_context *context, const nadir_problem *problem, const char *method)
 {
     const nadir_uncertainty *set = problem->uncertainty;
@@ -473,6 +508,7 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
                     .verdicts = verdicts,
                     .limit = INFINITY};
     NADIR_CHECK(check_method(context, problem, settings->method));
+    NADIR_CHECK(check_rewards(context, problem));
     NADIR_NEW(context, run.radii, count);
     for (int64_t i = 0; i < count; i++) {
         run.radii[i] = factors[i] * set->radius;

@@ -4,6 +4,10 @@
 
 #include "adversary/verdict.h"
 
+/* Whether the rewards are far enough from underflow and overflow, for bounds that hold; if not, the functions
+ * below answer NADIR_ERROR_UNSUPPORTED. */
+bool nadir_free_has_room(const nadir_context *context, const nadir_problem *problem);
+
 /* As a nadir_family; NADIR_ERROR_ILL_POSED when any radius is at or past breakdown. *limit: where breakdown
  * is, if that was found out; else infinity. keep: attacks have c and k whatever the count. */
 nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,

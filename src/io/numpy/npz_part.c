@@ -189,7 +189,7 @@ static nadir_status read_starts(reader *at)
             status = nadir_fail(at->context, NADIR_ERROR_FORMAT,
                                 "%s: array %s: row %lld begins at transition %lld, the one before at %lld; "
                                 "expected a number from there to %lld",
-                                at->npz.path, nadir_npz_name(at->indptr), (long long)(at->first_row + row),
+                                at->npz.path, nadir_npz_name(at->indptr), (long long)at->first_row + row,
                                 (long long)start, (long long)before, (long long)at->transitions);
             goto cleanup;
         }
