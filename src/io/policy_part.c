@@ -83,7 +83,8 @@ nadir_status nadir_policy_part_read(nadir_context *context, const nadir_model *m
     bool is_npy;
     NADIR_CHECK(nadir_npy_recognises(context, path, &is_npy));
     if (!is_npy) {
-        return nadir_model_check_whole(context, model, "policies from files other than .npy");
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: not available with an engine yet: policies from files other than .npy", path);
     }
     NADIR_CHECK(nadir_input_open(context, path, &file.input));
     const nadir_npy_source source = {path, file.input.bytes, read_file, &file, skip_file};

@@ -174,28 +174,39 @@ cleanup:
     return status;
 }
 
+/* Where the transitions of each own row begin, counted from the first own one. */
+static nadir_status read_starts(reader *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = at->model;
+    int64_t before = 0;
+    NADIR_NEW(at->context, model->row_starts, model->rows + 1);
+    NADIR_CHECK(read_range(at, at->indptr, TO_INT64S, at->first_row, model->rows + 1, model->row_starts));
+    at->first_entry = model->row_starts[0];
+    for (int64_t row = 0; row <= model->rows; row++) {
+        const int64_t start = model->row_starts[row];
+        if (start < before || start > at->transitions) {
+            status = nadir_fail(at->context, NADIR_ERROR_FORMAT,
+                                "%s: array %s: row %lld begins at transition %lld, the one before at %lld; "
+                                "expected a number from there to %lld",
+                                at->npz.path, nadir_npz_name(at->indptr), (long long)at->first_row + row,
+                                (long long)start, (long long)before, (long long)at->transitions);
+            goto cleanup;
+        }
+        before = start;
+        model->row_starts[row] -= at->first_entry;
+    }
+cleanup:
+    return status;
+}
+
 static nadir_status read_kernel(reader *at)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = at->model;
     model->rows = model->state_rows[model->states];
-    NADIR_NEW(at->context, model->row_starts, model->rows + 1);
-    NADIR_CHECK(read_range(at, at->indptr, TO_INT64S, at->first_row, model->rows + 1, model->row_starts));
-    at->first_entry = model->row_starts[0];
-    for (int64_t row = 0; row <= model->rows; row++) {
-        model->row_starts[row] -= at->first_entry;
-    }
+    NADIR_CHECK(read_starts(at));
     const int64_t entries = model->row_starts[model->rows];
-    const int64_t last_row = at->first_row + model->rows;
-    const int64_t last_entry = at->first_entry + entries;
-    if (at->first_entry < 0 || entries < 0 || entries > at->transitions - at->first_entry) {
-        status =
-            nadir_fail(at->context, NADIR_ERROR_FORMAT,
-                       "%s: array %s: rows %lld to %lld have transitions %lld to %lld, of %lld", at->npz.path,
-                       nadir_npz_name(at->indptr), (long long)at->first_row, (long long)last_row,
-                       (long long)at->first_entry, (long long)last_entry, (long long)at->transitions);
-        goto cleanup;
-    }
     NADIR_NEW(at->context, model->columns, entries);
     NADIR_CHECK(read_range(at, at->indices, TO_INT32S, at->first_entry, entries, model->columns));
     NADIR_NEW(at->context, model->probabilities, entries);
