@@ -15,7 +15,8 @@ build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
 sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
-.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize check-all coverage analyze fuzz clang valgrind clean help
+.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all coverage analyze \
+        fuzz clang valgrind clean help
 
 all: ## build the library and the command into build/
 	@scripts/deps build
@@ -60,7 +61,13 @@ sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call build,build-sanitize)
 	@$(call test_in,build-sanitize)
 
-check-all: test sanitize valgrind format-check lint analyze coverage ## everything that can be checked, also what takes too long for .ci/run
+tsan: ## unit tests with ThreadSanitizer: many contexts in many threads, OpenMP inside
+	@scripts/deps check
+	@$(call configure,thread)
+	@$(call build,build-thread)
+	@$(call test_in,build-thread) --label-regex unit
+
+check-all: test sanitize valgrind tsan format-check lint analyze coverage ## everything that can be checked, also what takes too long for .ci/run
 
 coverage: ## all tests, and which lines of src/ they reach: build-coverage/uncovered.txt
 	@scripts/deps check
@@ -106,7 +113,7 @@ format-check: ## fail where clang-format would change something
 	@$(sources) | xargs -0 -r clang-format --dry-run --Werror
 
 clean: ## remove everything built
-	@rm -rf build build-debug build-clang build-sanitize build-coverage build-analyze build-afl
+	@rm -rf build build-debug build-clang build-sanitize build-thread build-coverage build-analyze build-afl
 
 help: ## show this list
 	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' Makefile | expand -t 16

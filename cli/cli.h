@@ -34,11 +34,12 @@ typedef struct cli_run {
     nadir_engine *engine;       /* NULL: none */
     cli_warning *warnings;      /* what the library said while it worked, for the JSON */
     cli_warning *warnings_last;
-    double started;     /* cli_clock of the first sign of progress */
-    bool bar_shown;     /* a progress bar stands on the terminal's last line */
-    char headline[256]; /* shown instead of the bar; empty: none */
-    bool answered;      /* the JSON object is out: a failure does not print another */
-    char error[512];    /* of cli_fail */
+    double started;       /* cli_clock of the first sign of progress */
+    bool bar_shown;       /* a progress bar stands on the terminal's last line */
+    char headline[256];   /* shown instead of the bar; empty: none */
+    bool answered;        /* the JSON object is out: a failure does not print another */
+    char error[512];      /* of cli_fail */
+    nadir_status trouble; /* why a file that the command has written itself cannot be read; NADIR_OK: none */
 } cli_run;
 
 typedef struct cli_command {

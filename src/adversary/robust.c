@@ -148,6 +148,14 @@ static nadir_status evaluate(nadir_context *context, nadir_family *family, const
     double *positive = NULL;
     int64_t *places = NULL;
     int64_t many = 0;
+    family = family != NULL ? family : nadir_robust_family(problem->uncertainty);
+    for (int64_t i = 0; i < count; i++) {
+        many += factors[i] > 0;
+    }
+    if (many == count) {
+        return count > 0 ? family(context, problem, settings, count, factors, verdicts) : NADIR_OK;
+    }
+    many = 0;
     NADIR_NEW_ZERO(context, others, count);
     NADIR_NEW(context, positive, count);
     NADIR_NEW(context, places, count);
@@ -159,7 +167,6 @@ static nadir_status evaluate(nadir_context *context, nadir_family *family, const
             NADIR_CHECK(evaluate_nominal(context, problem, settings, 1, &factors[i], &verdicts[i]));
         }
     }
-    family = family != NULL ? family : nadir_robust_family(problem->uncertainty);
     if (many > 0) {
         NADIR_CHECK(family(context, problem, settings, many, positive, others));
     }
@@ -269,6 +276,13 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
                                                 asked->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
+        if (!verdicts[i].refused && !isfinite(asked->problem.J - verdicts[i].attack.J)) {
+            return nadir_fail(
+                context, NADIR_ERROR_ILL_POSED,
+                "the worst return at radius %g, or the penalty, is beyond the range of numbers; multiply all "
+                "rewards by a small number, and divide the returns by it",
+                factors[i] * asked->uncertainty.radius);
+        }
         nadir_robust made = verdicts[i].refused
                                 ? make_refusal(asked, factors[i], &verdicts[i])
                                 : make_result(solver, asked, factors[i], settings, &verdicts[i]);

@@ -35,8 +35,10 @@ void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_resp
     nadir_response_clear(context, response);
 }
 
-void nadir_duel_clear(nadir_duel *duel)
+void nadir_duel_clear(nadir_context *context, nadir_duel *duel)
 {
+    nadir_glance_free(context, duel->glance);
+    duel->glance = NULL;
     for (int i = 0; i < 2; i++) {
         nadir_kernel_free(duel->spare[i]);
         duel->spare[i] = NULL;
@@ -116,7 +118,8 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
     NADIR_NEW(context, response->q, duel->model->rows);
     nadir_value_q(context, response->verdict.attack.kernel, duel->model->discount, response->v, response->q);
     response->J = response->verdict.attack.J;
-    const double penalty = fabs(response->asked.problem.J - response->J);
+    response->lost = response->asked.problem.J - response->J;
+    const double penalty = fabs(response->lost);
     const double gap = response->verdict.attack.gap;
     response->error =
         gap >= 0 ? gap : tolerance * penalty; /* NaN: the search tells none, but was asked for */

@@ -40,6 +40,7 @@ nadir_context *test_scarce_context(test_scarce *scarce)
     settings.allocator = (nadir_allocator){scarce_allocate, scarce_reallocate, scarce_release, scarce};
     nadir_context *context = NULL;
     assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    test_use_engine(context);
     return context;
 }
 

@@ -17,6 +17,10 @@
 
 /* A context whose messages are kept; see test_messages. Fails the test if there is none. */
 nadir_context *test_context(void);
+
+/* Gives the context the device of the engine that NADIR_TEST_ENGINE names, if it names one: the engine is
+ * opened once, and stays. test_context does it. */
+void test_use_engine(nadir_context *context);
 /* All messages of level warning or notice since the last call of test_context or test_messages_clear, one a
  * line. */
 const char *test_messages(void);

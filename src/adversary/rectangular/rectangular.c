@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
+enum { IDLE = 20 };      /* steps that bring nothing: policy iteration needs a few in all */
 
 typedef struct search {
     const nadir_problem *problem;
@@ -109,6 +110,8 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
     search find = {0};
     const char *reason = NULL;
     double before = INFINITY;
+    double least = INFINITY;
+    int idle = 0;
     NADIR_CHECK(start(context, problem, factor, &find));
     NADIR_CHECK(respond(context, &find));
     while (reason == NULL) {
@@ -118,6 +121,11 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
         NADIR_CHECK(respond(context, &find));
         reason = reason_to_stop(&find, before, tolerance);
         before = find.most;
+        idle = find.most < 0.9 * least ? 0 : idle + 1;
+        least = fmin(least, find.most);
+        if (reason == NULL && idle >= IDLE) {
+            reason = "stable";
+        }
         if (reason == NULL && attack->iterations >= iterations_limit) {
             break;
         }

@@ -113,6 +113,9 @@ cleanup:
     return status;
 }
 
+/* Squares of less would vanish; beside the rounding of v such a part of the range is nothing. */
+#define LEAST 1e-140
+
 /* x = (v - min v) / range. */
 static nadir_status scale_values(nadir_context *context, const double *v, nadir_order *order)
 {
@@ -136,7 +139,8 @@ static nadir_status scale_values(nadir_context *context, const double *v, nadir_
                           "values from %g to %g are too far apart; scale the rewards down", lowest, highest);
     }
     for (int64_t s = 0; s < order->states; s++) {
-        order->x[s] = range > 0 ? (v[s] - lowest) / range : 0;
+        const double x = range > 0 ? (v[s] - lowest) / range : 0;
+        order->x[s] = x >= LEAST ? x : 0;
     }
     order->lowest = lowest;
     order->range = range;

@@ -10,8 +10,7 @@
 #include "base/seal.h"
 #include "io/format.h"
 #include "io/numpy/npy.h"
-
-#include <zip.h>
+#include "io/numpy/npz_source.h"
 
 /* The arrays of a model; the comment says their shapes. Rows are numbered s * A + a, or state after state. */
 #define NADIR_NPZ_LIST(X)                                                                                    \
@@ -64,7 +63,8 @@ const char *nadir_npz_name(nadir_npz_which which);
 typedef struct nadir_npz {
     nadir_context *context;
     const char *path;
-    int64_t file_bytes;
+    nadir_input input;
+    nadir_npz_source source; /* points to the input: an archive stays where it is */
     zip_t *zip;
     int known;                                  /* arrays 0 .. known - 1 are looked for */
     int64_t entries[NADIR_NPZ_ARRAYS];          /* number of the entry, -1: none */
@@ -131,6 +131,7 @@ typedef struct nadir_npz_output {
     nadir_context *context;
     const char *path;
     nadir_output file;
+    nadir_npz_source source; /* points to the file */
     zip_t *zip;
     bool compress;
     bool sealed;
