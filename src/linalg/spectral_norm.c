@@ -49,7 +49,7 @@ typedef struct gram {
 static nadir_status apply_gram(nadir_context *context, void *user, const double *x, double *y)
 {
     const gram *at = user;
-    const int before = nadir_blas_threads(nadir_threads_for(context, at->n * at->n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, at->n * at->n));
     cblas_dsymv(CblasColMajor, CblasLower, (blasint)at->n, 1, at->G, (blasint)at->n, x, 1, 0, y, 1);
     nadir_blas_restore(before);
     return NADIR_OK;
@@ -85,7 +85,7 @@ static bool is_above(const nadir_context *context, int64_t n, double tau, const 
             G[i * n + j] = -G[j * n + i];
         }
     }
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
     LAPACK_dpotrf("U", &size, G, &size, &info);
     nadir_blas_restore(before);
     return info == 0;
@@ -123,7 +123,7 @@ static double rise(const nadir_context *context, int64_t n, double start, double
 /* The lower triangle of N^T N. */
 static void fill_gram(const nadir_context *context, int64_t n, const double *N, double *G)
 {
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, N, (blasint)n, 0, G,
                 (blasint)n);
     nadir_blas_restore(before);
@@ -187,7 +187,7 @@ double nadir_spectral_norm_quotient(const nadir_context *context, int64_t n, con
     double *z = y + n;
     double best = INFINITY;
     const blasint size = (blasint)n;
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
     for (int64_t i = 0; i < n; i++) {
         x[i] = 1;
     }

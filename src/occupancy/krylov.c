@@ -21,7 +21,8 @@
  * A column has met rounding when a round failed below that level, or when a contraction did not contract. If
  * its residual is then at most ten times what was asked for, that is accepted; otherwise the answer is
  * NADIR_ERROR_NOT_CONVERGED, and x is as good as it gets. For c >= 1 there is no contraction to fall back on,
- * and a round that does not halve the residual ends the column the same way.
+ * and a round that does not halve the residual ends the column the same way; likewise where the contraction
+ * would need more than 10^7 products, for ever as good as.
  *
  * A guess that is worse than zero is dropped for zero. A solve gives the same bits for any number of threads
  * and of columns, if M is sparse; with a dense M, BLAS decides.
@@ -47,6 +48,8 @@
 #define LEAST_PRODUCTS 40
 #define MOST_PRODUCTS  100000
 #define MOST_DOUBLINGS 30
+/* More of the contraction is not worth waiting for. */
+#define MOST_CONTRACTION 10000000
 /* Products of the contraction before a column that met rounding is given up. */
 #define LAST_PRODUCTS 4
 #define NEAR_ENOUGH   10
@@ -96,7 +99,9 @@ static nadir_status apply(nadir_context *context, void *user, bool transposed, i
 static void read_average(const nadir_context *context, krylov *self)
 {
     const nadir_average *average = self->average;
-    const double norm = average->b == NULL ? average->norm : nadir_matrix_norm(context, &average->matrix);
+    const double norm = average->b == NULL        ? average->norm
+                        : average->remote != NULL ? average->facts.norm
+                                                  : nadir_matrix_norm(context, &average->matrix);
     self->rate = self->gamma * norm;
     self->row_roots[0] = 0;
     self->row_roots[1] = 0;
@@ -154,7 +159,9 @@ static int64_t columns_in_step(const krylov *self, int64_t count)
     if (self->average->exchange != NULL) { /* products are made one by one, and all processes must agree */
         return 1;
     }
-    const bool long_rows = matrix->dense != NULL || matrix->starts[n] / LONG_ROW >= n;
+    const bool dense = nadir_average_is_dense(self->average);
+    const bool long_rows =
+        dense || (matrix->starts != NULL ? matrix->starts[n] : self->average->facts.entries) / LONG_ROW >= n;
     int64_t columns = long_rows ? COLUMNS : CACHED / (NADIR_BICGSTAB_VECTORS * n);
     columns = columns < COLUMNS ? columns : COLUMNS;
     columns = columns > 1 ? columns : 1;
@@ -190,7 +197,8 @@ static double rounding_level(const krylov_block *block, const krylov_column *col
     if (*root == 0) {
         const nadir_matrix transpose = {.size = average->states, .starts = average->transpose.starts};
         const bool other = block->transposed && transpose.starts != NULL;
-        const int64_t longest = nadir_matrix_row_length(other ? &transpose : &average->matrix);
+        const int64_t longest =
+            other ? nadir_matrix_row_length(&transpose) : nadir_average_row_length(average);
         *root = sqrt(nadir_join_maximum(block->context, (double)longest) +
                      nadir_lines_roundings(&average->lines, block->transposed));
     }
@@ -291,10 +299,10 @@ static nadir_status fall_back(krylov_block *block, int64_t j, int64_t products)
 {
     nadir_status status = NADIR_OK;
     krylov_column *column = &block->columns[j];
-    bool goes_on = block->self->rate < 1;
+    const int64_t needed = block->self->rate < 1 ? contraction_products(block, column) : INT64_MAX;
+    bool goes_on = needed <= MOST_CONTRACTION;
     if (goes_on) {
         const bool met_rounding = column->residual <= rounding_level(block, column);
-        const int64_t needed = contraction_products(block, column);
         const int64_t doubled = (products > LEAST_PRODUCTS ? products : LEAST_PRODUCTS) << column->failures;
         column->failures += column->failures < MOST_DOUBLINGS;
         NADIR_CHECK(contract(block, column, residual_of(block, j),

@@ -234,7 +234,7 @@ cleanup:
 static nadir_status check_backend(nadir_context *context, const nadir_average *average,
                                   const nadir_backend *backend)
 {
-    const bool dense = average->matrix.dense != NULL;
+    const bool dense = nadir_average_is_dense(average);
     const unsigned needed = dense ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
     if ((backend->capabilities & needed) == 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
@@ -255,6 +255,12 @@ static bool is_direct(const nadir_backend *backend)
     return backend != NULL && (backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
 }
 
+/* Whether all of P^pi has to be in the matrix. */
+static bool needs_matrix(const nadir_backend *backend)
+{
+    return backend != NULL && (backend->capabilities & (NADIR_BACKEND_DIRECT | NADIR_BACKEND_DEVICE)) != 0;
+}
+
 /*
  * Factors need a matrix, so the lines of a spread tilt are written out for a direct backend: when it was
  * asked for, or when that makes M a few times longer at most. Otherwise krylov applies them as they are.
@@ -263,7 +269,7 @@ static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupa
 {
     nadir_average *average = &occupancy->average;
     occupancy->lined = false;
-    if (average->lines.states == 0 || (occupancy->backend != NULL && !is_direct(occupancy->backend))) {
+    if (average->lines.states == 0 || (occupancy->backend != NULL && !needs_matrix(occupancy->backend))) {
         return NADIR_OK;
     }
     const int64_t stored = average->matrix.starts[average->states];
@@ -282,7 +288,7 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     nadir_average *average = &occupancy->average;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     /* What was too large to factor under one policy is so under the next: that choice stays. */
-    if (occupancy->automatic && (is_direct(occupancy->backend) || occupancy->lined)) {
+    if (occupancy->automatic && (needs_matrix(occupancy->backend) || occupancy->lined)) {
         occupancy->backend = NULL;
     }
     NADIR_CHECK(settle_lines(context, occupancy));
@@ -340,7 +346,9 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     made->backend = automatic ? NULL : nadir_backend_find(backend);
     if (!automatic && made->backend == NULL) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                            "there is no backend '%s'; there are lapack, klu, krylov and petsc", backend);
+                            "there is no backend '%s'; there are lapack, klu, krylov, petsc, "
+                            "device-lu and device-krylov",
+                            backend);
         goto cleanup;
     }
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));

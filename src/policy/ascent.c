@@ -206,7 +206,10 @@ static nadir_status ask_ceiling(nadir_ascent *at)
         return NADIR_OK;
     }
     at->ceiling.base = nadir_duel_base(&at->duel);
-    NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+    if (at->here->verdict.attack.kernel != NULL) { /* else it was tried already */
+        NADIR_CHECK(
+            nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+    }
     if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
         stop_here(at, "gap");
     } else if (at->advantage <= HARDLY * wanted) {
@@ -410,7 +413,7 @@ static nadir_status climb(nadir_ascent *at)
         }
         if (moved) {
             if (at->state.glances == 0) {
-                nadir_ascent_learn(at);
+                NADIR_CHECK(nadir_ascent_learn(at));
             }
             arrive(at);
         } else if (at->duel.evaluations >= at->settings->evaluations_limit) {

@@ -67,8 +67,9 @@ void nadir_ascent_measure(nadir_ascent *at)
     }
 }
 
-void nadir_ascent_learn(nadir_ascent *at)
+nadir_status nadir_ascent_learn(nadir_ascent *at)
 {
+    nadir_status status = NADIR_OK;
     const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
     const nadir_response *there = at->there;
@@ -77,7 +78,7 @@ void nadir_ascent_learn(nadir_ascent *at)
     double *step = NULL;
     double *fall = NULL;
     if (at->secants.most > 0) {
-        nadir_secants_push(&at->secants);
+        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
         step = at->secants.s[at->secants.count - 1];
         fall = at->secants.y[at->secants.count - 1];
     }
@@ -97,4 +98,6 @@ void nadir_ascent_learn(nadir_ascent *at)
     s_y = nadir_join_sum(at->context, s_y);
     const double alpha = at->state.alpha;
     at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
+cleanup:
+    return status;
 }

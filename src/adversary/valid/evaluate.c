@@ -147,6 +147,16 @@ static nadir_status note(valid_runs *all, int64_t j)
     return nadir_valid_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
 }
 
+/* Searches have operators of their own, and large ones are iterations that go without the nominal one: its
+ * transposed copy, made for d, would lie idle beside theirs. */
+static void make_space(valid_runs *all)
+{
+    nadir_occupancy *occupancy = all->problem->occupancy;
+    if (all->problem->states > NADIR_PROOF_STATES && nadir_occupancy_iterates(occupancy)) {
+        nadir_average_forget_transpose(all->context, nadir_occupancy_average(occupancy));
+    }
+}
+
 /* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
 static nadir_status search(valid_runs *all, int64_t j, bool *lost)
 {
@@ -156,6 +166,7 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
     nadir_attack other = {0};
     const double begun = nadir_clock_seconds();
     *lost = false;
+    make_space(all);
     if (all->path.count == 0) {
         NADIR_CHECK(search_first(all, run, attack));
         NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));

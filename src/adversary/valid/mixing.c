@@ -87,15 +87,16 @@ nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *pro
                                 const nadir_enclosure *known, nadir_mixing_effort effort, double *bound)
 {
     nadir_status status = NADIR_OK;
-    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const nadir_matrix *matrix = &average->matrix;
     const int64_t n = matrix->size;
     double *means = NULL;
     double *centred = NULL;
     *bound = INFINITY;
-    if (matrix->dense == NULL || average->b != NULL || average->lines.states > 0 || !(known->gap > 0)) {
+    if (!nadir_average_is_dense(average) || average->b != NULL || average->lines.states > 0 || !(known->gap > 0)) {
         return NADIR_OK;
     }
+    NADIR_CHECK(nadir_average_fetch(context, average));
     NADIR_NEW(context, means, 2 * n);
     NADIR_NEW(context, centred, n * n);
     const double off = find_means(matrix, known->averaging, means);
