@@ -22,6 +22,9 @@
 #define IDLE 40
 /* So many of them at a glance, and it takes a closer look. */
 #define ASTRAY 3
+/* The same where steps at a glance, after that many, leave more than this share of the advantage on average.
+ */
+#define SLOW 0.6
 /* Quasi-Newton pairs are kept as long as they have at most so many numbers. */
 #define PAIR_NUMBERS 20000000.0
 
@@ -112,6 +115,7 @@ static void watch_progress(nadir_ascent *at)
     state->idle = first || risen || smaller ? 0 : state->idle + 1;
     state->risen = first || risen ? at->here->J : state->risen;
     state->least = first || smaller ? at->advantage : state->least;
+    state->offered = first ? at->advantage : state->offered;
 }
 
 /* What is known of the policy at hand, once its response is there. */
@@ -382,6 +386,12 @@ cleanup:
     return status;
 }
 
+static bool is_astray(const nadir_ascent *at)
+{
+    const double steps = (double)(at->state.iterations - ASTRAY);
+    return at->state.idle >= ASTRAY || at->advantage > at->state.offered * pow(SLOW, steps);
+}
+
 static nadir_status climb(nadir_ascent *at)
 {
     nadir_status status = NADIR_OK;
@@ -403,7 +413,7 @@ static nadir_status climb(nadir_ascent *at)
             arrive(at);
             continue;
         }
-        if (at->state.glances != 0 && at->state.idle >= ASTRAY) {
+        if (at->state.glances != 0 && is_astray(at)) {
             NADIR_CHECK(look_closely(at));
             continue;
         }

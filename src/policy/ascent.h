@@ -49,6 +49,7 @@ typedef struct nadir_ascent_state {
     double least;                         /* smallest advantage so far */
     double risen;                         /* return when it was last seen to rise */
     int64_t idle;                         /* steps since either has changed */
+    double offered;                       /* advantage of the first policy */
     int64_t glances;                      /* 1: responses are looked at in passing, see ascent.c */
 } nadir_ascent_state;
 

@@ -46,11 +46,12 @@ static bool is_plausible(const nadir_ascent *ascent)
     const nadir_ascent_state *state = &ascent->state;
     const int64_t states = ascent->duel.model->states;
     const int64_t rows = ascent->duel.model->rows;
-    const double numbers[] = {state->alpha,        state->initial, state->best,
-                              state->best_nominal, state->least,   state->risen};
+    const double numbers[] = {state->alpha,   state->initial, state->best,
+                              state->offered, state->least,   state->risen};
     bool good = nadir_checkpoint_is_count(state->iterations) &&
                 nadir_checkpoint_is_count(state->evaluations) && nadir_checkpoint_is_count(state->idle) &&
                 state->alpha >= 0 && state->tolerance > 0 && !isnan(state->asked) &&
+                !isinf(state->best_nominal) && /* glances know none */
                 nadir_checkpoint_are_finite(sizeof numbers / sizeof *numbers, numbers) &&
                 nadir_checkpoint_are_finite(NADIR_ASCENT_HISTORY, state->history) &&
                 nadir_checkpoint_are_finite(states, ascent->near_v) &&
@@ -88,6 +89,9 @@ nadir_status nadir_ascent_resume(nadir_ascent *at, const double *start)
     const bool glanced = isinf(at->state.tolerance);
     if (glanced) { /* what glances are made of */
         NADIR_CHECK(nadir_ascent_respond(at, start, at->there));
+        NADIR_CHECK(nadir_response_can_glance(at->there)
+                        ? NADIR_OK
+                        : nadir_checkpoint_refuse(at->context, at->settings->resume));
         NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->there));
         nadir_response_recycle(at->context, &at->duel, at->there);
     }
