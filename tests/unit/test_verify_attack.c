@@ -395,7 +395,7 @@ static void corruption_is_noticed(void **state)
     tally sums = {0};
     int tried = 0;
     int harmless = 0;
-    const int problems = test_attacks(2 * KINDS);
+    const int problems = test_attack_count(2 * KINDS);
     for (int i = 0; i < problems; i++) {
         nadir_random_seed(&random, SEED + (uint64_t)i); /* so that each can be had by itself */
         attack(context, &random, i, &sums);
