@@ -87,9 +87,10 @@ static _Noreturn void become(const place *at, char **words, const fault_order *f
         if (fault->onward) {
             (void)setenv("FAULT_ON", "1", 1);
         }
-        (void)setenv("LD_PRELOAD", at->shim, 1);
     }
-    (void)alarm(SECONDS); /* outlives exec */
+    (void)setenv("OMP_NUM_THREADS", "1", 1);
+    (void)setenv("LD_PRELOAD", at->shim, 1); /* without orders it only makes fsync quick */
+    (void)alarm(SECONDS);                    /* outlives exec */
     (void)execv(at->program, words);
     _exit(127);
 }
