@@ -5,6 +5,17 @@
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 
+void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            sum += policy->probabilities[row] * model->rewards[row];
+        }
+        result[s] = sum;
+    }
+}
+
 /* y <- y - left (right . x), for each column. */
 static void subtract_rank_one(const nadir_context *context, int64_t n, const double *left,
                               const double *right, int64_t count, const double *x, double *y)
