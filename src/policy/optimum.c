@@ -411,7 +411,6 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
                                    .backend = at->settings.backend,
                                    .iterations_limit = SEARCH_ITERATIONS};
     if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
-        NADIR_CHECK(nadir_model_check_whole(at->context, at->model, "checkpoints"));
         NADIR_CHECK(nadir_search_identify(at->context, at->model, &at->uncertainty,
                                           at->bellman ? -1 : (int64_t)at->ascent.kind, at->ascent.identity));
     }
