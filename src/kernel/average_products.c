@@ -34,8 +34,8 @@ static void combine_spread_transposed(const nadir_context *context, const nadir_
 {
     const nadir_exchange *exchange = owner->exchange;
     const int64_t n = owner->states;
-    double *sums = exchange->room;
     for (int64_t j = 0; j < count; j++) {
+        double *sums = nadir_exchange_room(exchange);
         nadir_matrix_combine(context, transpose, 1, 0, scale, x + j * n, sums);
         for (int64_t s = 0; s < n; s++) {
             y[j * n + s] = shift * x[j * n + s] + sums[s];

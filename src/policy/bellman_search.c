@@ -2,6 +2,7 @@
 #include "policy/bellman_search.h"
 
 #include "base/clock.h"
+#include "linalg/distributed.h"
 #include "model/model.h"
 #include "policy/checkpoint.h"
 
@@ -67,7 +68,7 @@ static nadir_status pause_here(void *user, nadir_rectangular_pause *pause)
     nadir_status status = NADIR_OK;
     nadir_bellman_search *at = user;
     const nadir_robust_optimum_settings *settings = at->settings;
-    const double seconds = nadir_clock_seconds() - at->begun;
+    const double seconds = nadir_join_maximum(at->context, nadir_clock_seconds() - at->begun); /* all alike */
     pause->is_over = seconds >= settings->time_limit;
     if (pause->state->iterations == 0) { /* there is nothing to tell yet */
         return NADIR_OK;

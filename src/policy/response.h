@@ -31,10 +31,12 @@ typedef struct nadir_duel {
     nadir_model *model;
     const nadir_ball *ball;
     const char *backend;
-    int64_t iterations_limit; /* of each search */
-    int64_t evaluations;      /* counts */
-    nadir_kernel *spare[2];   /* owned: of responses that are gone, to be written over; NULL: none */
-    nadir_glance *glance;     /* owned; NULL: none yet */
+    int64_t iterations_limit;   /* of each search */
+    int64_t evaluations;        /* counts */
+    nadir_kernel *spare[2];     /* owned: of responses that are gone, to be written over; NULL: none */
+    nadir_glance *glance;       /* owned; NULL: none yet */
+    const nadir_policy *known;  /* a policy whose operator is */
+    nadir_occupancy *occupancy; /* this one: owned, for the first who asks; NULL: none */
 } nadir_duel;
 
 /*

@@ -91,6 +91,32 @@ static void archives(void **state)
            TEST_ARRAY("radius.npy", "=f8", "(1,)", radius));
 }
 
+/* An array P, either way round, against the same model as rows. */
+static void dense_archives(void **state)
+{
+    (void)state;
+    static const double by_state[] = {0.1, 0.9, 1, 0, 0.5, 0.5, 0.25, 0.75, 0, 1, 0.3, 0.7};
+    static const double by_action[] = {0.1, 0.9, 0.25, 0.75, 1, 0, 0, 1, 0.5, 0.5, 0.3, 0.7};
+    const test_array per_row = TEST_ARRAY("R.npy", "=f8", "(2, 3)", rewards);
+    const test_array whole[] = {TEST_ARRAY("P.npy", "=f8", "(2, 3, 2)", by_state),
+                                TEST_ARRAY("P.npy", "=f8", "(3, 2, 2)", by_action)};
+    const test_array rows[] = {CSR, SHAPE, MU, per_row};
+    nadir_context *context = test_context();
+    nadir_model *listed = NULL;
+    nadir_model *dense = NULL;
+    test_write_npz("rows.npz", rows, false);
+    assert_ok(context, nadir_npz_read_part(context, "rows.npz", &settings, &listed));
+    for (int i = 0; i < 2; i++) {
+        const test_array arrays[] = {whole[i], MU, per_row};
+        test_write_npz("dense.npz", arrays, false);
+        assert_ok(context, nadir_npz_read_part(context, "dense.npz", &settings, &dense));
+        assert_models_equal(dense, listed, 0);
+        nadir_model_free(dense);
+    }
+    nadir_model_free(listed);
+    nadir_context_free(context);
+}
+
 static void wrong_kernels(void **state)
 {
     (void)state;
@@ -98,7 +124,13 @@ static void wrong_kernels(void **state)
     static const int64_t beyond[] = {0, 2, 3, 5, 7, 8, 11};
     static const int64_t negative[] = {-1, 2, 3, 5, 7, 8, 10};
     static const int32_t no_state[] = {0, 1, 0, 0, 1, 0, 1, 1, 0, 2};
-    REFUSE(NADIR_ERROR_UNSUPPORTED, "an engine reads kernels in CSR form", MU);
+    static const double dense[12] = {0};
+    REFUSE(NADIR_ERROR_FORMAT, "expected either an array P, or P_data", MU);
+    REFUSE(NADIR_ERROR_FORMAT, "expected either an array P, or P_data", CSR, SHAPE,
+           TEST_ARRAY("P.npy", "=f8", "(2, 3, 2)", dense));
+    REFUSE(NADIR_ERROR_FORMAT, "(S, A, S) or (A, S, S), in C order",
+           TEST_ARRAY("P.npy", "=f8", "(6, 2)", dense));
+    REFUSE(NADIR_ERROR_MODEL, "no successors", TEST_ARRAY("P.npy", "=f8", "(2, 3, 2)", dense));
     REFUSE(NADIR_ERROR_FORMAT, "array P_indices is missing", DATA, INDPTR);
     REFUSE(NADIR_ERROR_FORMAT, "array P_indptr is missing", DATA, INDICES);
     REFUSE(NADIR_ERROR_FORMAT, "as many as P_data: 10", DATA, INDPTR, SHAPE,
@@ -224,8 +256,13 @@ static void policies(void **state)
     assert_fails(context, nadir_policy_part_read(context, model, "wrong.npy", &policy), NADIR_ERROR_POLICY,
                  "shape (3,); expected 4 probabilities");
     test_write_file("policy.csv", "idstate,idaction,probability\n");
-    assert_fails(context, nadir_policy_part_read(context, model, "policy.csv", &policy),
-                 NADIR_ERROR_UNSUPPORTED, "files other than .npy");
+    assert_fails(context, nadir_policy_part_read(context, model, "policy.csv", &policy), NADIR_ERROR_FORMAT,
+                 "policy.csv");
+    assert_ok(context, nadir_policy_part_write(context, model, expected, "policy.csv"));
+    assert_ok(context, nadir_policy_read(context, model, "policy.csv", &policy));
+    assert_memory_equal(policy->probabilities, expected, sizeof expected);
+    nadir_policy_free(policy);
+    policy = NULL;
     assert_null(policy);
     nadir_model_free(model);
     nadir_context_free(context);
@@ -234,8 +271,8 @@ static void policies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(archives),    cmocka_unit_test(wrong_kernels), cmocka_unit_test(wrong_shapes),
-        cmocka_unit_test(petsc_files), cmocka_unit_test(policies),
+        cmocka_unit_test(archives),     cmocka_unit_test(dense_archives), cmocka_unit_test(wrong_kernels),
+        cmocka_unit_test(wrong_shapes), cmocka_unit_test(petsc_files),    cmocka_unit_test(policies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

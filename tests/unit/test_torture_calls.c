@@ -224,7 +224,9 @@ static void ask(nadir_context *context, nadir_random *random, test_torture *made
     }
     verify(context, made, solver, &settings, count);
     optimise(context, made, count);
-    find_radius(context, random, made, solver, count);
+    if (made->ball.norm == 1 || made->ball.norm >= 1.5) { /* fifty searches, each slow at 1 + 1e-6 */
+        find_radius(context, random, made, solver, count);
+    }
     draw_curve(context, made, solver, count);
     nadir_solver_free(solver);
 }

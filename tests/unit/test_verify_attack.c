@@ -335,7 +335,11 @@ static void tamper(target *at, tally *sums)
     for (corruption what = 0; what < CORRUPTIONS; what++) {
         nadir_status status;
         double claimed;
-        if (!strike(at, what, &status, &claimed)) {
+        bool changed = false;
+        for (int i = 0; i < 4 && !changed; i++) { /* other numbers, where these cannot change */
+            changed = strike(at, what, &status, &claimed);
+        }
+        if (!changed) {
             continue;
         }
         sums->tried[what]++;
@@ -403,7 +407,7 @@ static void corruption_is_noticed(void **state)
         if (sums.harmless[what] > 0) {
             print_message(", %d of them to something that is as true\n", sums.harmless[what]);
         }
-        assert_true(sums.tried[what] > 0);
+        assert_true(sums.tried[what] > 0 || problems < KINDS);
         tried += sums.tried[what];
         harmless += sums.harmless[what];
     }

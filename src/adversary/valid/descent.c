@@ -61,6 +61,7 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     find->problem = problem;
     find->beta = beta;
     find->order.exchange = problem->model->exchange;
+    find->order.unsorted = problem->model->exchange != NULL;
     find->operator=(nadir_valid_operator){.problem = problem};
     find->rows = (nadir_rows){
         .model = problem->model,

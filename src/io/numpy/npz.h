@@ -156,6 +156,10 @@ nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which whic
 /* The archive will end with a comment that holds the digest of all its other bytes. */
 nadir_status nadir_npz_output_seal(nadir_npz_output *output);
 extern const nadir_seal_form nadir_npz_seal;
+/* How P lies, (S, A, S) or (A, S, S): as the user says, else as the file says, else by its shape, which has
+ * three dimensions. */
+nadir_status nadir_npz_choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout);
+
 /* Writes everything and gives the file its name. */
 nadir_status nadir_npz_output_commit(nadir_npz_output *output);
 void nadir_npz_output_close(nadir_npz_output *output);
