@@ -233,7 +233,7 @@ static void ask(nadir_context *context, nadir_random *random, test_torture *made
 
 static void test_problems(void **state)
 {
-    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(150));
+    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(70));
     const int64_t first = (int64_t)number_or("NADIR_TORTURE_FIRST", 0);
     tally tallied = {0};
     (void)state;
