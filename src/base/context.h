@@ -43,6 +43,8 @@ struct nadir_context {
     const nadir_communication *communication;
     const struct nadir_engine_table *engine; /* NULL: none; models are then whole */
     void *engine_self;
+    const struct nadir_device *device; /* NULL: none; device.h */
+    void *device_self;
     char error[NADIR_ERROR_LENGTH];
 };
 

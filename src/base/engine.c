@@ -72,7 +72,7 @@ static nadir_status load(nadir_context *context, const char *name, const nadir_e
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "there is no engine %.40s here: nadir_engine_%.40s.so was not found beside the "
                           "command, in its %s folder, or where NADIR_ENGINES says; it is built where its "
-                          "libraries are found (docs/scaling.md)",
+                          "libraries are found (docs/scaling.md, docs/gpu.md)",
                           name, name, NADIR_ENGINE_FOLDER);
     }
     /* What the engine's libraries load in turn looks for their symbols. */
@@ -104,8 +104,13 @@ nadir_status nadir_engine_open(nadir_context *context, const char *name, const c
         made->table->start(&host, context, options != NULL ? options : "", &communication, &made->self));
     made->context = context;
     context->communication = communication;
-    context->engine = made->table;
-    context->engine_self = made->self;
+    if (made->table->device == NULL) {
+        context->engine = made->table;
+        context->engine_self = made->self;
+    } else {
+        context->device = made->table->device;
+        context->device_self = made->self;
+    }
     if (share_threads) {
         const int32_t share = context->threads / made->table->neighbours(made->self);
         context->threads = share > 1 ? share : 1;
@@ -135,6 +140,8 @@ void nadir_engine_close(nadir_engine *engine, int exit_status, const char *sente
         context->communication = &nadir_communication_alone;
         context->engine = NULL;
         context->engine_self = NULL;
+        context->device = NULL;
+        context->device_self = NULL;
         nadir_release(context, engine);
     }
 }

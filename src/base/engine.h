@@ -2,15 +2,17 @@
  * engine.h: what an engine, a shared object that is loaded on request, and the library know of each other.
  *
  * An engine brings a communication table for many processes and may bring a linear solver for matrices that
- * are spread over them. It exports one symbol, `nadir_engine_entry`, and uses none of the library: what it
- * needs is in the host table. Anything here may change with NADIR_ENGINE_VERSION.
+ * are spread over them; or it brings a device (device.h) for one process. It exports one symbol,
+ * `nadir_engine_entry`, and uses none of the library: what it needs is in the host table. Anything here may
+ * change with NADIR_ENGINE_VERSION.
  */
 #ifndef NADIR_BASE_ENGINE_H
 #define NADIR_BASE_ENGINE_H
 
 #include "base/communication.h"
+#include "base/device.h"
 
-#define NADIR_ENGINE_VERSION 1
+#define NADIR_ENGINE_VERSION 3
 #define NADIR_ENGINE_SYMBOL  "nadir_engine_entry"
 
 /* What the library lends to an engine. */
@@ -56,6 +58,10 @@ typedef struct nadir_engine_table {
     nadir_status (*solve)(void *solver, nadir_context *context, bool transposed, const double *b,
                           double residual, double *x, int64_t *products);
     void (*destroy)(void *solver);
+
+    /* NULL: the engine spreads models over processes. Otherwise models are whole, and *table of `start` is
+     * the host's `alone`. */
+    const nadir_device *device;
 } nadir_engine_table;
 
 #endif

@@ -12,13 +12,18 @@
 
 nadir_status nadir_dense_nominal(nadir_context *context, const nadir_problem *problem, double *P)
 {
-    const nadir_matrix *M = &nadir_occupancy_average(problem->occupancy)->matrix;
+    nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    const nadir_matrix *M = &average->matrix;
     const int64_t n = problem->states;
     if (n > STATES_LIMIT) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "this method factors a dense matrix for each kernel and the model has %lld states; "
                           "it takes up to %d: leave the method to auto",
                           (long long)n, STATES_LIMIT);
+    }
+    const nadir_status status = nadir_average_fetch(context, average);
+    if (status != NADIR_OK) {
+        return status;
     }
     if (M->dense != NULL) {
         memcpy(P, M->dense, (size_t)(n * n) * sizeof *P);

@@ -9,6 +9,7 @@
 #include "kernel/average.h"
 
 #include "kernel/parts.h"
+#include "kernel/remote.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -24,6 +25,9 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     nadir_release(context, average->correction);
     nadir_release(context, average->active);
     nadir_lines_clear(context, &average->lines);
+    if (average->remote != NULL && average->lender == NULL) {
+        average->device->release(average->remote);
+    }
     *average = (nadir_average){0};
 }
 
@@ -428,7 +432,10 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
-    if (kernel->model->dense != NULL) {
+    if (nadir_remote_takes(context, kernel)) {
+        NADIR_CHECK(nadir_remote_average(context, kernel, policy, &made));
+        norm = made.facts.norm;
+    } else if (kernel->model->dense != NULL) {
         NADIR_NEW(context, made.dense, made.states * made.states);
         norm = fill_dense(context, kernel, policy, made.dense);
     } else {
@@ -440,6 +447,9 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
         NADIR_CHECK(nadir_lines_make(context, kernel, policy, &made.lines));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
+    if (made.b != NULL) { /* the norm needs the numbers */
+        NADIR_CHECK(nadir_average_fetch(context, &made));
+    }
     set_view(context, norm, &made);
     *average = made;
     made = (nadir_average){0};
@@ -454,12 +464,15 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
     nadir_status status = NADIR_OK;
     double norm = -1;
     const bool same_rows = note_active(policy, average->active);
-    if (average->dense != NULL) {
+    if (average->remote != NULL || nadir_remote_takes(context, kernel)) {
+        *same_pattern = false;
+    } else if (average->dense != NULL) {
         norm = fill_dense(context, kernel, policy, average->dense);
         *same_pattern = true;
     } else {
         const bool checked = average->changed || kernel->place != NULL;
         nadir_entries_clear(context, &average->transpose);
+        average->transposed_row = 0;
         if (kernel->sums != NULL) {
             nadir_tilt_look(kernel);
         }
@@ -487,11 +500,18 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
     nadir_status status = NADIR_OK;
     nadir_average made = {
         .states = lender->states, .matrix = lender->matrix, .exchange = lender->exchange, .lender = lender};
+    made.device = lender->device;
+    made.remote = lender->remote;
+    made.sparse = lender->sparse;
+    made.facts = lender->facts;
     note_kind(kernel, &made);
     *borrowed = made.nominal && lender->nominal;
     if (*borrowed) {
         NADIR_CHECK(make_correction(context, kernel, policy, &made));
-        made.norm = norm_of(context, &made);
+        if (made.b != NULL) {
+            NADIR_CHECK(nadir_average_fetch(context, &made));
+        }
+        made.norm = made.b == NULL && made.remote != NULL ? made.facts.norm : norm_of(context, &made);
         *average = made;
     }
 cleanup:

@@ -8,10 +8,14 @@
  *
  * so that neither a change of rank one nor a tilt ever fills a sparse matrix. Products with an average that
  * has lines use work space of the average: one at a time.
+ *
+ * With a device (base/device.h) M is made there where the model has its rows, and `matrix` has a size and no
+ * numbers until nadir_average_fetch was called.
  */
 #ifndef NADIR_KERNEL_AVERAGE_H
 #define NADIR_KERNEL_AVERAGE_H
 
+#include "base/device.h"
 #include "kernel/kernel.h"
 #include "kernel/lines.h"
 #include "linalg/matrix.h"
@@ -30,11 +34,17 @@ typedef struct nadir_average {
     /* owned */
     double *dense;
     nadir_entries entries;
-    nadir_entries transpose; /* of M when it is CSR; made when first asked for */
+    nadir_entries transpose; /* of M when it is CSR; made when asked for */
+    int64_t transposed_row;  /* the most entries in a row of it; 0: not known */
     double *correction;      /* b and k */
     bool changed;            /* M may have another pattern than the model's rows */
     bool nominal;            /* M has the numbers of the model */
     bool *active;            /* [rows] rows of positive probability: the pattern depends on nothing else */
+    /* On a device; remote NULL: not so. */
+    const nadir_device *device;
+    void *remote; /* M; the lender's if there is one */
+    bool sparse;
+    nadir_device_facts facts;
 } nadir_average;
 
 /* A struct of zeros is empty. Threaded, one pass over the rows of positive probability. */
@@ -51,12 +61,21 @@ void nadir_average_clear(nadir_context *context, nadir_average *average);
 nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average, bool *borrowed);
 
+/* Brings the numbers of M here from a device; does nothing where they are here. */
+nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average);
+bool nadir_average_is_dense(const nadir_average *average);
+/* The most entries of a row of M. */
+int64_t nadir_average_row_length(const nadir_average *average);
+
 /* Y = P^pi X and Y = (P^pi)^T X for `count` vectors of [states]; x and y do not overlap. The transposed
  * product of a sparse average keeps a transposed copy from the first call on, and so can fail. */
 void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
                             const double *x, double *y);
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y);
+
+/* Gives the memory of the transposed copy back; the next transposed product makes it anew. */
+void nadir_average_forget_transpose(nadir_context *context, nadir_average *average);
 
 /* Y = shift X + scale (M + L) X, or transposed: for solving with I - gamma (M + L). Only the transposed one
  * can fail. */

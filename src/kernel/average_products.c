@@ -1,6 +1,7 @@
 /* average_products.c: products with an average; see average.h. */
 #include "kernel/average.h"
 
+#include "kernel/remote.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 
@@ -33,8 +34,8 @@ static void combine_spread_transposed(const nadir_context *context, const nadir_
 {
     const nadir_exchange *exchange = owner->exchange;
     const int64_t n = owner->states;
-    double *sums = exchange->room;
     for (int64_t j = 0; j < count; j++) {
+        double *sums = nadir_exchange_room(exchange);
         nadir_matrix_combine(context, transpose, 1, 0, scale, x + j * n, sums);
         for (int64_t s = 0; s < n; s++) {
             y[j * n + s] = shift * x[j * n + s] + sums[s];
@@ -46,7 +47,9 @@ static void combine_spread_transposed(const nadir_context *context, const nadir_
 static void combine_plain(const nadir_context *context, const nadir_average *average, int64_t count,
                           double shift, double scale, const double *x, double *y)
 {
-    if (average->exchange != NULL) {
+    if (average->remote != NULL) {
+        (void)nadir_remote_combine(context, average, false, count, shift, scale, x, y);
+    } else if (average->exchange != NULL) {
         combine_spread(context, average, count, shift, scale, x, y);
     } else {
         nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
@@ -60,6 +63,9 @@ static nadir_status combine_transposed(nadir_context *context, nadir_average *av
     nadir_status status = NADIR_OK;
     nadir_average *owner = average->lender != NULL ? average->lender : average;
     const nadir_entries *entries = &owner->transpose;
+    if (owner->remote != NULL) {
+        return nadir_remote_combine(context, owner, true, count, shift, scale, x, y);
+    }
     if (owner->dense != NULL) {
         nadir_matrix_combine_transposed(context, &owner->matrix, count, shift, scale, x, y);
         return NADIR_OK;
@@ -111,6 +117,17 @@ nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_ave
     return status;
 }
 
+void nadir_average_forget_transpose(nadir_context *context, nadir_average *average)
+{
+    if (average->transpose.starts != NULL) {
+        const nadir_matrix transpose = {.size = average->exchange != NULL ? average->matrix.width
+                                                                          : average->states,
+                                        .starts = average->transpose.starts};
+        average->transposed_row = nadir_matrix_row_length(&transpose);
+        nadir_entries_clear(context, &average->transpose);
+    }
+}
+
 /* The most entries in a row of M^T. With several processes each has a part of every row: at most as many as
  * their longest together, and an addition for each of them. */
 static int64_t longest_transposed(const nadir_context *context, const nadir_average *owner)
@@ -118,10 +135,15 @@ static int64_t longest_transposed(const nadir_context *context, const nadir_aver
     const bool spread = owner->exchange != NULL;
     const nadir_matrix transpose = {.size = spread ? owner->matrix.width : owner->states,
                                     .starts = owner->transpose.starts};
-    if (transpose.starts == NULL) {
+    int64_t known;
+    if (owner->remote != NULL && owner->device->longest_transposed(owner->remote, &known)) {
+        return known;
+    }
+    if (transpose.starts == NULL && owner->transposed_row == 0) {
         return spread ? owner->exchange->total : owner->states;
     }
-    const int64_t longest = nadir_matrix_row_length(&transpose);
+    const int64_t longest =
+        transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row;
     return spread ? (int64_t)nadir_join_sum(context, (double)(longest + 1)) : longest;
 }
 
@@ -129,9 +151,9 @@ double nadir_average_roundings(const nadir_context *context, const nadir_average
 {
     const nadir_average *owner = average->lender != NULL ? average->lender : average;
     const int64_t total = average->exchange != NULL ? average->exchange->total : average->states;
-    const double longest =
-        transposed ? (double)longest_transposed(context, owner)
-                   : nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
+    const double longest = transposed
+                               ? (double)longest_transposed(context, owner)
+                               : nadir_join_maximum(context, (double)nadir_average_row_length(average));
     const int64_t corrected = average->b != NULL ? total : 0; /* a sum over all states */
     return longest + (double)(corrected + 4) + nadir_lines_roundings(&average->lines, transposed);
 }

@@ -1,5 +1,6 @@
 /* kernel.c: kernels as objects, and products with their rows; see kernel.h. */
 #include "kernel/parts.h"
+#include "kernel/remote.h"
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
@@ -266,6 +267,12 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
     const int64_t rows = kernel->model->rows;
     const nadir_kernel_vector vector = nadir_kernel_prepare(context, kernel, x);
     const int threads = nadir_threads_for(context, work_of(kernel));
+    if (nadir_remote_multiply(context, kernel, x, y)) {
+        for (int64_t row = 0; row < rows && kernel->b != NULL; row++) {
+            y[row] -= kernel->b[row] * vector.shift;
+        }
+        return;
+    }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t first = 0; first < rows; first += BLOCK) {
         const int64_t end = first + BLOCK < rows ? first + BLOCK : rows;

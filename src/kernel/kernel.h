@@ -88,6 +88,9 @@ bool nadir_kernel_is_nominal(const nadir_kernel *kernel, int64_t row);
 void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y);
 
+/* Whether a device makes the products of all rows, faster than they are made here. */
+bool nadir_kernel_is_remote(const nadir_context *context, const nadir_kernel *kernel);
+
 /* A vector made ready for products with rows: what these have in common. */
 typedef struct nadir_kernel_vector {
     const double *x;                    /* [states] and ghosts */

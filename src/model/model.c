@@ -1,6 +1,7 @@
 /* model.c: the model as an object: making, sharing, looking inside; see model.h. */
 #include "model/model.h"
 
+#include "base/device.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -81,6 +82,9 @@ void nadir_model_free(nadir_model *model)
     nadir_names_clear(memory, &model->state_names);
     nadir_names_clear(memory, &model->action_names);
     nadir_exchange_free(model->exchange);
+    if (model->remote != NULL) {
+        model->remote_device->drop(model->remote);
+    }
     nadir_memory_release(memory, model);
     nadir_memory_free(memory);
 }

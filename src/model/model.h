@@ -67,6 +67,9 @@ struct nadir_model {
     /* NULL: all states are this process's. Otherwise `states`, `rows` and all arrays are the part that it
      * owns, and columns are numbered as exchange.h says. */
     nadir_exchange *exchange;
+    /* The rows on the device of an engine, made when first asked for (kernel/remote.c); NULL: none. */
+    _Atomic(void *) remote;
+    const struct nadir_device *remote_device;
 };
 
 /* Of all processes: S; the number of the first own state; the columns that own rows may have; the own states

@@ -20,6 +20,7 @@ typedef struct bellman_job {
     int64_t *choice;      /* maximise; NULL: average */
     const double *weight; /* [rows] average */
     double *value;
+    const double *products; /* [rows] where a device made them; or NULL */
 } bellman_job;
 
 static const nadir_bellman_pass nothing = {
@@ -99,8 +100,10 @@ static void average_states(const bellman_job *job, int64_t first, int64_t end, n
         double sum = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             if (job->weight[row] > 0) {
-                double product;
-                nadir_kernel_multiply_rows(job->kernel, &job->vector, row, row + 1, &product);
+                double product = job->products != NULL ? job->products[row] : 0;
+                if (job->products == NULL) {
+                    nadir_kernel_multiply_rows(job->kernel, &job->vector, row, row + 1, &product);
+                }
                 sum += job->weight[row] * (model->rewards[row] + job->gamma * product);
             }
         }
@@ -158,7 +161,7 @@ void nadir_bellman_average(const nadir_context *context, const nadir_kernel *ker
                            const nadir_policy *policy, const double *v, double *value,
                            nadir_bellman_pass *pass)
 {
-    const bellman_job job = {
+    bellman_job job = {
         .kernel = kernel,
         .model = nadir_kernel_model(kernel),
         .gamma = gamma,
@@ -167,7 +170,16 @@ void nadir_bellman_average(const nadir_context *context, const nadir_kernel *ker
         .weight = policy->probabilities,
         .value = value,
     };
+    double *products = NULL; /* without memory for them they are made here */
+    if (nadir_kernel_is_remote(context, kernel)) {
+        products = nadir_memory_get(context->memory, (size_t)job.model->rows, sizeof *products);
+    }
+    if (products != NULL) {
+        nadir_kernel_multiply(context, kernel, v, products);
+        job.products = products;
+    }
     run(context, &job, pass);
+    nadir_memory_release(context->memory, products);
 }
 
 double nadir_bellman_rounding(const nadir_kernel_size *size, double gamma, int64_t actions,

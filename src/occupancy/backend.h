@@ -23,8 +23,11 @@ enum {
     NADIR_BACKEND_DENSE = 1 << 0,  /* takes a dense M */
     NADIR_BACKEND_SPARSE = 1 << 1, /* takes a CSR M */
     NADIR_BACKEND_DIRECT = 1 << 2, /* factors: solves are cheap and their accuracy cannot be asked for */
-    NADIR_BACKEND_SPREAD = 1 << 3  /* takes an M whose rows are spread over processes */
+    NADIR_BACKEND_SPREAD = 1 << 3, /* takes an M whose rows are spread over processes */
+    NADIR_BACKEND_DEVICE = 1 << 4  /* needs an engine with a device; sees no lines, as direct ones */
 };
+
+#define NADIR_REFINED_ROUNDING (4 * 2.220446049250313e-16)
 
 /* What a backend did so far; counts only grow. */
 typedef struct nadir_backend_statistics {
@@ -55,6 +58,12 @@ typedef struct nadir_backend {
     nadir_status (*solve)(nadir_context *context, void *self, bool transposed, int64_t count, const double *b,
                           double residual, double *x);
 
+    /* NULL: none. x: [states], in: a guess, out: with a residual of at most `relative` |x| or what rounding
+     * allows, NADIR_REFINED_ROUNDING (|b| + 2 |x|); x may be b, then there is no guess. norms: of b, x and
+     * the residual, which may be larger if nothing is won any more. */
+    nadir_status (*refine)(nadir_context *context, void *self, bool transposed, const double *b,
+                           double relative, double *x, double norms[3]);
+
     void (*statistics)(const void *self, nadir_backend_statistics *statistics);
     void (*destroy)(nadir_context *context, void *self);
 } nadir_backend;
@@ -62,13 +71,15 @@ typedef struct nadir_backend {
 extern const nadir_backend nadir_backend_lapack;
 extern const nadir_backend nadir_backend_klu;
 extern const nadir_backend nadir_backend_krylov;
-extern const nadir_backend nadir_backend_petsc; /* needs the engine of that name */
+extern const nadir_backend nadir_backend_petsc;     /* needs the engine of that name */
+extern const nadir_backend nadir_backend_device_lu; /* these need an engine with a device */
+extern const nadir_backend nadir_backend_device_krylov;
 
 /* By name; NULL when there is none. */
 const nadir_backend *nadir_backend_find(const char *name);
 
 /* The one that should be fastest for this average: by size, density and predicted fill. */
-nadir_status nadir_backend_choose(nadir_context *context, const nadir_average *average,
+nadir_status nadir_backend_choose(nadir_context *context, nadir_average *average,
                                   const nadir_backend **backend);
 
 #endif

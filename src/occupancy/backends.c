@@ -33,6 +33,11 @@
 /* At this size factors of a dense matrix take 0.8 GB and, by the rates above, 17 s on one thread. */
 #define DENSE_STATES 10000
 
+/* With a device: dense matrices up to this size are factored, 8 GiB; sparse ones beyond this size are
+ * iterated without a thought of factors. */
+#define REMOTE_DENSE_STATES   32768
+#define REMOTE_ORDERED_STATES 20000
+
 /* Share of the memory still free that factors may take. */
 #define MEMORY_SHARE 0.5
 
@@ -44,8 +49,13 @@
 #define ORDERED_STATES 2000
 #define NARROW         8 /* levels of at most this many times sqrt(S) states: 1 on a square grid */
 
-static const nadir_backend *const backends[] = {&nadir_backend_lapack, &nadir_backend_klu,
-                                                &nadir_backend_krylov, &nadir_backend_petsc, NULL};
+static const nadir_backend *const backends[] = {&nadir_backend_lapack,
+                                                &nadir_backend_klu,
+                                                &nadir_backend_krylov,
+                                                &nadir_backend_petsc,
+                                                &nadir_backend_device_lu,
+                                                &nadir_backend_device_krylov,
+                                                NULL};
 
 const nadir_backend *nadir_backend_find(const char *name)
 {
@@ -163,8 +173,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_backend_choose(nadir_context *context, const nadir_average *average,
-                                  const nadir_backend **backend)
+static nadir_status choose_here(nadir_context *context, nadir_average *average, const nadir_backend **backend)
 {
     nadir_status status = NADIR_OK;
     const nadir_matrix *matrix = &average->matrix;
@@ -188,4 +197,34 @@ nadir_status nadir_backend_choose(nadir_context *context, const nadir_average *a
               (*backend)->name, lapack, klu, krylov);
 cleanup:
     return status;
+}
+
+/*
+ * With a device: what would be factored as a dense matrix, or iterated, is so there. A sparse factorisation
+ * is worth its while here, but to look for one in a large graph costs more than the device needs for all.
+ */
+static nadir_status choose_remote(nadir_context *context, nadir_average *average,
+                                  const nadir_backend **backend)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = average->states;
+    if (nadir_average_is_dense(average)) {
+        *backend = n <= REMOTE_DENSE_STATES ? &nadir_backend_device_lu : &nadir_backend_device_krylov;
+    } else if (n > REMOTE_ORDERED_STATES) {
+        *backend = &nadir_backend_device_krylov;
+    } else {
+        NADIR_CHECK(nadir_average_fetch(context, average));
+        NADIR_CHECK(choose_here(context, average, backend));
+        *backend = *backend == &nadir_backend_lapack   ? &nadir_backend_device_lu
+                   : *backend == &nadir_backend_krylov ? &nadir_backend_device_krylov
+                                                       : *backend;
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_backend_choose(nadir_context *context, nadir_average *average,
+                                  const nadir_backend **backend)
+{
+    return (context->device != NULL ? choose_remote : choose_here)(context, average, backend);
 }

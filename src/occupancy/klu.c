@@ -244,10 +244,11 @@ static nadir_status klu_backend_setup(nadir_context *context, nadir_average *ave
 {
     nadir_status status = NADIR_OK;
     sparse_lu *lu = NULL;
-    if (average->matrix.starts == NULL) {
+    if (nadir_average_is_dense(average)) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "backend klu takes sparse models only; choose lapack or krylov");
     }
+    NADIR_CHECK(nadir_average_fetch(context, average));
     NADIR_NEW_ZERO(context, lu, 1);
     lu->average = average;
     lu->gamma = gamma;

@@ -99,7 +99,9 @@ static nadir_status apply(nadir_context *context, void *user, bool transposed, i
 static void read_average(const nadir_context *context, krylov *self)
 {
     const nadir_average *average = self->average;
-    const double norm = average->b == NULL ? average->norm : nadir_matrix_norm(context, &average->matrix);
+    const double norm = average->b == NULL        ? average->norm
+                        : average->remote != NULL ? average->facts.norm
+                                                  : nadir_matrix_norm(context, &average->matrix);
     self->rate = self->gamma * norm;
     self->row_roots[0] = 0;
     self->row_roots[1] = 0;
@@ -157,7 +159,9 @@ static int64_t columns_in_step(const krylov *self, int64_t count)
     if (self->average->exchange != NULL) { /* products are made one by one, and all processes must agree */
         return 1;
     }
-    const bool long_rows = matrix->dense != NULL || matrix->starts[n] / LONG_ROW >= n;
+    const bool dense = nadir_average_is_dense(self->average);
+    const bool long_rows =
+        dense || (matrix->starts != NULL ? matrix->starts[n] : self->average->facts.entries) / LONG_ROW >= n;
     int64_t columns = long_rows ? COLUMNS : CACHED / (NADIR_BICGSTAB_VECTORS * n);
     columns = columns < COLUMNS ? columns : COLUMNS;
     columns = columns > 1 ? columns : 1;
@@ -193,7 +197,8 @@ static double rounding_level(const krylov_block *block, const krylov_column *col
     if (*root == 0) {
         const nadir_matrix transpose = {.size = average->states, .starts = average->transpose.starts};
         const bool other = block->transposed && transpose.starts != NULL;
-        const int64_t longest = nadir_matrix_row_length(other ? &transpose : &average->matrix);
+        const int64_t longest =
+            other ? nadir_matrix_row_length(&transpose) : nadir_average_row_length(average);
         *root = sqrt(nadir_join_maximum(block->context, (double)longest) +
                      nadir_lines_roundings(&average->lines, block->transposed));
     }

@@ -40,7 +40,7 @@
 #define SIDES_LIMIT (1 << 20)
 
 typedef struct dense_lu {
-    const nadir_average *average;
+    nadir_average *average;
     double gamma;
     double *factors;    /* [states * states] */
     lapack_int *pivots; /* [states] */
@@ -170,6 +170,7 @@ static nadir_status lapack_refactor(nadir_context *context, void *self)
     const double start = nadir_clock_seconds();
     const int64_t n = lu->average->states;
     lu->ready = false;
+    NADIR_CHECK(nadir_average_fetch(context, lu->average));
     const nadir_dominance dominance = fill(context, lu);
     NADIR_CHECK(nadir_dominance_check(context, &dominance));
     NADIR_CHECK(factor(context, lu));

@@ -87,7 +87,7 @@ nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy 
     return status;
 }
 
-static nadir_status check_ready(nadir_context *context, const nadir_occupancy *occupancy)
+nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy)
 {
     const nadir_occupancy *root = nadir_occupancy_root(occupancy);
     if (occupancy->ready && root->ready && occupancy->updates == root->updates) {
@@ -103,7 +103,7 @@ static nadir_status check_ready(nadir_context *context, const nadir_occupancy *o
 nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
                                    const double *b, double *x, nadir_accuracy *accuracy)
 {
-    const nadir_status status = check_ready(context, occupancy);
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     return status != NADIR_OK ? status
                               : nadir_refinement_solve(context, occupancy, false, count, b, x, accuracy);
 }
@@ -112,7 +112,7 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                                               int64_t count, const double *b, double *x,
                                               nadir_accuracy *accuracy)
 {
-    const nadir_status status = check_ready(context, occupancy);
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     return status != NADIR_OK ? status
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
@@ -121,7 +121,7 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x)
 {
-    nadir_status status = check_ready(context, occupancy);
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     if (status != NADIR_OK) {
         return status;
     }
@@ -135,6 +135,11 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     return status;
 }
 
+void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance)
+{
+    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+}
+
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
 {
     return !nadir_occupancy_is_direct(occupancy);
@@ -144,7 +149,7 @@ nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *oc
                                      int64_t count, const double *b, double tolerance, double *x,
                                      nadir_accuracy *accuracy)
 {
-    nadir_status status = check_ready(context, occupancy);
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     if (status != NADIR_OK) {
         return status;
     }
@@ -229,7 +234,7 @@ cleanup:
 static nadir_status check_backend(nadir_context *context, const nadir_average *average,
                                   const nadir_backend *backend)
 {
-    const bool dense = average->matrix.dense != NULL;
+    const bool dense = nadir_average_is_dense(average);
     const unsigned needed = dense ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
     if ((backend->capabilities & needed) == 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
@@ -250,6 +255,12 @@ static bool is_direct(const nadir_backend *backend)
     return backend != NULL && (backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
 }
 
+/* Whether all of P^pi has to be in the matrix. */
+static bool needs_matrix(const nadir_backend *backend)
+{
+    return backend != NULL && (backend->capabilities & (NADIR_BACKEND_DIRECT | NADIR_BACKEND_DEVICE)) != 0;
+}
+
 /*
  * Factors need a matrix, so the lines of a spread tilt are written out for a direct backend: when it was
  * asked for, or when that makes M a few times longer at most. Otherwise krylov applies them as they are.
@@ -258,7 +269,7 @@ static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupa
 {
     nadir_average *average = &occupancy->average;
     occupancy->lined = false;
-    if (average->lines.states == 0 || (occupancy->backend != NULL && !is_direct(occupancy->backend))) {
+    if (average->lines.states == 0 || (occupancy->backend != NULL && !needs_matrix(occupancy->backend))) {
         return NADIR_OK;
     }
     const int64_t stored = average->matrix.starts[average->states];
@@ -277,7 +288,7 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     nadir_average *average = &occupancy->average;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     /* What was too large to factor under one policy is so under the next: that choice stays. */
-    if (occupancy->automatic && (is_direct(occupancy->backend) || occupancy->lined)) {
+    if (occupancy->automatic && (needs_matrix(occupancy->backend) || occupancy->lined)) {
         occupancy->backend = NULL;
     }
     NADIR_CHECK(settle_lines(context, occupancy));
@@ -318,7 +329,7 @@ static nadir_status check_discount(nadir_context *context, double gamma)
 static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
 {
     occupancy->gamma = gamma;
-    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+    nadir_occupancy_demand(occupancy, tolerance);
 }
 
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
@@ -335,7 +346,9 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     made->backend = automatic ? NULL : nadir_backend_find(backend);
     if (!automatic && made->backend == NULL) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                            "there is no backend '%s'; there are lapack, klu, krylov and petsc", backend);
+                            "there is no backend '%s'; there are lapack, klu, krylov, petsc, "
+                            "device-lu and device-krylov",
+                            backend);
         goto cleanup;
     }
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
@@ -400,7 +413,7 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the base of a perturbed operator must not be one itself");
     }
-    NADIR_CHECK(check_ready(context, base));
+    NADIR_CHECK(nadir_occupancy_check_ready(context, base));
     NADIR_NEW_ZERO(context, made, 1);
     start(made, base->gamma, base->tolerance);
     made->base = base;
@@ -432,7 +445,7 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
     if (!*done) {
         return NADIR_OK;
     }
-    NADIR_CHECK(check_ready(context, occupancy));
+    NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
     occupancy->ready = false;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));

@@ -20,7 +20,7 @@
 #define COARSE 1e-2 /* residual of the first round of an iterative backend */
 #define ROUNDS 6
 /* A residual below this times (|b| + 2 |x|) is rounding: no refinement makes it smaller. */
-#define ROUNDING (4 * DBL_EPSILON)
+#define ROUNDING NADIR_REFINED_ROUNDING
 /* Left with more than this times the goal, the product is not converged. */
 #define SLACK 1e3
 /* Share of b which a residual made of rounding must not reach. */
@@ -283,12 +283,53 @@ cleanup:
     return status;
 }
 
+/* Whether the backend does all of this itself, near its own memory. */
+static bool is_left_to_backend(const nadir_occupancy *occupancy)
+{
+    return occupancy->base == NULL && occupancy->preconditioned == NULL && occupancy->average.b == NULL &&
+           occupancy->backend->refine != NULL && occupancy->gamma * occupancy->average.norm < 1;
+}
+
+static nadir_status leave_to_backend(refinement *at, bool guessed, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = at->occupancy;
+    const int64_t n = occupancy->average.states;
+    const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    NADIR_RESERVE(at->context, occupancy->norms, 4 * at->count, occupancy->norms_capacity);
+    at->b_norm = occupancy->norms;
+    at->x_norm = at->b_norm + at->count;
+    at->r_norm = at->x_norm + at->count;
+    for (int64_t j = 0; j < at->count; j++) {
+        double *x = at->x + j * n;
+        double norms[3];
+        if (!guessed && x != at->b + j * n) {
+            memset(x, 0, (size_t)n * sizeof *x);
+        }
+        NADIR_CHECK(occupancy->backend->refine(at->context, occupancy->self, at->transposed, at->b + j * n,
+                                               relative, x, norms));
+        if (!isfinite(norms[0])) {
+            return nadir_fail(at->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
+                              (long long)j);
+        }
+        at->b_norm[j] = norms[0];
+        at->x_norm[j] = norms[1];
+        at->r_norm[j] = norms[2];
+    }
+    NADIR_CHECK(assess(at, accuracy));
+cleanup:
+    return status;
+}
+
 static nadir_status solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed, int64_t count,
                           const double *b, double *x, bool guessed, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
     refinement at = {
         .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
+    if (is_left_to_backend(occupancy)) {
+        return leave_to_backend(&at, guessed, accuracy);
+    }
     NADIR_CHECK(start_refinement(&at, x == b));
     status = run(&at, guessed, accuracy);
     if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned != NULL) {

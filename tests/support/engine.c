@@ -9,13 +9,16 @@
 
 #include <stdlib.h>
 
-const char *const test_backends[TEST_BACKENDS] = {"lapack", "klu", "krylov"};
+const char *const test_backends[TEST_BACKENDS] = {"lapack", "klu", "krylov", "device-lu", "device-krylov"};
 
 bool test_backend_takes(const char *backend, int family)
 {
     const unsigned needed = family == TEST_DENSE ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
     const nadir_backend *found = nadir_backend_find(backend);
     assert_non_null(found);
+    if ((found->capabilities & NADIR_BACKEND_DEVICE) != 0 && getenv("NADIR_TEST_ENGINE") == NULL) {
+        return false;
+    }
     return (found->capabilities & needed) != 0;
 }
 

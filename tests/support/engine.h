@@ -9,7 +9,7 @@
 
 #define TEST_ENGINE_SEED 2718
 
-#define TEST_BACKENDS 3
+#define TEST_BACKENDS 5
 extern const char *const test_backends[TEST_BACKENDS];
 
 /* Places in test_families: stored dense, sparse, sparse. */

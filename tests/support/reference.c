@@ -75,10 +75,34 @@ static void add_lines(const nadir_lines *lines, long double *numbers)
     }
 }
 
+/* M on a device, as a dense matrix or CSR; to be freed by `forget`. */
+static nadir_matrix fetched(const nadir_average *average)
+{
+    const int64_t n = average->states;
+    nadir_context *context = test_context();
+    double *dense = average->sparse ? NULL : test_new(n * n, sizeof *dense);
+    int64_t *starts = average->sparse ? test_new(n + 1, sizeof *starts) : NULL;
+    int32_t *columns = average->sparse ? test_new(average->facts.entries, sizeof *columns) : NULL;
+    double *values = average->sparse ? test_new(average->facts.entries, sizeof *values) : NULL;
+    assert_ok(context, average->device->fetch(average->remote, context, dense, starts, columns, values));
+    nadir_context_free(context);
+    return (nadir_matrix){n, dense, starts, columns, values, 0};
+}
+
+static void forget(const nadir_matrix *matrix)
+{
+    const void *const arrays[] = {matrix->dense, matrix->starts, matrix->columns, matrix->values};
+    for (int i = 0; i < 4; i++) {
+        free((void *)(uintptr_t)arrays[i]);
+    }
+}
+
 long double *test_average_numbers(const nadir_average *average)
 {
     const int64_t n = average->states;
-    const nadir_matrix *matrix = &average->matrix;
+    const bool remote = average->remote != NULL;
+    const nadir_matrix of = remote ? fetched(average) : average->matrix;
+    const nadir_matrix *matrix = &of;
     const bool sparse = matrix->starts != NULL;
     const double *values = sparse ? matrix->values : matrix->dense;
     long double *numbers = test_new(n * n, sizeof *numbers);
@@ -98,6 +122,9 @@ long double *test_average_numbers(const nadir_average *average)
         }
     }
     add_lines(&average->lines, numbers);
+    if (remote) {
+        forget(&of);
+    }
     return numbers;
 }
 

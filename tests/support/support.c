@@ -1,6 +1,8 @@
 /* support.c: what the unit tests share; see support.h. */
 #include "support/support.h"
 
+#include "base/context.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,22 @@ static void keep_message(void *user, nadir_log_level level, const char *message)
     }
 }
 
+void test_use_engine(nadir_context *context)
+{
+    static nadir_context *keeper = NULL;
+    static nadir_engine *engine = NULL;
+    const char *name = getenv("NADIR_TEST_ENGINE");
+    if (name == NULL || *name == '\0') {
+        return;
+    }
+    if (engine == NULL) {
+        assert_int_equal(nadir_context_create(NULL, &keeper), NADIR_OK);
+        assert_ok(keeper, nadir_engine_open(keeper, name, NULL, false, &engine));
+    }
+    context->device = keeper->device;
+    context->device_self = keeper->device_self;
+}
+
 nadir_context *test_context(void)
 {
     nadir_context_settings settings;
@@ -26,6 +44,7 @@ nadir_context *test_context(void)
     nadir_context *context = NULL;
     test_messages_clear();
     assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    test_use_engine(context);
     return context;
 }
 
@@ -61,6 +80,12 @@ bool test_memcheck(void)
 int test_often(int often)
 {
     return test_memcheck() ? (often + 9) / 10 : often;
+}
+
+int test_attacks(int usual)
+{
+    const char *wanted = getenv("NADIR_ATTACKS");
+    return wanted != NULL ? atoi(wanted) : test_memcheck() ? (usual + 19) / 20 : usual;
 }
 
 void test_note(const char *format, ...)

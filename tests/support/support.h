@@ -17,6 +17,10 @@
 
 /* A context whose messages are kept; see test_messages. Fails the test if there is none. */
 nadir_context *test_context(void);
+
+/* Gives the context the device of the engine that NADIR_TEST_ENGINE names, if it names one: the engine is
+ * opened once, and stays. test_context does it. */
+void test_use_engine(nadir_context *context);
 /* All messages of level warning or notice since the last call of test_context or test_messages_clear, one a
  * line. */
 const char *test_messages(void);
@@ -30,6 +34,9 @@ void test_write_bytes(const char *name, const void *bytes, size_t count);
    a thing that is done `often` times elsewhere: a tenth, at least once. */
 bool test_memcheck(void);
 int test_often(int often);
+/* How many problems to attack: what the variable NADIR_ATTACKS says, else the usual number, under memcheck a
+ * twentieth of it. */
+int test_attacks(int usual);
 
 /* Which case of a table is being tested: the assertions below print it when they fail. It stands until the
  * next note, or until test_note_clear. */

@@ -24,7 +24,7 @@
 #define TOLERANCE 1e-12 /* of iterative backends, when none is asked for */
 #define SEED      314159
 
-static const char *const backends[] = {"lapack", "klu", "krylov", "auto"};
+static const char *const backends[] = {"lapack", "klu", "krylov", "auto", "device-lu", "device-krylov"};
 static const double gammas[] = {0, 0.5, 0.99, 0.9999};
 static const int64_t counts[] = {1, 3, 17};
 
@@ -69,6 +69,9 @@ static bool supports(const char *backend, const nadir_model *model)
     }
     const nadir_backend *found = nadir_backend_find(backend);
     assert_non_null(found);
+    if ((found->capabilities & NADIR_BACKEND_DEVICE) != 0 && getenv("NADIR_TEST_ENGINE") == NULL) {
+        return false;
+    }
     const unsigned needed = test_view(model).dense != NULL ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
     return (found->capabilities & needed) != 0;
 }
@@ -407,6 +410,9 @@ typedef struct column {
 static void conforms(void **state)
 {
     const column *test = *state;
+    if (strncmp(test->backend, "device", 6) == 0 && getenv("NADIR_TEST_ENGINE") == NULL) {
+        skip();
+    }
     const bool brief = test_memcheck();
     for (size_t i = 0; i < TEST_FAMILIES * LENGTH(gammas); i++) {
         const size_t family = i / LENGTH(gammas);

@@ -24,7 +24,7 @@ static void an_unknown_backend_is_refused(void **state)
     assert_null(nadir_backend_find("superduper"));
     assert_fails(f.context,
                  nadir_occupancy_create(f.context, f.kernel, f.policy, 0.9, "superduper", 0, &occupancy),
-                 NADIR_ERROR_ARGUMENT, "no backend 'superduper'; there are lapack, klu, krylov and petsc");
+                 NADIR_ERROR_ARGUMENT, "no backend 'superduper'; there are lapack, klu, krylov, petsc");
     assert_null(occupancy);
     test_engine_clear(&f);
 }
@@ -36,7 +36,7 @@ static void a_backend_that_cannot_take_the_kernel_is_refused(void **state)
     for (size_t i = 0; i < 2 * TEST_BACKENDS; i++) {
         const char *backend = test_backends[i / 2];
         const int family = i % 2 == 0 ? TEST_DENSE : TEST_GARNET;
-        if (!test_backend_takes(backend, family)) {
+        if (strncmp(backend, "device", 6) != 0 && !test_backend_takes(backend, family)) {
             test_engine f = test_engine_make(test_context(), family);
             nadir_occupancy *occupancy = NULL;
             test_note("backend %s, family %s", backend, test_families[family].name);
@@ -51,6 +51,22 @@ static void a_backend_that_cannot_take_the_kernel_is_refused(void **state)
     }
     test_note_clear();
     assert_true(refused > 0 && !test_backend_takes("klu", TEST_DENSE));
+}
+
+static void a_device_is_asked_for_where_there_is_none(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"device-lu", "device-krylov"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        test_engine f = test_engine_make(test_context(), TEST_GARNET);
+        nadir_occupancy *occupancy = NULL;
+        f.context->device = NULL;
+        assert_fails(f.context,
+                     nadir_occupancy_create(f.context, f.kernel, f.policy, 0.9, names[i], 0, &occupancy),
+                     NADIR_ERROR_UNSUPPORTED, names[i]);
+        assert_non_null(strstr(nadir_context_error(f.context), "--engine"));
+        test_engine_clear(&f);
+    }
 }
 
 static void a_discount_outside_its_range_is_refused(void **state)
@@ -287,6 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unknown_backend_is_refused),
         cmocka_unit_test(a_backend_that_cannot_take_the_kernel_is_refused),
+        cmocka_unit_test(a_device_is_asked_for_where_there_is_none),
         cmocka_unit_test(a_discount_outside_its_range_is_refused),
         cmocka_unit_test(right_hand_sides_that_are_not_finite_are_refused),
         cmocka_unit_test(the_scale_of_a_right_hand_side_does_not_matter),

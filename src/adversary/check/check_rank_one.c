@@ -93,7 +93,7 @@ static double nominal_residual(const nadir_context *context, const shared *of, d
     const nadir_problem *problem = of->problem;
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
-    const double terms = nadir_join_maximum(context, (double)nadir_matrix_row_length(&average->matrix));
+    const double terms = nadir_join_maximum(context, (double)nadir_average_row_length(average));
     double largest = 0;
     nadir_average_multiply(context, average, 1, problem->v, product);
     for (int64_t s = 0; s < n; s++) {
@@ -247,6 +247,8 @@ static nadir_status measure_rows(nadir_context *context, const measured *at, dou
             judge(of_b, of_k, (double)step * UNIT, factor * nadir_uncertainty_radius(set, s, row), check);
         }
     }
+    check->norm = nadir_join_maximum(context, check->norm);
+    check->excess = nadir_join_maximum(context, check->excess);
 cleanup:
     return status;
 }

@@ -334,7 +334,7 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
     const int64_t total = nadir_model_total(of->problem->model);
     const int64_t first = nadir_model_first(of->problem->model);
     const int64_t count = total < HEAVY ? total : HEAVY;
-    int64_t which[HEAVY];
+    int64_t which[HEAVY] = {0};
     double *columns = NULL;
     double residual;
     double share;
@@ -466,13 +466,17 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->problem->states;
-    const nadir_matrix *matrix = &nadir_occupancy_average(of->problem->occupancy)->matrix;
+    const nadir_average *average = nadir_occupancy_average(of->problem->occupancy);
+    const nadir_matrix *matrix = &average->matrix;
     double *numbers = NULL;
     double other;
     NADIR_NEW(context, numbers, 7 * n);
     look seen = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n, numbers + 4 * n};
     const nadir_exchange *exchange = of->problem->model->exchange;
-    if (matrix->dense != NULL) {
+    if (average->remote != NULL) {
+        const nadir_device_look wanted = {seen.sums, seen.squares, seen.columns, seen.minima};
+        NADIR_CHECK(average->device->look(average->remote, context, &wanted));
+    } else if (matrix->dense != NULL) {
         look_at_dense(context, matrix, &seen);
     } else if (exchange != NULL) {
         NADIR_CHECK(look_at_spread(context, matrix, exchange, &seen));

@@ -138,7 +138,7 @@ static void bound_reach(const search *at)
     const int64_t n = at->states;
     const double gamma = at->problem->gamma;
     const double off = at->averaging + 2 * UNIT;
-    const double sum_off = off + UNIT * (double)(nadir_matrix_row_length(&average->matrix) + 2);
+    const double sum_off = off + UNIT * (double)(nadir_average_row_length(average) + 2);
     const double sum = average->norm * (1 + sum_off);
     steps seen = {at->columns, at->columns + n, at->columns + 2 * n, at->columns + 3 * n, 0};
     scan_average(&average->matrix, &seen);
@@ -383,6 +383,7 @@ static nadir_status start(search *at, const double *radii)
     at->averaging = averaging_error(problem->model);
     at->v_size = nadir_vector_largest(n, problem->v);
     at->spread = find_ends(n, 1, problem->v, 0, problem->v).width;
+    NADIR_CHECK(nadir_average_fetch(context, nadir_occupancy_average(problem->occupancy)));
     bound_reach(at);
     for (int64_t s = 0; s < n; s++) {
         at->weight[s] = problem->gamma * problem->uncertainty->W[s];

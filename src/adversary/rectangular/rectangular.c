@@ -11,7 +11,7 @@
 #include "adversary/rectangular/rectangular.h"
 
 #include "adversary/rectangular/worst_rows.h"
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 
 #include <float.h>
 #include <math.h>
@@ -66,7 +66,8 @@ static nadir_status respond(nadir_context *context, search *find)
         find->fall[s] = find->v[s] - next;
         find->most = fmax(find->most, find->fall[s]);
     }
-    find->size = nadir_vector_largest(problem->states, find->v);
+    find->most = nadir_join_maximum(context, find->most);
+    find->size = nadir_whole_largest(context, problem->states, find->v);
 cleanup:
     return status;
 }
@@ -83,7 +84,7 @@ static nadir_status evaluate(nadir_context *context, search *find, nadir_kernel 
     NADIR_CHECK(
         nadir_occupancy_perturb(context, problem->occupancy, *kernel, problem->policy, &find->occupancy));
     NADIR_CHECK(nadir_occupancy_solve(context, find->occupancy, 1, problem->R, find->v, NULL));
-    find->J = nadir_vector_dot(problem->states, problem->mu, find->v, &error);
+    find->J = nadir_whole_dot(context, problem->states, problem->mu, find->v, &error);
 cleanup:
     return status;
 }

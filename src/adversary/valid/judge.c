@@ -21,7 +21,7 @@
 
 /* What rows may lack of stationarity, as a share of the width. */
 #define POLISHED         1e-3
-#define POLISHED_ROUGHLY 5e-2
+#define POLISHED_ROUGHLY 0.15
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
  * at p = 2 it changes every entry of a row. */
@@ -48,7 +48,7 @@ nadir_status nadir_valid_ask_free(nadir_context *context, const nadir_problem *o
     settings.certify = NADIR_CERTIFY_AUTO;
     nadir_status status = NADIR_ERROR_NOT_CONVERGED;
     if (free_may_help(context, own)) {
-        status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
+        status = nadir_free_evaluate_kept(context, &problem, &settings, count, factors, verdicts);
     }
     for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
         verdicts[i].refused = true;
@@ -119,6 +119,8 @@ static nadir_status search_again(nadir_valid_run *run, const nadir_valid_proof *
     nadir_status status = NADIR_OK;
     nadir_lagrangian lagrangian = {0};
     const nadir_robust_settings *settings = run->settings;
+    NADIR_NEW(run->context, lagrangian.v, run->problem->states);
+    memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
     NADIR_CHECK(
         nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
     NADIR_CHECK(nadir_valid_search_again(run->context, run->problem, run->beta, &lagrangian,

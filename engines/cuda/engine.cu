@@ -1,0 +1,205 @@
+/*
+ * engine.cu: the engine of one NVIDIA device; see base/engine.h and base/device.h.
+ *
+ * All work goes to the default stream, so that calls follow one another. NADIR_DEVICE_MEMORY, in bytes, makes
+ * the device smaller than it is: what a model would need can be tried out anywhere.
+ */
+#include "parts.h"
+
+#include <cstdlib>
+#include <cstring>
+
+static const double gibibyte = 1024.0 * 1024 * 1024;
+
+static cuda_engine the_engine; /* of this process */
+
+nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, const char *what, cudaError_t code)
+{
+    (void)cudaGetLastError(); /* an error that does not last is forgotten */
+    return engine->host->fail(context, code == cudaErrorMemoryAllocation ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO,
+                              "the device failed: %s (%.60s)", cudaGetErrorString(code), what);
+}
+
+nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *context, const char *what, int code)
+{
+    (void)cudaGetLastError();
+    return engine->host->fail(context, NADIR_ERROR_IO, "a library of the device failed: status %d of %.60s", code,
+                              what);
+}
+
+nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes, void **block)
+{
+    size_t left = 0;
+    size_t all = 0;
+    void *made = NULL;
+    (void)cudaMemGetInfo(&left, &all);
+    const double allowed = engine->limit - engine->used;
+    const double room = allowed < (double)left ? allowed : (double)left;
+    if (bytes <= room && cudaMalloc(&made, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess) {
+        engine->used += bytes;
+        *block = made;
+        return NADIR_OK;
+    }
+    (void)cudaGetLastError();
+    return engine->host->fail(context, NADIR_ERROR_MEMORY,
+                              "%s needs %.4g GiB of the device's memory; %.4g GiB of %.4g GiB are left there", what,
+                              bytes / gibibyte, (room > 0 ? room : 0) / gibibyte,
+                              (engine->limit < (double)all ? engine->limit : (double)all) / gibibyte);
+}
+
+void cuda_give(cuda_engine *engine, double bytes, void *block)
+{
+    if (block != NULL) {
+        (void)cudaFree(block);
+        engine->used -= bytes;
+    }
+}
+
+nadir_status cuda_reserve(cuda_engine *engine, nadir_context *context, int64_t numbers)
+{
+    nadir_status status = NADIR_OK;
+    void *made = NULL;
+    if (numbers <= engine->capacity) {
+        return NADIR_OK;
+    }
+    cuda_give(engine, (double)engine->capacity * sizeof(double), engine->vectors);
+    engine->vectors = NULL;
+    engine->capacity = 0;
+    CUDA_CHECK(cuda_take(engine, context, "room for vectors", (double)numbers * sizeof(double), &made));
+    engine->vectors = (double *)made;
+    engine->capacity = numbers;
+cleanup:
+    return status;
+}
+
+static nadir_status refuse(const nadir_engine_host *host, nadir_context *context, const char *why)
+{
+    return host->fail(context, NADIR_ERROR_UNSUPPORTED, "the engine cuda has no device to work on: %s", why);
+}
+
+static double memory_limit(void)
+{
+    const char *text = getenv("NADIR_DEVICE_MEMORY");
+    const double given = text != NULL ? strtod(text, NULL) : 0;
+    return given > 0 ? given : 1e300;
+}
+
+/* Everything that lasts as long as the engine. */
+static nadir_status prepare(cuda_engine *engine, nadir_context *context)
+{
+    nadir_status status = NADIR_OK;
+    void *made = NULL;
+    engine->limit = memory_limit();
+    CUDA_TRY(engine, context, cudaFree(NULL)); /* the device starts now, not in the midst of work */
+    CUDA_LIBRARY(engine, context, cublasCreate(&engine->blas));
+    CUDA_LIBRARY(engine, context, cusolverDnCreate(&engine->solver));
+    CUDA_LIBRARY(engine, context, cusolverDnCreateParams(&engine->parameters));
+    CUDA_CHECK(
+        cuda_take(engine, context, "room for sums", CUDA_SUMS * CUDA_PARTIALS * (double)sizeof(double), &made));
+    engine->partials = (double *)made;
+    CUDA_TRY(engine, context, cudaMallocHost((void **)&engine->seen, 2 * sizeof *engine->seen));
+    CUDA_TRY(engine, context, cudaEventCreateWithFlags(&engine->told[0], cudaEventDisableTiming));
+    CUDA_TRY(engine, context, cudaEventCreateWithFlags(&engine->told[1], cudaEventDisableTiming));
+cleanup:
+    return status;
+}
+
+static void close(cuda_engine *engine)
+{
+    cuda_give(engine, (double)engine->capacity * sizeof(double), engine->vectors);
+    cuda_give(engine, CUDA_SUMS * CUDA_PARTIALS * (double)sizeof(double), engine->partials);
+    (void)cudaFreeHost(engine->seen);
+    for (int i = 0; i < 2; i++) {
+        if (engine->told[i] != NULL) {
+            (void)cudaEventDestroy(engine->told[i]);
+        }
+    }
+    if (engine->parameters != NULL) {
+        (void)cusolverDnDestroyParams(engine->parameters);
+    }
+    if (engine->solver != NULL) {
+        (void)cusolverDnDestroy(engine->solver);
+    }
+    if (engine->blas != NULL) {
+        (void)cublasDestroy(engine->blas);
+    }
+    const double used = engine->used; /* models may be freed later */
+    memset(engine, 0, sizeof *engine);
+    engine->used = used;
+}
+
+static nadir_status start(const nadir_engine_host *host, nadir_context *context, const char *options,
+                          const nadir_communication **table, void **self)
+{
+    cuda_engine *engine = &the_engine;
+    nadir_status status = NADIR_OK;
+    int count = 0;
+    const cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess || count == 0) {
+        return refuse(host, context, code != cudaSuccess ? cudaGetErrorString(code) : "there is none");
+    }
+    if (options[0] != '\0') {
+        return host->fail(context, NADIR_ERROR_ARGUMENT, "the engine cuda takes no options; found '%.80s'", options);
+    }
+    engine->host = host;
+    if (engine->opened == 0) {
+        status = prepare(engine, context);
+    }
+    if (status != NADIR_OK) {
+        close(engine);
+        return status;
+    }
+    engine->opened++;
+    *table = host->alone;
+    *self = engine;
+    return NADIR_OK;
+}
+
+static int32_t neighbours(const void *self)
+{
+    (void)self;
+    return 1;
+}
+
+static void finish(void *self, int exit_status, const char *sentence)
+{
+    cuda_engine *engine = (cuda_engine *)self;
+    (void)exit_status;
+    (void)sentence;
+    engine->opened--;
+    if (engine->opened == 0) {
+        close(engine);
+    }
+}
+
+static const nadir_device device = {
+    .keep = cuda_keep,
+    .drop = cuda_drop,
+    .multiply = cuda_multiply,
+    .minimum = cuda_minimum,
+    .average = cuda_average,
+    .upload = cuda_upload,
+    .release = cuda_release,
+    .fetch = cuda_fetch,
+    .combine = cuda_combine,
+    .longest_transposed = cuda_longest_transposed,
+    .look = cuda_look,
+    .factor = cuda_factor,
+    .solve = cuda_solve,
+    .release_factors = cuda_release_factors,
+    .iterate = cuda_iterate,
+};
+
+extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;
+
+const nadir_engine_table nadir_engine_entry = {
+    .version = NADIR_ENGINE_VERSION,
+    .name = "cuda",
+    .start = start,
+    .neighbours = neighbours,
+    .finish = finish,
+    .setup = NULL,
+    .solve = NULL,
+    .destroy = NULL,
+    .device = &device,
+};

@@ -1,0 +1,148 @@
+/* parts.h: of what the engine is made. For this folder alone. */
+#ifndef NADIR_ENGINES_CUDA_PARTS_H
+#define NADIR_ENGINES_CUDA_PARTS_H
+
+#include "base/engine.h"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cusolverDn.h>
+
+/* Numbers that a run of the iteration keeps on the device, and partial sums of reductions. */
+enum { CUDA_PARTIALS = 1024, CUDA_SUMS = 4 };
+
+/* Of a run of the iteration, on the device. */
+typedef struct cuda_scalars {
+    double rho, alpha, omega, beta;
+    double residual; /* as the recurrence has it */
+    double goal;
+    int done; /* 1: the goal is reached, 2: the recurrence broke down */
+    int steps;
+} cuda_scalars;
+
+/* The engine of a process; opened again it is the same. */
+typedef struct cuda_engine {
+    const nadir_engine_host *host;
+    int64_t opened;
+    cublasHandle_t blas;
+    cusolverDnHandle_t solver;
+    cusolverDnParams_t parameters;
+    double limit;     /* bytes that may be in use, at most */
+    double used;      /* by what is kept */
+    double *vectors;  /* room for vectors of a call */
+    int64_t capacity; /* numbers */
+    double *partials; /* [CUDA_SUMS * CUDA_PARTIALS] */
+    struct cuda_scalars *seen; /* [2] of the host, where a run of the iteration tells how far it is */
+    cudaEvent_t told[2];
+} cuda_engine;
+
+/* Rows of a kernel or a matrix on the device; dense or CSR. */
+typedef struct cuda_rows {
+    cuda_engine *engine;
+    int64_t states, rows, entries;
+    int64_t *state_rows;
+    double *dense;
+    int64_t *starts;
+    int32_t *columns;
+    double *values;
+    double bytes;
+} cuda_rows;
+
+/* M and, for a CSR one, its transpose once it was asked for. */
+typedef struct cuda_matrix {
+    cuda_rows of;
+    cuda_rows transpose; /* starts NULL: not there */
+    int64_t longest, longest_transposed;
+} cuda_matrix;
+
+/* Keeps what went wrong, NADIR_ERROR_MEMORY where the device had no memory left. */
+nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, const char *what, cudaError_t code);
+nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *context, const char *what, int code);
+
+/* Memory of the device, counted; refused with the sizes. what: for the sentence. */
+nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes, void **block);
+void cuda_give(cuda_engine *engine, double bytes, void *block);
+
+/* engine->vectors has room for so many numbers. */
+nadir_status cuda_reserve(cuda_engine *engine, nadir_context *context, int64_t numbers);
+
+/* Goes to `cleanup` with the status of a call of the runtime, or of a library. */
+#define CUDA_TRY(engine, context, call)                                                                      \
+    do {                                                                                                     \
+        const cudaError_t code_of_call = (call);                                                             \
+        if (code_of_call != cudaSuccess) {                                                                   \
+            status = cuda_failed(engine, context, #call, code_of_call);                                      \
+            goto cleanup;                                                                                    \
+        }                                                                                                    \
+    } while (0)
+#define CUDA_LIBRARY(engine, context, call)                                                                  \
+    do {                                                                                                     \
+        const int code_of_call = (int)(call);                                                                \
+        if (code_of_call != 0) {                                                                             \
+            status = cuda_library_failed(engine, context, #call, code_of_call);                              \
+            goto cleanup;                                                                                    \
+        }                                                                                                    \
+    } while (0)
+#define CUDA_CHECK(call)                                                                                     \
+    do {                                                                                                     \
+        status = (call);                                                                                     \
+        if (status != NADIR_OK) {                                                                            \
+            goto cleanup;                                                                                    \
+        }                                                                                                    \
+    } while (0)
+/* After a launch. */
+#define CUDA_LAUNCHED(engine, context) CUDA_TRY(engine, context, cudaGetLastError())
+
+static inline unsigned cuda_blocks(int64_t count, int64_t each)
+{
+    const int64_t blocks = (count + each - 1) / each;
+    return blocks < 1 ? 1u : blocks > 2147483647 ? 2147483647u : (unsigned)blocks;
+}
+
+/* rows.cu */
+nadir_status cuda_keep(void *self, nadir_context *context, const nadir_device_rows *rows, void **kept);
+void cuda_drop(void *kept);
+nadir_status cuda_multiply(void *kept, nadir_context *context, const double *x, double *y);
+nadir_status cuda_minimum(void *kept, nadir_context *context, const double *b, const double *k, double *minimum);
+nadir_status cuda_rows_copy(cuda_engine *engine, nadir_context *context, const nadir_device_rows *from, cuda_rows *to);
+void cuda_rows_clear(cuda_rows *rows);
+
+/* average.cu */
+nadir_status cuda_average(void *kept, nadir_context *context, const double *probabilities, void **matrix,
+                          nadir_device_facts *facts);
+nadir_status cuda_upload(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
+                         nadir_device_facts *facts);
+void cuda_release(void *matrix);
+nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int64_t *starts, int32_t *columns,
+                        double *values);
+
+/* products.cu: Y = shift X + scale M X on the device; y may not be x. */
+nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count, double shift,
+                        double scale, const double *x, double *y);
+nadir_status cuda_rows_apply(const cuda_rows *rows, nadir_context *context, double shift, double scale,
+                             const double *x, double *y);
+nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed, int64_t count, double shift,
+                          double scale, const double *x, double *y);
+bool cuda_longest_transposed(const void *matrix, int64_t *longest);
+
+/* transpose.cu: makes matrix->transpose. */
+nadir_status cuda_transpose(cuda_matrix *matrix, nadir_context *context);
+/* starts[i + 1] <- the sum of counts[0 .. i]; both on the device. */
+nadir_status cuda_starts(cuda_engine *engine, nadir_context *context, int64_t count, const int32_t *counts,
+                         int64_t *starts);
+
+/* look.cu */
+nadir_status cuda_look(void *matrix, nadir_context *context, const nadir_device_look *look);
+
+/* factor.cu */
+nadir_status cuda_factor(void *matrix, nadir_context *context, double gamma, void **factors,
+                         nadir_device_dominance *dominance, int64_t *bytes);
+nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, int64_t count, const double *b,
+                        double *x);
+void cuda_release_factors(void *factors);
+
+/* iterate.cu */
+nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system, const double *b,
+                          double *x, nadir_device_outcome *outcome);
+
+#endif

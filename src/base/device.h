@@ -1,0 +1,107 @@
+/*
+ * device.h: what an engine with processors and memory of its own, a device, does for the one process that
+ * uses it.
+ *
+ * The rows of a model are copied to the device once; averages over policies, their factors and all products
+ * stay there. Vectors, [states] numbers each, come from the caller's memory and go back to it with every
+ * call. Whoever calls sees nothing else of the device. All calls are made by one thread at a time; every one
+ * of them gives the same bits for the same numbers.
+ */
+#ifndef NADIR_BASE_DEVICE_H
+#define NADIR_BASE_DEVICE_H
+
+#include "nadir.h"
+
+/* Rows of a kernel, or of a square matrix, in the caller's memory: one of dense and starts is not NULL. */
+typedef struct nadir_device_rows {
+    int64_t states, rows;
+    const int64_t *state_rows; /* [states + 1] the rows of each state; NULL: a matrix, states == rows */
+    const double *dense;       /* [rows * states] */
+    const int64_t *starts;     /* [rows + 1] */
+    const int32_t *columns;    /* [starts[rows]] rising within a row */
+    const double *values;      /* [starts[rows]] */
+} nadir_device_rows;
+
+/* What is known of a matrix M on the device. */
+typedef struct nadir_device_facts {
+    double norm;     /* max_s sum_t |M(s, t)| */
+    int64_t entries; /* stored */
+    int64_t longest; /* most entries of a row */
+    int64_t bytes;   /* of the device's memory */
+} nadir_device_facts;
+
+/* Sums over M, [states] each; see adversary/free/breakdown_products.c. */
+typedef struct nadir_device_look {
+    double *sums;    /* of rows */
+    double *squares; /* of the entries of rows, summed */
+    double *columns; /* sums of columns */
+    double *minima;  /* of columns, entries that are not stored included */
+} nadir_device_look;
+
+/* What one pass over A = I - gamma M tells; see occupancy/direct.h. */
+typedef struct nadir_device_dominance {
+    double norm, slack;
+    int64_t broken;   /* the first state with a number that is not finite; INT64_MAX: none */
+    int64_t singular; /* the first state without a pivot; -1: none */
+} nadir_device_dominance;
+
+/* A system with A = I - gamma M to be solved by iteration. */
+typedef struct nadir_device_system {
+    double gamma;
+    double rate;     /* gamma |M|: below one the contraction x <- b + gamma M x is there to fall back on */
+    double rounding; /* a residual is known up to this times (|b| + 2 |x|) */
+    double residual; /* wanted, in the maximum norm; in the 1-norm if transposed. 0: `relative` says */
+    double relative; /* wanted of |x|, or as much as the next line allows */
+    double least;    /* times (|b| + 2 |x|): a smaller residual is rounding */
+    bool transposed;
+} nadir_device_system;
+
+/* How it went. */
+typedef struct nadir_device_outcome {
+    double b_norm, x_norm, residual; /* x_norm only where `relative` was said */
+    int64_t products;                /* with M */
+} nadir_device_outcome;
+
+/* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
+typedef struct nadir_device {
+    /* The rows of a model; `kept` is to be dropped, if need be after the engine was closed. */
+    nadir_status (*keep)(void *self, nadir_context *context, const nadir_device_rows *rows, void **kept);
+    void (*drop)(void *kept);
+    /* y(row) = sum over t of P(t|row) x(t); y: [rows] */
+    nadir_status (*multiply)(void *kept, nadir_context *context, const double *x, double *y);
+
+    /* The smallest of P(t|row) - b(row) k(t), of a dense model; b: [rows], k: [states]. */
+    nadir_status (*minimum)(void *kept, nadir_context *context, const double *b, const double *k,
+                            double *minimum);
+
+    /* M(s, t) = sum over a of pi(a|s) P(t|s, a), added in the order of the rows; probabilities: [rows]. */
+    nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
+                            nadir_device_facts *facts);
+    /* A matrix of the caller's. */
+    nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
+                           nadir_device_facts *facts);
+    void (*release)(void *matrix);
+    /* The numbers of M: dense [states * states], or starts [states + 1], columns and values [entries]. */
+    nadir_status (*fetch)(void *matrix, nadir_context *context, double *dense, int64_t *starts,
+                          int32_t *columns, double *values);
+    /* Y = shift X + scale M X, or transposed, for `count` vectors. */
+    nadir_status (*combine)(void *matrix, nadir_context *context, bool transposed, int64_t count,
+                            double shift, double scale, const double *x, double *y);
+    /* The most entries of a row of M^T; false: not known before the first transposed product. */
+    bool (*longest_transposed)(const void *matrix, int64_t *longest);
+    nadir_status (*look)(void *matrix, nadir_context *context, const nadir_device_look *look);
+
+    /* The factors of I - gamma M. *factors is NULL where a number is not finite or a pivot is missing. */
+    nadir_status (*factor)(void *matrix, nadir_context *context, double gamma, void **factors,
+                           nadir_device_dominance *dominance, int64_t *bytes);
+    nadir_status (*solve)(void *factors, nadir_context *context, bool transposed, int64_t count,
+                          const double *b, double *x);
+    void (*release_factors)(void *factors);
+
+    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x may be b:
+     * then from zero. */
+    nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
+                            const double *b, double *x, nadir_device_outcome *outcome);
+} nadir_device;
+
+#endif

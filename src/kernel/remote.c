@@ -1,0 +1,143 @@
+/* remote.c: kernels and averages on the device of an engine; see remote.h. */
+#include "kernel/remote.h"
+
+#include "kernel/parts.h"
+
+#include <math.h>
+
+/* Products cannot fail for who asks for them, so their context is constant; a device's can, and keeps its
+ * sentence there. */
+static nadir_context *own(const nadir_context *context)
+{
+    return (nadir_context *)(uintptr_t)context;
+}
+
+bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel)
+{
+    return context->device != NULL && kernel->place == NULL && kernel->tilt.values == NULL &&
+           kernel->model->exchange == NULL;
+}
+
+/* The rows of the model, made when first asked for. Another thread may do the same meanwhile. */
+static nadir_status rows_of(nadir_context *context, nadir_model *model, void **rows)
+{
+    const nadir_device *device = context->device;
+    const nadir_device_rows from = {
+        .states = model->states,
+        .rows = model->rows,
+        .state_rows = model->state_rows,
+        .dense = model->dense,
+        .starts = model->row_starts,
+        .columns = model->columns,
+        .values = model->probabilities,
+    };
+    void *made = NULL;
+    void *expected = NULL;
+    *rows = atomic_load(&model->remote);
+    if (*rows != NULL) {
+        return NADIR_OK;
+    }
+    const nadir_status status = device->keep(context->device_self, context, &from, &made);
+    if (status == NADIR_OK) {
+        model->remote_device = device;
+        *rows = made;
+        if (!atomic_compare_exchange_strong(&model->remote, &expected, made)) {
+            device->drop(made);
+            *rows = expected;
+        }
+    }
+    return status;
+}
+
+nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *kernel,
+                                  const nadir_policy *policy, nadir_average *average)
+{
+    nadir_status status = NADIR_OK;
+    void *rows;
+    NADIR_CHECK(rows_of(context, kernel->model, &rows));
+    NADIR_CHECK(
+        context->device->average(rows, context, policy->probabilities, &average->remote, &average->facts));
+    average->device = context->device;
+    average->sparse = kernel->model->dense == NULL;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_remote_combine(const nadir_context *context, const nadir_average *average, bool transposed,
+                                  int64_t count, double shift, double scale, const double *x, double *y)
+{
+    const nadir_status status =
+        average->device->combine(average->remote, own(context), transposed, count, shift, scale, x, y);
+    if (status != NADIR_OK) {
+        nadir_log(own(context), NADIR_LOG_WARNING, "%s", nadir_context_error(context));
+        for (int64_t i = 0; i < average->states * count; i++) {
+            y[i] = NAN;
+        }
+    }
+    return status;
+}
+
+bool nadir_kernel_is_remote(const nadir_context *context, const nadir_kernel *kernel)
+{
+    return nadir_remote_takes(context, kernel) && atomic_load(&kernel->model->remote) != NULL;
+}
+
+bool nadir_remote_minimum(const nadir_context *context, const nadir_model *model, const double *b,
+                          const double *k, double *minimum)
+{
+    void *rows = context->device != NULL ? atomic_load(&model->remote) : NULL;
+    return rows != NULL && model->dense != NULL &&
+           context->device->minimum(rows, own(context), b, k, minimum) == NADIR_OK;
+}
+
+bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
+                           double *y)
+{
+    return nadir_kernel_is_remote(context, kernel) &&
+           context->device->multiply(atomic_load(&kernel->model->remote), own(context), x, y) == NADIR_OK;
+}
+
+nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *owner = average->lender != NULL ? average->lender : average;
+    const int64_t n = owner->states;
+    nadir_entries entries = {0};
+    double *dense = NULL;
+    if (owner->remote == NULL || owner->matrix.dense != NULL || owner->matrix.starts != NULL) {
+        average->matrix = owner->matrix;
+        return NADIR_OK;
+    }
+    if (owner->sparse) {
+        NADIR_NEW(context, entries.starts, n + 1);
+        NADIR_NEW(context, entries.columns, owner->facts.entries);
+        NADIR_NEW(context, entries.values, owner->facts.entries);
+    } else {
+        NADIR_NEW(context, dense, n * n);
+    }
+    NADIR_CHECK(
+        owner->device->fetch(owner->remote, context, dense, entries.starts, entries.columns, entries.values));
+    owner->dense = dense;
+    owner->entries = entries;
+    owner->matrix.dense = dense;
+    owner->matrix.starts = entries.starts;
+    owner->matrix.columns = entries.columns;
+    owner->matrix.values = entries.values;
+    average->matrix = owner->matrix;
+    dense = NULL;
+    entries = (nadir_entries){0};
+cleanup:
+    nadir_release(context, dense);
+    nadir_entries_clear(context, &entries);
+    return status;
+}
+
+bool nadir_average_is_dense(const nadir_average *average)
+{
+    return average->remote != NULL ? !average->sparse : average->matrix.dense != NULL;
+}
+
+int64_t nadir_average_row_length(const nadir_average *average)
+{
+    return average->remote != NULL ? average->facts.longest : nadir_matrix_row_length(&average->matrix);
+}

@@ -1,0 +1,29 @@
+/* remote.h: kernels and averages on the device of an engine; see base/device.h. Where the context has no
+ * device nothing is ever there. */
+#ifndef NADIR_KERNEL_REMOTE_H
+#define NADIR_KERNEL_REMOTE_H
+
+#include "kernel/average.h"
+
+/* Whether the device makes the average of this kernel: its stored rows are those of the model. */
+bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel);
+
+/* M on the device, of a kernel that it takes; the model's rows go there if they are not there yet. The norm
+ * is that of M. */
+nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *kernel,
+                                  const nadir_policy *policy, nadir_average *average);
+
+/* Y = shift X + scale M X, or transposed, of an average on the device. Where the device fails all numbers are
+ * NaN: then the transposed product says why, the other one to the log. */
+nadir_status nadir_remote_combine(const nadir_context *context, const nadir_average *average, bool transposed,
+                                  int64_t count, double shift, double scale, const double *x, double *y);
+
+/* The smallest entry of nominal - b k^T, of a dense model. False as below. */
+bool nadir_remote_minimum(const nadir_context *context, const nadir_model *model, const double *b,
+                          const double *k, double *minimum);
+
+/* Products of the model's rows with x, [states]; y: [rows]. False: there is no device, or it failed. */
+bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
+                           double *y);
+
+#endif
