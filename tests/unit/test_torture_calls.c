@@ -47,6 +47,9 @@ static void check_refusal(nadir_context *context, nadir_status status, tally *co
     assert_that(status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED ||
                     status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_ARGUMENT,
                 "%s: %s", nadir_status_name(status), text);
+    if (getenv("NADIR_TORTURE_REFUSALS") != NULL) {
+        print_message("  refused: %s\n", text);
+    }
 }
 
 /* The first check that does not hold. */
