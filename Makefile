@@ -3,6 +3,8 @@
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
+FUZZER ?= libfuzzer
+fuzz_build = $(if $(filter afl,$(FUZZER)),afl,sanitize)
 VALGRIND_LABELS ?= unit|cli
 # CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
 
@@ -13,7 +15,8 @@ build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
 sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
-.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize check-all fuzz clang valgrind clean help
+.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all coverage analyze \
+        fuzz clang valgrind clean help
 
 all: ## build the library and the command into build/
 	@scripts/deps build
@@ -58,14 +61,32 @@ sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call build,build-sanitize)
 	@$(call test_in,build-sanitize)
 
-check-all: test sanitize valgrind format-check lint ## everything that can be checked, also what takes too long for .ci/run
-
-fuzz: ## fuzz every reader for FUZZ_SECONDS (600) each; what is found stays in build-sanitize/found
+tsan: ## unit tests with ThreadSanitizer: many contexts in many threads, OpenMP inside
 	@scripts/deps check
-	@$(call configure,sanitize)
-	@$(call build,build-sanitize)
-	@set -e; for program in build-sanitize/fuzz/fuzz_*; do \
-	    echo "$$program"; fuzz/run $(FUZZ_SECONDS) $$program build-sanitize/found/$${program##*/fuzz_}; done
+	@$(call configure,thread)
+	@$(call build,build-thread)
+	@$(call test_in,build-thread) --label-regex unit
+
+check-all: test sanitize valgrind tsan format-check lint analyze coverage ## everything that can be checked, also what takes too long for .ci/run
+
+coverage: ## all tests, and which lines of src/ they reach: build-coverage/uncovered.txt
+	@scripts/deps check
+	@$(call configure,coverage)
+	@$(call build,build-coverage)
+	@find build-coverage -name '*.gcda' -delete
+	@$(call test_in,build-coverage)
+	@scripts/coverage build-coverage
+
+analyze: ## gcc -fanalyzer over src/ and cli/
+	@scripts/deps build
+	@scripts/analyze
+
+fuzz: ## fuzz every reader for FUZZ_SECONDS (600) each, by libFuzzer or FUZZER=afl; what is found stays in BUILD/found
+	@scripts/deps check $(if $(filter afl,$(FUZZER)),afl)
+	@$(call configure,$(fuzz_build))
+	@$(call build,build-$(fuzz_build)) --target fuzzers
+	@set -e; for program in build-$(fuzz_build)/fuzz/fuzz_*; do \
+	    echo "$$program"; fuzz/run $(FUZZ_SECONDS) $$program build-$(fuzz_build)/found/$${program##*/fuzz_}; done
 
 clang: ## all tests with clang, warnings as errors
 	@scripts/deps check
@@ -92,7 +113,7 @@ format-check: ## fail where clang-format would change something
 	@$(sources) | xargs -0 -r clang-format --dry-run --Werror
 
 clean: ## remove everything built
-	@rm -rf build build-debug build-clang build-sanitize
+	@rm -rf build build-debug build-clang build-sanitize build-thread build-coverage build-analyze build-afl
 
 help: ## show this list
 	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' Makefile | expand -t 16

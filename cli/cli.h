@@ -14,6 +14,12 @@
 /* Exit statuses beside those that follow from a nadir_status. */
 enum { CLI_EXIT_DONE = 0, CLI_EXIT_USAGE = 2, CLI_EXIT_IO = 6 };
 
+/* Sentences, the first one first. */
+typedef struct cli_warning {
+    struct cli_warning *next;
+    char text[];
+} cli_warning;
+
 /* One run of the command. */
 typedef struct cli_run {
     const char *command; /* "info" */
@@ -26,13 +32,14 @@ typedef struct cli_run {
     const char *engine_name;    /* --engine; NULL: none */
     const char *engine_options; /* --petsc */
     nadir_engine *engine;       /* NULL: none */
-    char **warnings;            /* what the library said while it worked, for the JSON */
-    int64_t warnings_count;
-    double started;     /* cli_clock of the first sign of progress */
-    bool bar_shown;     /* a progress bar stands on the terminal's last line */
-    char headline[256]; /* shown instead of the bar; empty: none */
-    bool answered;      /* the JSON object is out: a failure does not print another */
-    char error[512];    /* of cli_fail */
+    cli_warning *warnings;      /* what the library said while it worked, for the JSON */
+    cli_warning *warnings_last;
+    double started;       /* cli_clock of the first sign of progress */
+    bool bar_shown;       /* a progress bar stands on the terminal's last line */
+    char headline[256];   /* shown instead of the bar; empty: none */
+    bool answered;        /* the JSON object is out: a failure does not print another */
+    char error[512];      /* of cli_fail */
+    nadir_status trouble; /* why a file that the command has written itself cannot be read; NADIR_OK: none */
 } cli_run;
 
 typedef struct cli_command {

@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -108,22 +109,52 @@ static int start(int from, int to, char **environment, pid_t *child)
     return error;
 }
 
-/* Runs gnuplot from one file to another, whatever the user's own settings of it are (-d); its messages go to
- * our stderr. Returns errno, or -1 when gnuplot did not do it. */
-static int draw(int from, int to)
+/* What gnuplot writes, to the file. Returns errno. */
+static int copy_picture(int from, FILE *to)
+{
+    char bytes[1 << 14];
+    ssize_t count = 1;
+    while (count != 0) {
+        count = read(from, bytes, sizeof bytes);
+        if (count < 0 && errno != EINTR) {
+            return errno;
+        }
+        if (count > 0) {
+            (void)fwrite(bytes, 1, (size_t)count, to); /* closing the file tells of failures */
+        }
+    }
+    return 0;
+}
+
+/* Runs gnuplot on a script, whatever the user's own settings of it are (-d); its messages go to our stderr.
+ * The picture comes through a pipe: gnuplot itself says nothing when a disk is full. Returns errno, or -1
+ * when gnuplot did not do it. */
+static int draw(int script, FILE *to)
 {
     pid_t child;
     int result = 0;
+    int ends[2];
     char **environment = make_environment();
     if (environment == NULL) {
         return ENOMEM;
     }
-    const int error = start(from, to, environment, &child);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        free(environment);
+        return errno;
+    }
+    int error = start(script, ends[1], environment, &child);
     free(environment);
+    (void)close(ends[1]);
+    if (error == 0) {
+        error = copy_picture(ends[0], to);
+        (void)close(ends[0]); /* before waiting: who cannot go on writing ends */
+        while (waitpid(child, &result, 0) < 0 && errno == EINTR) {
+        }
+    } else {
+        (void)close(ends[0]);
+    }
     if (error != 0) {
         return error;
-    }
-    while (waitpid(child, &result, 0) < 0 && errno == EINTR) {
     }
     if (WIFEXITED(result) && WEXITSTATUS(result) == 127) { /* as spawning says it where it cannot return it */
         return ENOENT;
@@ -138,8 +169,8 @@ static nadir_status fail(cli_run *run, const char *path, int error)
                         "%s: pictures need gnuplot, which is not there: install it (Debian: gnuplot-nox)",
                         path);
     }
-    return cli_fail(run, NADIR_ERROR_IO, "%s: drawing failed: %s", path,
-                    error < 0 ? "gnuplot did not do it" : strerror(error));
+    return cli_fail(run, error == ENOMEM ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO, "%s: drawing failed: %s",
+                    path, error < 0 ? "gnuplot did not do it" : strerror(error));
 }
 
 nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot)
@@ -149,7 +180,7 @@ nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot)
     nadir_status status = written ? cli_output_open(run, plot->path, &output) : fail(run, plot->path, EIO);
     if (output.out != NULL) {
         rewind(plot->script);
-        const int error = draw(fileno(plot->script), fileno(output.out));
+        const int error = draw(fileno(plot->script), output.out);
         if (error == 0) {
             status = cli_output_close(run, &output);
         } else {

@@ -1,6 +1,7 @@
 /* main.c: the nadir command: finds the subcommand and runs it. */
 #include "cli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,10 +80,19 @@ static int run_main(int argc, char **argv)
     return run_command(first, argc - 2, argv + 2);
 }
 
+/* Some file systems tell only at the end that something was lost. Where standard output was closed from the
+ * start nothing is, unless something was printed. */
+static bool close_output(void)
+{
+    const bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    const bool closed = fclose(stdout) == 0 || errno == EBADF || errno == EINTR;
+    return written && closed;
+}
+
 int main(int argc, char **argv)
 {
     int status = run_main(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+    if (!close_output()) {
         fputs("nadir: writing to standard output failed\n", stderr);
         status = status == CLI_EXIT_DONE ? CLI_EXIT_IO : status;
     }

@@ -4,9 +4,12 @@
 
 #include "cli.h"
 
+/* It stays where it was opened: the stream points to it. */
 typedef struct cli_output {
     const char *path;
     FILE *out; /* write to this; NULL: closed */
+    int descriptor;
+    int error; /* errno of the first write that failed; 0: none */
     char temporary[4096];
 } cli_output;
 

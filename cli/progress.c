@@ -42,9 +42,11 @@ void cli_catch_interrupts(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = note_interrupt;
+    action.sa_flags = SA_RESTART; /* for writes to standard output, which the C library gives up else */
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file past the limit of its size is an error of writing it */
 }
 
 /* A line that is longer could not be removed. */

@@ -87,13 +87,15 @@ bool cli_needed(const cli_run *run, const char *option, bool given)
 
 static void keep_warning(cli_run *run, const char *message)
 {
-    const size_t bytes = (size_t)(run->warnings_count + 1) * sizeof *run->warnings;
-    char **grown = realloc(run->warnings, bytes);
-    if (grown != NULL) { /* without memory the message is still on stderr */
-        run->warnings = grown;
-        run->warnings[run->warnings_count] = strdup(message);
-        run->warnings_count += run->warnings[run->warnings_count] != NULL;
+    const size_t length = strlen(message) + 1;
+    cli_warning *made = malloc(sizeof *made + length);
+    if (made == NULL) { /* the message is still on stderr */
+        return;
     }
+    made->next = NULL;
+    memcpy(made->text, message, length);
+    *(run->warnings_last != NULL ? &run->warnings_last->next : &run->warnings) = made;
+    run->warnings_last = made;
 }
 
 static void show_message(void *user, nadir_log_level level, const char *message)
@@ -194,10 +196,11 @@ int cli_close(cli_run *run, nadir_status status)
             (void)snprintf(run->error, sizeof run->error, "%s", sentence);
         }
     }
-    for (int64_t i = 0; i < run->warnings_count; i++) {
-        free(run->warnings[i]);
+    for (cli_warning *warning = run->warnings; warning != NULL;) {
+        cli_warning *next = warning->next;
+        free(warning);
+        warning = next;
     }
-    free(run->warnings);
     (void)fflush(stdout); /* the engine may end the process */
     nadir_engine_close(run->engine, (int)status / 10, run->error);
     nadir_context_free(run->context);
@@ -207,8 +210,8 @@ int cli_close(cli_run *run, nadir_status status)
 void cli_json_warnings(const cli_run *run, cli_json *json)
 {
     cli_json_array(json, "warnings");
-    for (int64_t i = 0; i < run->warnings_count; i++) {
-        cli_json_text(json, NULL, run->warnings[i]);
+    for (const cli_warning *warning = run->warnings; warning != NULL; warning = warning->next) {
+        cli_json_text(json, NULL, warning->text);
     }
     cli_json_array_end(json);
 }

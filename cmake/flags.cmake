@@ -28,3 +28,9 @@ if(NADIR_SANITIZE)
     # Loops marked for vector instructions cannot have them when every access is checked.
     add_compile_options($<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
 endif()
+
+if(NADIR_COVERAGE)
+    # Several threads and several programs count at once.
+    add_compile_options(--coverage -fprofile-update=atomic)
+    add_link_options(--coverage)
+endif()

@@ -167,7 +167,8 @@ static nadir_status make_or_keep(cli_run *cli, reproduction *all, int index)
     if (experiment_manifest_holds(run, true)) {
         made->state = "kept";
     } else {
-        status = try_gnuplot(cli, all);
+        status = cli->trouble;
+        status = status == NADIR_OK ? try_gnuplot(cli, all) : status;
         status = status == NADIR_OK ? make_folder(cli, folder) : status;
         status = status == NADIR_OK ? make(run, made) : status;
     }
@@ -224,8 +225,14 @@ static nadir_status reproduce(cli_run *run, reproduction *all)
                        all->out);
     }
     cli_obey_interrupt();
+    char first[sizeof run->error]; /* of two failures */
+    memcpy(first, run->error, sizeof first);
     const nadir_status written = experiment_report_write(run, all->out, all->report);
-    status = status == NADIR_OK ? written : status;
+    if (status == NADIR_OK) {
+        status = written;
+    } else {
+        memcpy(run->error, first, sizeof first);
+    }
     if (status == NADIR_OK) {
         if (run->json) {
             print_json(run, all);

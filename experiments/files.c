@@ -56,21 +56,23 @@ nadir_status experiment_file(experiment_run *run, const char *stem, const char *
     return NADIR_OK;
 }
 
-/* Whether a name is "….PID.tmp" of a process that is no more. */
+/* Whether a name is "….PID-N.tmp" of a process that is no more. */
 static bool is_orphan(const char *name)
 {
     const size_t length = strlen(name);
-    if (length < 7 || strcmp(name + length - 4, ".tmp") != 0) {
+    size_t at = length < 4 ? 0 : length - 4;
+    size_t digits = 0;
+    if (strcmp(name + at, ".tmp") != 0) {
         return false;
     }
-    size_t digits = 0;
-    while (digits < length - 4 && strchr("0123456789", name[length - 5 - digits]) != NULL) {
+    while (at > 0 && strchr("0123456789-", name[at - 1]) != NULL) {
+        at--;
         digits++;
     }
-    if (digits == 0 || digits > 9 || digits >= length - 4 || name[length - 5 - digits] != '.') {
-        return false;
-    }
-    return kill((pid_t)strtol(name + length - 4 - digits, NULL, 10), 0) != 0 && errno == ESRCH;
+    char *end;
+    const long process = strtol(name + at, &end, 10);
+    return digits > 0 && at > 0 && name[at - 1] == '.' && *end == '-' && process > 0 && process < INT32_MAX &&
+           kill((pid_t)process, 0) != 0 && errno == ESRCH;
 }
 
 void experiment_sweep(const char *folder)

@@ -29,7 +29,7 @@ static bool digest(const experiment_run *run, const char *name, char text[65])
     unsigned char bytes[NADIR_SHA256_BYTES];
     nadir_sha256 sha;
     size_t length;
-    char *content = join(run, name, path) ? experiment_slurp(path, &length) : NULL;
+    char *content = join(run, name, path) ? experiment_slurp(run->cli, path, &length) : NULL;
     if (content == NULL) {
         return false;
     }
@@ -58,7 +58,8 @@ nadir_status experiment_manifest_write(experiment_run *run)
         char text[65];
         if (!digest(run, run->files[i], text)) {
             cli_output_drop(&output);
-            return cli_fail(run->cli, NADIR_ERROR_IO, "%s/%s: cannot be read", run->folder, run->files[i]);
+            (void)join(run, run->files[i], path);
+            return experiment_unreadable(run->cli, path);
         }
         fprintf(output.out, "%s  %s\n", text, run->files[i]);
     }
@@ -89,7 +90,7 @@ bool experiment_manifest_holds(const experiment_run *run, bool same)
     char path[EXPERIMENT_PATH];
     char head[256];
     size_t length;
-    char *list = join(run, "SHA256SUMS", path) ? experiment_slurp(path, &length) : NULL;
+    char *list = join(run, "SHA256SUMS", path) ? experiment_slurp(run->cli, path, &length) : NULL;
     print_head(run, head);
     const bool holds =
         list != NULL && (!same || strncmp(list, head, strlen(head)) == 0) && lines_hold(run, list);

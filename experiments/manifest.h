@@ -12,7 +12,7 @@
 /* The list of run->files. */
 nadir_status experiment_manifest_write(experiment_run *run);
 /* Whether the folder has a list whose files are there and as they were written, of the same settings where
- * `same` is set. */
+ * `same` is set. cli->trouble is set where this cannot be told. */
 bool experiment_manifest_holds(const experiment_run *run, bool same);
 /* No list: what stands in the folder is not finished. */
 void experiment_manifest_remove(const experiment_run *run);

@@ -13,7 +13,10 @@ void experiment_sweep(const char *folder);
 /* Plain text into HTML, also within attributes. */
 void experiment_html(FILE *out, const char *text);
 
-/* All of a file, with a zero at its end; NULL: it cannot be read. To be freed with free. */
-char *experiment_slurp(const char *path, size_t *length);
+/* All of a file, with a zero at its end, to be freed with free. NULL: it is not there or, where cli->trouble
+ * is set, cannot be read. */
+char *experiment_slurp(cli_run *cli, const char *path, size_t *length);
+/* What to say of a file that should be there, and was not read. */
+nadir_status experiment_unreadable(cli_run *cli, const char *path);
 
 #endif

@@ -67,9 +67,9 @@ static nadir_status shrink_marks(cli_run *cli, const char *path)
 {
     size_t length;
     cli_output output;
-    char *svg = experiment_slurp(path, &length);
+    char *svg = experiment_slurp(cli, path, &length);
     if (svg == NULL) {
-        return cli_fail(cli, NADIR_ERROR_IO, "%s: cannot be read", path);
+        return experiment_unreadable(cli, path);
     }
     nadir_status status = cli_output_open(cli, path, &output);
     if (status == NADIR_OK) {

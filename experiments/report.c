@@ -168,7 +168,7 @@ static char *read_part(const experiment_run *run, const char *name)
     char path[EXPERIMENT_PATH];
     size_t length;
     return snprintf(path, sizeof path, "%s/%s", run->folder, name) < (int)sizeof path
-               ? experiment_slurp(path, &length)
+               ? experiment_slurp(run->cli, path, &length)
                : NULL;
 }
 
@@ -315,6 +315,16 @@ static void print_markdown(const experiment_run *run, bool finished, FILE *out)
     free(text);
 }
 
+/* Without a page from which something is missing. */
+static nadir_status finish(cli_run *cli, cli_output *page)
+{
+    if (cli->trouble != NADIR_OK) {
+        cli_output_drop(page);
+        return cli->trouble;
+    }
+    return cli_output_close(cli, page);
+}
+
 static nadir_status write_findings(cli_run *cli, const char *out)
 {
     char path[EXPERIMENT_PATH];
@@ -327,7 +337,7 @@ static nadir_status write_findings(cli_run *cli, const char *out)
     fputs("| what | the paper says | we measure | why they differ, or agree |\n|---|---|---|---|\n",
           file.out);
     for_each(cli, out, file.out, print_markdown);
-    return cli_output_close(cli, &file);
+    return finish(cli, &file);
 }
 
 nadir_status experiment_report_write(cli_run *cli, const char *out, char path[EXPERIMENT_PATH])
@@ -353,6 +363,6 @@ nadir_status experiment_report_write(cli_run *cli, const char *out, char path[EX
     fputs("</tbody></table></div>\n", page.out);
     for_each(cli, out, page.out, print_section);
     fputs("</body>\n</html>\n", page.out);
-    const nadir_status closed = cli_output_close(cli, &page);
+    const nadir_status closed = finish(cli, &page);
     return closed == NADIR_OK ? write_findings(cli, out) : closed;
 }

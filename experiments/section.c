@@ -1,9 +1,13 @@
 /* section.c: the section of the report that an experiment writes while it runs; see experiment.h. */
 #include "parts.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void experiment_html(FILE *out, const char *text)
 {
@@ -27,32 +31,57 @@ void experiment_html(FILE *out, const char *text)
     }
 }
 
-char *experiment_slurp(const char *path, size_t *length)
+/* errno as what the run is to say; a file that is not there is no trouble. */
+static void note_trouble(cli_run *cli, const char *path, int error)
+{
+    if (error != 0 && error != ENOENT && error != ENOTDIR) {
+        cli->trouble = cli_fail(cli, error == ENOMEM ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO,
+                                "%s: cannot be read: %s", path, strerror(error));
+    }
+}
+
+char *experiment_slurp(cli_run *cli, const char *path, size_t *length)
 {
     enum { PIECE = 65536 };
-    FILE *in = fopen(path, "re");
     char *text = NULL;
-    size_t used = 0;
-    size_t got = 1;
-    while (in != NULL && got > 0) {
-        char *grown = realloc(text, used + PIECE + 1);
+    ssize_t got = 1;
+    int descriptor;
+    *length = 0;
+    do {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
+    struct stat facts = {0};
+    int error = descriptor < 0 || fstat(descriptor, &facts) != 0 ? errno : 0;
+    while (error == 0 && got != 0) {
+        char *grown = realloc(text, *length + PIECE + 1);
         if (grown == NULL) {
+            error = ENOMEM;
             break;
         }
         text = grown;
-        got = fread(text + used, 1, PIECE, in);
-        used += got;
-        text[used] = '\0';
+        got = read(descriptor, text + *length, PIECE);
+        error = got < 0 && errno != EINTR ? errno : 0;
+        *length += got > 0 ? (size_t)got : 0;
+        text[*length] = '\0';
     }
-    if (in == NULL || ferror(in) != 0 || got > 0) {
+    if (error == 0 && *length < (size_t)facts.st_size) {
+        error = EIO; /* it has become shorter meanwhile */
+    }
+    if (descriptor >= 0) {
+        (void)close(descriptor);
+    }
+    note_trouble(cli, path, error);
+    if (error != 0) {
         free(text);
-        text = NULL;
+        return NULL;
     }
-    if (in != NULL) {
-        (void)fclose(in);
-    }
-    *length = used;
     return text;
+}
+
+nadir_status experiment_unreadable(cli_run *cli, const char *path)
+{
+    return cli->trouble != NADIR_OK ? cli->trouble
+                                    : cli_fail(cli, NADIR_ERROR_IO, "%s: cannot be read", path);
 }
 
 const char *experiment_text(experiment_run *run, const char *format, ...)
@@ -161,9 +190,9 @@ void experiment_show(experiment_run *run, const char *stem, int source, const ch
     if (experiment_file(run, stem, ".svg", path) != NADIR_OK) {
         return;
     }
-    char *svg = experiment_slurp(path, &length);
+    char *svg = experiment_slurp(run->cli, path, &length);
     if (svg == NULL) {
-        (void)experiment_keep(run, cli_fail(run->cli, NADIR_ERROR_IO, "%s: cannot be read", path));
+        (void)experiment_keep(run, experiment_unreadable(run->cli, path));
         return;
     }
     fprintf(out, "<figure id=\"%s\">\n", prefix);

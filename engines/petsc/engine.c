@@ -57,6 +57,23 @@ static nadir_status start_petsc(petsc_engine *engine, nadir_context *context, co
     return NADIR_OK;
 }
 
+/* Whether all processes are on one machine and may read each other's vectors: NADIR_ENGINE_SHARE=0 says no.
+ */
+static void find_machine(petsc_engine *engine)
+{
+    const char *wish = getenv("NADIR_ENGINE_SHARE"); /* NOLINT(concurrency-mt-unsafe): nothing here sets it */
+    int count;
+    MPI_Comm_split_type(engine->work, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &engine->machine);
+    MPI_Comm_size(engine->machine, &count);
+    engine->neighbours = count;
+    int apart = count < engine->table.members || (wish != NULL && strcmp(wish, "0") == 0);
+    MPI_Allreduce(MPI_IN_PLACE, &apart, 1, MPI_INT, MPI_MAX, engine->work);
+    if (apart) {
+        MPI_Comm_free(&engine->machine);
+    }
+    engine->table.shares = !apart;
+}
+
 static nadir_status start(const nadir_engine_host *host, nadir_context *context, const char *options,
                           const nadir_communication **table, void **self)
 {
@@ -87,6 +104,7 @@ static nadir_status start(const nadir_engine_host *host, nadir_context *context,
     engine->table.self = engine;
     MPI_Comm_rank(engine->work, &engine->table.rank);
     MPI_Comm_size(engine->work, &engine->table.members);
+    find_machine(engine);
     petsc_reductions_start(engine);
     petsc_gathers_start(engine);
     petsc_plans_start(engine);
@@ -100,13 +118,7 @@ static nadir_status start(const nadir_engine_host *host, nadir_context *context,
 
 static int32_t neighbours(const void *self)
 {
-    const petsc_engine *engine = self;
-    MPI_Comm machine;
-    int count;
-    MPI_Comm_split_type(engine->work, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-    MPI_Comm_size(machine, &count);
-    MPI_Comm_free(&machine);
-    return count;
+    return ((const petsc_engine *)self)->neighbours;
 }
 
 /* What a process is about to do. */
@@ -185,6 +197,9 @@ static void finish(void *self, int exit_status, const char *sentence)
     MPI_Comm_free(&engine->work);
     MPI_Comm_free(&engine->solvers);
     MPI_Comm_free(&engine->farewell);
+    if (engine->machine != MPI_COMM_NULL) {
+        MPI_Comm_free(&engine->machine);
+    }
     if (engine->watch != MPI_COMM_NULL) {
         MPI_Comm_free(&engine->watch);
     }

@@ -4,7 +4,7 @@
  *
  * Places rise, and processes own ranges of them in order of rank: what comes from one process stands together
  * among the ghosts, and needs no unpacking. A plan knows, for each process, how many ghosts come from it, and
- * which of the own values it wants.
+ * which of the own values it wants. Processes of one machine read each other's memory and send nothing.
  */
 #include "parts.h"
 
@@ -20,6 +20,9 @@ typedef struct plan {
     int64_t *places;       /* [all given] which, from 0 on, in order of rank */
     double *packed;        /* [all given] */
     MPI_Request *requests; /* [2 * members] */
+    petsc_shared *shared;  /* NULL: messages */
+    int32_t *sources;      /* [all wanted] places of ghosts; these two where there is `shared` */
+    int64_t *columns;      /* [members] where what it has for this process begins in the room of each */
 } plan;
 
 static void release(void *self, void *made)
@@ -32,6 +35,9 @@ static void release(void *self, void *made)
         free(of->places);
         free(of->packed);
         free(of->requests);
+        petsc_shared_free(of->shared);
+        free(of->sources);
+        free(of->columns);
         free(of);
     }
 }
@@ -94,10 +100,37 @@ static bool exchange_places(const petsc_engine *engine, int64_t first, const int
     return true;
 }
 
-static nadir_status make_plan(void *self, nadir_context *context, int64_t first, int64_t count,
-                              int64_t wanted, const int64_t *places, void **made)
+/* Lets processes read each other's memory, if they can. False: out of memory. */
+static bool share(petsc_engine *engine, int64_t first, int64_t count, const int64_t *ends, int64_t wanted,
+                  const int64_t *places, plan *of)
 {
-    petsc_engine *engine = self;
+    const int members = of->members;
+    if (members == 1) {
+        return true;
+    }
+    int64_t *begins = malloc((size_t)members * sizeof *begins);
+    of->columns = malloc((size_t)members * sizeof *of->columns);
+    of->sources = malloc((size_t)(wanted + 1) * sizeof *of->sources);
+    if (begins == NULL || of->columns == NULL || of->sources == NULL) {
+        free(begins);
+        return false;
+    }
+    begins[0] = count;
+    for (int rank = 1; rank < members; rank++) {
+        begins[rank] = begins[rank - 1] + of->wanted[rank - 1];
+    }
+    MPI_Alltoall(begins, 1, MPI_INT64_T, of->columns, 1, MPI_INT64_T, engine->work);
+    free(begins);
+    for (int64_t i = 0; i < wanted; i++) {
+        of->sources[i] = (int32_t)places[i];
+    }
+    of->shared = petsc_shared_make(engine, first, count, ends[members - 1], wanted);
+    return true;
+}
+
+static nadir_status plan_exchange(petsc_engine *engine, nadir_context *context, bool shared, int64_t first,
+                                  int64_t count, int64_t wanted, const int64_t *places, void **made)
+{
     petsc_meet(engine, "plan", -1);
     const size_t members = (size_t)engine->table.members;
     nadir_status status = NADIR_OK;
@@ -120,7 +153,8 @@ static nadir_status make_plan(void *self, nadir_context *context, int64_t first,
                                     "an exchange of values asks for places that no other process owns");
         goto cleanup;
     }
-    if (!exchange_places(engine, first, places, of)) {
+    if (!exchange_places(engine, first, places, of) ||
+        (shared && !share(engine, first, count, ends, wanted, places, of))) {
         status = engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory for an exchange of values");
         goto cleanup;
     }
@@ -128,17 +162,55 @@ static nadir_status make_plan(void *self, nadir_context *context, int64_t first,
     of = NULL;
 cleanup:
     free(ends);
-    release(self, of);
+    release(engine, of);
     return status;
+}
+
+static nadir_status make_plan(void *self, nadir_context *context, int64_t first, int64_t count,
+                              int64_t wanted, const int64_t *places, void **made)
+{
+    return plan_exchange(self, context, true, first, count, wanted, places, made);
+}
+
+/* What all processes have, read where it stands; NULL: it must be sent. */
+static const double *publish(void *self, void *made, const double *values)
+{
+    petsc_engine *engine = self;
+    const plan *of = made;
+    if (of->members == 1) {
+        return values;
+    }
+    if (of->shared == NULL) {
+        return NULL;
+    }
+    petsc_meet(engine, "fetch", -1);
+    return petsc_shared_publish(of->shared, values);
+}
+
+static double *room(void *self, void *made)
+{
+    const petsc_engine *engine = self;
+    const plan *of = made;
+    return of->shared != NULL ? petsc_shared_room(of->shared, engine->table.rank) : NULL;
 }
 
 static void fetch(void *self, void *made, const double *values, double *ghosts)
 {
     petsc_engine *engine = self;
-    petsc_meet(engine, "fetch", -1);
     plan *of = made;
     int requests = 0;
     double *to = ghosts;
+    if (of->shared != NULL) {
+        const double *all = publish(self, made, values);
+        for (int rank = 0; rank < of->members; rank++) {
+            to += of->wanted[rank];
+        }
+        for (int64_t i = 0; i < to - ghosts; i++) {
+            ghosts[i] = all[of->sources[i]];
+        }
+        return;
+    }
+    petsc_meet(engine, "fetch", -1);
     for (int rank = 0; rank < of->members; rank++) {
         if (of->wanted[rank] > 0) {
             MPI_Irecv(to, of->wanted[rank], MPI_DOUBLE, rank, FETCH_TAG, engine->work,
@@ -161,11 +233,29 @@ static void fetch(void *self, void *made, const double *values, double *ghosts)
     MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
 }
 
+/* add, from where the others have it. */
+static void add_shared(const petsc_engine *engine, const plan *of, const double *ghosts, double *values)
+{
+    const int turn = petsc_shared_send(of->shared, engine->table.rank, ghosts);
+    const int64_t *places = of->places;
+    for (int rank = 0; rank < of->members; rank++) {
+        const double *from = petsc_shared_sent(of->shared, rank, turn) + of->columns[rank];
+        for (int64_t i = 0; i < of->given[rank]; i++) {
+            values[places[i]] += from[i];
+        }
+        places += of->given[rank];
+    }
+}
+
 static void add(void *self, void *made, const double *ghosts, double *values)
 {
     petsc_engine *engine = self;
     petsc_meet(engine, "add", -1);
     plan *of = made;
+    if (of->shared != NULL) {
+        add_shared(engine, of, ghosts, values);
+        return;
+    }
     int requests = 0;
     const double *from = ghosts;
     double *to = of->packed;
@@ -200,7 +290,7 @@ static int rising(const void *left, const void *right)
 static nadir_status halo(void *self, nadir_context *context, int64_t first, int64_t count,
                          const double *values, int64_t wanted, const int64_t *places, double *results)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     int64_t *rest = malloc((size_t)(wanted + 1) * sizeof *rest);
     double *ghosts = malloc((size_t)(wanted + 1) * sizeof *ghosts);
     void *made = NULL;
@@ -222,7 +312,7 @@ static nadir_status halo(void *self, nadir_context *context, int64_t first, int6
             rest[kept++] = rest[i];
         }
     }
-    const nadir_status status = make_plan(self, context, first, count, kept, rest, &made);
+    const nadir_status status = plan_exchange(engine, context, false, first, count, kept, rest, &made);
     if (status == NADIR_OK && made != NULL) {
         fetch(self, made, values, ghosts);
         for (int64_t i = 0; i < wanted; i++) {
@@ -246,5 +336,7 @@ void petsc_plans_start(petsc_engine *engine)
     engine->table.plan = make_plan;
     engine->table.fetch = fetch;
     engine->table.add = add;
+    engine->table.publish = publish;
+    engine->table.room = room;
     engine->table.release = release;
 }

@@ -12,11 +12,13 @@ typedef struct petsc_engine {
     const nadir_engine_host *host;
     MPI_Comm work;       /* for the table */
     MPI_Comm solvers;    /* for PETSc */
+    MPI_Comm machine;    /* all processes, where they share a machine; else MPI_COMM_NULL */
     MPI_Comm farewell;   /* for the end: messages of the others cannot be taken for those */
     MPI_Datatype tagged; /* a number and what is done with it */
     MPI_Op join;
     MPI_Datatype placed;
     MPI_Op largest;
+    int neighbours;     /* processes on this machine */
     MPI_Comm watch;     /* MPI_COMM_NULL: calls are not compared */
     int64_t reductions; /* so far */
     int64_t exchanges;  /* of ghosts, either way */
@@ -35,7 +37,25 @@ void petsc_reductions_end(petsc_engine *engine);
 /* mpi_gather.c: fills in order_statistics, top, gather, collect. */
 void petsc_gathers_start(petsc_engine *engine);
 
-/* mpi_plan.c: fills in halo, plan, fetch, add, release. */
+/*
+ * mpi_shared.c: vectors that processes read where they stand. NULL when they do not share a machine, or there
+ * is no memory for it, for all of them alike. first, count: of the own values among `total`; wanted: ghosts.
+ */
+typedef struct petsc_shared petsc_shared;
+petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64_t count, int64_t total,
+                                int64_t wanted);
+void petsc_shared_free(petsc_shared *shared);
+/* The values of all, to be read until the next call of this or of petsc_shared_send. */
+const double *petsc_shared_publish(petsc_shared *shared, const double *values);
+/* Own room, [count + wanted], of the next petsc_shared_send. */
+double *petsc_shared_room(const petsc_shared *shared, int rank);
+/* Lets the others read the own ghosts, [wanted], which stand behind `count` others in the own room or are
+ * copied to there. Returns which of the two rooms of each process is to be read. */
+int petsc_shared_send(petsc_shared *shared, int rank, const double *ghosts);
+/* The room of a process. */
+const double *petsc_shared_sent(const petsc_shared *shared, int rank, int turn);
+
+/* mpi_plan.c: fills in halo, plan, fetch, add, publish, room, release. */
 void petsc_plans_start(petsc_engine *engine);
 
 /* solver.c */

@@ -47,6 +47,12 @@ nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_prob
                                         double *b, const double *const *guesses, double *x,
                                         nadir_enclosed *enclosed);
 
+/* The same for right-hand sides of which none is a combination of the others. */
+nadir_status nadir_enclosure_solve_apart(nadir_context *context, const nadir_problem *problem,
+                                         const nadir_enclosure *known, bool transposed, int64_t count,
+                                         double *b, const double *const *guesses, double *x,
+                                         nadir_enclosed *enclosed);
+
 /* residual / gap, rounded up. */
 double nadir_enclosure_error(const nadir_enclosure *known, double residual);
 

@@ -56,13 +56,14 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
 nadir_status nadir_robust_check_spread(nadir_context *context, const nadir_model *model,
                                        const nadir_uncertainty *set)
 {
+    const bool rectangular = set->set != NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_SIMPLEX;
     const bool dual = set->p > 1 && set->domain == NADIR_DOMAIN_FREE;
     const bool valid = set->p == 2 && set->domain == NADIR_DOMAIN_SUPPORT;
-    return set->idle || (set->set == NADIR_SET_NONRECT && (dual || valid))
+    return set->idle || rectangular || dual || valid
                ? NADIR_OK
                : nadir_model_check_whole(context, model,
-                                         "any but the non-rectangular ball, on domain free with a norm above "
-                                         "1 or on domain support with norm 2");
+                                         "domain simplex, and the non-rectangular ball of norm 1 on domain "
+                                         "free or of a norm other than 2 and inf on domain support");
 }
 
 /* The same for one question; methods by name are their own families. */
@@ -148,6 +149,14 @@ static nadir_status evaluate(nadir_context *context, nadir_family *family, const
     double *positive = NULL;
     int64_t *places = NULL;
     int64_t many = 0;
+    family = family != NULL ? family : nadir_robust_family(problem->uncertainty);
+    for (int64_t i = 0; i < count; i++) {
+        many += factors[i] > 0;
+    }
+    if (many == count) {
+        return count > 0 ? family(context, problem, settings, count, factors, verdicts) : NADIR_OK;
+    }
+    many = 0;
     NADIR_NEW_ZERO(context, others, count);
     NADIR_NEW(context, positive, count);
     NADIR_NEW(context, places, count);
@@ -159,7 +168,6 @@ static nadir_status evaluate(nadir_context *context, nadir_family *family, const
             NADIR_CHECK(evaluate_nominal(context, problem, settings, 1, &factors[i], &verdicts[i]));
         }
     }
-    family = family != NULL ? family : nadir_robust_family(problem->uncertainty);
     if (many > 0) {
         NADIR_CHECK(family(context, problem, settings, many, positive, others));
     }
@@ -269,6 +277,13 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
                                                 asked->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
+        if (!verdicts[i].refused && !isfinite(asked->problem.J - verdicts[i].attack.J)) {
+            return nadir_fail(
+                context, NADIR_ERROR_ILL_POSED,
+                "the worst return at radius %g, or the penalty, is beyond the range of numbers; multiply all "
+                "rewards by a small number, and divide the returns by it",
+                factors[i] * asked->uncertainty.radius);
+        }
         nadir_robust made = verdicts[i].refused
                                 ? make_refusal(asked, factors[i], &verdicts[i])
                                 : make_result(solver, asked, factors[i], settings, &verdicts[i]);

@@ -1,6 +1,7 @@
 /* verdict.c: the answer for one radius. */
 #include "adversary/verdict.h"
 #include "adversary/check/membership.h"
+#include "adversary/check/reward_bound.h"
 #include "nominal/check.h"
 
 #include <float.h>
@@ -41,11 +42,11 @@ nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_probl
     }
     NADIR_CHECK(nadir_membership_check(context, kernel, problem->uncertainty, factor, &membership));
     NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
-    verdict->upper = sign > 0 ? check.upper : -check.lower;
+    nadir_reward_bounds(context, problem, &verdict->lower, &verdict->upper);
+    verdict->upper = fmin(verdict->upper, sign > 0 ? check.upper : -check.lower);
     verdict->minimum = membership.minimum;
-    verdict->lower = -INFINITY;
     verdict->proof = NADIR_PROOF_NONE;
-    verdict->bound = "none";
+    verdict->bound = isfinite(verdict->lower) ? "rewards" : "none";
 cleanup:
     nadir_release(context, v);
     return status;
@@ -62,4 +63,30 @@ bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_set
                            : penalty > rounding ? settings->width * penalty
                                                 : 4 * rounding;
     return verdict->upper - verdict->lower <= allowed;
+}
+
+void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound)
+{
+    if (lower > verdict->lower) {
+        verdict->lower = lower;
+        verdict->proof = proof;
+        verdict->bound = bound;
+    }
+}
+
+nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_problem *problem,
+                                        nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    nadir_value_check check;
+    double *v = NULL; /* with the signs of the model's rewards */
+    NADIR_NEW(context, v, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        v[s] = problem->sign * problem->v[s];
+    }
+    NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
+    verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
+cleanup:
+    nadir_release(context, v);
+    return status;
 }

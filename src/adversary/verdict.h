@@ -47,9 +47,17 @@ nadir_family nadir_rectangular_evaluate; /* simplex and support, rectangular */
 nadir_family nadir_valid_evaluate;       /* simplex and support, non-rectangular */
 
 /* Domains simplex and support: the kernel of the attack lies in the set (NADIR_ERROR_VERIFICATION if not),
- * and `upper`, its return, is made anew from its rows and attack.v; `lower` becomes -infinity, proof none. */
+ * and `upper`, its return, is made anew from its rows and attack.v; `lower` is what the rewards alone
+ * say, which proves nothing that could be tight. */
 nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
                                        nadir_verdict *verdict);
+
+/* `upper` becomes that of the nominal kernel, which lies in every set. */
+nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_problem *problem,
+                                        nadir_verdict *verdict);
+
+/* Another lower bound, if it is better. */
+void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound);
 
 /* Whether the bounds are as close as the settings ask, relative to the penalty of the attack. */
 bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,

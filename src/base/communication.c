@@ -176,6 +176,18 @@ static void alone_add(void *self, void *plan, const double *ghosts, double *valu
     (void)self, (void)plan, (void)ghosts, (void)values;
 }
 
+static const double *alone_publish(void *self, void *plan, const double *values)
+{
+    (void)self, (void)plan, (void)values;
+    return NULL;
+}
+
+static double *alone_room(void *self, void *plan)
+{
+    (void)self, (void)plan;
+    return NULL;
+}
+
 static void alone_release(void *self, void *plan)
 {
     (void)self, (void)plan;
@@ -199,5 +211,7 @@ const nadir_communication nadir_communication_alone = {
     .plan = alone_plan,
     .fetch = alone_fetch,
     .add = alone_add,
+    .publish = alone_publish,
+    .room = alone_room,
     .release = alone_release,
 };

@@ -27,6 +27,7 @@ typedef struct nadir_communication {
     const char *name;
     int32_t rank;    /* of this process */
     int32_t members; /* number of processes */
+    bool shares;     /* they may read each other's vectors: `publish` and `room` are worth a try */
     void *self;
 
     /* values[i] <- the sum of values[i] over all processes. */
@@ -75,6 +76,12 @@ typedef struct nadir_communication {
                          const int64_t *places, void **plan);
     void (*fetch)(void *self, void *plan, const double *values, double *ghosts);
     void (*add)(void *self, void *plan, const double *ghosts, double *values);
+    /* fetch without a copy: what all processes have, by place, to be read until the next fetch, publish or
+     * add of the plan. NULL, for all of them: this plan cannot, and nothing was done. */
+    const double *(*publish)(void *self, void *plan, const double *values);
+    /* [count + wanted] in whose end the ghosts of the next `add` may stand, who then makes no copy of them.
+     * Free to use until then; NULL: there is no such place. */
+    double *(*room)(void *self, void *plan);
     void (*release)(void *self, void *plan);
 } nadir_communication;
 

@@ -14,11 +14,46 @@
 
 #define BUFFER_BYTES ((size_t)1 << 16)
 
+int nadir_file_open(const char *path, int flags)
+{
+    int descriptor;
+    do {
+        descriptor = open(path, flags, 0666);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+int nadir_file_write(int descriptor, int64_t at, const void *data, size_t size)
+{
+    const char *from = data;
+    while (size > 0) {
+        const ssize_t count =
+            at < 0 ? write(descriptor, from, size) : pwrite(descriptor, from, size, (off_t)at);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return count < 0 ? errno : ENOSPC;
+        }
+        from += count;
+        size -= (size_t)count;
+        at += at < 0 ? 0 : (int64_t)count;
+    }
+    return 0;
+}
+
+/* Linux has closed the descriptor when a signal cuts the call short: it may belong to another thread by now,
+ * and is not closed again. */
+int nadir_file_close(int descriptor)
+{
+    return close(descriptor) != 0 && errno != EINTR ? errno : 0;
+}
+
 nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input)
 {
     *input = (nadir_input)NADIR_INPUT_CLOSED;
     /* O_NONBLOCK: a pipe must not make us wait for its writer. */
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int descriptor = nadir_file_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         return nadir_fail(context, NADIR_ERROR_FILE, "%s: cannot open the file: %s", path, strerror(errno));
     }
@@ -55,6 +90,17 @@ void nadir_input_close(nadir_input *input)
     *input = (nadir_input)NADIR_INPUT_CLOSED;
 }
 
+/* A pipe tells no size, and has none to fall short of. */
+static nadir_status check_end(nadir_context *context, const nadir_input *input, int64_t end)
+{
+    return end >= input->bytes
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_IO,
+                            "%s: reading failed: the file ends after %lld bytes, and had %lld when it was "
+                            "opened; it must not change meanwhile",
+                            input->path, (long long)end, (long long)input->bytes);
+}
+
 /* at < 0: from the current position. */
 static nadir_status read_from(nadir_context *context, nadir_input *input, int64_t at, void *buffer,
                               size_t size, size_t *got)
@@ -65,7 +111,11 @@ static nadir_status read_from(nadir_context *context, nadir_input *input, int64_
         const size_t left = size - *got;
         const ssize_t count = at < 0 ? read(input->descriptor, into, left)
                                      : pread(input->descriptor, into, left, (off_t)(at + (int64_t)*got));
-        if (count < 0 && errno == EINTR) {
+        if (count < 0 && errno == EINTR) { /* the signal may be a wish to stop */
+            const nadir_status status = nadir_progress(context, "reading", -1);
+            if (status != NADIR_OK) {
+                return status;
+            }
             continue;
         }
         if (count < 0) {
@@ -73,7 +123,7 @@ static nadir_status read_from(nadir_context *context, nadir_input *input, int64_
                               strerror(errno));
         }
         if (count == 0) {
-            break;
+            return check_end(context, input, (at < 0 ? input->position : at) + (int64_t)*got);
         }
         *got += (size_t)count;
     }
@@ -83,7 +133,9 @@ static nadir_status read_from(nadir_context *context, nadir_input *input, int64_
 nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
                               size_t *got)
 {
-    return read_from(context, input, -1, buffer, size, got);
+    const nadir_status status = read_from(context, input, -1, buffer, size, got);
+    input->position += (int64_t)*got;
+    return status;
 }
 
 nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t at, void *buffer,
@@ -97,6 +149,7 @@ nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_
     if (lseek(input->descriptor, (off_t)offset, SEEK_SET) < 0) {
         return nadir_fail(context, NADIR_ERROR_IO, "%s: reading failed: %s", input->path, strerror(errno));
     }
+    input->position = offset;
     return NADIR_OK;
 }
 
@@ -143,7 +196,7 @@ static int create_temporary(char *temporary, size_t capacity, const char *path)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
         (void)snprintf(temporary, capacity, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
-        const int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int descriptor = nadir_file_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
         if (descriptor >= 0 || errno != EEXIST) {
             return descriptor;
         }
@@ -181,26 +234,18 @@ cleanup:
     return status;
 }
 
-static void write_through(nadir_output *output, const char *data, size_t size)
+static void write_through(nadir_output *output, int64_t at, const void *data, size_t size)
 {
-    while (size > 0 && !output->failed) {
-        const ssize_t count = write(output->descriptor, data, size);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            output->failed = true;
-            output->error = errno;
-            return;
-        }
-        data += count;
-        size -= (size_t)count;
+    const int error = output->failed ? 0 : nadir_file_write(output->descriptor, at, data, size);
+    if (error != 0) {
+        output->failed = true;
+        output->error = error;
     }
 }
 
 void nadir_output_flush(nadir_output *output)
 {
-    write_through(output, output->buffer, output->used);
+    write_through(output, -1, output->buffer, output->used);
     output->used = 0;
 }
 
@@ -211,11 +256,22 @@ void nadir_output_write(nadir_output *output, const void *data, size_t size)
         nadir_output_flush(output);
     }
     if (size > BUFFER_BYTES) {
-        write_through(output, data, size);
+        write_through(output, -1, data, size);
     } else {
         memcpy(output->buffer + output->used, data, size);
         output->used += size;
     }
+}
+
+void nadir_output_write_at(nadir_output *output, int64_t at, const void *data, size_t size)
+{
+    const int64_t left = output->written - at;
+    const size_t over = left < (int64_t)size ? (size_t)left : size;
+    if (over > 0) {
+        nadir_output_flush(output);
+        write_through(output, at, data, over);
+    }
+    nadir_output_write(output, (const char *)data + over, size - over);
 }
 
 void nadir_output_text(nadir_output *output, const char *text)
@@ -280,22 +336,23 @@ static void sync_folder(char *path)
     }
 }
 
-/* Another library may have replaced the file behind the temporary name, so it is opened anew. */
-static int sync_temporary(const char *temporary)
+/* To the disk, and closed: some file systems tell only then that something was lost. Returns errno. */
+static int sync_and_close(nadir_output *output)
 {
-    const int descriptor = open(temporary, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-        return errno;
-    }
-    const int error = fsync(descriptor) != 0 ? errno : 0;
-    close(descriptor);
-    return error;
+    int result;
+    do {
+        result = fsync(output->descriptor);
+    } while (result != 0 && errno == EINTR);
+    const int synced = result != 0 ? errno : 0;
+    const int closed = nadir_file_close(output->descriptor);
+    output->descriptor = -1;
+    return synced != 0 ? synced : closed;
 }
 
 nadir_status nadir_output_commit(nadir_context *context, nadir_output *output)
 {
     nadir_output_flush(output);
-    int error = output->failed ? output->error : sync_temporary(output->temporary);
+    int error = output->failed ? output->error : sync_and_close(output);
     if (error == 0 && rename(output->temporary, output->path) != 0) {
         error = errno;
     }

@@ -12,16 +12,26 @@
 
 #include <stdio.h>
 
+/* The system's calls, made again when a signal cuts them short. */
+
+/* open(2). */
+int nadir_file_open(const char *path, int flags);
+/* All bytes, at a place or, at < 0, where the file stands. Returns errno, 0: done. */
+int nadir_file_write(int descriptor, int64_t at, const void *data, size_t size);
+/* close(2); returns errno. */
+int nadir_file_close(int descriptor);
+
 /* An open regular file. */
 typedef struct nadir_input {
     const char *path; /* as given; the caller keeps it alive */
     int descriptor;   /* -1: closed */
-    int64_t bytes;    /* size when it was opened */
+    int64_t bytes;    /* size when it was opened; a file that is now shorter is NADIR_ERROR_IO to read */
+    int64_t position; /* of what is read next */
 } nadir_input;
 
 #define NADIR_INPUT_CLOSED                                                                                   \
     {                                                                                                        \
-        NULL, -1, 0                                                                                          \
+        NULL, -1, 0, 0                                                                                       \
     }
 
 /* NADIR_ERROR_FILE when there is no such file, no permission, or it is a directory, pipe or device. */
@@ -48,8 +58,8 @@ nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, vo
 /* A file being written. */
 typedef struct nadir_output {
     char *path;      /* the final name */
-    char *temporary; /* the name meanwhile, for libraries that want a name; NULL: not open */
-    int descriptor;  /* of the temporary file */
+    char *temporary; /* the name meanwhile; NULL: not open */
+    int descriptor;  /* of the temporary file; -1: closed */
     char *buffer;
     size_t used;
     int64_t written; /* bytes so far */
@@ -71,6 +81,9 @@ void nadir_output_format(nadir_output *output, const char *format, ...) __attrib
 void nadir_output_integer(nadir_output *output, int64_t value);
 /* Shortest decimal that reads back to the same bits. */
 void nadir_output_double(nadir_output *output, double value);
+
+/* Overwrites what was written, or goes on at its end; at <= written. */
+void nadir_output_write_at(nadir_output *output, int64_t at, const void *data, size_t size);
 
 /* What was written so far is in the temporary file, for those who look at it by its name. */
 void nadir_output_flush(nadir_output *output);

@@ -2,18 +2,24 @@
 #include "base/memory.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Before each block: its size, in a space that keeps the alignment of malloc. */
 #define HEADER 16
 
-/* Blocks that are kept: so many, of these sizes, and not more than so much in all. */
-enum { KEPT = 32 };
+/* Blocks that are kept: so many, of this size or more, and so much in all that needs no other reason. From
+ * KEPT_LARGE on a block may serve a request that is smaller by one part in KEPT_SLACK. */
+enum { KEPT = 32, KEPT_SLACK = 16 };
 #define KEPT_LEAST ((size_t)1 << 16)
-#define KEPT_MOST  ((size_t)1 << 24)
+#define KEPT_LARGE ((size_t)1 << 24)
 #define KEPT_ALL   ((size_t)1 << 26)
+
+/* Blocks of this size or more begin where a huge page may. */
+#define HUGE_PAGE ((size_t)1 << 21)
 
 /* A tool that watches over released memory must see it released. */
 #if defined __SANITIZE_ADDRESS__
@@ -45,16 +51,43 @@ struct nadir_memory {
     atomic_size_t kept_bytes;
 };
 
+/* Asks for huge pages for what of a block is made of whole ones; whether there are any is the system's to
+ * say. A product with a sparse matrix reads a long vector in random order: with pages of 4 kB most of these
+ * reads would also miss the table of pages (million states: 3.4 against 2.0 ns for each entry). */
+static void prefer_huge_pages(void *raw, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t first = ((uintptr_t)raw + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    const uintptr_t end = ((uintptr_t)raw + bytes) / HUGE_PAGE * HUGE_PAGE;
+    if (raw != NULL && first < end) {
+        (void)madvise((char *)raw + (first - (uintptr_t)raw), end - first, MADV_HUGEPAGE);
+    }
+#else
+    (void)raw;
+    (void)bytes;
+#endif
+}
+
 static void *default_allocate(void *user, size_t bytes)
 {
     (void)user;
-    return malloc(bytes);
+    if (bytes < HUGE_PAGE) {
+        return malloc(bytes);
+    }
+    void *raw = NULL;
+    if (posix_memalign(&raw, HUGE_PAGE, bytes) != 0) {
+        return NULL;
+    }
+    prefer_huge_pages(raw, bytes);
+    return raw;
 }
 
 static void *default_reallocate(void *user, void *pointer, size_t bytes)
 {
     (void)user;
-    return realloc(pointer, bytes);
+    void *raw = realloc(pointer, bytes);
+    prefer_huge_pages(raw, bytes);
+    return raw;
 }
 
 static void default_release(void *user, void *pointer)
@@ -116,16 +149,18 @@ static void *take(nadir_memory *memory, int i)
     return raw;
 }
 
-/* A block of exactly this size, if one is kept; NULL otherwise. */
+/* A block of this size, if one is kept; NULL otherwise. */
 static void *find_kept(nadir_memory *memory, size_t bytes)
 {
     void *raw = NULL;
-    if (!memory->keeps || bytes < KEPT_LEAST || bytes > KEPT_MOST) {
+    if (!memory->keeps || bytes < KEPT_LEAST) {
         return NULL;
     }
+    const size_t most = bytes < KEPT_LARGE ? bytes : bytes + bytes / KEPT_SLACK;
     lock(memory);
     for (int i = memory->kept_count - 1; i >= 0 && raw == NULL; i--) { /* the warmest first */
-        raw = memory->kept[i].bytes == bytes ? take(memory, i) : NULL;
+        const size_t here = memory->kept[i].bytes;
+        raw = here >= bytes && here <= most ? take(memory, i) : NULL;
     }
     unlock(memory);
     return raw;
@@ -144,18 +179,23 @@ static void give_back(nadir_memory *memory, size_t left)
     }
 }
 
-/* What may be kept beside what is in use. */
+/* What may be kept beside what is in use: never more than that, nor so much that both together were more
+ * than has been in use before. So what is kept does not raise the peak, and goes when the work is done. */
 static size_t keepable(const nadir_memory *memory)
 {
     const size_t used = atomic_load(&memory->used);
+    const size_t peak = atomic_load(&memory->peak);
     const size_t left = used < memory->limit ? memory->limit - used : 0;
-    return left < KEPT_ALL ? left : KEPT_ALL;
+    const size_t below_peak = used < peak ? peak - used : 0;
+    size_t most = below_peak < used ? below_peak : used;
+    most = most > KEPT_ALL ? most : KEPT_ALL;
+    return left < most ? left : most;
 }
 
 /* False: the block is still the caller's to release. */
 static bool keep(nadir_memory *memory, void *raw, size_t bytes)
 {
-    if (!memory->keeps || bytes < KEPT_LEAST || bytes > KEPT_MOST) {
+    if (!memory->keeps || bytes < KEPT_LEAST || bytes > keepable(memory)) {
         return false;
     }
     void *oldest = NULL;
@@ -169,7 +209,6 @@ static bool keep(nadir_memory *memory, void *raw, size_t bytes)
     if (oldest != NULL) {
         memory->hooks.release(memory->hooks.user, oldest);
     }
-    give_back(memory, keepable(memory));
     return true;
 }
 
@@ -281,6 +320,7 @@ void nadir_memory_release(nadir_memory *memory, void *block)
         if (!keep(memory, raw, bytes)) {
             memory->hooks.release(memory->hooks.user, raw);
         }
+        give_back(memory, keepable(memory));
     }
 }
 

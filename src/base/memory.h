@@ -7,8 +7,10 @@
  *
  * Large blocks that are released are kept for the next request of the same size, a few of them: what the
  * system hands out anew it has to clear first, page by page, which costs more than most work that is done
- * with such blocks. What is kept is given back when the limit needs it, and at the end. Hooks of the caller
- * see every request and every release.
+ * with such blocks. What is kept is given back when the limit needs it, when most of what it lay beside is
+ * gone, and at the end; it never makes a process larger than what was in use at once has made it. Hooks of
+ * the caller see every request and every release. Without hooks, blocks of megabytes are put on huge pages
+ * where the system has them.
  */
 #ifndef NADIR_BASE_MEMORY_H
 #define NADIR_BASE_MEMORY_H

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { DIGITS = 2 * NADIR_SHA256_BYTES, SIDE = 32, BUFFER = 1 << 16 };
 
@@ -99,14 +98,14 @@ nadir_status nadir_seal_close(nadir_context *context, const char *path, const na
     if (!has_seal(form, &of)) {
         return nadir_fail(context, NADIR_ERROR_IO, "%s: there is no place for its digest", path);
     }
-    const int descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    const bool written =
-        descriptor >= 0 && pwrite(descriptor, of.rest_text, DIGITS, (off_t)of.digits) == DIGITS;
-    if (!written) {
-        status = nadir_fail(context, NADIR_ERROR_IO, "%s: writing failed: %s", path, strerror(errno));
-    }
+    const int descriptor = nadir_file_open(path, O_WRONLY | O_CLOEXEC);
+    int error = descriptor < 0 ? errno : nadir_file_write(descriptor, of.digits, of.rest_text, DIGITS);
     if (descriptor >= 0) {
-        close(descriptor);
+        const int closed = nadir_file_close(descriptor);
+        error = error != 0 ? error : closed;
+    }
+    if (error != 0) {
+        status = nadir_fail(context, NADIR_ERROR_IO, "%s: writing failed: %s", path, strerror(error));
     }
 cleanup:
     return status;

@@ -58,6 +58,11 @@ const char *nadir_method_summary(int64_t index)
 nadir_status nadir_method_check(nadir_context *context, const nadir_method *method,
                                 const nadir_uncertainty *set)
 {
+    if (method == NULL) {
+        (void)nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                         "there is no such method; docs/methods.md lists them");
+        return NADIR_ERROR_ARGUMENT;
+    }
     if (method->search == NULL) {
         return NADIR_OK; /* the family knows */
     }

@@ -87,13 +87,19 @@ static nadir_status check(const reader *at)
     return NADIR_OK;
 }
 
-/* The row of a state and an action that a line names. */
+/* The row of a state and an action that a line names; -1: another process has it. */
 static nadir_status find_row(const reader *at, nadir_text *text, int64_t state, int64_t action, int64_t *row)
 {
-    if (state < 0 || state >= at->model->states) {
+    const int64_t total = nadir_model_total(at->model);
+    if (state < 0 || state >= total) {
         (void)nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
-                              (long long)at->model->states - 1);
+                              (long long)total - 1);
         return NADIR_ERROR_POLICY;
+    }
+    state -= nadir_model_first(at->model);
+    if (state < 0 || state >= at->model->states) {
+        *row = -1;
+        return NADIR_OK;
     }
     *row = nadir_model_find_row(at->model, state, action);
     if (*row < 0) {
@@ -130,8 +136,10 @@ static nadir_status read_rows(const reader *at, nadir_text *text, const nadir_lo
             NADIR_CHECK(nadir_csv_double(text, &header, cells, 2, &probability));
         }
         NADIR_CHECK(find_row(at, text, state, action, &row));
-        at->probabilities[row] = probability;
-        at->lines[row] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+        if (row >= 0) {
+            at->probabilities[row] = probability;
+            at->lines[row] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+        }
     }
 cleanup:
     return status;
@@ -233,10 +241,10 @@ nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model,
     nadir_status status = NADIR_OK;
     reader at = {.context = context, .model = model, .path = path};
     bool npy;
-    if (model->exchange != NULL) {
+    NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
+    if (npy && model->exchange != NULL) {
         return nadir_policy_part_read(context, model, path, policy);
     }
-    NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
     NADIR_NEW_ZERO(context, at.probabilities, model->rows);
     NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
     NADIR_CHECK(check(&at));

@@ -1,5 +1,6 @@
 /*
- * policy_part.c: parts of policies; see policy_part.h.
+ * policy_part.c: parts of policies; see policy_part.h. Of CSV every process reads all lines and keeps its own
+ * (policy_file.c); of these only what is its own:
  *
  *     .npy   (rows) probabilities, or (S, A) in C order, where every state has A actions
  *     .npy   (S) integers: action numbers
@@ -80,11 +81,6 @@ nadir_status nadir_policy_part_read(nadir_context *context, const nadir_model *m
     part_file file = {.context = context, .input = NADIR_INPUT_CLOSED};
     const int64_t rows = nadir_whole_count(context, model->rows);
     const int64_t actions = common_actions(context, model);
-    bool is_npy;
-    NADIR_CHECK(nadir_npy_recognises(context, path, &is_npy));
-    if (!is_npy) {
-        return nadir_model_check_whole(context, model, "policies from files other than .npy");
-    }
     NADIR_CHECK(nadir_input_open(context, path, &file.input));
     const nadir_npy_source source = {path, file.input.bytes, read_file, &file, skip_file};
     NADIR_CHECK(nadir_npy_open(context, &source, &npy));
@@ -111,6 +107,61 @@ cleanup:
     return status;
 }
 
+/* CSV as policy_file.c writes it, of what process 0 has collected. */
+static nadir_status write_lines(nadir_context *context, int64_t rows, const double *states,
+                                const double *actions, const double *numbers, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    nadir_output output = NADIR_OUTPUT_CLOSED;
+    NADIR_CHECK(nadir_output_open(context, path, &output));
+    nadir_output_text(&output, "idstate,idaction,probability\n");
+    for (int64_t row = 0; row < rows; row++) {
+        if (numbers[row] > 0) {
+            nadir_output_integer(&output, (int64_t)states[row]);
+            nadir_output_text(&output, ",");
+            nadir_output_integer(&output, (int64_t)actions[row]);
+            nadir_output_text(&output, ",");
+            nadir_output_double(&output, numbers[row]);
+            nadir_output_text(&output, "\n");
+        }
+    }
+    NADIR_CHECK(nadir_output_commit(context, &output));
+cleanup:
+    nadir_output_close(context, &output);
+    return status;
+}
+
+/* all: [rows] on process 0, the numbers of all rows. */
+static nadir_status write_csv(nadir_context *context, const nadir_model *model, int64_t rows,
+                              const double *all, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_communication *table = context->communication;
+    const bool writes = table->rank == 0;
+    double *own = NULL;
+    double *states = NULL;
+    double *actions = NULL;
+    NADIR_NEW(context, own, 2 * model->rows);
+    NADIR_NEW(context, states, writes ? rows : 0);
+    NADIR_NEW(context, actions, writes ? rows : 0);
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            own[row] = (double)(nadir_model_first(model) + s);
+            own[model->rows + row] = (double)nadir_model_row_action(model, s, row);
+        }
+    }
+    NADIR_CHECK(table->collect(table->self, context, model->rows, own, states));
+    NADIR_CHECK(table->collect(table->self, context, model->rows, own + model->rows, actions));
+    if (writes) {
+        NADIR_CHECK(write_lines(context, rows, states, actions, all, path));
+    }
+cleanup:
+    nadir_release(context, own);
+    nadir_release(context, states);
+    nadir_release(context, actions);
+    return status;
+}
+
 nadir_status nadir_policy_part_write(nadir_context *context, const nadir_model *model, const double *numbers,
                                      const char *path)
 {
@@ -121,12 +172,11 @@ nadir_status nadir_policy_part_write(nadir_context *context, const nadir_model *
     const int64_t actions = common_actions(context, model);
     const int64_t shape[] = {nadir_model_total(model), actions};
     double *all = NULL;
-    if (!nadir_npy_is_name(path)) {
-        return nadir_model_check_whole(context, model, "policies written to files other than .npy");
-    }
     NADIR_NEW(context, all, writes ? rows : 0);
     NADIR_CHECK(table->collect(table->self, context, model->rows, numbers, all));
-    if (writes) {
+    if (!nadir_npy_is_name(path)) {
+        NADIR_CHECK(write_csv(context, model, rows, all, path));
+    } else if (writes) {
         NADIR_CHECK(nadir_npy_write(context, path, actions > 0 ? 2 : 1, actions > 0 ? shape : &rows, all));
     }
 cleanup:

@@ -318,26 +318,27 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
     }
 }
 
-static nadir_status find_write_format(nadir_context *context, const char *path, const nadir_format **format)
+/* NULL: there is none, which is said as NADIR_ERROR_UNSUPPORTED. */
+static const nadir_format *find_write_format(nadir_context *context, const char *path)
 {
-    *format = format_by_ending(path);
-    if (*format == NULL) {
+    const nadir_format *format = format_by_ending(path);
+    if (format == NULL) {
         char list[512];
-        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                          "%s: the ending does not tell the format to write; known are %s", path,
-                          list_formats(list));
+        (void)nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                         "%s: the ending does not tell the format to write; known are %s", path,
+                         list_formats(list));
     }
-    return NADIR_OK;
+    return format;
 }
 
 nadir_status nadir_write_format(nadir_context *context, const char *path, const char **name)
 {
-    const nadir_format *format;
-    const nadir_status status = find_write_format(context, path, &format);
-    if (status == NADIR_OK) {
-        *name = format->name;
+    const nadir_format *format = find_write_format(context, path);
+    if (format == NULL) {
+        return NADIR_ERROR_UNSUPPORTED;
     }
-    return status;
+    *name = format->name;
+    return NADIR_OK;
 }
 
 nadir_status nadir_model_write(nadir_context *context, const nadir_model *model, const char *path,
@@ -348,11 +349,11 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
     if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the write settings is not set");
     }
-    const nadir_format *format;
-    nadir_status status = find_write_format(context, path, &format);
-    if (status == NADIR_OK) {
-        status = nadir_model_check_whole(context, model, "writing models");
+    const nadir_format *format = find_write_format(context, path);
+    if (format == NULL) {
+        return NADIR_ERROR_UNSUPPORTED;
     }
+    nadir_status status = nadir_model_check_whole(context, model, "writing models");
     if (status != NADIR_OK) {
         return status;
     }

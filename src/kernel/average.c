@@ -472,6 +472,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
     } else {
         const bool checked = average->changed || kernel->place != NULL;
         nadir_entries_clear(context, &average->transpose);
+        average->transposed_row = 0;
         if (kernel->sums != NULL) {
             nadir_tilt_look(kernel);
         }

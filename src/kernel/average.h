@@ -34,7 +34,8 @@ typedef struct nadir_average {
     /* owned */
     double *dense;
     nadir_entries entries;
-    nadir_entries transpose; /* of M when it is CSR; made when first asked for */
+    nadir_entries transpose; /* of M when it is CSR; made when asked for */
+    int64_t transposed_row;  /* the most entries in a row of it; 0: not known */
     double *correction;      /* b and k */
     bool changed;            /* M may have another pattern than the model's rows */
     bool nominal;            /* M has the numbers of the model */
@@ -72,6 +73,9 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
                             const double *x, double *y);
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y);
+
+/* Gives the memory of the transposed copy back; the next transposed product makes it anew. */
+void nadir_average_forget_transpose(nadir_context *context, nadir_average *average);
 
 /* Y = shift X + scale (M + L) X, or transposed: for solving with I - gamma (M + L). Only the transposed one
  * can fail. */

@@ -58,6 +58,7 @@ nadir_status nadir_average_expand(nadir_context *context, nadir_average *average
     }
     NADIR_CHECK(write_out(context, average, &entries));
     nadir_entries_clear(context, &average->transpose);
+    average->transposed_row = 0;
     nadir_entries_clear(context, &average->entries);
     nadir_lines_clear(context, &average->lines);
     average->entries = entries;

@@ -34,8 +34,8 @@ static void combine_spread_transposed(const nadir_context *context, const nadir_
 {
     const nadir_exchange *exchange = owner->exchange;
     const int64_t n = owner->states;
-    double *sums = exchange->room;
     for (int64_t j = 0; j < count; j++) {
+        double *sums = nadir_exchange_room(exchange);
         nadir_matrix_combine(context, transpose, 1, 0, scale, x + j * n, sums);
         for (int64_t s = 0; s < n; s++) {
             y[j * n + s] = shift * x[j * n + s] + sums[s];
@@ -117,6 +117,17 @@ nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_ave
     return status;
 }
 
+void nadir_average_forget_transpose(nadir_context *context, nadir_average *average)
+{
+    if (average->transpose.starts != NULL) {
+        const nadir_matrix transpose = {.size = average->exchange != NULL ? average->matrix.width
+                                                                          : average->states,
+                                        .starts = average->transpose.starts};
+        average->transposed_row = nadir_matrix_row_length(&transpose);
+        nadir_entries_clear(context, &average->transpose);
+    }
+}
+
 /* The most entries in a row of M^T. With several processes each has a part of every row: at most as many as
  * their longest together, and an addition for each of them. */
 static int64_t longest_transposed(const nadir_context *context, const nadir_average *owner)
@@ -128,10 +139,11 @@ static int64_t longest_transposed(const nadir_context *context, const nadir_aver
     if (owner->remote != NULL && owner->device->longest_transposed(owner->remote, &known)) {
         return known;
     }
-    if (transpose.starts == NULL) {
+    if (transpose.starts == NULL && owner->transposed_row == 0) {
         return spread ? owner->exchange->total : owner->states;
     }
-    const int64_t longest = nadir_matrix_row_length(&transpose);
+    const int64_t longest =
+        transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row;
     return spread ? (int64_t)nadir_join_sum(context, (double)(longest + 1)) : longest;
 }
 

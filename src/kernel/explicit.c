@@ -109,3 +109,11 @@ const double *nadir_explicit_whole(const nadir_explicit *explicit_rows, int64_t 
     const nadir_row stored = nadir_kernel_row(explicit_rows->kernel, row);
     return stored.columns == NULL && is_stored(explicit_rows->kernel, row) ? stored.values : NULL;
 }
+
+const double *nadir_explicit_on_support(const nadir_explicit *explicit_rows, int64_t row)
+{
+    const nadir_row stored = nadir_kernel_row(explicit_rows->kernel, row);
+    const nadir_row nominal = nadir_model_row(explicit_rows->kernel->model, row);
+    const bool same = stored.columns != NULL && stored.columns == nominal.columns;
+    return same && is_stored(explicit_rows->kernel, row) ? stored.values : NULL;
+}

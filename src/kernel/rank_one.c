@@ -213,17 +213,23 @@ static int64_t lowest_row(const reading *at)
     return lowest;
 }
 
-/* The smallest entry, and its row. */
+/* The smallest entry, its row, and how many rows were read for it. */
 typedef struct smallest {
     double entry;
     int64_t row;
+    int64_t read;
 } smallest;
 
 /* A row whose bound is below what is known. */
 static smallest look_at(const reading *at, int64_t row, smallest best)
 {
-    const double entry = bound_of(at, row) < best.entry ? row_minimum(at, row, best.entry) : best.entry;
-    return entry < best.entry ? (smallest){entry, row} : best;
+    if (bound_of(at, row) < best.entry) {
+        const double entry = row_minimum(at, row, best.entry);
+        best.row = entry < best.entry ? row : best.row;
+        best.entry = entry;
+        best.read++;
+    }
+    return best;
 }
 
 /* Of rows first .. end - 1, from one that is known. */
@@ -296,12 +302,18 @@ static smallest look_through_share(const reading *at, int64_t i, int64_t shares,
 static smallest look_through_shares(const reading *at, int threads, smallest known)
 {
     smallest best = known;
+    int64_t read = 0;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int i = 0; i < threads; i++) {
         const smallest found = look_through_share(at, i, threads, known);
 #pragma omp critical(nadir_rank_one)
-        best = found.entry < best.entry || (found.entry == best.entry && found.row < best.row) ? found : best;
+        {
+            read += found.read;
+            best = found.entry < best.entry || (found.entry == best.entry && found.row < best.row) ? found
+                                                                                                   : best;
+        }
     }
+    best.read = read;
     return best;
 }
 
@@ -310,12 +322,15 @@ static double find_smallest(const nadir_context *context, nadir_rank_one_search 
                             int64_t start)
 {
     const nadir_model *model = search->model;
-    const smallest known = {row_minimum(at, start, INFINITY), start};
-    const int threads =
-        nadir_threads_for(context, model->dense != NULL ? model->rows * model->states : model->nonzeros);
+    const smallest known = {row_minimum(at, start, INFINITY), start, 0};
+    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    /* most rows at first; later about as many as were read for the kernel before */
+    const double share = search->read >= 0 ? (double)search->read / (double)model->rows : 1;
+    const int threads = nadir_threads_for(context, (int64_t)(share * (double)entries));
     const smallest best =
         threads > 1 ? look_through_shares(at, threads, known) : look_through_share(at, 0, 1, known);
     search->row = best.row;
+    search->read = best.read;
     return best.entry;
 }
 
@@ -389,7 +404,7 @@ nadir_status nadir_rank_one_begin(nadir_context *context, const nadir_model *mod
                                   nadir_rank_one_search *search)
 {
     nadir_status status = NADIR_OK;
-    nadir_rank_one_search made = {.model = model, .row = -1};
+    nadir_rank_one_search made = {.model = model, .row = -1, .read = -1};
     NADIR_NEW(context, made.order, model->states);
     if (model->dense != NULL && count > 1) {
         NADIR_NEW_ZERO(context, made.least, model->rows);

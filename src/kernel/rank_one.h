@@ -21,6 +21,7 @@ typedef struct nadir_rank_one_search {
     const nadir_model *model;
     nadir_rank_one_place *order; /* [states] k falling, as it was last */
     int64_t row;                 /* that had the smallest entry then; -1: there was no kernel yet */
+    int64_t read;                /* rows that were read for it; -1: likewise */
     double *least;               /* [rows] smallest nominal entries, 0: not known; NULL: one kernel only */
     nadir_rank_one_known *known; /* [states]; NULL: as above */
 } nadir_rank_one_search;

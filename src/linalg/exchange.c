@@ -16,16 +16,19 @@ nadir_status nadir_exchange_create(nadir_context *context, int64_t first, int64_
     made->count = count;
     made->ghosts = ghosts;
     NADIR_NEW(context, made->places, ghosts);
-    NADIR_NEW(context, made->room, count + ghosts);
     if (ghosts > 0) {
         memcpy(made->places, places, (size_t)ghosts * sizeof *places);
     }
     NADIR_CHECK(table->plan(table->self, context, first, count, ghosts, places, &made->plan));
+    if (table->room(table->self, made->plan) == NULL) {
+        NADIR_NEW(context, made->room, count + ghosts);
+    }
     const nadir_reduction operations[] = {NADIR_REDUCE_SUM, NADIR_REDUCE_MAXIMUM};
     double sizes[] = {(double)count, (double)count};
     table->reduce_few(table->self, 2, operations, sizes);
     made->total = (int64_t)sizes[0];
     made->largest = (int64_t)sizes[1];
+    made->whole = ghosts == made->total - count;
     *exchange = made;
     made = NULL;
 cleanup:
@@ -45,14 +48,45 @@ void nadir_exchange_free(nadir_exchange *exchange)
     }
 }
 
+double *nadir_exchange_room(const nadir_exchange *exchange)
+{
+    return exchange->room != NULL ? exchange->room
+                                  : exchange->table->room(exchange->table->self, exchange->plan);
+}
+
+/* Where all others are ghosts, columns are places but for the own ones, which come first: `all` as it is, or
+ * in three pieces. */
+static const double *arrange(const nadir_exchange *exchange, const double *all, double *room)
+{
+    const size_t unit = sizeof *room;
+    const int64_t first = exchange->first;
+    const int64_t n = exchange->count;
+    const int64_t above = exchange->total - first - n;
+    if (first == 0) {
+        return all;
+    }
+    memcpy(room, all + first, (size_t)n * unit);
+    memcpy(room + n, all, (size_t)first * unit);
+    if (above > 0) {
+        memcpy(room + n + first, all + first + n, (size_t)above * unit);
+    }
+    return room;
+}
+
 const double *nadir_exchange_extend(const nadir_exchange *exchange, const double *x)
 {
     if (exchange == NULL) {
         return x;
     }
-    memcpy(exchange->room, x, (size_t)exchange->count * sizeof *x);
-    nadir_exchange_fill(exchange, exchange->room);
-    return exchange->room;
+    const nadir_communication *table = exchange->table;
+    double *room = nadir_exchange_room(exchange);
+    const double *all = exchange->whole ? table->publish(table->self, exchange->plan, x) : NULL;
+    if (all != NULL) {
+        return arrange(exchange, all, room);
+    }
+    memcpy(room, x, (size_t)exchange->count * sizeof *x);
+    nadir_exchange_fill(exchange, room);
+    return room;
 }
 
 void nadir_exchange_fill(const nadir_exchange *exchange, double *x)

@@ -20,7 +20,8 @@ typedef struct nadir_exchange {
     int64_t total;   /* of all processes */
     int64_t largest; /* `count` of the process that owns most */
     int64_t *places; /* [ghosts] rising */
-    double *room;    /* [count + ghosts] one vector at a time */
+    bool whole;      /* every state of the others is a ghost */
+    double *room;    /* [count + ghosts] one vector at a time; NULL: the plan has one */
 } nadir_exchange;
 
 /* places: [ghosts] rising, owned by other processes; copied. Every process of the context calls at once. */
@@ -32,6 +33,10 @@ void nadir_exchange_free(nadir_exchange *exchange);
 const double *nadir_exchange_extend(const nadir_exchange *exchange, const double *x);
 /* The same in place: x: [count + ghosts], of which the first `count` are given. */
 void nadir_exchange_fill(const nadir_exchange *exchange, double *x);
+
+/* A place for a vector of [count + ghosts], until the next exchange: sums that go home from here by `add` are
+ * not copied. */
+double *nadir_exchange_room(const nadir_exchange *exchange);
 
 /* The global place of a column. */
 static inline int64_t nadir_exchange_place(const nadir_exchange *exchange, int64_t column)

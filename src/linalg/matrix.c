@@ -36,7 +36,8 @@ static void multiply_dense(const nadir_context *context, const nadir_matrix *mat
                            const double *x, double *y)
 {
     const blasint n = (blasint)matrix->size;
-    const int before = nadir_blas_threads(nadir_threads_for(context, matrix->size * matrix->size * count));
+    const int before =
+        nadir_blas_threads(nadir_threads_for_blas(context, matrix->size * matrix->size * count));
     if (shift != 0) {
         memcpy(y, x, (size_t)(matrix->size * count) * sizeof *y);
     }

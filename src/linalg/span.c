@@ -78,7 +78,7 @@ static int split(int64_t length, int64_t count, int limit, double tolerance, dou
 int nadir_span_split(const nadir_context *context, int64_t length, int64_t count, int limit, double tolerance,
                      double *X, double *Q, double *T, double *sizes)
 {
-    const int before = nadir_blas_threads(nadir_threads_for(context, length * count));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, length * count));
     const int rank = split(length, count, limit, tolerance, X, Q, T, sizes);
     nadir_blas_restore(before);
     return rank;
@@ -87,7 +87,7 @@ int nadir_span_split(const nadir_context *context, int64_t length, int64_t count
 void nadir_span_combine(const nadir_context *context, int64_t length, int64_t count, int limit, int rank,
                         const double *Y, const double *T, double *X)
 {
-    const int before = nadir_blas_threads(nadir_threads_for(context, length * count * (rank + 1)));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, length * count * (rank + 1)));
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)length, (blasint)count, rank, 1, Y,
                 (blasint)length, T, limit, 0, X, (blasint)length);
     nadir_blas_restore(before);

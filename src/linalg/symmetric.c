@@ -43,7 +43,7 @@ bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, dou
     for (int64_t i = 0; i < size; i++) {
         matrix[i * size + i] -= slack;
     }
-    const int before = nadir_blas_threads(nadir_threads_for(context, size * size * size));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, size * size * size));
     LAPACK_dpotrf("L", &n, matrix, &n, &info);
     nadir_blas_restore(before);
     double last = 0; /* what is not a number gets into it */

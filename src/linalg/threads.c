@@ -3,10 +3,19 @@
 
 #include <omp.h>
 
+static int threads_for(const nadir_context *context, int64_t useful)
+{
+    return useful < context->threads ? (int)useful : (int)context->threads;
+}
+
 int nadir_threads_for(const nadir_context *context, int64_t work)
 {
-    const int64_t useful = work / NADIR_PARALLEL_WORK + 1;
-    return useful < context->threads ? (int)useful : (int)context->threads;
+    return threads_for(context, work / NADIR_PARALLEL_WORK + 1);
+}
+
+int nadir_threads_for_blas(const nadir_context *context, int64_t work)
+{
+    return threads_for(context, work / NADIR_BLAS_WORK + 1);
 }
 
 bool nadir_progress_team(nadir_context *context, const char *task, double share, nadir_status *stopped)

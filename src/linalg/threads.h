@@ -12,8 +12,14 @@
 /* Below this many multiplications a second thread does not pay. */
 #define NADIR_PARALLEL_WORK 50000
 
+/* The same for BLAS, which makes several in the time that our loops take for one. */
+#define NADIR_BLAS_WORK 200000
+
 /* For `num_threads(...)` of a loop that makes about `work` multiplications. */
 int nadir_threads_for(const nadir_context *context, int64_t work);
+
+/* For nadir_blas_threads around such a product. */
+int nadir_threads_for_blas(const nadir_context *context, int64_t work);
 
 /* nadir_progress for the body of a parallel loop: only the thread that started the team asks, every thread
  * gets its answer. false: the rest of the loop is to be skipped. *stopped: of all threads, NADIR_OK at first,

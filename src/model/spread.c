@@ -52,11 +52,27 @@ static nadir_status collect(nadir_context *context, const nadir_model *model, co
             ghosts->bits[t / BITS] |= UINT64_C(1) << t % BITS;
         }
     }
+    return NADIR_OK;
+}
+
+/* Every state of the others becomes a ghost when most are and processes can read each other's vectors: then
+ * nothing has to be picked out and copied. Counts the set. */
+static void settle(const nadir_context *context, int64_t first, int64_t end, int64_t total, ghost_set *ghosts)
+{
+    int64_t count = 0;
+    for (int64_t word = 0; word < ghosts->words; word++) {
+        count += __builtin_popcountll(ghosts->bits[word]);
+    }
+    const bool whole = context->communication->shares && count > (total - (end - first)) / 2;
+    for (int64_t t = 0; whole && t < total; t++) {
+        if (t < first || t >= end) {
+            ghosts->bits[t / BITS] |= UINT64_C(1) << t % BITS;
+        }
+    }
     for (int64_t word = 0; word < ghosts->words; word++) {
         ghosts->before[word] = ghosts->count;
         ghosts->count += __builtin_popcountll(ghosts->bits[word]);
     }
-    return NADIR_OK;
 }
 
 /* How many ghosts stand before state t. */
@@ -132,6 +148,7 @@ nadir_status nadir_model_spread(nadir_context *context, nadir_model *model, cons
     NADIR_NEW_ZERO(context, ghosts.bits, ghosts.words);
     NADIR_NEW(context, ghosts.before, ghosts.words);
     NADIR_CHECK(collect(context, model, path, first, total, &ghosts));
+    settle(context, first, first + model->states, total, &ghosts);
     if (model->states + ghosts.count > INT32_MAX) {
         status = nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                             "%s: %lld states and %lld successors of other processes; columns are numbered in "

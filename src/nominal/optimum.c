@@ -310,9 +310,10 @@ static nadir_status check_settings(nadir_context *context, const nadir_optimum_s
     return NADIR_OK;
 }
 
-nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                                     const nadir_optimum_settings *settings, const double *start,
-                                     double *value, nadir_policy **policy, nadir_optimum_result *result)
+/* kept: see nadir_optimum_keep; NULL: nobody wants it. */
+static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel, double gamma,
+                             const nadir_optimum_settings *settings, const double *start, double *value,
+                             nadir_policy **policy, nadir_optimum_result *result, nadir_occupancy **kept)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
@@ -334,6 +335,11 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
     apply_choice(&at);
     *policy = at.policy;
     at.policy = NULL;
+    if (kept != NULL && at.occupancy != NULL && at.changed == 0 && is_direct(&at)) {
+        nadir_occupancy_demand(at.occupancy, 0);
+        *kept = at.occupancy;
+        at.occupancy = NULL;
+    }
     at.result.seconds = nadir_clock_seconds() - begun;
     *result = at.result;
     if (strcmp(result->stop_reason, "iterations") == 0) {
@@ -348,6 +354,13 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel *kernel, double gamma,
+                                     const nadir_optimum_settings *settings, const double *start,
+                                     double *value, nadir_policy **policy, nadir_optimum_result *result)
+{
+    return optimise(context, kernel, gamma, settings, start, value, policy, result, NULL);
+}
+
 void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size)
 {
     const nadir_optimum_settings made = {.tolerance = 1e-9, .iterations_limit = 10000};
@@ -356,6 +369,13 @@ void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size)
 
 nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nadir_optimum_settings *settings,
                            nadir_policy **policy, nadir_optimum_result *result)
+{
+    return nadir_optimum_keep(context, model, settings, policy, result, NULL);
+}
+
+nadir_status nadir_optimum_keep(nadir_context *context, nadir_model *model,
+                                const nadir_optimum_settings *settings, nadir_policy **policy,
+                                nadir_optimum_result *result, nadir_occupancy **occupancy)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *kernel = NULL;
@@ -371,7 +391,7 @@ nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nad
     }
     NADIR_CHECK(nadir_value_check_model(context, model));
     NADIR_CHECK(nadir_kernel_create(context, model, &kernel));
-    status = nadir_optimum_of_kernel(context, kernel, model->discount, &use, NULL, NULL, policy, &found);
+    status = optimise(context, kernel, model->discount, &use, NULL, NULL, policy, &found, occupancy);
     if (*policy != NULL) {
         (void)nadir_result_copy(result, &found, sizeof found);
     }

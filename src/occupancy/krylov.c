@@ -21,7 +21,8 @@
  * A column has met rounding when a round failed below that level, or when a contraction did not contract. If
  * its residual is then at most ten times what was asked for, that is accepted; otherwise the answer is
  * NADIR_ERROR_NOT_CONVERGED, and x is as good as it gets. For c >= 1 there is no contraction to fall back on,
- * and a round that does not halve the residual ends the column the same way.
+ * and a round that does not halve the residual ends the column the same way; likewise where the contraction
+ * would need more than 10^7 products, for ever as good as.
  *
  * A guess that is worse than zero is dropped for zero. A solve gives the same bits for any number of threads
  * and of columns, if M is sparse; with a dense M, BLAS decides.
@@ -47,6 +48,8 @@
 #define LEAST_PRODUCTS 40
 #define MOST_PRODUCTS  100000
 #define MOST_DOUBLINGS 30
+/* More of the contraction is not worth waiting for. */
+#define MOST_CONTRACTION 10000000
 /* Products of the contraction before a column that met rounding is given up. */
 #define LAST_PRODUCTS 4
 #define NEAR_ENOUGH   10
@@ -296,10 +299,10 @@ static nadir_status fall_back(krylov_block *block, int64_t j, int64_t products)
 {
     nadir_status status = NADIR_OK;
     krylov_column *column = &block->columns[j];
-    bool goes_on = block->self->rate < 1;
+    const int64_t needed = block->self->rate < 1 ? contraction_products(block, column) : INT64_MAX;
+    bool goes_on = needed <= MOST_CONTRACTION;
     if (goes_on) {
         const bool met_rounding = column->residual <= rounding_level(block, column);
-        const int64_t needed = contraction_products(block, column);
         const int64_t doubled = (products > LEAST_PRODUCTS ? products : LEAST_PRODUCTS) << column->failures;
         column->failures += column->failures < MOST_DOUBLINGS;
         NADIR_CHECK(contract(block, column, residual_of(block, j),

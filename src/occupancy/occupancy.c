@@ -87,7 +87,7 @@ nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy 
     return status;
 }
 
-static nadir_status check_ready(nadir_context *context, const nadir_occupancy *occupancy)
+nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy)
 {
     const nadir_occupancy *root = nadir_occupancy_root(occupancy);
     if (occupancy->ready && root->ready && occupancy->updates == root->updates) {
@@ -103,7 +103,7 @@ static nadir_status check_ready(nadir_context *context, const nadir_occupancy *o
 nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
                                    const double *b, double *x, nadir_accuracy *accuracy)
 {
-    const nadir_status status = check_ready(context, occupancy);
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     return status != NADIR_OK ? status
                               : nadir_refinement_solve(context, occupancy, false, count, b, x, accuracy);
 }
@@ -112,7 +112,7 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                                               int64_t count, const double *b, double *x,
                                               nadir_accuracy *accuracy)
 {
-    const nadir_status status = check_ready(context, occupancy);
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     return status != NADIR_OK ? status
                               : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
 }
@@ -121,7 +121,7 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x)
 {
-    nadir_status status = check_ready(context, occupancy);
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     if (status != NADIR_OK) {
         return status;
     }
@@ -135,6 +135,11 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     return status;
 }
 
+void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance)
+{
+    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+}
+
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
 {
     return !nadir_occupancy_is_direct(occupancy);
@@ -144,7 +149,7 @@ nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *oc
                                      int64_t count, const double *b, double tolerance, double *x,
                                      nadir_accuracy *accuracy)
 {
-    nadir_status status = check_ready(context, occupancy);
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     if (status != NADIR_OK) {
         return status;
     }
@@ -324,7 +329,7 @@ static nadir_status check_discount(nadir_context *context, double gamma)
 static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
 {
     occupancy->gamma = gamma;
-    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+    nadir_occupancy_demand(occupancy, tolerance);
 }
 
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
@@ -408,7 +413,7 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the base of a perturbed operator must not be one itself");
     }
-    NADIR_CHECK(check_ready(context, base));
+    NADIR_CHECK(nadir_occupancy_check_ready(context, base));
     NADIR_NEW_ZERO(context, made, 1);
     start(made, base->gamma, base->tolerance);
     made->base = base;
@@ -440,7 +445,7 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
     if (!*done) {
         return NADIR_OK;
     }
-    NADIR_CHECK(check_ready(context, occupancy));
+    NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
     occupancy->ready = false;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));

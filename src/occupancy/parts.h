@@ -40,6 +40,9 @@ static inline bool nadir_occupancy_is_direct(const nadir_occupancy *occupancy)
            (nadir_occupancy_root(occupancy)->backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
 }
 
+/* An error where the operator has no products: an update failed, or its base was updated since. */
+nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy);
+
 /* X <- about A^-1 B, or A^-T B; residual as for nadir_backend.solve. */
 nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                         int64_t count, const double *b, double residual, double *x);

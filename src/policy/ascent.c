@@ -12,7 +12,6 @@
 #define SHORTEST 1e-7
 /* Responses are found to this share of the penalty while much is to be gained; later to the square of the
  * advantage, since the error of the gradient is the root of that of the return. */
-#define FIRST  1e-7 /* what the first policy is worth is told to the user */
 #define LOOSE  1e-3
 #define SQUARE 1e-2
 #define TIGHT  1e-11
@@ -21,6 +20,8 @@
 /* After so many steps that brought neither a smaller advantage nor a higher return, the return has a kink
  * here, and no gradient leads on. */
 #define IDLE 40
+/* So many of them at a glance, and it takes a closer look. */
+#define ASTRAY 3
 /* Quasi-Newton pairs are kept as long as they have at most so many numbers. */
 #define PAIR_NUMBERS 20000000.0
 
@@ -40,7 +41,7 @@ void nadir_ascent_clear(nadir_ascent *ascent)
             nadir_release(context, responses[i]);
         }
     }
-    nadir_duel_clear(&ascent->duel);
+    nadir_duel_clear(context, &ascent->duel);
     nadir_ceiling_clear(context, &ascent->ceiling);
     nadir_secants_clear(context, &ascent->secants);
     double *arrays[] = {ascent->near_v,    ascent->near_d, ascent->best,  ascent->gradient,
@@ -87,11 +88,14 @@ static double wanted_gap(const nadir_ascent *at)
     return 0.5 * at->settings->gap * nadir_ascent_scale(at);
 }
 
-/* Of the next response. */
+/* Of the next response; infinity: a glance will do. */
 static double next_tolerance(const nadir_ascent *at)
 {
     if (at->kind == NADIR_ASCENT_PAPER) {
         return fmax(pow(at->duel.model->discount, (double)at->state.iterations + 1), TIGHT);
+    }
+    if (at->state.glances != 0) {
+        return INFINITY;
     }
     const double least = 0.3 * wanted_gap(at);
     const double share = fmax(at->advantage, least) / fmax(penalty(at), least);
@@ -132,20 +136,16 @@ static nadir_status begin(nadir_ascent *at, const double *start)
     nadir_status status = NADIR_OK;
     const bool resumed = at->settings->resume != NULL;
     if (resumed) {
-        NADIR_CHECK(nadir_ascent_restore(at, at->settings->resume));
+        NADIR_CHECK(nadir_ascent_resume(at, start));
     } else {
-        at->state.tolerance = FIRST;
+        at->state.tolerance = NADIR_ASCENT_FIRST;
+        NADIR_CHECK(nadir_ascent_respond(at, start, at->here));
     }
-    at->duel.evaluations = at->state.evaluations - (resumed ? 1 : 0);
-    NADIR_CHECK(resumed ? nadir_response_find(at->context, &at->duel, at->direction,
-                                              at->state.followed != 0 ? at->near_v : NULL, at->near_d,
-                                              at->state.tolerance, at->here)
-                        : nadir_response_find_first(at->context, &at->duel, start,
-                                                    at->settings->start == NULL, FIRST, at->here));
     if (resumed) { /* stock was taken before */
         at->advantage = nadir_response_advantage(at->context, at->here);
     } else {
         at->state.initial = at->here->J;
+        at->state.glances = at->kind == NADIR_ASCENT_QUASI_NEWTON && nadir_response_can_glance(at->here);
         at->state.asked = INFINITY;
         take_stock(at);
     }
@@ -205,7 +205,10 @@ static nadir_status ask_ceiling(nadir_ascent *at)
     if (at->advantage > fmin(0.5 * wanted, at->state.asked) || at->here->error > 0.5 * wanted) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+    if (at->here->verdict.attack.kernel != NULL) { /* else it was tried already */
+        NADIR_CHECK(
+            nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+    }
     if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
         stop_here(at, "gap");
     } else if (at->advantage <= HARDLY * wanted) {
@@ -241,6 +244,9 @@ static nadir_status propose(nadir_ascent *at, double *slope)
     if (at->kind == NADIR_ASCENT_PAPER) {
         NADIR_CHECK(propose_paper(at));
     } else {
+        if (at->state.glances != 0) { /* no step has taught anything: the curvature is that of the rows */
+            at->state.alpha = 0;
+        }
         nadir_ascent_measure(at);
         nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->state.alpha);
         NADIR_CHECK(nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
@@ -274,6 +280,12 @@ static nadir_status look(nadir_ascent *at, double t)
         }
     }
     nadir_response_recycle(at->context, &at->duel, at->there);
+    if (isinf(at->state.tolerance)) {
+        const nadir_status status = nadir_duel_ready(at->context, &at->duel, at->here);
+        return status != NADIR_OK ? status
+                                  : nadir_response_glance(at->context, &at->duel, at->trial, at->here->v,
+                                                          at->here->d, at->here, at->there);
+    }
     return nadir_response_find(at->context, &at->duel, at->trial, at->here->v, at->here->d,
                                at->state.tolerance, at->there);
 }
@@ -307,6 +319,9 @@ static nadir_status advance(nadir_ascent *at, double slope, bool *moved)
         *moved = !broken && (at->kind == NADIR_ASCENT_PAPER || at->there->J >= least + ARMIJO * t * slope);
         const double bend = t * slope - gained; /* J ~ J + t slope - bend: highest at slope t^2 / (2 bend) */
         t = fmin(fmax(slope * t * t / (2 * bend), 0.1 * t), 0.5 * t);
+        if (!*moved && at->state.glances != 0) { /* it takes more than that to tell what is better */
+            break;
+        }
         if (!*moved && at->duel.evaluations >= at->settings->evaluations_limit) {
             break;
         }
@@ -316,8 +331,9 @@ cleanup:
 }
 
 /* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
-static void learn(nadir_ascent *at)
+static nadir_status learn(nadir_ascent *at)
 {
+    nadir_status status = NADIR_OK;
     const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
     const nadir_response *there = at->there;
@@ -326,7 +342,7 @@ static void learn(nadir_ascent *at)
     double *step = NULL;
     double *fall = NULL;
     if (at->secants.most > 0) {
-        nadir_secants_push(&at->secants);
+        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
         step = at->secants.s[at->secants.count - 1];
         fall = at->secants.y[at->secants.count - 1];
     }
@@ -346,6 +362,8 @@ static void learn(nadir_ascent *at)
     s_y = nadir_join_sum(at->context, s_y);
     const double alpha = at->state.alpha;
     at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
+cleanup:
+    return status;
 }
 
 /* The policy tried becomes the one at hand. */
@@ -385,6 +403,20 @@ static bool is_rough(const nadir_ascent *at)
     return at->kind != NADIR_ASCENT_PAPER && at->advantage <= 0.5 * wanted && at->here->error > 0.5 * wanted;
 }
 
+/* Glances have led as far as they do: the response to the policy at hand for once, and from then on. */
+static nadir_status look_closely(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    at->state.glances = 0;
+    at->state.alpha = 0;
+    at->state.tolerance = next_tolerance(at);
+    NADIR_CHECK(look(at, 0));
+    arrive(at);
+    at->state.idle = 0;
+cleanup:
+    return status;
+}
+
 static nadir_status climb(nadir_ascent *at)
 {
     nadir_status status = NADIR_OK;
@@ -406,15 +438,23 @@ static nadir_status climb(nadir_ascent *at)
             arrive(at);
             continue;
         }
+        if (at->state.glances != 0 && at->state.idle >= ASTRAY) {
+            NADIR_CHECK(look_closely(at));
+            continue;
+        }
         NADIR_CHECK(propose(at, &slope));
         if (slope > 0 || at->kind == NADIR_ASCENT_PAPER) {
             NADIR_CHECK(advance(at, slope, &moved));
         }
         if (moved) {
-            learn(at);
+            if (at->state.glances == 0) {
+                NADIR_CHECK(learn(at));
+            }
             arrive(at);
         } else if (at->duel.evaluations >= at->settings->evaluations_limit) {
             at->stop_reason = "evaluations";
+        } else if (at->state.glances != 0) {
+            NADIR_CHECK(look_closely(at));
         } else {
             NADIR_CHECK(keep_both(at));
             if (at->secants.count > 0) { /* the model was of no use; once more without it */
@@ -456,6 +496,7 @@ nadir_status nadir_ascent_again(nadir_ascent *ascent)
     ascent->state.alpha = 0;
     ascent->state.asked = INFINITY;
     ascent->state.followed = 0;
+    ascent->state.glances = 0;
     ascent->state.tolerance = next_tolerance(ascent);
     nadir_response_clear(ascent->context, ascent->here);
     NADIR_CHECK(nadir_response_find(ascent->context, &ascent->duel, ascent->best, NULL, NULL,

@@ -28,6 +28,9 @@ typedef enum nadir_ascent_kind {
 /* Chances below this are none. */
 #define NADIR_ASCENT_CHANCE 1e-12
 
+/* The first response is found to this share of the penalty: what that policy is worth is told to the user. */
+#define NADIR_ASCENT_FIRST 1e-6
+
 /* Steps whose returns are remembered. */
 enum { NADIR_ASCENT_HISTORY = 8 };
 
@@ -46,6 +49,7 @@ typedef struct nadir_ascent_state {
     double least;                         /* smallest advantage so far */
     double risen;                         /* return when it was last seen to rise */
     int64_t idle;                         /* steps since either has changed */
+    int64_t glances;                      /* 1: responses are looked at in passing, see ascent.c */
 } nadir_ascent_state;
 
 /* A struct of zeros with the first five set is ready to begin. */
@@ -92,7 +96,10 @@ void nadir_ascent_measure(nadir_ascent *at);
 /* Writes the checkpoint that the settings name, if it is time for one or must be `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
 
-/* From a checkpoint: fills state, near_v, near_d, best, secants and, with the policy at hand, `direction`. */
-nadir_status nadir_ascent_restore(nadir_ascent *ascent, const char *path);
+/* The response to the first policy: [rows]. */
+nadir_status nadir_ascent_respond(nadir_ascent *at, const double *start, nadir_response *response);
+
+/* The state of the checkpoint that the settings name, and the response to its policy as it was. */
+nadir_status nadir_ascent_resume(nadir_ascent *at, const double *start);
 
 #endif

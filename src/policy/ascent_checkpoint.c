@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "policy/checkpoint.h"
 
+#include <math.h>
+
 /* policy: [rows] the one at hand. */
 static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy)
 {
@@ -38,10 +40,63 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
     return status;
 }
 
-nadir_status nadir_ascent_restore(nadir_ascent *ascent, const char *path)
+/* Whether a search can be where the checkpoint says. Policies are checked when they are made. */
+static bool is_plausible(const nadir_ascent *ascent)
 {
+    const nadir_ascent_state *state = &ascent->state;
+    const int64_t states = ascent->duel.model->states;
+    const int64_t rows = ascent->duel.model->rows;
+    const double numbers[] = {state->alpha,        state->initial, state->best,
+                              state->best_nominal, state->least,   state->risen};
+    bool good = nadir_checkpoint_is_count(state->iterations) &&
+                nadir_checkpoint_is_count(state->evaluations) && nadir_checkpoint_is_count(state->idle) &&
+                state->alpha >= 0 && state->tolerance > 0 && !isnan(state->asked) &&
+                nadir_checkpoint_are_finite(sizeof numbers / sizeof *numbers, numbers) &&
+                nadir_checkpoint_are_finite(NADIR_ASCENT_HISTORY, state->history) &&
+                nadir_checkpoint_are_finite(states, ascent->near_v) &&
+                nadir_checkpoint_are_finite(states, ascent->near_d);
+    for (int i = 0; i < ascent->secants.count && good; i++) {
+        good = nadir_checkpoint_are_finite(rows, ascent->secants.s[i]) &&
+               nadir_checkpoint_are_finite(rows, ascent->secants.y[i]);
+    }
+    return good;
+}
+
+/* Fills state, near_v, near_d, best, secants and, with the policy at hand, `direction`. */
+static nadir_status restore(nadir_ascent *ascent, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_secants_reserve(ascent->context, &ascent->secants, ascent->secants.most));
     nadir_checkpoint checkpoint = list_parts(ascent, ascent->direction);
-    const nadir_status status = nadir_checkpoint_read(ascent->context, &checkpoint, path);
+    NADIR_CHECK(nadir_checkpoint_read(ascent->context, &checkpoint, path));
     ascent->secants.count = (int)checkpoint.pairs;
+    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(ascent->context, path));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_ascent_respond(nadir_ascent *at, const double *start, nadir_response *response)
+{
+    return nadir_response_find_first(at->context, &at->duel, start, at->settings->start == NULL,
+                                     NADIR_ASCENT_FIRST, response);
+}
+
+nadir_status nadir_ascent_resume(nadir_ascent *at, const double *start)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(restore(at, at->settings->resume));
+    const bool glanced = isinf(at->state.tolerance);
+    if (glanced) { /* what glances are made of */
+        NADIR_CHECK(nadir_ascent_respond(at, start, at->there));
+        NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->there));
+        nadir_response_recycle(at->context, &at->duel, at->there);
+    }
+    at->duel.evaluations = at->state.evaluations - 1;
+    NADIR_CHECK(glanced ? nadir_response_glance(at->context, &at->duel, at->direction, at->near_v, at->near_d,
+                                                NULL, at->here)
+                        : nadir_response_find(at->context, &at->duel, at->direction,
+                                              at->state.followed != 0 ? at->near_v : NULL, at->near_d,
+                                              at->state.tolerance, at->here));
+cleanup:
     return status;
 }

@@ -23,8 +23,8 @@ static double curved_alpha(const nadir_ascent *at)
 {
     const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
-    const nadir_uncertainty *set = &here->asked.uncertainty;
-    const double lost = here->asked.problem.J - here->J;
+    const nadir_uncertainty *set = here->asked.problem.uncertainty;
+    const double lost = here->lost;
     double square = 0;
     if (model->dense == NULL || set->set != NADIR_SET_NONRECT || set->p != 2 || !(lost > 0)) {
         return 0;

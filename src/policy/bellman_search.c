@@ -2,6 +2,7 @@
 #include "policy/bellman_search.h"
 
 #include "base/clock.h"
+#include "linalg/distributed.h"
 #include "model/model.h"
 #include "policy/checkpoint.h"
 
@@ -22,14 +23,30 @@ static nadir_checkpoint list_parts(const nadir_bellman_search *at, nadir_rectang
                                         {pause->policy, rows}}};
 }
 
+/* Whether an iteration can be where the checkpoint says. */
+static bool is_plausible(const nadir_bellman_search *at, const nadir_rectangular_pause *pause)
+{
+    const nadir_rectangular_state *state = pause->state;
+    return nadir_checkpoint_is_count(state->iterations) && nadir_checkpoint_is_count(state->evaluations) &&
+           nadir_checkpoint_is_count(state->waited) && state->least >= 0 && !isnan(state->J) &&
+           nadir_checkpoint_are_finite(at->model->states, pause->v) &&
+           nadir_checkpoint_are_finite(at->model->states, pause->best) &&
+           nadir_checkpoint_are_finite(at->model->rows, pause->policy);
+}
+
 static nadir_status begin(void *user, nadir_rectangular_pause *pause)
 {
+    nadir_status status = NADIR_OK;
     nadir_bellman_search *at = user;
     if (at->settings->resume == NULL) {
         return NADIR_OK;
     }
     nadir_checkpoint checkpoint = list_parts(at, pause);
-    return nadir_checkpoint_read(at->context, &checkpoint, at->settings->resume);
+    NADIR_CHECK(nadir_checkpoint_read(at->context, &checkpoint, at->settings->resume));
+    NADIR_CHECK(is_plausible(at, pause) ? NADIR_OK
+                                        : nadir_checkpoint_refuse(at->context, at->settings->resume));
+cleanup:
+    return status;
 }
 
 static nadir_status save(nadir_bellman_search *at, nadir_rectangular_pause *pause, bool now)
@@ -51,7 +68,7 @@ static nadir_status pause_here(void *user, nadir_rectangular_pause *pause)
     nadir_status status = NADIR_OK;
     nadir_bellman_search *at = user;
     const nadir_robust_optimum_settings *settings = at->settings;
-    const double seconds = nadir_clock_seconds() - at->begun;
+    const double seconds = nadir_join_maximum(at->context, nadir_clock_seconds() - at->begun); /* all alike */
     pause->is_over = seconds >= settings->time_limit;
     if (pause->state->iterations == 0) { /* there is nothing to tell yet */
         return NADIR_OK;

@@ -12,7 +12,9 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "linalg/vector.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAGIC "nadir checkpoint 2\n"
@@ -129,4 +131,19 @@ nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *che
 cleanup:
     nadir_input_close(&input);
     return status;
+}
+
+bool nadir_checkpoint_is_count(int64_t number)
+{
+    return number >= 0 && number < INT64_C(1) << 53;
+}
+
+bool nadir_checkpoint_are_finite(int64_t count, const double *numbers)
+{
+    return isfinite(nadir_vector_largest(count, numbers));
+}
+
+nadir_status nadir_checkpoint_refuse(nadir_context *context, const char *path)
+{
+    return misfit(context, path, "the checkpoint holds numbers that no search has; begin without it");
 }

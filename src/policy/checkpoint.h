@@ -34,6 +34,12 @@ nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_checkpoi
  * checkpoint, a damaged one, or one of another model, ball or method. */
 nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *checkpoint, const char *path);
 
+/* For numbers of a checkpoint whose digest is right but which no search has: they need not come from one.
+ * Counts grow from zero, one at a time. */
+bool nadir_checkpoint_is_count(int64_t number);
+bool nadir_checkpoint_are_finite(int64_t count, const double *numbers);
+nadir_status nadir_checkpoint_refuse(nadir_context *context, const char *path);
+
 /* Model, ball and method as one word. method: any number that tells methods apart. */
 nadir_status nadir_search_identify(nadir_context *context, const nadir_model *model,
                                    const nadir_uncertainty *set, int64_t method, char identity[65]);

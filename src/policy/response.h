@@ -19,17 +19,24 @@ typedef struct nadir_response {
     double *v, *d;         /* [states] under the kernel found */
     double *q;             /* [rows] */
     double J;
+    double lost;  /* what the adversary takes, nominal return less J; of glances to first order */
     double error; /* what the worst return may lie below J, as far as the search can tell */
 } nadir_response;
+
+/* What responses at a glance share; see glance.c. */
+typedef struct nadir_glance nadir_glance;
 
 /* What all responses of one optimisation share. */
 typedef struct nadir_duel {
     nadir_model *model;
     const nadir_ball *ball;
     const char *backend;
-    int64_t iterations_limit; /* of each search */
-    int64_t evaluations;      /* counts */
-    nadir_kernel *spare[2];   /* owned: of responses that are gone, to be written over; NULL: none */
+    int64_t iterations_limit;   /* of each search */
+    int64_t evaluations;        /* counts */
+    nadir_kernel *spare[2];     /* owned: of responses that are gone, to be written over; NULL: none */
+    nadir_glance *glance;       /* owned; NULL: none yet */
+    const nadir_policy *known;  /* a policy whose operator is */
+    nadir_occupancy *occupancy; /* this one: owned, for the first who asks; NULL: none */
 } nadir_duel;
 
 /*
@@ -45,10 +52,25 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
  * often does not, will do. */
 nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel, const double *probabilities,
                                        bool any, double tolerance, nadir_response *response);
+/* Whether policies near that of a response can be responded to at a glance. */
+bool nadir_response_can_glance(const nadir_response *response);
+/* Makes the duel ready for that, from any response that can be glanced from; what it is matters to the work
+ * alone. Nothing is done a second time. */
+nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const nadir_response *first);
+/*
+ * The response in one step from near_v and near_d, and roughly: linear systems are solved by a few
+ * corrections. There is no solver, and no nominal return; the error is a bound as far as v and d are known.
+ * before: the response that v and d are of, which saves work: q of rows that are not chosen, and below all
+ * that are, may be too high then; NULL: every row is measured.
+ */
+nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, const double *probabilities,
+                                   const double *near_v, const double *near_d, const nadir_response *before,
+                                   nadir_response *response);
 void nadir_response_clear(nadir_context *context, nadir_response *response);
 /* The same; the duel keeps what the next response can use. */
 void nadir_response_recycle(nadir_context *context, nadir_duel *duel, nadir_response *response);
-void nadir_duel_clear(nadir_duel *duel);
+void nadir_duel_clear(nadir_context *context, nadir_duel *duel);
+void nadir_glance_free(nadir_context *context, nadir_glance *glance);
 
 /* sum over s of max_a d(s) (Q(s, a) - v(s)): zero exactly where no change of the policy helps at first order.
  * On the free domain occupancies may be negative. */

@@ -36,6 +36,8 @@ nadir_status nadir_robust_bellman_make(nadir_context *context, nadir_model *mode
         .p = set->p,
         .q = set->q,
     };
+    bellman->order.exchange = model->exchange;
+    bellman->order.unsorted = model->exchange != NULL && !isinf(set->p);
     measure(bellman);
     bellman->threads = nadir_threads_for(context, 4 * entries);
     NADIR_NEW_ZERO(context, bellman->answers, model->rows);
@@ -146,7 +148,8 @@ nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bel
     nadir_value_q(context, bellman->kernel, bellman->gamma, v, bellman->q);
     if (bellman->set->domain == NADIR_DOMAIN_FREE) {
         nadir_gstd gstd;
-        NADIR_CHECK(nadir_gstd_compute(context, 0, states, v, bellman->set->q, bellman->value, NULL, &gstd));
+        NADIR_CHECK(nadir_gstd_compute(context, nadir_model_first(bellman->model), states, v, bellman->set->q,
+                                       bellman->value, NULL, &gstd));
         bellman->sigma = gstd.sigma;
     } else {
         NADIR_CHECK(nadir_order_make(context, states, v, &bellman->order));

@@ -22,14 +22,24 @@ nadir_status nadir_secants_make(nadir_context *context, int64_t rows, int most, 
     nadir_status status = NADIR_OK;
     secants->rows = rows;
     secants->most = most;
-    for (int i = 0; i < most; i++) {
-        NADIR_NEW(context, secants->s[i], rows);
-        NADIR_NEW(context, secants->y[i], rows);
-        NADIR_NEW(context, secants->b[i], rows);
-    }
     NADIR_NEW(context, secants->diagonal, rows);
     for (int i = 0; i < 4; i++) {
         NADIR_NEW(context, secants->work[i], rows);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_secants_reserve(nadir_context *context, nadir_secants *secants, int pairs)
+{
+    nadir_status status = NADIR_OK;
+    for (int i = 0; i < pairs; i++) {
+        double **own[] = {&secants->s[i], &secants->y[i], &secants->b[i]};
+        for (int j = 0; j < 3; j++) {
+            if (*own[j] == NULL) {
+                NADIR_NEW(context, *own[j], secants->rows);
+            }
+        }
     }
 cleanup:
     return status;
@@ -56,8 +66,9 @@ static void swap(double **a, double **b)
     *b = kept;
 }
 
-void nadir_secants_push(nadir_secants *secants)
+nadir_status nadir_secants_push(nadir_context *context, nadir_secants *secants)
 {
+    nadir_status status = NADIR_OK;
     if (secants->count == secants->most) {
         for (int i = 1; i < secants->most; i++) {
             swap(&secants->s[i - 1], &secants->s[i]);
@@ -65,7 +76,10 @@ void nadir_secants_push(nadir_secants *secants)
         }
         secants->count--;
     }
+    NADIR_CHECK(nadir_secants_reserve(context, secants, secants->count + 1));
     secants->count++;
+cleanup:
+    return status;
 }
 
 /* result = B x with the first `count` pairs: diagonal x + sum (y . x / s_y) y - (b . x / s_b) b. */

@@ -19,7 +19,7 @@ typedef struct nadir_secants {
     int64_t rows;
     int most;                       /* pairs that are kept; 0: the diagonal alone */
     int count;                      /* pairs there are, oldest first */
-    double *s[NADIR_SECANTS_MOST];  /* [rows] each, owned */
+    double *s[NADIR_SECANTS_MOST];  /* [rows] each, owned; NULL: not needed yet */
     double *y[NADIR_SECANTS_MOST];  /* the same */
     double *b[NADIR_SECANTS_MOST];  /* B s, B being that of the pairs before */
     double s_y[NADIR_SECANTS_MOST]; /* s . y > 0 */
@@ -31,9 +31,12 @@ typedef struct nadir_secants {
 nadir_status nadir_secants_make(nadir_context *context, int64_t rows, int most, nadir_secants *secants);
 void nadir_secants_clear(nadir_context *context, nadir_secants *secants);
 
+/* Memory for so many pairs, which is taken as they come: three vectors as long as a policy each. */
+nadir_status nadir_secants_reserve(nadir_context *context, nadir_secants *secants, int pairs);
+
 /* Room for one more pair, the oldest being forgotten if need be: the caller fills s[count - 1], y[count - 1].
  * Not with most = 0. */
-void nadir_secants_push(nadir_secants *secants);
+nadir_status nadir_secants_push(nadir_context *context, nadir_secants *secants);
 
 /* Makes B anew from the pairs and diagonal(row of s) = metric[s] / alpha; pairs along which the gradient
  * does not fall are bent so that it does. metric: [states], positive. */

@@ -23,6 +23,11 @@ run generate inventory inventory.npz --capacity 60 --demand 40 --discount 0.9 --
 compare garnet.npz --radius 0.05 --domain free
 expect_json backend '"krylov"'
 compare garnet.npz --radius 0.05 --domain support
+compare garnet.npz --radius 0.05 --set sa --domain support
+compare inventory.npz --radius 0.05 --set s --domain support --norm 1
+compare grid.npz --radius 0.05 --domain support --norm inf
+compare garnet.npz --radius 0.002 --set s --domain free
+compare garnet.npz --radius 0.002 --domain free --norm inf
 if ((PROCESSES == 3)); then # the others have the rest of this script
     compare garnet.npz --radius 0.03 --domain free --method bisect --optimistic
     compare garnet.npz --radius 0.03 --domain free --method best-response
@@ -31,15 +36,23 @@ if ((PROCESSES == 3)); then # the others have the rest of this script
     compare inventory.npz --radius 0.002 --domain free --initial 7
     compare garnet.npz --radius 0 --domain free
     compare grid.npz --radius 0.01 --domain support
+    compare inventory.npz --radius 0.05 --set sa --domain support --norm 1.5
+    compare inventory.npz --radius 0.05 --set s --domain support --norm inf --optimistic
+    compare inventory.npz --radius 0.001 --set sa --domain free --norm 1
+    compare grid.npz --radius 0.001 --set s --domain free --norm 3
+    run generate riverswim river.npz --states 6 --discount 0.9 --quiet # hardly more states than processes
+    compare river.npz --radius 0.05 --set sa --domain support --norm inf
+    compare river.npz --radius 0.02 --domain support
+    compare river.npz --radius 0.01 --domain free
 fi
 
 # PETSc's solver, with options of its own.
 run evaluate garnet.npz --policy uniform --radius 0.05 --domain free --json
-cp stdout.txt alone.txt
+cp stdout.txt free.txt
 run_many evaluate garnet.npz --policy uniform --radius 0.05 --domain free --json --backend petsc --petsc '-ksp_type gmres'
 expect_status 0
 expect_json backend '"petsc"'
-expect_same alone.txt 1e-9 "${numbers[@]}"
+expect_same free.txt 1e-9 "${numbers[@]}"
 
 # The worst kernel, written by one process, passes the check of another program run.
 run_many evaluate garnet.npz --policy uniform --radius 0.05 --domain free --kernel many.npz --quiet
@@ -56,15 +69,42 @@ run verify garnet.npz --policy uniform --kernel many.npz
 expect_status 0
 expect_out "the kernel lies in the ball"
 
+# A policy from CSV, of which each process keeps its part.
+run solve inventory.npz --out optimum.csv --quiet
+run evaluate inventory.npz --policy optimum.csv --radius 0.05 --set s --domain support --json
+cp stdout.txt alone.txt
+run_many evaluate inventory.npz --policy optimum.csv --radius 0.05 --set s --domain support --json
+expect_status 0
+expect_same alone.txt 1e-9 "${numbers[@]}"
+
+# Arrays P, either way round, stored and compressed.
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+    /usr/bin/python3 - <<'PYTHON'
+import numpy
+random = numpy.random.default_rng(7)
+P = random.random((23, 3, 23)) * (random.random((23, 3, 23)) < 0.5) + numpy.eye(23)[:, None]
+P /= P.sum(2, keepdims=True)
+full = 0.2 + random.random((23, 3, 23))
+full /= full.sum(2, keepdims=True)
+R = random.random((23, 3))
+numpy.savez("sas.npz", P=P, R=R, gamma=0.9)
+numpy.savez_compressed("ass.npz", P=numpy.ascontiguousarray(P.transpose(1, 0, 2)), R=R, gamma=0.9)
+numpy.savez("full.npz", P=full, R=R, gamma=0.9)
+PYTHON
+    compare sas.npz --radius 0.05 --set sa --domain support
+    compare ass.npz --radius 0.01 --domain free
+    compare full.npz --radius 0.001 --set s --domain free # all kernels of the set are valid: a proof
+fi
+
 # Other files: PETSc binary with rewards of its own, a compressed archive.
 run convert garnet.npz garnet.P.bin --quiet
 run convert garnet.npz small.npz --compress --quiet
 run_many evaluate garnet.P.bin --rewards garnet.g.bin --discount 0.95 --policy uniform --radius 0.05 --domain free --json
 expect_status 0
-expect_same alone.txt 1e-9 "${numbers[@]}"
+expect_same free.txt 1e-9 "${numbers[@]}"
 run_many evaluate small.npz --policy uniform --radius 0.05 --domain free --json
 expect_status 0
-expect_same alone.txt 1e-9 "${numbers[@]}"
+expect_same free.txt 1e-9 "${numbers[@]}"
 
 # A sweep, with radii past breakdown.
 run sweep garnet.npz --policy uniform --radius 0:0.2:5 --domain free --json

@@ -17,12 +17,27 @@ for domain in support free; do
     expect_same alone.txt 1e-9 robust_return
 done
 
-run_many optimize garnet.npz --radius 0.02 --domain support --out many.csv
-expect_status 2
-expect_err "files other than .npy"
-run_many optimize garnet.npz --radius 0.02 --set sa --domain support --out many.npy
+# Rectangular sets, states with few or many actions, and a policy as CSV.
+run generate inventory inventory.npz --capacity 40 --demand 30 --discount 0.9 --quiet
+for ball in "--set sa --domain support" "--set s --domain support --norm 1" "--norm inf --domain support" \
+    "--set s --domain free"; do
+    run optimize inventory.npz --radius 0.002 $ball --out one.csv --json
+    expect_status 0
+    cp stdout.txt alone.txt
+    run_many optimize inventory.npz --radius 0.002 $ball --out many.csv --json
+    expect_status 0
+    expect_same alone.txt 1e-8 nominal_optimum robust_return nominal_return
+    expect_same alone.txt 2e-6 lower_bound optimality_upper_bound
+    run evaluate inventory.npz --policy many.csv --radius 0.002 $ball --json
+    expect_same alone.txt 1e-8 robust_return
+done
+
+run_many optimize garnet.npz --radius 0.02 --set sa --domain simplex --out many.npy
 expect_status 2
 expect_err "not available with an engine yet"
+run_many optimize garnet.npz --radius 0.002 --set sa --domain free --method bellman --out many.npy
+expect_status 2
+expect_err "not available with an engine yet: method bellman"
 run_many optimize garnet.npz --radius 0.02 --domain support --out many.npy --checkpoint run.ckpt
 expect_status 2
 expect_err "not available with an engine yet: checkpoints"

@@ -173,6 +173,49 @@ static void test_plans(void **state)
                  NADIR_ERROR_ARGUMENT, "no other process owns");
 }
 
+/* Everything of the others, read and added where it stands, call after call with other numbers: a process
+ * that is ahead must not be seen by one that is not. */
+static void test_sharing(void **state)
+{
+    (void)state;
+    int64_t places[ALL];
+    double own[ALL];
+    double ghosts[ALL];
+    int64_t many = 0;
+    void *plan = NULL;
+    for (int64_t i = 0; i < ALL; i++) {
+        if (i < first || i >= first + count) {
+            places[many++] = i;
+        }
+    }
+    assert_ok(context, table->plan(table->self, context, first, count, many, places, &plan));
+    for (int again = 0; again < 50; again++) {
+        for (int64_t i = 0; i < count; i++) {
+            own[i] = values[first + i] + again;
+        }
+        const double *all = table->publish(table->self, plan, own);
+        assert_true((all != NULL) == (table->shares || table->members == 1));
+        for (int64_t i = 0; all != NULL && i < ALL; i++) {
+            assert_true(all[i] == values[i] + again);
+        }
+        double *room = table->room(table->self, plan);
+        double *sums = room != NULL && again % 2 == 0 ? room + count : ghosts;
+        for (int64_t i = 0; i < many; i++) {
+            sums[i] = (double)(table->rank + 1) * again;
+        }
+        const int64_t others = (int64_t)table->members * (table->members + 1) / 2 - (table->rank + 1);
+        table->add(table->self, plan, sums, own);
+        for (int64_t i = 0; i < count; i++) {
+            assert_true(own[i] == values[first + i] + again + (double)(others * again));
+        }
+        table->fetch(table->self, plan, own, ghosts);
+        for (int64_t i = 0; i < many; i++) {
+            assert_true(ghosts[i] >= values[places[i]] + again);
+        }
+    }
+    table->release(table->self, plan);
+}
+
 static void test_halo(void **state)
 {
     (void)state;
@@ -201,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_order_statistics_and_top),
         cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_halo),
     };
     const int failed = cmocka_run_group_tests(tests, set_up, NULL) != 0;

@@ -16,6 +16,9 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_M
 # Three processes compare what they are about to do, which takes twice as many messages.
 ((PROCESSES == 3)) && export NADIR_ENGINE_WATCH=1
 
+# Four send messages, as processes on different machines do; others read each other's memory.
+((PROCESSES == 4)) && export NADIR_ENGINE_SHARE=0
+
 launch() {
     timeout 300 mpirun -n "$1" "${@:2}"
 }

@@ -82,6 +82,12 @@ int test_often(int often)
     return test_memcheck() ? (often + 9) / 10 : often;
 }
 
+int test_attacks(int usual)
+{
+    const char *wanted = getenv("NADIR_ATTACKS");
+    return wanted != NULL ? atoi(wanted) : test_memcheck() ? (usual + 19) / 20 : usual;
+}
+
 void test_note(const char *format, ...)
 {
     va_list values;

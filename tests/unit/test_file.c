@@ -67,6 +67,56 @@ static void test_reading_past_the_end(void **state)
     nadir_context_free(context);
 }
 
+/* As if another program wrote it anew while it is read. */
+static void test_a_file_that_shrinks(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_input input;
+    char buffer[16];
+    size_t got;
+    test_write_file("shrinks", "1\n2\n3\n4\n");
+    assert_ok(context, nadir_input_open(context, "shrinks", &input));
+    assert_ok(context, nadir_input_read(context, &input, buffer, 2, &got));
+    assert_int_equal(truncate("shrinks", 4), 0);
+    assert_fails(context, nadir_input_read(context, &input, buffer, 16, &got), NADIR_ERROR_IO,
+                 "shrinks: reading failed: the file ends after 4 bytes, and had 8 when it was opened");
+    assert_fails(context, nadir_input_read_at(context, &input, 2, buffer, 16, &got), NADIR_ERROR_IO,
+                 "ends after 4 bytes");
+    assert_fails(context, nadir_input_read_all(context, &input, buffer, 1, "a line"), NADIR_ERROR_IO,
+                 "ends after 4 bytes");
+    assert_ok(context, nadir_input_read_at(context, &input, 1, buffer, 3, &got));
+    assert_int_equal(got, 3);
+    /* One that grows is read to its new end. */
+    test_write_file("shrinks", "1\n2\n3\n4\n5\n");
+    assert_ok(context, nadir_input_seek(context, &input, 6));
+    assert_ok(context, nadir_input_read(context, &input, buffer, 16, &got));
+    assert_int_equal(got, 4);
+    nadir_input_close(&input);
+    assert_int_equal(unlink("shrinks"), 0);
+    nadir_context_free(context);
+}
+
+/* Writing over what was written, across its end, and after that at the end. */
+static void test_write_at(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_output output;
+    assert_ok(context, nadir_output_open(context, "out", &output));
+    nadir_output_text(&output, "abcdef");
+    nadir_output_write_at(&output, 1, "XY", 2);
+    nadir_output_write_at(&output, 4, "12345", 5);
+    nadir_output_text(&output, "end");
+    nadir_output_write_at(&output, 0, "_", 1);
+    assert_int_equal(output.written, 12);
+    assert_ok(context, nadir_output_commit(context, &output));
+    nadir_output_close(context, &output);
+    assert_content("out", "_XYd12345end");
+    assert_int_equal(unlink("out"), 0);
+    nadir_context_free(context);
+}
+
 static void test_commit_replaces(void **state)
 {
     (void)state;
@@ -213,6 +263,8 @@ int main(void)
         cmocka_unit_test(test_permissions_follow_the_mask),
         cmocka_unit_test(test_places_that_cannot_be_written),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_a_file_that_shrinks),
+        cmocka_unit_test(test_write_at),
         cmocka_unit_test(test_digest_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* bellman_bound.c: a lower bound on the return of every kernel of a set; see bellman_bound.h. */
 #include "adversary/check/bellman_bound.h"
 
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "nominal/bellman.h"
 #include "nominal/check.h"
@@ -16,7 +17,8 @@ typedef struct policy_size {
     int64_t actions;
 } policy_size;
 
-static policy_size measure_policy(const nadir_model *model, const nadir_policy *policy)
+static policy_size measure_policy(const nadir_context *context, const nadir_model *model,
+                                  const nadir_policy *policy)
 {
     policy_size size = {.low = INFINITY};
     for (int64_t s = 0; s < model->states; s++) {
@@ -27,14 +29,15 @@ static policy_size measure_policy(const nadir_model *model, const nadir_policy *
         size.high = fmax(size.high, sum);
         size.actions = count > size.actions ? count : size.actions;
     }
-    size.low *= 1 - 4 * UNIT;
-    size.high *= 1 + 4 * UNIT;
+    size.low = nadir_join_minimum(context, size.low) * (1 - 4 * UNIT);
+    size.high = nadir_join_maximum(context, size.high) * (1 + 4 * UNIT);
+    size.actions = (int64_t)nadir_join_maximum(context, (double)size.actions);
     return size;
 }
 
 /* max_s of v - Lv without rounding. products: [rows] Phat v. */
-static double largest_fall(const nadir_problem *problem, const double *v, const double *products,
-                           const double *taken)
+static double largest_fall(const nadir_context *context, const nadir_problem *problem, const double *v,
+                           const double *products, const double *taken)
 {
     const nadir_model *model = problem->model;
     const double *pi = problem->policy->probabilities;
@@ -46,7 +49,7 @@ static double largest_fall(const nadir_problem *problem, const double *v, const 
         }
         most = fmax(most, v[s] - (next - taken[s]));
     }
-    return most;
+    return nadir_join_maximum(context, most);
 }
 
 nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *problem, const double *v,
@@ -59,19 +62,19 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
     NADIR_NEW(context, products, problem->rows);
     nadir_kernel_multiply(context, problem->kernel, v, products);
     nadir_kernel_measure(context, problem->kernel, &size);
-    const policy_size pi = measure_policy(problem->model, problem->policy);
-    const double largest = nadir_vector_largest(problem->states, v);
-    const double rewards = nadir_vector_largest(problem->rows, problem->rewards);
-    const double most = nadir_vector_largest(problem->states, taken);
+    const policy_size pi = measure_policy(context, problem->model, problem->policy);
+    const double largest = nadir_whole_largest(context, problem->states, v);
+    const double rewards = nadir_whole_largest(context, problem->rows, problem->rewards);
+    const double most = nadir_whole_largest(context, problem->states, taken);
     /* products; differences; rows of the set that sum to one where the nominal ones do so up to rounding */
     const double off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
     const double rounding = nadir_bellman_rounding(&size, problem->gamma, pi.actions, rewards, largest) +
                             4 * UNIT * (most + largest + rewards) + problem->gamma * off * largest;
-    const double fall = largest_fall(problem, v, products, taken) + rounding;
+    const double fall = largest_fall(context, problem, v, products, taken) + rounding;
     const double c = nadir_check_offset(fall, problem->gamma, pi.low * fmin(1, size.sum_low),
                                         pi.high * fmax(1, size.sum_high));
-    const double mean = nadir_vector_dot(problem->states, problem->mu, v, &error);
-    const double mass = nadir_vector_sum(problem->states, problem->mu);
+    const double mean = nadir_whole_dot(context, problem->states, problem->mu, v, &error);
+    const double mass = nadir_whole_sum(context, problem->states, problem->mu);
     const double bound = mean - c * mass - error - 8 * UNIT * (fabs(c) + fabs(mean));
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:

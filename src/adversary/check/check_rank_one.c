@@ -247,6 +247,8 @@ static nadir_status measure_rows(nadir_context *context, const measured *at, dou
             judge(of_b, of_k, (double)step * UNIT, factor * nadir_uncertainty_radius(set, s, row), check);
         }
     }
+    check->norm = nadir_join_maximum(context, check->norm);
+    check->excess = nadir_join_maximum(context, check->excess);
 cleanup:
     return status;
 }

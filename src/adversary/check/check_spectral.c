@@ -92,8 +92,7 @@ static bool make_unit(const nadir_context *context, int64_t n, double *x, double
     return true;
 }
 
-/* The nominal quantities: v, W and d. v, work: [states]. */
-static void note_nominal(const nadir_context *context, nadir_spectral_pair *pair, double *v, double *work)
+void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair *pair, double *v, double *Wd)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
@@ -101,13 +100,13 @@ static void note_nominal(const nadir_context *context, nadir_spectral_pair *pair
     double rounding;
     pair->W_smallest = INFINITY;
     for (int64_t s = 0; s < n; s++) {
-        work[s] = W[s] * problem->d[s];
+        Wd[s] = W[s] * problem->d[s];
         pair->W_smallest = fmin(pair->W_smallest, W[s]);
     }
     pair->W_smallest = nadir_join_minimum(context, pair->W_smallest);
     pair->W_largest = nadir_whole_largest(context, n, W);
     pair->W_off = pair->known.averaging + 8 * UNIT;
-    pair->Wd_size = nadir_up_norm_2(context, n, work) * (1 + UNIT);
+    pair->Wd_size = nadir_up_norm_2(context, n, Wd) * (1 + UNIT);
     pair->d_size = nadir_up_norm_1(context, n, problem->d);
     pair->v_size = centre(context, n, problem->v, v, &rounding);
     pair->v = v;
@@ -284,7 +283,7 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
                                   .unit_off = UNIT_OFF};
     *made = (nadir_spectral_pairs){0};
     NADIR_CHECK(make_room(context, n, count, made));
-    note_nominal(context, &common, made->v, made->work);
+    nadir_spectral_pair_begin(context, &common, made->v, made->work);
     for (int64_t j = 0; j < count; j++) {
         nadir_spectral_pair *pair = &made->pairs[j];
         *pair = common;

@@ -47,6 +47,11 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
                                        nadir_spectral_pairs *made);
 void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made);
 
+/* What all pairs share, from v, W and d of the problem: problem, known and breakdown_low are set. v: [states]
+ * <- Phi v, which the pair keeps; Wd: [states] <- W d. */
+void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair *pair, double *v,
+                               double *Wd);
+
 /* At least |Phi D r|_2 for every r with |r|_max <= residual. */
 double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual);
 

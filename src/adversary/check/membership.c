@@ -236,7 +236,7 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
     double *distances = NULL;
     NADIR_NEW(context, distances, model->rows);
     NADIR_CHECK(measure_rows(context, kernel, uncertainty->p, distances, membership));
-    if (model->exchange != NULL) {
+    if (uncertainty->set == NADIR_SET_NONRECT && model->exchange != NULL) {
         status = judge_spread(context, uncertainty, model->rows, factor * uncertainty->radius, distances,
                               membership);
         goto cleanup;
@@ -254,6 +254,10 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
                         distances, membership);
         }
     }
+    membership->distance = nadir_join_maximum(context, membership->distance);
+    membership->excess = nadir_join_maximum(context, membership->excess);
+    membership->excess_row =
+        membership->excess > 0 && membership->excess_row < 0 ? 0 : membership->excess_row;
 cleanup:
     nadir_release(context, distances);
     return status;

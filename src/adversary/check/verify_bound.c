@@ -5,6 +5,7 @@
 #include "adversary/check/verify.h"
 
 #include "adversary/check/check_rank_one.h"
+#include "adversary/check/reward_bound.h"
 #include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
 #include "adversary/free/strike.h"
@@ -59,6 +60,16 @@ static nadir_status prove_nominal(bound *of)
     of->proof = NADIR_PROOF_RIGOROUS;
 cleanup:
     return status;
+}
+
+static nadir_status prove_rewards(bound *of)
+{
+    if (of->problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
+        return lack(of, "it is one of the domains simplex and support");
+    }
+    double upper;
+    nadir_reward_bounds(of->run->context, of->problem, &of->lower, &upper);
+    return lack(of, "the rewards over 1 - gamma do not show it");
 }
 
 /* The L_2 ball of radius beta, from a pair. */
@@ -121,6 +132,11 @@ static nadir_status prove_enumeration(bound *of)
     NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
                                    fmax(0, penalty_of(of, of->claimed)), &lambda_high));
     of->lower = nadir_penalty_lower(of->problem, lambda_high);
+    if (of->lower < of->enough && isfinite(of->run->witness.lambda)) { /* as the evaluation began */
+        NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
+                                       fmax(0, of->run->witness.lambda), &lambda_high));
+        of->lower = fmax(of->lower, nadir_penalty_lower(of->problem, lambda_high));
+    }
     of->proof = NADIR_PROOF_RIGOROUS;
     of->reason = "the ball is not shown to end before breakdown";
 cleanup:
@@ -227,11 +243,11 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
         nadir_status (*prove)(bound *of);
         bool free; /* of the free domain, whichever it is */
     } kinds[] = {
-        {"nominal", prove_nominal, false},         {"spectral", prove_spectral, true},
-        {"enumeration", prove_enumeration, true},  {"enclosing-ball", prove_enclosing, true},
-        {"free-domain", prove_free, true},         {"bellman", prove_rectangular, false},
-        {"contraction", prove_rectangular, false}, {"lagrangian", prove_valid, false},
-        {"second-order", prove_valid, false},
+        {"nominal", prove_nominal, false},         {"rewards", prove_rewards, false},
+        {"spectral", prove_spectral, true},        {"enumeration", prove_enumeration, true},
+        {"enclosing-ball", prove_enclosing, true}, {"free-domain", prove_free, true},
+        {"bellman", prove_rectangular, false},     {"contraction", prove_rectangular, false},
+        {"lagrangian", prove_valid, false},        {"second-order", prove_valid, false},
     };
     nadir_uncertainty set = run->asked.uncertainty;
     nadir_problem problem = run->asked.problem;

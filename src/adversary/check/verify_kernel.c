@@ -6,6 +6,7 @@
 
 #include "adversary/check/check_rank_one.h"
 #include "adversary/check/membership.h"
+#include "adversary/check/reward_bound.h"
 #include "adversary/free/penalty.h"
 #include "nominal/check.h"
 
@@ -58,7 +59,9 @@ static void judge_domain(nadir_verify_run *run, const nadir_membership *found)
 static void judge_membership(nadir_verify_run *run, const nadir_membership *found)
 {
     const nadir_uncertainty *set = &run->asked.uncertainty;
-    const bool sums = found->row_sum <= (double)run->model->states * NADIR_MEMBERSHIP_ROUNDING;
+    /* entries of rows that sum to one are as large as their negative ones, or at most one */
+    const double size = fmax(1, -found->minimum);
+    const bool sums = found->row_sum <= (double)run->model->states * NADIR_MEMBERSHIP_ROUNDING * size;
     char place[NADIR_PLACE_LENGTH] = "";
     nadir_verify_add(run, "row_sums", sums, "every row of the kernel sums to 1 within %.2g%s", found->row_sum,
                      sums ? "" : ", which is more than rounding");
@@ -75,6 +78,24 @@ static void judge_membership(nadir_verify_run *run, const nadir_membership *foun
     }
     nadir_verify_add(run, "distance", false, "the kernel lies outside the ball by a share of %g%s%s",
                      found->excess, row >= 0 ? ": " : "", place);
+}
+
+/* Numbers closer than this are the same; what underflows is in every bound of the return. */
+static double agreement(const nadir_verify_run *run)
+{
+    return AGREEMENT * run->scale + 64 * DBL_MIN / (1 - run->model->discount);
+}
+
+/* Whatever its rows, a kernel of distributions returns what the rewards allow. */
+static void narrow_by_rewards(nadir_verify_run *run, const nadir_membership *found)
+{
+    double low;
+    double high;
+    if (run->asked.uncertainty.domain != NADIR_DOMAIN_FREE && found->minimum >= 0) {
+        nadir_reward_bounds(run->context, &run->asked.problem, &low, &high);
+        run->low = fmax(run->low, low);
+        run->high = fmin(run->high, high);
+    }
 }
 
 /* The return of any kernel, from its rows. */
@@ -102,6 +123,9 @@ static nadir_status measure(nadir_verify_run *run, nadir_membership *found)
     nadir_rank_one_check check;
     if (rank_one) {
         NADIR_CHECK(nadir_rank_one_check_kernel(run->context, problem, 1, run->kernel, whole, &check));
+        if (whole && !(isfinite(check.lower) && isfinite(check.upper))) { /* the evaluation may know more */
+            NADIR_CHECK(nadir_rank_one_check_kernel(run->context, problem, 1, run->kernel, false, &check));
+        }
         run->low = check.lower;
         run->high = check.upper;
         take_rank_one(&check, found);
@@ -111,6 +135,7 @@ static nadir_status measure(nadir_verify_run *run, nadir_membership *found)
     if (!rank_one || problem->uncertainty->domain != NADIR_DOMAIN_FREE) {
         NADIR_CHECK(nadir_membership_measure(run->context, run->kernel, problem->uncertainty, 1, found));
     }
+    narrow_by_rewards(run, found);
 cleanup:
     return status;
 }
@@ -140,7 +165,7 @@ nadir_status nadir_verify_kernel(nadir_verify_run *run)
 static void compare_number(nadir_verify_run *run, const char *name, const char *what, double claimed,
                            double low, double high)
 {
-    const double slack = AGREEMENT * run->scale;
+    const double slack = agreement(run);
     if (!isnan(claimed)) {
         const bool holds = claimed >= low - slack && claimed <= high + slack && isfinite(high - low);
         nadir_verify_add(run, name, holds, "the %s is claimed to be %.17g; found %.17g to %.17g", what,
@@ -152,7 +177,7 @@ static void compare_number(nadir_verify_run *run, const char *name, const char *
 static void check_upper(nadir_verify_run *run, double claimed)
 {
     const double sign = run->asked.problem.sign;
-    const bool sharp = run->high - run->low <= AGREEMENT * run->scale;
+    const bool sharp = run->high - run->low <= agreement(run);
     if (!isnan(claimed)) {
         const bool holds = claimed >= run->high || (sharp && claimed >= run->low);
         nadir_verify_add(run, sign > 0 ? "upper_bound" : "lower_bound", holds,

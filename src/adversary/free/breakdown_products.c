@@ -334,7 +334,7 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
     const int64_t total = nadir_model_total(of->problem->model);
     const int64_t first = nadir_model_first(of->problem->model);
     const int64_t count = total < HEAVY ? total : HEAVY;
-    int64_t which[HEAVY];
+    int64_t which[HEAVY] = {0};
     double *columns = NULL;
     double residual;
     double share;

@@ -14,8 +14,10 @@
 #include "adversary/free/rectangular_free.h"
 #include "adversary/free/spectral.h"
 #include "adversary/free/strike.h"
+#include "adversary/free/sweep.h"
 #include "adversary/verdict.h"
 #include "base/clock.h"
+#include "linalg/distributed.h"
 
 #include <float.h>
 #include <math.h>
@@ -33,6 +35,7 @@ typedef struct free_run {
     const double *factors; /* [count] */
     double *radii;         /* [count] */
     nadir_verdict *verdicts;
+    bool keep;            /* c and k of every radius are wanted */
     double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
     double *products_off; /* [count] how far: see check_rank_one.h */
     double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
@@ -45,24 +48,6 @@ static double largest_of(int64_t count, const double *numbers)
         largest = fmax(largest, numbers[i]);
     }
     return largest;
-}
-
-/* Breakdown is where the estimate says; without one nothing is known past the proven radius. */
-static nadir_status refuse(nadir_context *context, double radius, const nadir_known_breakdown *known)
-{
-    if (isnan(known->estimate)) {
-        return nadir_fail(
-            context, NADIR_ERROR_ILL_POSED,
-            "the radius is %.17g, but breakdown is only proven to be beyond %.17g, and the iteration that "
-            "would "
-            "tell where it is did not converge; take a smaller radius, or domain simplex or support",
-            radius, known->low);
-    }
-    return nadir_fail(
-        context, NADIR_ERROR_ILL_POSED,
-        "the radius is %.17g, but breakdown is at %.17g: there some kernel of the ball makes I - gamma P "
-        "singular and the return is unbounded; take a smaller radius, or domain simplex or support",
-        radius, known->estimate);
 }
 
 /* For the problem's own norm: exactly where that was asked, proven otherwise. */
@@ -113,6 +98,9 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         verdict->upper = checks[i].upper;
+        if (!isfinite(verdict->upper)) {
+            NADIR_CHECK(nadir_verdict_take_nominal(run->context, run->problem, verdict));
+        }
         verdict->minimum = checks[i].minimum;
         verdict->lower = -INFINITY;
         verdict->proof = NADIR_PROOF_NONE;
@@ -202,41 +190,97 @@ cleanup:
     return status;
 }
 
-static nadir_status evaluate_spectral(free_run *run)
+/* Radii inside: kernels one by one, and their proofs. */
+static nadir_status evaluate_pairs(free_run *run, nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
     nadir_attack *attacks = NULL;
-    nadir_known_breakdown known;
-    bool inside;
-    const double largest = largest_of(run->count, run->radii);
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
-    NADIR_CHECK(
-        nadir_breakdown_settle(run->context, problem, run->settings->certify, largest, &known, &inside));
-    if (!inside) {
-        run->limit = isnan(known.estimate) ? known.low : known.estimate;
-        status = refuse(run->context, largest, &known);
-        goto cleanup;
-    }
-    const double settled = nadir_clock_seconds();
     NADIR_CHECK(search_spectral(run, problem, run->count, run->radii, attacks));
     const double found = nadir_clock_seconds();
     if (run->settings->certify != NADIR_CERTIFY_OFF &&
-        (run->count == 1 || nadir_model_share(problem->model) <= PRODUCTS_LIMIT / run->count)) {
+        (run->count <= 1 || nadir_model_share(problem->model) <= PRODUCTS_LIMIT / run->count)) {
         NADIR_NEW(run->context, run->products, run->count * (problem->states + 1));
         run->products_off = run->products + run->count * problem->states;
     }
     NADIR_CHECK(check_kernels(run, attacks));
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(bound_spectral(run, &known));
+        NADIR_CHECK(bound_spectral(run, known));
+    }
+    share_time(run, found - begun, nadir_clock_seconds() - found);
+cleanup:
+    clear_attacks(run, attacks);
+    return status;
+}
+
+/* Those radii that have no verdict yet. */
+static nadir_status evaluate_rest(const free_run *run, nadir_known_breakdown *known)
+{
+    nadir_status status = NADIR_OK;
+    free_run rest = *run;
+    int64_t *which = NULL;
+    double *numbers = NULL;
+    rest.count = 0;
+    rest.verdicts = NULL;
+    NADIR_NEW(run->context, which, run->count);
+    NADIR_NEW(run->context, numbers, 2 * run->count);
+    NADIR_NEW_ZERO(run->context, rest.verdicts, run->count);
+    rest.radii = numbers;
+    rest.factors = numbers + run->count;
+    for (int64_t i = 0; i < run->count; i++) {
+        if (run->verdicts[i].attack.method == NULL) {
+            which[rest.count] = i;
+            numbers[rest.count] = run->radii[i];
+            numbers[run->count + rest.count++] = run->factors[i];
+        }
+    }
+    status = evaluate_pairs(&rest, known);
+    for (int64_t j = 0; j < rest.count; j++) {
+        run->verdicts[which[j]] = rest.verdicts[j];
+    }
+cleanup:
+    nadir_release(run->context, rest.products);
+    nadir_release(run->context, rest.verdicts);
+    nadir_release(run->context, numbers);
+    nadir_release(run->context, which);
+    return status;
+}
+
+static nadir_status evaluate_spectral(free_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = run->problem;
+    nadir_known_breakdown known;
+    bool inside;
+    const double largest = largest_of(run->count, run->radii);
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(
+        nadir_breakdown_settle(run->context, problem, run->settings->certify, largest, &known, &inside));
+    if (!inside) {
+        run->limit = isnan(known.estimate) ? known.low : known.estimate;
+        status = nadir_breakdown_refuse(run->context, largest, &known);
+        goto cleanup;
+    }
+    const double settled = nadir_clock_seconds();
+    if (!run->keep && spectral_method(run->settings) == NADIR_SPECTRAL_NEWTON &&
+        nadir_sweep_pays(run->context, problem, run->settings, run->count)) {
+        nadir_sweep_result result;
+        NADIR_CHECK(nadir_sweep_evaluate(run->context, problem, run->settings, known.low, run->count,
+                                         run->radii, run->verdicts, &result));
+        share_time(run, result.found - settled, nadir_clock_seconds() - result.found);
+        if (result.settled < run->count) {
+            NADIR_CHECK(evaluate_rest(run, &known));
+        }
+    } else {
+        NADIR_CHECK(evaluate_pairs(run, &known));
     }
     for (int64_t i = 0; i < run->count; i++) {
         set_breakdown(run, problem, &known, &run->verdicts[i]);
     }
-    share_time(run, found - settled, nadir_clock_seconds() - found + settled - begun);
+    share_time(run, 0, settled - begun);
 cleanup:
-    clear_attacks(run, attacks);
     return status;
 }
 
@@ -400,6 +444,37 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------------ */
 
+/* Rewards all of which are smaller, but not 0, leave no room for rounding. */
+#define REWARD_LEAST 1e-300
+/* What products of values and occupancies may reach. */
+#define PRODUCT_MOST 1e290
+
+/* The largest reward that leaves room: |v d^T W| <= (largest reward) (max W) / (1 - gamma)^2. */
+static double most_reward(const nadir_context *context, const nadir_problem *problem)
+{
+    const double gap = 1 - problem->gamma;
+    const double W = nadir_whole_largest(context, problem->states, problem->uncertainty->W);
+    return PRODUCT_MOST * gap * gap / fmax(1, W);
+}
+
+bool nadir_free_has_room(const nadir_context *context, const nadir_problem *problem)
+{
+    const double largest = nadir_whole_largest(context, problem->rows, problem->rewards);
+    return largest == 0 || (largest >= REWARD_LEAST && largest <= most_reward(context, problem));
+}
+
+static nadir_status check_rewards(nadir_context *context, const nadir_problem *problem)
+{
+    return nadir_free_has_room(context, problem)
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                            "the largest reward is %g, which leaves too little room for bounds on the domain "
+                            "free; expected %g to %g: multiply all rewards by a number, and divide the "
+                            "returns by it",
+                            nadir_whole_largest(context, problem->rows, problem->rewards), REWARD_LEAST,
+                            most_reward(context, problem));
+}
+
 static nadir_status check_method(nadir_context *context, const nadir_problem *problem, const char *method)
 {
     const nadir_uncertainty *set = problem->uncertainty;
@@ -419,7 +494,7 @@ static nadir_status check_method(nadir_context *context, const nadir_problem *pr
 }
 
 nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_robust_settings *settings, int64_t count,
+                                     const nadir_robust_settings *settings, bool keep, int64_t count,
                                      const double *factors, nadir_verdict *verdicts, double *limit)
 {
     nadir_status status = NADIR_OK;
@@ -427,11 +502,13 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
     free_run run = {.context = context,
                     .problem = problem,
                     .settings = settings,
+                    .keep = keep,
                     .count = count,
                     .factors = factors,
                     .verdicts = verdicts,
                     .limit = INFINITY};
     NADIR_CHECK(check_method(context, problem, settings->method));
+    NADIR_CHECK(check_rewards(context, problem));
     NADIR_NEW(context, run.radii, count);
     for (int64_t i = 0; i < count; i++) {
         run.radii[i] = factors[i] * set->radius;

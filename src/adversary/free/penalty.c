@@ -56,6 +56,24 @@ cleanup:
     return status;
 }
 
+/* Breakdown is where the estimate says; without one nothing is known past the proven radius. */
+nadir_status nadir_breakdown_refuse(nadir_context *context, double radius, const nadir_known_breakdown *known)
+{
+    if (isnan(known->estimate)) {
+        return nadir_fail(
+            context, NADIR_ERROR_ILL_POSED,
+            "the radius is %.17g, but breakdown is only proven to be beyond %.17g, and the iteration that "
+            "would "
+            "tell where it is did not converge; take a smaller radius, or domain simplex or support",
+            radius, known->low);
+    }
+    return nadir_fail(
+        context, NADIR_ERROR_ILL_POSED,
+        "the radius is %.17g, but breakdown is at %.17g: there some kernel of the ball makes I - gamma P "
+        "singular and the return is unbounded; take a smaller radius, or domain simplex or support",
+        radius, known->estimate);
+}
+
 /* Bounds in the making, and room for the questions of those that are still open. */
 typedef struct bounding {
     nadir_context *context;

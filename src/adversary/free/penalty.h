@@ -28,6 +28,10 @@ nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem 
                                     nadir_certify certify, double beta, nadir_known_breakdown *known,
                                     bool *inside);
 
+/* NADIR_ERROR_ILL_POSED for a radius that is not inside, saying what is known. */
+nadir_status nadir_breakdown_refuse(nadir_context *context, double radius,
+                                    const nadir_known_breakdown *known);
+
 /* A bound that is asked for one radius, and given. */
 typedef struct nadir_penalty_bound {
     nadir_spectral_question asked; /* radius, and the pair of the kernel found there */

@@ -9,8 +9,8 @@
 #include "adversary/free/rectangular_free.h"
 
 #include "adversary/free/equation.h"
+#include "linalg/distributed.h"
 #include "linalg/gstd.h"
-#include "linalg/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static nadir_status prepare(rectangle *at)
     NADIR_NEW(context, at->line, n);
     fill_change(at);
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, at->v_b, at->v_b, NULL));
-    at->mass = nadir_vector_dot(n, problem->mu, at->v_b, &rounding);
+    at->mass = nadir_whole_dot(context, n, problem->mu, at->v_b, &rounding);
 cleanup:
     return status;
 }
@@ -76,8 +76,8 @@ static nadir_status check_factors(const rectangle *at, int64_t count, const doub
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
     nadir_gstd gstd;
-    NADIR_CHECK(nadir_gstd_compute(at->context, 0, problem->states, at->v_b, problem->uncertainty->q,
-                                   at->line, NULL, &gstd));
+    NADIR_CHECK(nadir_gstd_compute(at->context, nadir_model_first(problem->model), problem->states, at->v_b,
+                                   problem->uncertainty->q, at->line, NULL, &gstd));
     const double slope = problem->gamma * gstd.sigma;
     for (int64_t i = 0; i < count; i++) {
         if (!(factors[i] * slope < 1)) {
@@ -100,6 +100,7 @@ static nadir_status attack_at(const rectangle *at, double factor, nadir_attack *
     const int64_t n = problem->states;
     const double reach = problem->gamma * factor;
     const nadir_equation equation = {
+        .first = nadir_model_first(problem->model),
         .count = n,
         .a = problem->v,
         .b = at->v_b,

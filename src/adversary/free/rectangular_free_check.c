@@ -10,9 +10,9 @@
  */
 #include "adversary/free/rectangular_free.h"
 
+#include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
-#include "linalg/vector.h"
 #include "nominal/bellman.h"
 #include "nominal/check.h"
 
@@ -34,7 +34,7 @@ typedef struct proof {
     double pi_low, pi_high; /* sum over a of pi(a|s) */
     double mu_low, mu_high; /* sum over s of mu(s) */
     double *b;              /* [states] b^pi at factor 1, rounded up */
-    double *work;           /* [rows + states] */
+    double *work;           /* [rows + states and ghosts] */
 } proof;
 
 /* The range of sums of `count` numbers of 0 or more, rounding included. */
@@ -52,6 +52,7 @@ static void add_sum(int64_t count, const double *x, double *low, double *high)
 static void measure(proof *at)
 {
     const nadir_problem *problem = at->problem;
+    const nadir_context *context = at->context;
     const int64_t *state_rows = problem->model->state_rows;
     at->pi_low = INFINITY;
     at->mu_low = INFINITY;
@@ -61,6 +62,13 @@ static void measure(proof *at)
         add_sum(actions, problem->policy->probabilities + state_rows[s], &at->pi_low, &at->pi_high);
     }
     add_sum(problem->states, problem->mu, &at->mu_low, &at->mu_high);
+    at->actions = (int64_t)nadir_join_maximum(context, (double)at->actions);
+    at->pi_low = nadir_join_minimum(context, at->pi_low);
+    at->pi_high = nadir_join_maximum(context, at->pi_high);
+    /* sums of the processes: one more rounding for each of them */
+    const double slack = UNIT * (double)context->communication->members;
+    at->mu_low = nadir_join_sum(context, at->mu_low) * (1 - slack);
+    at->mu_high = nadir_join_sum(context, at->mu_high) * (1 + slack);
     nadir_kernel_measure(at->context, problem->kernel, &at->size);
 }
 
@@ -84,11 +92,11 @@ static void fill_change(const proof *at)
     }
 }
 
-/* Whether Phat^pi(s, t) >= least for all t. work: [states] */
+/* Whether Phat^pi(s, t) >= least for all t. work: [states and ghosts] */
 static bool row_is_above(const proof *at, int64_t s, double least, double *work)
 {
     const nadir_problem *problem = at->problem;
-    const int64_t n = problem->states;
+    const int64_t n = nadir_model_width(problem->model);
     int64_t entries = 0;
     for (int64_t t = 0; t < n; t++) {
         work[t] = 0;
@@ -101,7 +109,7 @@ static bool row_is_above(const proof *at, int64_t s, double least, double *work)
         }
         entries += pi > 0 ? of.count : 0;
     }
-    bool above = entries >= n;
+    bool above = n == nadir_model_total(problem->model) && entries >= n;
     for (int64_t t = 0; above && t < n; t++) {
         above = work[t] >= least;
     }
@@ -112,7 +120,8 @@ static bool row_is_above(const proof *at, int64_t s, double least, double *work)
 static bool set_is_valid(const proof *at)
 {
     const nadir_problem *problem = at->problem;
-    const double unit = nadir_gstd_unit(problem->states, problem->uncertainty->p) * (1 + NORM_SLACK);
+    const double unit =
+        nadir_gstd_unit(nadir_model_total(problem->model), problem->uncertainty->p) * (1 + NORM_SLACK);
     /* entries of the average are sums over the actions */
     const double slack = 1 + UNIT * (double)(at->actions + 8);
     bool valid = true;
@@ -120,13 +129,14 @@ static bool set_is_valid(const proof *at)
         const double least = at->factor * at->b[s] * unit * slack;
         valid = least == 0 || row_is_above(at, s, least, at->work);
     }
-    return valid;
+    return nadir_join_all(at->context, valid);
 }
 
 /* mu . v - c for c (1 - gamma) = max (v - Tv)_+ */
 static nadir_status bound_by_residual(const proof *at, double *lower)
 {
     nadir_status status = NADIR_OK;
+    nadir_context *context = at->context;
     const nadir_problem *problem = at->problem;
     const int64_t n = problem->states;
     const int64_t *state_rows = problem->model->state_rows;
@@ -134,10 +144,10 @@ static nadir_status bound_by_residual(const proof *at, double *lower)
     double *products = at->work;
     nadir_gstd gstd;
     double rounding;
-    NADIR_CHECK(nadir_gstd_compute(at->context, 0, n, at->v, problem->uncertainty->q,
-                                   at->work + problem->rows, NULL, &gstd));
+    NADIR_CHECK(nadir_gstd_compute(context, nadir_model_first(problem->model), n, at->v,
+                                   problem->uncertainty->q, at->work + problem->rows, NULL, &gstd));
     const double take = problem->gamma * at->factor * gstd.sigma * (1 + NORM_SLACK + 8 * UNIT);
-    nadir_kernel_multiply(at->context, problem->kernel, at->v, products);
+    nadir_kernel_multiply(context, problem->kernel, at->v, products);
     double worst = 0;
     double taken = 0;
     for (int64_t s = 0; s < n; s++) {
@@ -148,13 +158,15 @@ static nadir_status bound_by_residual(const proof *at, double *lower)
         worst = fmax(worst, at->v[s] - (sum - take * at->b[s]));
         taken = fmax(taken, take * at->b[s]);
     }
+    worst = nadir_join_maximum(context, worst);
+    taken = nadir_join_maximum(context, taken);
     worst += nadir_bellman_rounding(&at->size, problem->gamma, at->actions,
-                                    nadir_vector_largest(problem->rows, problem->rewards),
-                                    nadir_vector_largest(n, at->v)) +
+                                    nadir_whole_largest(context, problem->rows, problem->rewards),
+                                    nadir_whole_largest(context, n, at->v)) +
              4 * UNIT * taken;
     const double offset = nadir_check_offset(worst, problem->gamma, at->pi_low * at->size.sum_low,
                                              at->pi_high * at->size.sum_high);
-    const double mean = nadir_vector_dot(n, problem->mu, at->v, &rounding);
+    const double mean = nadir_whole_dot(context, n, problem->mu, at->v, &rounding);
     const double loss = offset * at->mu_high + rounding;
     *lower = mean - loss - 4 * UNIT * (fabs(mean) + loss);
 cleanup:
@@ -174,7 +186,8 @@ static nadir_status bound_spread(const proof *at, double *mass, double *norm)
     NADIR_CHECK(nadir_occupancy_solve(at->context, problem->occupancy, 1, at->b, v_b, &accuracy));
     /* the solve, and the rounding of the average that was solved with */
     const double averaging =
-        gap > 0 ? UNIT * (double)(at->actions + 4) * nadir_vector_largest(n, v_b) / gap : INFINITY;
+        gap > 0 ? UNIT * (double)(at->actions + 4) * nadir_whole_largest(at->context, n, v_b) / gap
+                : INFINITY;
     const double error = accuracy.error_bound + averaging;
     if (!isfinite(error)) {
         *mass = INFINITY;
@@ -184,7 +197,7 @@ static nadir_status bound_spread(const proof *at, double *mass, double *norm)
     for (int64_t s = 0; s < n; s++) {
         v_b[s] = fmax(0, v_b[s]) + error;
     }
-    *mass = nadir_vector_dot(n, problem->mu, v_b, &rounding);
+    *mass = nadir_whole_dot(at->context, n, problem->mu, v_b, &rounding);
     *mass += rounding;
     NADIR_CHECK(nadir_norm_p(at->context, n, v_b, problem->uncertainty->q, norm));
     *norm *= 1 + NORM_SLACK;
@@ -201,10 +214,11 @@ static nadir_status bound_by_spread(const proof *at, double mass, double norm, d
     const double reach = problem->gamma * at->factor * (1 + 4 * UNIT);
     const double room = 1 - reach * norm - 4 * UNIT;
     nadir_gstd gstd;
-    NADIR_CHECK(
-        nadir_gstd_compute(at->context, 0, n, problem->v, problem->uncertainty->q, at->work, NULL, &gstd));
-    const double sigma =
-        (gstd.sigma + problem->v_error * pow((double)n, 1 / problem->uncertainty->q)) * (1 + NORM_SLACK);
+    NADIR_CHECK(nadir_gstd_compute(at->context, nadir_model_first(problem->model), n, problem->v,
+                                   problem->uncertainty->q, at->work, NULL, &gstd));
+    const double sigma = (gstd.sigma + problem->v_error * pow((double)nadir_model_total(problem->model),
+                                                              1 / problem->uncertainty->q)) *
+                         (1 + NORM_SLACK);
     const double penalty = reach * mass == 0 ? 0 : reach * mass * sigma / room;
     *lower = problem->J - (problem->J_error + penalty);
     *lower -= 8 * UNIT * (fabs(problem->J) + problem->J_error + penalty);
@@ -224,7 +238,7 @@ nadir_status nadir_rectangular_free_check(nadir_context *context, const nadir_pr
     double norm;
     double weaker;
     NADIR_NEW(context, at.b, problem->states);
-    NADIR_NEW(context, at.work, problem->rows + problem->states);
+    NADIR_NEW(context, at.work, problem->rows + nadir_model_width(problem->model));
     measure(&at);
     fill_change(&at);
     NADIR_CHECK(bound_spread(&at, &mass, &norm));

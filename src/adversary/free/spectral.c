@@ -96,6 +96,11 @@ cleanup:
     return status;
 }
 
+double nadir_spectral_tolerance(double tolerance)
+{
+    return tolerance > LEAST_TOLERANCE ? tolerance : LEAST_TOLERANCE;
+}
+
 nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *problem,
                                   nadir_spectral_method method, double tolerance, int64_t iterations_limit,
                                   int64_t count, const double *radii, nadir_attack *attacks)
@@ -105,7 +110,7 @@ nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *p
     nadir_spectral run = {.context = context,
                           .problem = problem,
                           .method = names[method],
-                          .tolerance = tolerance > LEAST_TOLERANCE ? tolerance : LEAST_TOLERANCE,
+                          .tolerance = nadir_spectral_tolerance(tolerance),
                           .iterations_limit = iterations_limit};
     NADIR_CHECK(nadir_subspace_create(context, problem, &run.subspace));
     for (int64_t i = 0; i < count; i++) {

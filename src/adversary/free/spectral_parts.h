@@ -15,6 +15,9 @@ typedef struct nadir_spectral {
     nadir_subspace *subspace; /* not idle */
 } nadir_spectral;
 
+/* What is asked for, or what rounding allows. */
+double nadir_spectral_tolerance(double tolerance);
+
 /* Fills the attack, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit
  * vector; x and g are overwritten. */
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,

@@ -129,11 +129,15 @@ cleanup:
 /* s <- V^T s, or V s. */
 static void rotate(const nadir_subspace *subspace, bool transposed, const double *from, double *to)
 {
+    const int along = transposed ? LIMIT : 1;
+    const int across = transposed ? 1 : LIMIT;
     for (int i = 0; i < subspace->size; i++) {
-        to[i] = 0;
+        const double *V = subspace->V + i * along;
+        double sum = 0;
         for (int j = 0; j < subspace->size; j++) {
-            to[i] += subspace->V[transposed ? i * LIMIT + j : j * LIMIT + i] * from[j];
+            sum += V[j * across] * from[j];
         }
+        to[i] = sum;
     }
 }
 
@@ -189,11 +193,12 @@ static void complete(const nadir_subspace *subspace, const double *s, nadir_subs
     for (int i = 0; i < size; i++) {
         square += s[i] * s[i];
     }
+    const double norm = sqrt(square);
     double strength = 0; /* b . s */
     double hs = 0;
     double sMs = 0;
     for (int i = 0; i < size; i++) {
-        unit[i] = s[i] / sqrt(square);
+        unit[i] = s[i] / norm;
         strength += (subspace->Va[i] - point->l * subspace->Vh[i]) * unit[i];
         hs += subspace->Vh[i] * unit[i];
         sMs += subspace->m[i] * unit[i] * unit[i];

@@ -21,9 +21,9 @@ static nadir_status evaluate_one(nadir_context *context, const nadir_problem *pr
     verdict->kappa = NAN;
     NADIR_CHECK(nadir_verdict_check_valid(context, problem, factor, verdict));
     if (settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(nadir_rectangular_check(context, problem, factor, verdict->attack.v, &verdict->lower));
-        verdict->proof = NADIR_PROOF_RIGOROUS;
-        verdict->bound = "bellman";
+        double lower;
+        NADIR_CHECK(nadir_rectangular_check(context, problem, factor, verdict->attack.v, &lower));
+        nadir_verdict_take_bound(verdict, lower, NADIR_PROOF_RIGOROUS, "bellman");
     }
     verdict->certify_time = nadir_clock_seconds() - found;
 cleanup:

@@ -11,13 +11,14 @@
 #include "adversary/rectangular/rectangular.h"
 
 #include "adversary/rectangular/worst_rows.h"
-#include "linalg/vector.h"
+#include "linalg/distributed.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
+enum { IDLE = 20 };      /* steps that bring nothing: policy iteration needs a few in all */
 
 typedef struct search {
     const nadir_problem *problem;
@@ -65,7 +66,8 @@ static nadir_status respond(nadir_context *context, search *find)
         find->fall[s] = find->v[s] - next;
         find->most = fmax(find->most, find->fall[s]);
     }
-    find->size = nadir_vector_largest(problem->states, find->v);
+    find->most = nadir_join_maximum(context, find->most);
+    find->size = nadir_whole_largest(context, problem->states, find->v);
 cleanup:
     return status;
 }
@@ -82,7 +84,7 @@ static nadir_status evaluate(nadir_context *context, search *find, nadir_kernel 
     NADIR_CHECK(
         nadir_occupancy_perturb(context, problem->occupancy, *kernel, problem->policy, &find->occupancy));
     NADIR_CHECK(nadir_occupancy_solve(context, find->occupancy, 1, problem->R, find->v, NULL));
-    find->J = nadir_vector_dot(problem->states, problem->mu, find->v, &error);
+    find->J = nadir_whole_dot(context, problem->states, problem->mu, find->v, &error);
 cleanup:
     return status;
 }
@@ -109,6 +111,8 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
     search find = {0};
     const char *reason = NULL;
     double before = INFINITY;
+    double least = INFINITY;
+    int idle = 0;
     NADIR_CHECK(start(context, problem, factor, &find));
     NADIR_CHECK(respond(context, &find));
     while (reason == NULL) {
@@ -118,6 +122,11 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
         NADIR_CHECK(respond(context, &find));
         reason = reason_to_stop(&find, before, tolerance);
         before = find.most;
+        idle = find.most < 0.9 * least ? 0 : idle + 1;
+        least = fmin(least, find.most);
+        if (reason == NULL && idle >= IDLE) {
+            reason = "stable";
+        }
         if (reason == NULL && attack->iterations >= iterations_limit) {
             break;
         }

@@ -4,6 +4,7 @@
 #include "linalg/threads.h"
 
 #include <float.h>
+#include <math.h>
 #include <omp.h>
 
 /* The most actions of a state. */
@@ -36,7 +37,10 @@ nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    *worst = (nadir_worst_rows){.problem = problem, .factor = factor};
+    *worst = (nadir_worst_rows){.problem = problem,
+                                .factor = factor,
+                                .order.exchange = model->exchange,
+                                .order.unsorted = model->exchange != NULL && !isinf(set->p)};
     worst->rows = (nadir_rows){
         .model = problem->model,
         .order = &worst->order,

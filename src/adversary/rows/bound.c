@@ -12,7 +12,8 @@
  *
  * Rounding: sums of n terms of one sign are off by less than (n + 16) units, powers included. With u the
  * unit, range x is v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is
- * due, or 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains.
+ * due, or 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains. (x below 1e-140
+ * are taken for 0: less than the rounding of v, which is the callers' to add.)
  */
 #include "adversary/rows/parts.h"
 
@@ -144,6 +145,14 @@ static double up(double x)
     return x > 0 ? x * (1 + 8 * UNIT) + DBL_MIN : x;
 }
 
+/* weight alpha slope, rounded up: more than 0 where all of them are, even if the product underflows. */
+static double reach_of(const nadir_rows *rows, int64_t row, double weight, const nadir_row_bound *bound)
+{
+    const double alpha = nadir_rows_scale(rows, row);
+    const bool reaches = weight > 0 && alpha > 0 && bound->slope > 0;
+    return reaches ? fmax(up(weight * alpha * bound->slope), DBL_MIN) : 0;
+}
+
 /* fixed with the rounding of x, within |Delta|_p <= radius. */
 static double fixed_within(const nadir_row_bound *bound, double radius)
 {
@@ -160,13 +169,12 @@ double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weigh
 {
     const double p = rows->p;
     const double alpha = nadir_rows_scale(rows, row);
-    const double c = up(weight * alpha * bound->slope);
+    const double c = reach_of(rows, row, weight, bound);
     if (!(alpha > 0) || !(weight > 0)) {
         return 0;
     }
     /* most of c t - price t^p over t = |Delta|_p / alpha in [0, 2 / alpha]: |Delta|_p <= |Delta|_1 <= 2 */
-    const double far = 2 / alpha;
-    double best = far * fmax(0, c - price * (p == 1 ? 1 : 0));
+    double best = p == 1 ? 2 / alpha * fmax(0, c - price) : 2 * up(weight * bound->slope);
     if (p > 1 && price > 0) {
         /* not below the true one where the quotient underflows */
         const double t = pow(fmax(c / price / p, DBL_MIN), 1 / (p - 1));
@@ -196,13 +204,12 @@ double nadir_rows_bound_charged(const nadir_rows *rows, int64_t first, int64_t e
         const nadir_row_bound *bound = &bounds[row - first];
         if (weight > 0 && alpha > 0 && beta > 0) {
             fixed += up(weight * fixed_within(bound, alpha * beta));
-            largest = fmax(largest, up(weight * alpha * bound->slope));
+            largest = fmax(largest, reach_of(rows, row, weight, bound));
         }
     }
     norm_sum sum = {.q = q, .largest = largest};
     for (int64_t row = first; row < end && isfinite(q); row++) {
-        const double reach = weights[row - first] * nadir_rows_scale(rows, row);
-        add_size(&sum, reach > 0 ? up(reach * bounds[row - first].slope) : 0);
+        add_size(&sum, reach_of(rows, row, weights[row - first], &bounds[row - first]));
     }
     double size = isinf(q) ? largest : q == 1 ? sum.sum : largest * nadir_power(sum.sum, 1 / q);
     double charge = price > 0 ? price * pow(beta, rows->p) * (1 - 8 * UNIT) : 0;

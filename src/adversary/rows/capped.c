@@ -146,7 +146,7 @@ static void answer_row(const nadir_row_group *group, int64_t row, double *room, 
     nadir_row_answer *answer = &group->answers[row - group->first];
     double *size = (double *)data + (row - group->first);
     answer->step = group->beta;
-    if (at.view.count == rows->order->states) {
+    if (at.view.count == rows->order->states && rows->order->exchange == NULL) {
         find_answer_full(rows->order, &at, answer, size);
         return;
     }

@@ -86,13 +86,15 @@ static nadir_status reserve(nadir_context *context, int64_t states, nadir_order 
 {
     nadir_status status = NADIR_OK;
     const nadir_exchange *exchange = order->exchange;
+    const bool unsorted = order->unsorted;
     if (order->states == states && order->x != NULL) {
         return NADIR_OK;
     }
     nadir_order_clear(context, order);
     order->exchange = exchange;
-    NADIR_NEW(context, order->x, states + (exchange != NULL ? exchange->ghosts : 0));
-    if (exchange != NULL) {
+    order->unsorted = unsorted;
+    NADIR_NEW(context, order->x, states);
+    if (unsorted) {
         order->states = states;
         goto cleanup;
     }
@@ -113,12 +115,15 @@ cleanup:
     return status;
 }
 
-/* x = (v - min v) / range. */
-static nadir_status scale_values(nadir_context *context, const double *v, nadir_order *order)
+/* Squares of less would vanish; beside the rounding of v such a part of the range is nothing. */
+#define LEAST 1e-140
+
+/* x = (v - min v) / range; v: [own] */
+static nadir_status scale_values(nadir_context *context, int64_t own, const double *v, nadir_order *order)
 {
     double lowest = v[0];
     double highest = v[0];
-    for (int64_t s = 0; s < order->states; s++) {
+    for (int64_t s = 0; s < own; s++) {
         if (!isfinite(v[s])) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                               "the value of state %lld is %g; expected a number", (long long)s, v[s]);
@@ -135,21 +140,23 @@ static nadir_status scale_values(nadir_context *context, const double *v, nadir_
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "values from %g to %g are too far apart; scale the rewards down", lowest, highest);
     }
-    for (int64_t s = 0; s < order->states; s++) {
-        order->x[s] = range > 0 ? (v[s] - lowest) / range : 0;
+    for (int64_t s = 0; s < own; s++) {
+        const double x = range > 0 ? (v[s] - lowest) / range : 0;
+        order->x[s] = x >= LEAST ? x : 0;
     }
     order->lowest = lowest;
     order->range = range;
     return NADIR_OK;
 }
 
-nadir_status nadir_order_make(nadir_context *context, int64_t states, const double *v, nadir_order *order)
+nadir_status nadir_order_make(nadir_context *context, int64_t own, const double *v, nadir_order *order)
 {
     nadir_status status = NADIR_OK;
+    const int64_t states = own + (order->exchange != NULL ? order->exchange->ghosts : 0);
     NADIR_CHECK(reserve(context, states, order));
-    NADIR_CHECK(scale_values(context, v, order));
-    if (order->exchange != NULL) {
-        nadir_exchange_fill(order->exchange, order->x);
+    NADIR_CHECK(scale_values(context, own, v, order));
+    nadir_exchange_fill(order->exchange, order->x);
+    if (order->unsorted) {
         goto cleanup;
     }
     placed_state *lists = order->lists;

@@ -16,12 +16,13 @@
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_order {
-    /* Of a model that is spread over processes, set by who makes the struct; x then has the ghosts behind it,
-     * and the rest is not there: only domain support can do without. NULL: all states are here. */
+    /* Of a model that is spread over processes, set by who makes the struct: then own states and their ghosts
+     * are in the order, which domain support alone can do with. NULL: all states are here. */
     const nadir_exchange *exchange;
+    bool unsorted; /* likewise: nothing but x is wanted */
     int64_t states;
     double lowest, range;             /* min v, max v - min v */
-    double *x;                        /* [states] of each state, and ghosts */
+    double *x;                        /* [states] of each state */
     int32_t *order;                   /* [states] rising in v, the lower state first among equals */
     int32_t *rank;                    /* [states] the place of a state in the order */
     double *sorted;                   /* [states] x along the order */
@@ -37,9 +38,10 @@ typedef struct nadir_below {
     double second; /* sum of (omega - x)^2 */
 } nadir_below;
 
-/* v: [states] finite. Made anew in place, without allocation, when the number of states is the same.
- * NADIR_ERROR_ARGUMENT when a value is not finite, or when their range overflows. */
-nadir_status nadir_order_make(nadir_context *context, int64_t states, const double *v, nadir_order *order);
+/* v: [own] finite; own: all states, or those of this process. Made anew in place, without allocation, when
+ * the number of states is the same. NADIR_ERROR_ARGUMENT when a value is not finite, or when their range
+ * overflows. */
+nadir_status nadir_order_make(nadir_context *context, int64_t own, const double *v, nadir_order *order);
 void nadir_order_clear(nadir_context *context, nadir_order *order);
 
 /* O(log S). Sums are computed to a relative error of 8 roundings. */

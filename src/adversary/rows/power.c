@@ -107,7 +107,6 @@ static double next_level(const bracket *at, double omega, double newton, double 
 static bool find_level(const nadir_rows *rows, const nadir_row_view *view, double highest,
                        nadir_row_answer *answer, power_sums *found)
 {
-    const double least = DBL_EPSILON / 4 * highest;
     bracket at = {0, highest, -INFINITY, INFINITY};
     double omega = answer->omega > 0 && answer->omega < highest ? answer->omega : highest / 2;
     double width = INFINITY;
@@ -127,6 +126,7 @@ static bool find_level(const nadir_rows *rows, const nadir_row_view *view, doubl
             at.high = omega;
             at.high_excess = excess;
         }
+        const double least = DBL_EPSILON / 4 * at.high;
         const double middle = at.low + (at.high - at.low) / 2;
         if (at.high - at.low <= 4 * least || middle <= at.low || middle >= at.high) {
             break;
@@ -344,10 +344,12 @@ static bool find_step(const nadir_row_group *group, double base, double *kappa)
         }
         t = next_step(&at, i, tolerance, FAR * a);
     }
-    *kappa = kappa_of(group, base, at.low);
-    if (t != at.low) {
+    /* Where digits do not suffice the same t may answer otherwise, from another start. Nothing moves at 0. */
+    if (t != at.low && excess_at(group, base, at.low) > tolerance) {
+        at.low = -INFINITY;
         excess_at(group, base, at.low);
     }
+    *kappa = kappa_of(group, base, at.low);
     return true;
 }
 

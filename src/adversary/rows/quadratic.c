@@ -35,6 +35,7 @@ typedef struct quadratic_sums {
     double moved;   /* m: sum of Phat over the others */
     double squares; /* Q */
     double lost;    /* sum of Phat d over the others */
+    double margin;  /* no entry is nearer than this to where it becomes positive, or ceases to be */
 } quadratic_sums;
 
 /* Entries by fours, in vectors of the language as GCC and Clang extend it: the sums come in the same order
@@ -45,7 +46,7 @@ typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
 enum { FOUR = 4, LANES = 8 };
 
 typedef struct four_sums {
-    four n, first, second, moved, squares, lost;
+    four n, first, second, moved, squares, lost, margin;
 } four_sums;
 
 /* An entry is positive, or at the edge of it, where Phat - slope d >= 0. */
@@ -57,16 +58,21 @@ ALWAYS void add_four(four_sums *to, const double *phat, const double *x, double 
     memcpy(&p, phat, sizeof p);
     memcpy(&d, x, sizeof d);
     d -= omega;
-    const four_mask positive = p >= slope * d;
+    const four above = p - slope * d;
+    const four_mask positive = above >= 0;
+    const four_mask sign = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+    const four distance = (four)((four_mask)above & sign);
+    const four_mask nearer = distance < to->margin;
     const four one = {1, 1, 1, 1};
     const four kept = (four)((four_mask)d & positive);
     const four gone = (four)((four_mask)p & ~positive);
     to->n += (four)((four_mask)one & positive);
     to->first += kept;
-    to->second += kept * kept;
+    to->second += kept * d;
     to->moved += gone;
     to->squares += gone * gone;
     to->lost += gone * d;
+    to->margin = (four)(((four_mask)distance & nearer) | ((four_mask)to->margin & ~nearer));
 }
 
 ALWAYS double join(const four *even, const four *odd)
@@ -75,13 +81,24 @@ ALWAYS double join(const four *even, const four *odd)
     return (both[0] + both[2]) + (both[1] + both[3]);
 }
 
+ALWAYS double join_least(const four *even, const four *odd)
+{
+    double least = INFINITY;
+    for (int i = 0; i < FOUR; i++) {
+        least = (*even)[i] < least ? (*even)[i] : least;
+        least = (*odd)[i] < least ? (*odd)[i] : least;
+    }
+    return least;
+}
+
 /* Of the entries that a row has itself. What fills the last lanes lies at omega: positive entries of d = 0,
  * of which only the count must go. */
 ALWAYS void add_all(const nadir_row_view *view, double omega, double slope, quadratic_sums *sums)
 {
     const int64_t whole = view->count - view->count % LANES;
-    four_sums a = {0};
-    four_sums b = {0};
+    const four far = {INFINITY, INFINITY, INFINITY, INFINITY};
+    four_sums a = {.margin = far};
+    four_sums b = {.margin = far};
     for (int64_t i = 0; i < whole; i += LANES) {
         add_four(&a, view->phat + i, view->x + i, omega, slope);
         add_four(&b, view->phat + i + FOUR, view->x + i + FOUR, omega, slope);
@@ -98,15 +115,23 @@ ALWAYS void add_all(const nadir_row_view *view, double omega, double slope, quad
         add_four(&a, phat, x, omega, slope);
         add_four(&b, phat + FOUR, x + FOUR, omega, slope);
     }
-    *sums =
-        (quadratic_sums){join(&a.n, &b.n) - filled, join(&a.first, &b.first),     join(&a.second, &b.second),
-                         join(&a.moved, &b.moved),  join(&a.squares, &b.squares), join(&a.lost, &b.lost)};
+    *sums = (quadratic_sums){join(&a.n, &b.n) - filled,       join(&a.first, &b.first),
+                             join(&a.second, &b.second),      join(&a.moved, &b.moved),
+                             join(&a.squares, &b.squares),    join(&a.lost, &b.lost),
+                             join_least(&a.margin, &b.margin)};
 }
 
 #if defined __x86_64__
 /* The same instructions of the language, for processors that take four numbers at once. */
 __attribute__((target("avx2"))) static void add_entries_wide(const nadir_row_view *view, double omega,
                                                              double slope, quadratic_sums *sums)
+{
+    add_all(view, omega, slope, sums);
+}
+/* And for those with registers for masks. */
+__attribute__((target("avx512vl,avx512dq"))) static void add_entries_masked(const nadir_row_view *view,
+                                                                            double omega, double slope,
+                                                                            quadratic_sums *sums)
 {
     add_all(view, omega, slope, sums);
 }
@@ -121,6 +146,10 @@ static quadratic_sums add_entries(const nadir_row_view *view, double omega, doub
 {
     quadratic_sums sums;
 #if defined __x86_64__
+    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+        add_entries_masked(view, omega, slope, &sums);
+        return sums;
+    }
     if (__builtin_cpu_supports("avx2")) {
         add_entries_wide(view, omega, slope, &sums);
         return sums;
@@ -157,9 +186,11 @@ static quadratic_sums add_order(const nadir_rows *rows, const nadir_row_view *vi
 /* What a row brings into the closed forms. */
 typedef struct piece {
     double n, moved, squares;
-    double mean;     /* of x over I */
-    double variance; /* V */
-    double change;   /* of omega against the pass before; 0 when I is the same and the mass is right */
+    double mean;         /* of x over I */
+    double variance;     /* V */
+    double change;       /* of omega against the pass before; 0 when I is the same and the mass is right */
+    double omega, slope; /* of the sums */
+    double first, second, lost, margin; /* of them; margin 0: not known */
 } piece;
 _Static_assert(sizeof(piece) == NADIR_ROW_PIECE * sizeof(double), "a piece is an array of numbers");
 
@@ -180,6 +211,12 @@ static void take_sums(const nadir_row_view *view, double slope, const quadratic_
     at->n = sums->n;
     at->moved = sums->moved;
     at->squares = sums->squares;
+    at->omega = answer->omega;
+    at->slope = slope;
+    at->first = sums->first;
+    at->second = sums->second;
+    at->lost = sums->lost;
+    at->margin = sums->margin;
     at->mean = sums->n > 0 ? answer->omega + sums->first / sums->n : 0;
     const double variance = sums->n > 0 ? sums->second - sums->first * (sums->first / sums->n) : 0;
     at->variance = fmax(variance, 4 * DBL_EPSILON * sums->second);
@@ -194,6 +231,31 @@ static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double
     const quadratic_sums sums =
         view->spread ? add_order(rows, view, answer->omega, slope) : add_entries(view, answer->omega, slope);
     take_sums(view, slope, &sums, at, answer);
+}
+
+/*
+ * The sums at answer->omega and the slope without a pass, where I cannot have changed since the last one: no
+ * Phat - slope d has changed by more than |slope' - slope| max |d| + slope' |omega' - omega|, x being in [0,
+ * 1].
+ */
+static bool move_sums(const nadir_row_view *view, double slope, piece *at, nadir_row_answer *answer)
+{
+    const double fall = answer->omega - at->omega;
+    const double reach = fmax(fabs(at->omega), fabs(1 - at->omega));
+    const double moved = fabs(slope - at->slope) * reach + slope * fabs(fall);
+    const double rounding = 16 * DBL_EPSILON * (1 + slope * (reach + fabs(fall)));
+    if (!(moved + rounding < at->margin)) {
+        return false;
+    }
+    const quadratic_sums sums = {.n = at->n,
+                                 .first = at->first - at->n * fall,
+                                 .second = at->second - fall * (2 * at->first - at->n * fall),
+                                 .moved = at->moved,
+                                 .squares = at->squares,
+                                 .lost = at->lost - fall * at->moved,
+                                 .margin = at->margin - moved - rounding};
+    take_sums(view, slope, &sums, at, answer);
+    return true;
 }
 
 /* The mean over all allowed states: omega of the answer that clips nothing, and above that of any other. The
@@ -277,6 +339,9 @@ static void visit(const nadir_row_group *group, int64_t row, double *room, void 
     const bool full = group->rows->domain == NADIR_DOMAIN_SIMPLEX && view.count == group->rows->order->states;
     if (now->cold && !now->started && full) {
         take_sums(&view, slope, &now->all, at, answer);
+        return;
+    }
+    if (now->started && move_sums(&view, slope, at, answer)) {
         return;
     }
     visit_row(group->rows, &view, slope, at, answer);

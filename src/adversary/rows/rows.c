@@ -11,6 +11,9 @@
 /* The ball is made smaller by this much, so that rounding does not leave it. */
 #define WITHIN (1 - 16 * (DBL_EPSILON / 2))
 
+/* Of less, alpha beta, nothing would be left of products with it: the rows stay as they are. */
+#define LEAST (DBL_MIN / DBL_EPSILON)
+
 double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
 {
     if (rows->domain == NADIR_DOMAIN_SIMPLEX) {
@@ -24,6 +27,29 @@ double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
     return base;
 }
 
+/* The values of the successors of a sparse row, less the base, which is looked for on the way: in a long
+ * vector each of them is far from the last, so that those of rows to come are sent for here. */
+static double take_values(const nadir_rows *rows, const nadir_row *row, double *room)
+{
+    enum { AHEAD = 24 };
+    const double *x = rows->order->x;
+    const nadir_model *model = rows->model;
+    const int64_t left = model->row_starts[model->rows] - (row->columns - model->columns);
+    const bool support = rows->domain != NADIR_DOMAIN_SIMPLEX;
+    double base = support ? 1 : 0;
+    for (int64_t i = 0; i < row->count; i++) {
+        const double here = x[row->columns[i]];
+        const double allowed = support && row->values[i] > 0 ? here : 1;
+        __builtin_prefetch(&x[row->columns[i + AHEAD < left ? i + AHEAD : i]]);
+        room[i] = here;
+        base = allowed < base ? allowed : base;
+    }
+    for (int64_t i = 0; i < row->count; i++) {
+        room[i] -= base;
+    }
+    return base;
+}
+
 nadir_row_view nadir_row_view_make(const nadir_rows *rows, int64_t row, double *room)
 {
     const nadir_row raw = nadir_model_row(rows->model, row);
@@ -32,17 +58,15 @@ nadir_row_view nadir_row_view_make(const nadir_rows *rows, int64_t row, double *
         .count = raw.count,
         .phat = raw.values,
         .x = x,
-        .base = nadir_row_base(rows, &raw),
         .alpha = nadir_rows_scale(rows, row),
     };
     if (raw.columns != NULL) {
-        for (int64_t i = 0; i < raw.count; i++) {
-            room[i] = x[raw.columns[i]] - view.base;
-        }
+        view.base = take_values(rows, &raw, room);
         view.x = room;
         view.spread = rows->domain == NADIR_DOMAIN_SIMPLEX;
         return view;
     }
+    view.base = nadir_row_base(rows, &raw);
     if (rows->domain == NADIR_DOMAIN_SIMPLEX) {
         return view;
     }
@@ -270,17 +294,20 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
     const int64_t count = group->end - group->first;
     const double range = rows->order->range;
     double start = 0; /* the step of a row of alpha w = unit */
+    double alpha = 0;
     for (int64_t i = 0; i < count; i++) {
         const double reach = nadir_rows_scale(rows, group->first + i) * group->weights[i];
+        alpha = reach > 0 ? fmax(alpha, nadir_rows_scale(rows, group->first + i)) : alpha;
         start = reach > group->unit ? group->answers[i].step : start;
         group->unit = fmax(group->unit, reach);
     }
     if (group->whole != NULL) { /* the step of whoever has the largest */
         const double own = group->unit;
         group->unit = nadir_join_maximum(group->whole, own);
+        alpha = nadir_join_maximum(group->whole, alpha);
         start = nadir_join_maximum(group->whole, own == group->unit && isfinite(start) ? start : 0);
     }
-    const bool moves = group->unit > 0 && range > 0 && group->beta > 0;
+    const bool moves = group->unit > 0 && range > 0 && group->beta * alpha > LEAST;
     for (int64_t i = 0; i < count; i++) {
         if (!moves || !(nadir_row_group_share(group, group->first + i) > 0)) {
             group->answers[i] = (nadir_row_answer){0};

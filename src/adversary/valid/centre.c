@@ -86,6 +86,27 @@ cleanup:
     return status;
 }
 
+/* The live rows X as a kernel of a sparse model, on domain support: it has the successors of the model, and
+ * need not store them. */
+static nadir_status write_support(nadir_context *context, nadir_model *model, const nadir_live *live,
+                                  const double *X, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
+    const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    for (int64_t i = 0; i < live->count; i++) {
+        const nadir_row nominal = nadir_model_row(model, live->rows[i]);
+        double *values = tilt->values + model->row_starts[live->rows[i]];
+        const double *next = X + live->starts[i];
+        for (int64_t j = 0; j < nominal.count; j++) {
+            values[j] = nominal.values[j] > 0 ? *next++ : 0;
+        }
+        tilt->nominal[live->rows[i]] = false;
+    }
+cleanup:
+    return status;
+}
+
 /* The live rows X as a kernel. */
 static nadir_status write_kernel(nadir_context *context, nadir_model *model, const nadir_live *live,
                                  const double *X, nadir_kernel **kernel)
@@ -125,7 +146,10 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
     NADIR_NEW(context, centre->X, live->entries);
     NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X));
     if (kernel != NULL) {
-        NADIR_CHECK(write_kernel(context, problem->model, live, centre->X, &centre->kernel));
+        const bool support =
+            problem->model->dense == NULL && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+        NADIR_CHECK((support ? write_support : write_kernel)(context, problem->model, live, centre->X,
+                                                             &centre->kernel));
         NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->kernel,
                                                    problem->policy, &centre->occupancy)
                          : nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma,

@@ -20,6 +20,8 @@
 
 /* The share of its promise that a step must keep. */
 #define ARMIJO 1e-4
+/* Dense systems of searches that end with such a gap are not solved to the end. */
+#define ROUGH 1e-6
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
 #define MOST     0.99 /* share of A in a kernel that a line leads through: rounding grows by 1 / (1 - share) */
@@ -59,6 +61,7 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     find->problem = problem;
     find->beta = beta;
     find->order.exchange = problem->model->exchange;
+    find->order.unsorted = problem->model->exchange != NULL;
     find->operator=(nadir_valid_operator){.problem = problem};
     find->rows = (nadir_rows){
         .model = problem->model,
@@ -98,6 +101,9 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
     if (near != NULL) {
         memcpy(at->v, near->v, (size_t)find->problem->states * sizeof *at->v);
         memcpy(at->d, near->d, (size_t)find->problem->states * sizeof *at->d);
+        if (find->rough) {
+            return nadir_valid_operator_approach(context, &find->operator, at->v, at->d, &at->J);
+        }
         NADIR_CHECK(nadir_valid_operator_improve(context, &find->operator, at->v, at->d));
     } else {
         NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
@@ -372,6 +378,7 @@ nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *prob
     nadir_status status = NADIR_OK;
     nadir_descent find = {0};
     NADIR_CHECK(nadir_descent_begin(context, problem, beta, &find));
+    find.rough = tolerance >= ROUGH && problem->model->dense != NULL;
     if (start != NULL) {
         NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &find.here.kernel));
         NADIR_CHECK(nadir_descent_evaluate(context, &find, NULL, &find.here));

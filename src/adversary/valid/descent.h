@@ -32,6 +32,19 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
                                   int64_t iterations_limit, nadir_attack *attack);
 
 /*
+ * The answer of the rows to v and d, [states] each, and nothing further: kernel, v, d and J of it, of which
+ * the last three are as near as the next answer wants them. p = 2. The gap is a bound: with G and G' the
+ * weights times values before and after, each row less its mean,
+ *
+ *     gap <= sum over rows of alpha^2 |G'_r - G_r|_2^2 / (4 tau),
+ *
+ * since the answer minimises <G, X> + tau |X - Phat|^2, which is 2 tau-strongly convex, and has |X - Phat| =
+ * beta. Infinite where tau = 0.
+ */
+nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent, double beta,
+                                  const double *v, const double *d, nadir_attack *attack);
+
+/*
  * Full steps from an attack until it is stationary to first order, as proofs want it: the sum over states of
  *
  *     e_s = sum over a of [g_sa . P_sa - min over allowed successors of g_sa],    g = gamma d pi v + 2 tau

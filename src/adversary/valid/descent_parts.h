@@ -27,6 +27,7 @@ struct nadir_descent {
     double *weights; /* [rows] gamma d pi */
     double *product; /* [rows] P_r . v, [rows] Phat_r . v */
     double gap;
+    bool rough;           /* v and d of steps need not be better than the steps after them make them */
     nadir_kernel *before; /* where the last step came from, if it went part of the way; NULL otherwise */
     double share;         /* of it in here */
 };

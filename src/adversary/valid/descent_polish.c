@@ -51,6 +51,26 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
     return mean - smallest;
 }
 
+/* The same of a row that has the successors of the nominal one, domain support. own: its values there. */
+static double stored_slack(const nadir_descent *find, const double *own, int64_t row, double tau)
+{
+    const nadir_problem *problem = find->problem;
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double pull = 2 * tau / (scale * scale);
+    const double weight = find->weights[row] * find->order.range;
+    double smallest = INFINITY;
+    double mean = 0;
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const double x = find->order.x[nominal.columns[i]];
+        const double g = weight * x + pull * (own[i] - nominal.values[i]);
+        const double allowed = nominal.values[i] > 0 ? g : INFINITY;
+        mean += own[i] * g;
+        smallest = allowed < smallest ? allowed : smallest;
+    }
+    return mean - smallest;
+}
+
 /* The same of a dense row, whose states are all allowed. */
 static double dense_slack(const nadir_descent *find, const double *own, int64_t row, double tau)
 {
@@ -85,8 +105,8 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, con
                                 double tau, double *total)
 {
     nadir_status status = NADIR_OK;
-    const bool dense =
-        find->problem->model->dense != NULL && find->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+    const bool support = find->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+    const bool dense = find->problem->model->dense != NULL && !support;
     nadir_explicit kernel = {0};
     double *p = NULL;
     *total = 0;
@@ -97,7 +117,10 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, con
             continue;
         }
         const double *whole = dense ? nadir_explicit_whole(&kernel, row) : NULL;
-        *total += whole != NULL ? dense_slack(find, whole, row, tau) : row_slack(find, &kernel, row, tau, p);
+        const double *stored = support ? nadir_explicit_on_support(&kernel, row) : NULL;
+        *total += whole != NULL    ? dense_slack(find, whole, row, tau)
+                  : stored != NULL ? stored_slack(find, stored, row, tau)
+                                   : row_slack(find, &kernel, row, tau, p);
     }
     *total = nadir_join_sum(context, *total);
 cleanup:
@@ -134,16 +157,29 @@ cleanup:
     return status;
 }
 
+/* The attack becomes the point that was just reached, whose kernel it takes for its own; the next step needs
+ * the answers, and values to start from, but no kernel. */
+static void take_point(nadir_descent *find, double tau, nadir_attack *attack)
+{
+    const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
+    nadir_kernel *before = attack->kernel;
+    attack->kernel = find->here.kernel;
+    find->here.kernel = before;
+    memcpy(attack->v, find->here.v, bytes);
+    memcpy(attack->d, find->here.d, bytes);
+    attack->J = find->here.J;
+    attack->tau = tau;
+    attack->gap = find->gap;
+}
+
 /* Full steps from here, where the answers are known. */
 static nadir_status polish(nadir_context *context, nadir_descent *find, double wanted, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
-    nadir_descent_point best = {0};
     double least;
     double tau = attack->tau;
+    find->rough = find->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
     NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
-    NADIR_CHECK(nadir_descent_point_make(context, find->problem->states, &best));
     for (int worse = 0; worse < 3 && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
@@ -152,25 +188,11 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
         worse = slack < least ? 0 : worse + 1;
         if (slack < least) {
             least = slack;
-            attack->tau = tau;
-            attack->gap = find->gap;
-            nadir_descent_point_swap(&find->here, &best);
-            /* the next step needs the answers, and values to start from */
-            memcpy(find->here.v, best.v, bytes);
-            memcpy(find->here.d, best.d, bytes);
+            take_point(find, tau, attack);
         }
         attack->iterations++;
     }
-    if (best.kernel != NULL) { /* none: the numbers are at the end of their range */
-        nadir_kernel_free(attack->kernel);
-        attack->kernel = best.kernel;
-        best.kernel = NULL;
-        memcpy(attack->v, best.v, bytes);
-        memcpy(attack->d, best.d, bytes);
-        attack->J = best.J;
-    }
 cleanup:
-    nadir_descent_point_clear(context, &best);
     return status;
 }
 

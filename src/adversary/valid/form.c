@@ -151,7 +151,7 @@ static void take_means(const nadir_context *context, const parts *of, bool unvis
     const int64_t n = live->states;
     int64_t rows[BLOCK];
     int64_t held = 0;
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * BLOCK));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * BLOCK));
     for (int64_t s = 0; s < n; s++) {
         const bool chosen = of->standing->unvisited[s] == unvisited;
         for (int64_t i = live->first[s]; i < live->first[s + 1] && chosen; i++) {
@@ -200,7 +200,7 @@ static nadir_status make_gram(nadir_context *context, const parts *of, bool unvi
             of->room[t * n + j] = sqrt(total[j]) * of->F[t * n + j];
         }
     }
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, of->room, (blasint)n, 0, G,
                 (blasint)n);
     nadir_blas_restore(before);
@@ -230,7 +230,7 @@ static void make_cross(const nadir_context *context, const parts *of)
             }
         }
     }
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)n, (blasint)n, 1, of->F,
                 (blasint)n, of->room, (blasint)n, 0, of->C, (blasint)n);
     nadir_blas_restore(before);
@@ -240,7 +240,7 @@ static void make_cross(const nadir_context *context, const parts *of)
 static double estimate_norm(const nadir_context *context, int64_t n, const double *G, double *x)
 {
     double norm = 0;
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
     for (int64_t i = 0; i < n; i++) {
         x[i] = 1 + 0.5 * sin((double)i);
     }
@@ -277,7 +277,7 @@ static nadir_status make_shared(nadir_context *context, const parts *of, const n
         }
     }
     NADIR_CHECK(nadir_visits_most(context, visits, worth, &most));
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, gamma * gamma * most, of->F,
                 (blasint)n, 0, form->rest, (blasint)n);
     nadir_blas_restore(before);
@@ -299,7 +299,7 @@ static void add_square(const nadir_context *context, const parts *of, const doub
         }
     }
     const double size = nadir_up_norm_2(context, n * n, of->room);
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)n, sign, of->room, (blasint)n,
                 1, to, (blasint)n);
     nadir_blas_restore(before);

@@ -8,6 +8,7 @@
 
 #include "adversary/check/membership.h"
 #include "adversary/free/dual.h"
+#include "adversary/free/free.h"
 #include "adversary/valid/collective.h"
 #include "adversary/valid/search.h"
 #include "base/clock.h"
@@ -20,15 +21,16 @@
 
 /* What rows may lack of stationarity, as a share of the width. */
 #define POLISHED         1e-3
-#define POLISHED_ROUGHLY 5e-2
+#define POLISHED_ROUGHLY 0.15
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
  * at p = 2 it changes every entry of a row. */
-static bool free_may_help(const nadir_problem *problem)
+static bool free_may_help(const nadir_context *context, const nadir_problem *problem)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
-    if (model->exchange != NULL) { /* kernels of rank one cannot be looked at row by row */
+    if (model->exchange != NULL || /* kernels of rank one cannot be looked at row by row */
+        !nadir_free_has_room(context, problem)) {
         return false;
     }
     return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
@@ -45,8 +47,8 @@ nadir_status nadir_valid_ask_free(nadir_context *context, const nadir_problem *o
     problem.uncertainty = &set;
     settings.certify = NADIR_CERTIFY_AUTO;
     nadir_status status = NADIR_ERROR_NOT_CONVERGED;
-    if (free_may_help(own)) {
-        status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
+    if (free_may_help(context, own)) {
+        status = nadir_free_evaluate_kept(context, &problem, &settings, count, factors, verdicts);
     }
     for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
         verdicts[i].refused = true;
@@ -94,15 +96,6 @@ static double wanted_lower(const nadir_valid_run *run)
     return J - 0.5 * run->settings->width * (run->problem->J - J);
 }
 
-static void take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound)
-{
-    if (lower > verdict->lower) {
-        verdict->lower = lower;
-        verdict->proof = proof;
-        verdict->bound = bound;
-    }
-}
-
 /* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
 static nadir_status polish(nadir_valid_run *run, double share)
 {
@@ -126,6 +119,8 @@ static nadir_status search_again(nadir_valid_run *run, const nadir_valid_proof *
     nadir_status status = NADIR_OK;
     nadir_lagrangian lagrangian = {0};
     const nadir_robust_settings *settings = run->settings;
+    NADIR_NEW(run->context, lagrangian.v, run->problem->states);
+    memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
     NADIR_CHECK(
         nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
     NADIR_CHECK(nadir_valid_search_again(run->context, run->problem, run->beta, &lagrangian,
@@ -233,7 +228,7 @@ static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
         }
     }
     NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
-    take_bound(verdict, proof.lower, proof.proof, proof.bound);
+    nadir_verdict_take_bound(verdict, proof.lower, proof.proof, proof.bound);
     verdict->kappa = proof.kappa;
     verdict->d_bar = proof.d_bar;
     proof.d_bar = NULL;
@@ -258,7 +253,7 @@ nadir_status nadir_valid_judge(nadir_valid_run *run, nadir_verdict *free)
         NADIR_CHECK(ask_late(run, free));
     }
     if (!free->refused) {
-        take_bound(verdict, free->lower, free->proof, "free-domain");
+        nadir_verdict_take_bound(verdict, free->lower, free->proof, "free-domain");
     }
     verdict->certify_time += nadir_clock_seconds() - begun;
 cleanup:

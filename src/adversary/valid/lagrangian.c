@@ -20,6 +20,11 @@
 
 /* Steps end when what is left is below this share of what was lost. */
 #define TOLERANCE 1e-11
+/* On models of more states than this, where each step is long and the bound as a rule some per cent of the
+ * penalty wide, that share, and the accuracy of a value, which starts from the one before. */
+#define LARGE              20000
+#define TOLERANCE_ROUGHLY  1e-3
+#define TOLERANCE_OF_VALUE 1e-9
 /* Never met: a step squares the error. */
 #define ITERATIONS_LIMIT 200
 
@@ -34,7 +39,10 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
                                           const double *d_bar, nadir_lagrangian_search *search)
 {
     nadir_status status = NADIR_OK;
-    *search = (nadir_lagrangian_search){.problem = problem, .beta = beta, .systems = {.problem = problem}};
+    *search = (nadir_lagrangian_search){.problem = problem,
+                                        .beta = beta,
+                                        .systems = {.problem = problem},
+                                        .roughly = nadir_model_total(problem->model) > LARGE};
     NADIR_CHECK(nadir_priced_make(context, problem, beta, d_bar, &search->priced));
     NADIR_NEW_ZERO(context, search->norms, problem->rows);
     NADIR_NEW(context, search->charged, problem->states);
@@ -74,8 +82,11 @@ static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *se
     }
     NADIR_CHECK(nadir_rows_kernel(context, &priced->rows, priced->answers, &lagrangian->kernel));
     NADIR_CHECK(nadir_valid_operator_set(context, &search->systems, lagrangian->kernel));
-    NADIR_CHECK(
-        nadir_occupancy_solve(context, search->systems.occupancy, 1, search->charged, lagrangian->v, NULL));
+    NADIR_CHECK(search->roughly
+                    ? nadir_occupancy_improve(context, search->systems.occupancy, false, 1, search->charged,
+                                              TOLERANCE_OF_VALUE, lagrangian->v, NULL)
+                    : nadir_occupancy_solve(context, search->systems.occupancy, 1, search->charged,
+                                            lagrangian->v, NULL));
     search->iterations++;
 cleanup:
     return status;
@@ -139,7 +150,8 @@ nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangia
         NADIR_CHECK(respond(context, search, tau, lagrangian->v, &most));
         J = nadir_vector_dot(n, problem->mu, lagrangian->v, &error);
         const double sum = nadir_vector_sum(n, lagrangian->v);
-        done = most <= TOLERANCE * (1 - problem->gamma) * (problem->J - J) ||
+        const double share = search->roughly ? TOLERANCE_ROUGHLY : TOLERANCE;
+        done = most <= share * (1 - problem->gamma) * (problem->J - J) ||
                most <= 16 * DBL_EPSILON * nadir_vector_largest(n, lagrangian->v) || sum >= before;
         before = sum;
     }

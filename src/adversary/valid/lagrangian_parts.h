@@ -15,6 +15,7 @@ typedef struct nadir_lagrangian_search {
     double *norms;                /* [rows] |Delta|_p / alpha of that kernel */
     double *charged;              /* [states] R^pi and the cost of that kernel */
     double *work;                 /* [states] */
+    bool roughly;                 /* on large models: what is found is a bound all the same, if wider */
     int64_t evaluations, iterations;
 } nadir_lagrangian_search;
 

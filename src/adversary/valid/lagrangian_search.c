@@ -17,7 +17,8 @@
 #include <string.h>
 
 /* The search ends when the bound cannot rise by more than this share of the penalty. */
-#define SHARE 1e-4
+#define SHARE         1e-4
+#define SHARE_ROUGHLY 1e-2
 
 /* The line value + slope (t - tau), above the bound at every t. */
 typedef struct tangent {
@@ -134,13 +135,14 @@ static nadir_status climb(nadir_context *context, nadir_lagrangian_search *searc
     const nadir_problem *problem = search->problem;
     const double room = nadir_power(search->beta, problem->uncertainty->p);
     bracket between = {.room = room, .right = {0, problem->J, -room}};
+    const double share = search->roughly ? SHARE_ROUGHLY : SHARE;
     double before = INFINITY;
     while (tau >= 0 && (search->evaluations < evaluations_limit || search->evaluations == 0)) {
         NADIR_CHECK(nadir_lagrangian_search_run(context, search, tau, trial));
         narrow(&between, trial);
         keep_better(problem->states, best, trial);
         const double still = line_at(&between.right, crossing(&between)) - best->value;
-        if (still <= SHARE * (problem->J - best->value) || !isfinite(still) || (tau == 0 && !between.rises)) {
+        if (still <= share * (problem->J - best->value) || !isfinite(still) || (tau == 0 && !between.rises)) {
             break;
         }
         tau = choose(&between, problem->uncertainty->q, still > before / 4);

@@ -8,8 +8,8 @@ void nadir_live_clear(nadir_context *context, nadir_live *live)
     nadir_release(context, live->rows);
     nadir_release(context, live->first);
     nadir_release(context, live->starts);
-    nadir_release(context, live->columns);
-    nadir_release(context, live->phat);
+    nadir_release(context, live->own_columns);
+    nadir_release(context, live->own_phat);
     nadir_release(context, live->alpha);
     nadir_release(context, live->pi);
     *live = (nadir_live){0};
@@ -62,20 +62,43 @@ static bool find_rows(const nadir_problem *problem, nadir_live *live)
 static void fill_row(const nadir_problem *problem, int64_t i, nadir_live *live)
 {
     const nadir_row nominal = nadir_model_row(problem->model, live->rows[i]);
-    double *phat = live->phat + live->starts[i];
+    double *phat = live->own_phat + live->starts[i];
     int64_t next = 0;
-    if (live->columns == NULL) {
+    if (live->own_columns == NULL) {
         memset(phat, 0, (size_t)live->states * sizeof *phat);
     }
     for (int64_t j = 0; j < nominal.count; j++) {
         const int64_t column = nadir_row_column(&nominal, j);
-        if (live->columns == NULL) {
+        if (live->own_columns == NULL) {
             phat[column] = nominal.values[j];
         } else if (nominal.values[j] > 0) {
-            live->columns[live->starts[i] + next] = (int32_t)column;
+            live->own_columns[live->starts[i] + next] = (int32_t)column;
             phat[next++] = nominal.values[j];
         }
     }
+}
+
+/* Whether the entries are all those of a sparse model, in its order. */
+static bool holds_all(const nadir_model *model, const nadir_live *live)
+{
+    return model->dense == NULL && live->count == model->rows &&
+           live->entries == model->row_starts[model->rows];
+}
+
+static nadir_status copy(nadir_context *context, const nadir_problem *problem, bool listed, nadir_live *live)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_NEW(context, live->own_phat, live->entries);
+    if (listed) {
+        NADIR_NEW(context, live->own_columns, live->entries);
+    }
+    live->phat = live->own_phat;
+    live->columns = live->own_columns;
+    for (int64_t i = 0; i < live->count; i++) {
+        fill_row(problem, i, live);
+    }
+cleanup:
+    return status;
 }
 
 nadir_status nadir_live_make(nadir_context *context, const nadir_problem *problem, nadir_live *live)
@@ -91,12 +114,11 @@ nadir_status nadir_live_make(nadir_context *context, const nadir_problem *proble
     NADIR_NEW(context, live->alpha, rows);
     NADIR_NEW(context, live->pi, rows);
     const bool listed = find_rows(problem, live) || live->exchange != NULL;
-    NADIR_NEW(context, live->phat, live->entries);
-    if (listed) {
-        NADIR_NEW(context, live->columns, live->entries);
-    }
-    for (int64_t i = 0; i < live->count; i++) {
-        fill_row(problem, i, live);
+    if (listed && holds_all(problem->model, live)) {
+        live->columns = problem->model->columns;
+        live->phat = problem->model->probabilities;
+    } else {
+        NADIR_CHECK(copy(context, problem, listed, live));
     }
 cleanup:
     if (status != NADIR_OK) {

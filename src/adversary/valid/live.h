@@ -17,11 +17,13 @@ typedef struct nadir_live {
     int64_t *rows;                  /* [count] of the model, rising */
     int64_t *first;                 /* [states + 1] live rows of a state: first[s] .. first[s + 1] - 1 */
     int64_t *starts;                /* [count + 1] entries of a live row */
-    int32_t *columns;               /* [entries]; NULL: all rows allow all states, in their order (never so
+    const int32_t *columns;         /* [entries]; NULL: all rows allow all states, in their order (never so
                                        where states are spread over processes) */
-    double *phat;                   /* [entries] the nominal numbers */
+    const double *phat;             /* [entries] the nominal numbers */
     double *alpha;                  /* [count] scales */
     double *pi;                     /* [count] probabilities */
+    int32_t *own_columns;           /* NULL: they are those of the model, all of whose entries are here */
+    double *own_phat;
 } nadir_live;
 
 nadir_status nadir_live_make(nadir_context *context, const nadir_problem *problem, nadir_live *live);

@@ -11,6 +11,10 @@
 
 /* The same of a product that is corrected. */
 #define CORRECTED 1e-12
+/* What is left of a residual after a few steps: as much as is wanted, and more than which they do not help.
+ */
+#define APPROACHED 1e-3
+#define REMOTE     0.3
 /* A residual that is not smaller than this share of the right-hand side is no correction. */
 #define WORTH 0.3
 
@@ -115,5 +119,32 @@ nadir_status nadir_valid_operator_improve(nadir_context *context, nadir_valid_op
     NADIR_CHECK(correct(context, operator->occupancy, true, problem->states, problem->mu, d, work));
 cleanup:
     nadir_release(context, work);
+    return status;
+}
+
+nadir_status nadir_valid_operator_approach(nadir_context *context, nadir_valid_operator *operator, double * v,
+                                           double *d, double *J)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = operator->problem;
+    const int64_t states = problem->states;
+    double left_v;
+    double left_d;
+    double error;
+    double *r = NULL;
+    NADIR_NEW(context, r, 2 * states);
+    NADIR_CHECK(
+        nadir_occupancy_approach(context, operator->occupancy, false, problem->R, APPROACHED, v, r, &left_v));
+    NADIR_CHECK(nadir_occupancy_approach(context, operator->occupancy, true, problem->mu, APPROACHED, d,
+                                         r + states, &left_d));
+    if (!(left_v <= REMOTE && left_d <= REMOTE)) {
+        NADIR_CHECK(nadir_valid_operator_value(context, operator, v, d));
+        memset(r, 0, (size_t)states * sizeof *r);
+    }
+    /* mu . (v* - v) = d* . r */
+    *J = nadir_whole_dot(context, states, problem->mu, v, &error) +
+         nadir_whole_dot(context, states, d, r, &error);
+cleanup:
+    nadir_release(context, r);
     return status;
 }

@@ -29,4 +29,9 @@ nadir_status nadir_valid_operator_value(nadir_context *context, nadir_valid_oper
 nadir_status nadir_valid_operator_improve(nadir_context *context, nadir_valid_operator *operator, double * v,
                                           double *d);
 
+/* A few steps from v and d, [states] each, towards the same, and in *J the return, whose error is the product
+ * of theirs. For searches that come closer on their own. */
+nadir_status nadir_valid_operator_approach(nadir_context *context, nadir_valid_operator *operator, double * v,
+                                           double *d, double *J);
+
 #endif

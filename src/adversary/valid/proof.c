@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { EVALUATIONS = 12 };
-#define ENTRIES 2e7 /* of rows that are looked at one by one, at most, where columns are too many */
+#define ENTRIES 2e7 /* of dense rows that are looked at one by one, at most, where columns are too many */
 
 void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
 {
@@ -100,7 +100,7 @@ static bool can_list(const nadir_context *context, const nadir_problem *problem)
     const nadir_model *model = problem->model;
     const double dense = (double)problem->rows * (double)problem->states;
     const bool few = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && model->dense == NULL;
-    return nadir_join_maximum(context, few ? (double)model->nonzeros : dense) <= ENTRIES;
+    return few || nadir_join_maximum(context, dense) <= ENTRIES;
 }
 
 /* With columns of D. */

@@ -40,7 +40,6 @@ typedef struct large {
     double beta;
     nadir_visits visits;
     nadir_centre star;
-    nadir_sensitivity at_star;
     nadir_standing standing;
     nadir_pull pull;
     double radius;
@@ -53,7 +52,6 @@ typedef struct large {
 static void clear(nadir_context *context, large *of)
 {
     nadir_visits_clear(context, &of->visits);
-    nadir_sensitivity_clear(context, &of->at_star);
     nadir_standing_clear(context, &of->standing);
     nadir_pull_clear(context, &of->pull);
     nadir_centre_clear(context, &of->star);
@@ -66,6 +64,7 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
+    nadir_sensitivity at_star = {0};
     bool *unvisited = NULL;
     NADIR_NEW(context, unvisited, n);
     NADIR_NEW(context, of->work, 2 * n);
@@ -74,12 +73,12 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
     NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, attack->kernel, unvisited, &of->star));
     NADIR_CHECK(nadir_centre_visits(context, &of->star));
-    NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &of->at_star));
-    NADIR_CHECK(nadir_standing_make(context, &of->star, &of->at_star, visits, of->beta, attack->tau,
-                                    unvisited, &of->standing));
-    NADIR_CHECK(nadir_standing_pull(context, &of->standing, NULL, &of->pull));
+    NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &at_star));
+    NADIR_CHECK(nadir_standing_make_brief(context, &of->star, &at_star, visits, of->beta, attack->tau,
+                                          unvisited, &of->standing, &of->pull));
     of->radius = 2 * of->beta * (1 + 1e-12);
 cleanup:
+    nadir_sensitivity_clear(context, &at_star);
     nadir_release(context, unvisited);
     return status;
 }

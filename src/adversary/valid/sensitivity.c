@@ -407,7 +407,7 @@ static nadir_status weigh_rows(nadir_context *context, const nadir_live *live, c
     NADIR_NEW(context, room, n * count);
     NADIR_NEW(context, sums, n * n);
     NADIR_NEW(context, means, BLOCK * most * count);
-    const int before = nadir_blas_threads(nadir_threads_for(context, count * live->entries));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, count * live->entries));
     weigh_squares(live, inverse, count, g, room, sums, both);
     memcpy(room, both, (size_t)(n * count) * sizeof *room);
     for (int64_t first = 0; first < n; first += BLOCK) {

@@ -146,7 +146,7 @@ static bool majorise(const nadir_context *context, const nadir_series *series, c
                      const double *b, double *y, double *work)
 {
     const int64_t n = series->live.states;
-    const int before = nadir_blas_threads(nadir_threads_for(context, n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
     bool found = false;
     memcpy(y, b, (size_t)n * sizeof *y);
     for (int step = 0; step < STEPS && !found; step++) {

@@ -69,9 +69,9 @@ cleanup:
     return status;
 }
 
-/* Slack and change of one live row; returns what its part of e_s is at most, rounding and the sum of the row
- * included, and what comes of centring Delta. */
-static double judge_row(const nadir_standing *standing, const judge *by, int64_t i, double d)
+/* Slack, [entries of the row], and change of one live row; returns what its part of e_s is at most, rounding
+ * and the sum of the row included, and what comes of centring Delta. */
+static double judge_row(const nadir_standing *standing, const judge *by, int64_t i, double d, double *slack)
 {
     const nadir_live *live = standing->live;
     const nadir_centre *centre = standing->centre;
@@ -82,7 +82,6 @@ static double judge_row(const nadir_standing *standing, const judge *by, int64_t
     const double hold = 2 * standing->tau / alpha;
     const double *X = centre->X + start;
     double *change = standing->change + start;
-    double *slack = standing->slack + start;
     double lowest = INFINITY;
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
@@ -106,9 +105,10 @@ static double judge_row(const nadir_standing *standing, const judge *by, int64_t
     return (lack + 2 * rounding + sums) * (1 + 8 * UNIT);
 }
 
-/* Slack, change and e / d of all states; returns a lower bound on |Delta|^2. */
-static double judge_rows(const nadir_context *context, const nadir_standing *standing, const judge *by,
-                         double *ratio)
+/* Slack, change and e / d of all states; returns a lower bound on |Delta|^2. slack: room for that of a row,
+ * if it is not to be kept, or NULL. */
+static double judge_rows(const nadir_context *context, nadir_standing *standing, const judge *by,
+                         double *slack, double *ratio)
 {
     const nadir_live *live = standing->live;
     double distance = 0;
@@ -116,7 +116,11 @@ static double judge_rows(const nadir_context *context, const nadir_standing *sta
         const double d = standing->centre->d[s];
         double e = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            e += judge_row(standing, by, i, d);
+            double *here = slack != NULL ? slack : standing->slack + live->starts[i];
+            e += judge_row(standing, by, i, d, here);
+            for (int64_t j = 0; j < nadir_live_length(live, i) && !standing->bounded; j++) {
+                standing->bounded = here[j] > 0;
+            }
         }
         ratio[s] =
             standing->unvisited[s] || live->first[s] == live->first[s + 1] ? 0 : e / d * (1 + 64 * UNIT);
@@ -197,20 +201,39 @@ static double uncentred(const nadir_context *context, const nadir_standing *stan
            sqrt(nadir_join_sum(context, sum));
 }
 
-nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
-                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
-                                 nadir_standing *standing)
+/* The slack of all entries, or room for that of the longest row. */
+static nadir_status make_slack(nadir_context *context, bool brief, nadir_standing *standing, double **room)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_live *live = standing->live;
+    int64_t longest = 0;
+    if (!brief) {
+        NADIR_NEW(context, standing->slack, live->entries);
+        return NADIR_OK;
+    }
+    for (int64_t i = 0; i < live->count; i++) {
+        longest = nadir_live_length(live, i) > longest ? nadir_live_length(live, i) : longest;
+    }
+    NADIR_NEW(context, *room, longest);
+cleanup:
+    return status;
+}
+
+static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
+                         const nadir_visits *visits, double beta, double tau, const bool *unvisited,
+                         bool brief, nadir_standing *standing)
 {
     nadir_status status = NADIR_OK;
     const nadir_live *live = centre->live;
     const int64_t n = live->states;
     judge by = {0};
     double *ratio = NULL;
+    double *slack = NULL;
     double lacking;
-    nadir_pull pull = {0};
+    nadir_pull pull = {.norms_alone = true};
     *standing = (nadir_standing){.live = live, .centre = centre, .beta = beta, .tau = tau};
     NADIR_NEW(context, standing->change, live->entries);
-    NADIR_NEW(context, standing->slack, live->entries);
+    NADIR_CHECK(make_slack(context, brief, standing, &slack));
     NADIR_NEW(context, standing->unvisited, n);
     NADIR_NEW(context, standing->reply, n);
     NADIR_NEW(context, by.v, nadir_model_width(centre->problem.model));
@@ -218,13 +241,10 @@ nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, n
     memcpy(standing->unvisited, unvisited, (size_t)n * sizeof *unvisited);
     lift_visits(standing);
     NADIR_CHECK(solve_value(context, standing, &by));
-    const double distance = judge_rows(context, standing, &by, ratio);
+    const double distance = judge_rows(context, standing, &by, slack, ratio);
     NADIR_CHECK(find_replies(context, standing, sensitivity, &by));
     NADIR_CHECK(nadir_visits_most(context, visits, ratio, &lacking));
     NADIR_CHECK(nadir_standing_pull(context, standing, NULL, &pull));
-    for (int64_t e = 0; e < live->entries && !standing->bounded; e++) {
-        standing->bounded = standing->slack[e] > 0;
-    }
     const double unused = tau * fmax(beta * beta * (1 + 4 * UNIT) - distance, 0);
     standing->error = (standing->error + lacking + unused + drift(context, standing, &pull) +
                        uncentred(context, standing)) *
@@ -233,9 +253,32 @@ cleanup:
     nadir_pull_clear(context, &pull);
     nadir_release(context, by.v);
     nadir_release(context, ratio);
+    nadir_release(context, slack);
     if (status != NADIR_OK) {
         nadir_standing_clear(context, standing);
     }
+    return status;
+}
+
+nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
+                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
+                                 nadir_standing *standing)
+{
+    return make(context, centre, sensitivity, visits, beta, tau, unvisited, false, standing);
+}
+
+nadir_status nadir_standing_make_brief(nadir_context *context, nadir_centre *centre,
+                                       nadir_sensitivity *sensitivity, const nadir_visits *visits,
+                                       double beta, double tau, const bool *unvisited,
+                                       nadir_standing *standing, nadir_pull *pull)
+{
+    nadir_status status = NADIR_OK;
+    pull->norms_alone = true;
+    NADIR_CHECK(make(context, centre, sensitivity, visits, beta, tau, unvisited, true, standing));
+    NADIR_CHECK(nadir_standing_pull(context, standing, NULL, pull));
+    nadir_release(context, standing->change);
+    standing->change = NULL;
+cleanup:
     return status;
 }
 
@@ -259,7 +302,8 @@ void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *vi
     }
 }
 
-/* (Delta / alpha - c) inverse of one row, c so that it sums to zero; returns its part of n^2. */
+/* (Delta / alpha - c) inverse of one row, c so that it sums to zero, to `direction` unless that is NULL;
+ * returns its part of n^2. */
 static double pull_row(const nadir_standing *standing, const double *inverse, int64_t i, double *direction)
 {
     const int64_t start = standing->live->starts[i];
@@ -275,8 +319,11 @@ static double pull_row(const nadir_standing *standing, const double *inverse, in
     mean /= mass;
     for (int64_t e = start; e < end; e++) {
         const double far = standing->change[e] - mean;
-        direction[e] = far * (inverse != NULL ? inverse[e] : 1);
-        square += far * direction[e];
+        const double weighted = far * (inverse != NULL ? inverse[e] : 1);
+        square += far * weighted;
+        if (direction != NULL) {
+            direction[e] = weighted;
+        }
     }
     return square;
 }
@@ -289,7 +336,9 @@ nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *s
     if (pull->n == NULL) {
         NADIR_NEW(context, pull->n, live->states);
         NADIR_NEW(context, pull->w, live->states);
-        NADIR_NEW(context, pull->direction, live->entries);
+        if (!pull->norms_alone) {
+            NADIR_NEW(context, pull->direction, live->entries);
+        }
     }
     for (int64_t s = 0; s < live->states; s++) {
         double square = 0;
@@ -297,7 +346,8 @@ nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *s
             square += pull_row(standing, inverse, i, pull->direction);
         }
         const double n = sqrt(square);
-        for (int64_t e = live->starts[live->first[s]]; e < live->starts[live->first[s + 1]]; e++) {
+        const int64_t end = pull->norms_alone ? 0 : live->starts[live->first[s + 1]];
+        for (int64_t e = live->starts[live->first[s]]; e < end; e++) {
             pull->direction[e] = n > 0 ? pull->direction[e] / n : 0;
         }
         pull->n[s] = n * (1 + UNIT * (double)(2 * live->total + 64));

@@ -30,8 +30,8 @@ typedef struct nadir_standing {
     double beta, tau; /* tau > 0 */
     double J;         /* mu . v */
     double error;     /* as above */
-    double *change;   /* [entries] Delta / alpha */
-    double *slack;    /* [entries] at most g - min g where P* = 0, else 0 */
+    double *change;   /* [entries] Delta / alpha; NULL if brief */
+    double *slack;    /* [entries] at most g - min g where P* = 0, else 0; NULL if brief */
     bool *unvisited;  /* [states] */
     double *reply;    /* [states] w_s of unvisited states */
     bool bounded;     /* some entry is zero and has slack */
@@ -43,6 +43,7 @@ typedef struct nadir_pull {
     double *n;         /* [states] at least the norm of Delta_s over delta with sum 0 */
     double *w;         /* [states] n / d, or that of an unvisited state */
     double *direction; /* [entries] (Delta / alpha - c) inverse / n */
+    bool norms_alone;  /* no directions are wanted: NULL */
 } nadir_pull;
 
 /* unvisited: [states] states whose rows are nominal in the centre, which has its columns; copied. visits: of
@@ -50,6 +51,12 @@ typedef struct nadir_pull {
 nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
                                  const nadir_visits *visits, double beta, double tau, const bool *unvisited,
                                  nadir_standing *standing);
+/* The same and its pull without directions, where nothing else is asked: no entries are kept, neither weights
+ * nor other pulls can be had. */
+nadir_status nadir_standing_make_brief(nadir_context *context, nadir_centre *centre,
+                                       nadir_sensitivity *sensitivity, const nadir_visits *visits,
+                                       double beta, double tau, const bool *unvisited,
+                                       nadir_standing *standing, nadir_pull *pull);
 void nadir_standing_clear(nadir_context *context, nadir_standing *standing);
 
 /*

@@ -10,8 +10,7 @@
 #include "base/seal.h"
 #include "io/format.h"
 #include "io/numpy/npy.h"
-
-#include <zip.h>
+#include "io/numpy/npz_source.h"
 
 /* The arrays of a model; the comment says their shapes. Rows are numbered s * A + a, or state after state. */
 #define NADIR_NPZ_LIST(X)                                                                                    \
@@ -64,7 +63,8 @@ const char *nadir_npz_name(nadir_npz_which which);
 typedef struct nadir_npz {
     nadir_context *context;
     const char *path;
-    int64_t file_bytes;
+    nadir_input input;
+    nadir_npz_source source; /* points to the input: an archive stays where it is */
     zip_t *zip;
     int known;                                  /* arrays 0 .. known - 1 are looked for */
     int64_t entries[NADIR_NPZ_ARRAYS];          /* number of the entry, -1: none */
@@ -131,6 +131,7 @@ typedef struct nadir_npz_output {
     nadir_context *context;
     const char *path;
     nadir_output file;
+    nadir_npz_source source; /* points to the file */
     zip_t *zip;
     bool compress;
     bool sealed;
@@ -155,6 +156,10 @@ nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which whic
 /* The archive will end with a comment that holds the digest of all its other bytes. */
 nadir_status nadir_npz_output_seal(nadir_npz_output *output);
 extern const nadir_seal_form nadir_npz_seal;
+/* How P lies, (S, A, S) or (A, S, S): as the user says, else as the file says, else by its shape, which has
+ * three dimensions. */
+nadir_status nadir_npz_choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout);
+
 /* Writes everything and gives the file its name. */
 nadir_status nadir_npz_output_commit(nadir_npz_output *output);
 void nadir_npz_output_close(nadir_npz_output *output);

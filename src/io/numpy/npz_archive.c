@@ -2,10 +2,8 @@
 #include "io/numpy/npz.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* No deflated byte can stand for more than this many. */
 #define DEFLATE_RATIO 1032
@@ -22,14 +20,18 @@ const char *nadir_npz_name(nadir_npz_which which)
 }
 
 /* `name` is the file or "FILE: array NAME". */
-static nadir_status zip_fail(nadir_context *context, const char *name, zip_error_t *error)
+static nadir_status zip_fail(const nadir_npz *npz, const char *name, zip_error_t *error)
 {
-    switch (zip_error_code_zip(error)) {
-    case ZIP_ER_MEMORY:
+    nadir_context *context = npz->context;
+    if (npz->source.status != NADIR_OK) { /* the context has the sentence */
+        return npz->source.status;
+    }
+    const int code = zip_error_code_zip(error);
+    /* Without memory for the directory libzip says that there is none: errno, 0 before the call, knows. */
+    if (code == ZIP_ER_MEMORY || errno == ENOMEM) {
         return nadir_fail(context, NADIR_ERROR_MEMORY, "%s: out of memory", name);
-    case ZIP_ER_READ:
-        return nadir_fail(context, NADIR_ERROR_IO, "%s: reading failed: %s", name,
-                          strerror(zip_error_code_system(error)));
+    }
+    switch (code) {
     case ZIP_ER_NOZIP:
         return nadir_fail(context, NADIR_ERROR_FORMAT,
                           "%s: is no zip archive, or its end is missing; expected a NumPy .npz file", name);
@@ -40,30 +42,20 @@ static nadir_status zip_fail(nadir_context *context, const char *name, zip_error
     }
 }
 
-/* libzip gets a descriptor, not the name, so that it reads the regular file that was opened. */
 static nadir_status open_zip(nadir_npz *npz)
 {
     nadir_status status = NADIR_OK;
-    nadir_input input = NADIR_INPUT_CLOSED;
-    NADIR_CHECK(nadir_input_open(npz->context, npz->path, &input));
-    npz->file_bytes = input.bytes;
-    const int descriptor = fcntl(input.descriptor, F_DUPFD_CLOEXEC, 0);
-    if (descriptor < 0) {
-        status = nadir_fail(npz->context, NADIR_ERROR_FILE, "%s: cannot open the file: %s", npz->path,
-                            strerror(errno));
-        goto cleanup;
-    }
-    int code = ZIP_ER_NOZIP;
-    npz->zip = input.bytes > 0 ? zip_fdopen(descriptor, ZIP_RDONLY, &code) : NULL;
+    zip_error_t error;
+    zip_error_init_with_code(&error, ZIP_ER_NOZIP);
+    NADIR_CHECK(nadir_input_open(npz->context, npz->path, &npz->input));
+    npz->source = (nadir_npz_source){.context = npz->context, .input = &npz->input};
+    errno = 0;
+    npz->zip = npz->input.bytes > 0 ? nadir_npz_source_open(&npz->source, &error) : NULL;
     if (npz->zip == NULL) {
-        close(descriptor);
-        zip_error_t error;
-        zip_error_init_with_code(&error, code);
-        status = zip_fail(npz->context, npz->path, &error);
-        zip_error_fini(&error);
+        status = zip_fail(npz, npz->path, &error);
     }
 cleanup:
-    nadir_input_close(&input);
+    zip_error_fini(&error);
     return status;
 }
 
@@ -114,9 +106,10 @@ static nadir_status list_entries(nadir_npz *npz)
     ignored_names ignored = {0};
     const int64_t count = zip_get_num_entries(npz->zip, 0);
     for (int64_t i = 0; i < count; i++) {
+        errno = 0;
         const char *name = zip_get_name(npz->zip, (zip_uint64_t)i, 0);
         if (name == NULL) {
-            return zip_fail(npz->context, npz->path, zip_get_error(npz->zip));
+            return zip_fail(npz, npz->path, zip_get_error(npz->zip));
         }
         const nadir_npz_which which = find_array(npz, name);
         if (which == NADIR_NPZ_ARRAYS) {
@@ -149,8 +142,9 @@ static nadir_status check_entry(const nadir_npz_array *array, zip_uint64_t index
 {
     nadir_context *context = array->npz->context;
     const zip_uint64_t wanted = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    errno = 0;
     if (zip_stat_index(array->npz->zip, index, 0, facts) != 0) {
-        return zip_fail(context, array->name, zip_get_error(array->npz->zip));
+        return zip_fail(array->npz, array->name, zip_get_error(array->npz->zip));
     }
     if ((facts->valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && facts->encryption_method != ZIP_EM_NONE) {
         return nadir_fail(context, NADIR_ERROR_FORMAT, "%s: is encrypted; expected plain entries",
@@ -163,14 +157,14 @@ static nadir_status check_entry(const nadir_npz_array *array, zip_uint64_t index
                           (int)facts->comp_method);
     }
     const bool stored = facts->comp_method == ZIP_CM_STORE;
-    if (facts->comp_size > (zip_uint64_t)array->npz->file_bytes ||
+    if (facts->comp_size > (zip_uint64_t)array->npz->input.bytes ||
         (stored ? facts->size != facts->comp_size
                 : facts->size > DEFLATE_RATIO * facts->comp_size + DEFLATE_SLACK)) {
         return nadir_fail(context, NADIR_ERROR_FORMAT,
                           "%s: declares %llu bytes, more than the file can hold (%llu compressed bytes, %lld "
                           "bytes in the file)",
                           array->name, (unsigned long long)facts->size, (unsigned long long)facts->comp_size,
-                          (long long)array->npz->file_bytes);
+                          (long long)array->npz->input.bytes);
     }
     return NADIR_OK;
 }
@@ -181,9 +175,10 @@ static nadir_status read_entry(void *user, void *buffer, size_t size, size_t *go
     nadir_npz *npz = array->npz;
     *got = 0;
     while (*got < size) {
+        errno = 0;
         const zip_int64_t count = zip_fread(array->file, (char *)buffer + *got, size - *got);
         if (count < 0) {
-            return zip_fail(npz->context, array->name, zip_file_get_error(array->file));
+            return zip_fail(npz, array->name, zip_file_get_error(array->file));
         }
         if (count == 0) {
             break;
@@ -209,9 +204,10 @@ nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_n
     *array = (nadir_npz_array){.npz = npz};
     (void)snprintf(array->name, sizeof array->name, "%.200s: array %s", npz->path, nadir_npz_name(which));
     NADIR_CHECK(check_entry(array, index, &facts));
+    errno = 0;
     array->file = zip_fopen_index(npz->zip, index, 0);
     if (array->file == NULL) {
-        return zip_fail(npz->context, array->name, zip_get_error(npz->zip));
+        return zip_fail(npz, array->name, zip_get_error(npz->zip));
     }
     const bool stored = facts.comp_method == ZIP_CM_STORE;
     const nadir_npy_source source = {array->name, (int64_t)facts.size, read_entry, array,
@@ -233,7 +229,7 @@ void nadir_npz_array_close(nadir_npz_array *array)
 nadir_status nadir_npz_open(nadir_context *context, const char *path, int known, nadir_npz *npz)
 {
     nadir_status status = NADIR_OK;
-    *npz = (nadir_npz){.context = context, .path = path, .known = known};
+    *npz = (nadir_npz){.context = context, .path = path, .input = NADIR_INPUT_CLOSED, .known = known};
     for (int which = 0; which < NADIR_NPZ_ARRAYS; which++) {
         npz->entries[which] = -1;
     }
@@ -262,4 +258,5 @@ void nadir_npz_close(nadir_npz *npz)
         zip_discard(npz->zip);
         npz->zip = NULL;
     }
+    nadir_input_close(&npz->input);
 }

@@ -15,14 +15,16 @@ static nadir_status zip_fail(const nadir_npz_output *output, zip_error_t *error)
     }
     const bool memory = zip_error_code_zip(error) == ZIP_ER_MEMORY;
     return nadir_fail(output->context, memory ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO, "%s: writing failed: %s",
-                      output->path, zip_error_strerror(error));
+                      output->path,
+                      output->file.failed ? strerror(output->file.error) : zip_error_strerror(error));
 }
 
 nadir_status nadir_npz_output_open(nadir_context *context, const char *path, bool compress,
                                    nadir_npz_output *output)
 {
     nadir_status status = NADIR_OK;
-    int code = 0;
+    zip_error_t error;
+    zip_error_init(&error);
     output->context = context;
     output->path = path;
     output->file = (nadir_output)NADIR_OUTPUT_CLOSED;
@@ -31,14 +33,13 @@ nadir_status nadir_npz_output_open(nadir_context *context, const char *path, boo
     output->sealed = false;
     output->stopped = NADIR_OK;
     NADIR_CHECK(nadir_output_open(context, path, &output->file));
-    output->zip = zip_open(output->file.temporary, ZIP_CREATE | ZIP_TRUNCATE, &code);
+    output->source = (nadir_npz_source){.context = context, .output = &output->file};
+    output->zip = nadir_npz_source_open(&output->source, &error);
     if (output->zip == NULL) {
-        zip_error_t error;
-        zip_error_init_with_code(&error, code);
         status = zip_fail(output, &error);
-        zip_error_fini(&error);
     }
 cleanup:
+    zip_error_fini(&error);
     return status;
 }
 
@@ -219,6 +220,7 @@ nadir_status nadir_npz_output_commit(nadir_npz_output *output)
     }
     output->zip = NULL;
     if (output->sealed) {
+        nadir_output_flush(&output->file);
         NADIR_CHECK(nadir_seal_close(output->context, output->file.temporary, &nadir_npz_seal));
     }
     NADIR_CHECK(nadir_output_commit(output->context, &output->file));

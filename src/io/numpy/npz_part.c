@@ -3,7 +3,8 @@
  *
  * Of each array only the items of the own states, rows and transitions are kept. Entries that were stored are
  * read from there; of compressed ones everything before is decompressed and dropped. Names are not read, and
- * the checksums of entries that are not read to the end are not looked at.
+ * the checksums of entries that are not read to the end are not looked at. A kernel given as an array P
+ * becomes a list of its transitions.
  */
 #include "io/numpy/npz.h"
 
@@ -14,6 +15,8 @@ typedef struct reader {
     nadir_npz npz;
     nadir_model *model;
     nadir_npz_which data, indices, indptr, shape;
+    bool dense; /* an array P */
+    nadir_layout layout;
     int64_t states, rows, transitions; /* of all processes */
     int64_t first, end;                /* own states */
     int64_t first_row, first_entry;
@@ -55,15 +58,35 @@ cleanup:
     return status;
 }
 
-/* The names of the CSR arrays; rows and transitions. */
-static nadir_status look_at_kernel(reader *at)
+/* Shape and layout of P. */
+static nadir_status look_at_dense(reader *at, nadir_layout asked)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_npy_header *header = header_of(at, NADIR_NPZ_P);
+    if (header->dimensions != 3 || header->count == 0 || header->fortran || has(at, NADIR_NPZ_ROW_STATE)) {
+        return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_P,
+                                    "(S, A, S) or (A, S, S), in C order, and no row_state");
+    }
+    NADIR_CHECK(nadir_npz_choose_layout(&at->npz, asked, &at->layout));
+    at->states = header->shape[2];
+    at->rows = header->count / at->states;
+    at->transitions = header->count;
+cleanup:
+    return status;
+}
+
+/* The names of the arrays; rows and transitions. */
+static nadir_status look_at_kernel(reader *at, nadir_layout asked)
 {
     const bool scipy = has(at, NADIR_NPZ_DATA);
-    if (has(at, NADIR_NPZ_P) || (!scipy && !has(at, NADIR_NPZ_P_DATA))) {
-        return nadir_fail(at->context, NADIR_ERROR_UNSUPPORTED,
-                          "%s: an engine reads kernels in CSR form, P_data with P_indices and P_indptr; "
-                          "'nadir convert' writes sparse models like that",
+    at->dense = has(at, NADIR_NPZ_P);
+    if ((int)at->dense + (int)scipy + (int)has(at, NADIR_NPZ_P_DATA) != 1) {
+        return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+                          "%s: expected either an array P, or P_data with P_indices and P_indptr",
                           at->npz.path);
+    }
+    if (at->dense) {
+        return look_at_dense(at, asked);
     }
     at->data = scipy ? NADIR_NPZ_DATA : NADIR_NPZ_P_DATA;
     at->indices = scipy ? NADIR_NPZ_INDICES : NADIR_NPZ_P_INDICES;
@@ -82,7 +105,8 @@ static nadir_status look_at_kernel(reader *at)
     return NADIR_OK;
 }
 
-static nadir_status count_states(reader *at)
+/* The number of states of CSR rows, by what tells of it. */
+static nadir_status find_states(reader *at)
 {
     nadir_status status = NADIR_OK;
     int64_t shape[2] = {0};
@@ -95,6 +119,16 @@ static nadir_status count_states(reader *at)
         at->states = header_of(at, NADIR_NPZ_MU)->count;
     } else if (has(at, NADIR_NPZ_R) && header_of(at, NADIR_NPZ_R)->dimensions == 2) {
         at->states = header_of(at, NADIR_NPZ_R)->shape[0];
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status count_states(reader *at)
+{
+    nadir_status status = NADIR_OK;
+    if (!at->dense) {
+        NADIR_CHECK(find_states(at));
     }
     if (at->states < 1 || at->states > NADIR_STATES_LIMIT || at->states > at->rows) {
         status = nadir_fail(at->context, NADIR_ERROR_FORMAT,
@@ -174,28 +208,100 @@ cleanup:
     return status;
 }
 
+/* Own rows of P in the order of the file: transitions are counted, or listed where their rows start. line:
+ * [states] */
+static nadir_status pass_dense(reader *at, bool list, double *line)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = at->model;
+    const int64_t n = at->states;
+    const int64_t actions = at->rows / n;
+    const bool by_state = at->layout == NADIR_LAYOUT_SAS;
+    nadir_npz_array array = {0};
+    NADIR_CHECK(nadir_npz_array_open(&at->npz, NADIR_NPZ_P, &array));
+    for (int64_t i = 0; i < model->rows; i++) {
+        const int64_t row = by_state ? i : i % model->states * actions + i / model->states;
+        if (i == 0 || (!by_state && i % model->states == 0)) { /* what lies between own rows */
+            const int64_t others = n - model->states;
+            const int64_t lines = i > 0 ? others : by_state ? at->first_row : at->first;
+            NADIR_CHECK(nadir_npy_skip(&array.npy, lines * n));
+        }
+        NADIR_CHECK(nadir_npy_doubles(&array.npy, n, line));
+        int64_t to = model->row_starts[row];
+        for (int64_t t = 0; t < n; t++) {
+            if (line[t] != 0) {
+                if (list && to < model->row_starts[row + 1]) { /* unless the file has changed since */
+                    model->columns[to] = (int32_t)t;
+                    model->probabilities[to] = line[t];
+                }
+                to++;
+            }
+        }
+        if (list && to != model->row_starts[row + 1]) {
+            status =
+                nadir_fail(at->context, NADIR_ERROR_FORMAT, "%s: changed while it was read", at->npz.path);
+            goto cleanup;
+        }
+        model->row_starts[row + 1] = list ? model->row_starts[row + 1] : to - model->row_starts[row];
+    }
+cleanup:
+    nadir_npz_array_close(&array);
+    return status;
+}
+
+static nadir_status read_dense(reader *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = at->model;
+    double *line = NULL;
+    model->rows = model->state_rows[model->states];
+    NADIR_NEW_ZERO(at->context, model->row_starts, model->rows + 1);
+    NADIR_NEW(at->context, line, at->states);
+    NADIR_CHECK(pass_dense(at, false, line));
+    for (int64_t row = 0; row < model->rows; row++) {
+        model->row_starts[row + 1] += model->row_starts[row];
+    }
+    NADIR_NEW(at->context, model->columns, model->row_starts[model->rows]);
+    NADIR_NEW(at->context, model->probabilities, model->row_starts[model->rows]);
+    NADIR_CHECK(pass_dense(at, true, line));
+cleanup:
+    nadir_release(at->context, line);
+    return status;
+}
+
+/* Where the transitions of each own row begin, counted from the first own one. */
+static nadir_status read_starts(reader *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = at->model;
+    int64_t before = 0;
+    NADIR_NEW(at->context, model->row_starts, model->rows + 1);
+    NADIR_CHECK(read_range(at, at->indptr, TO_INT64S, at->first_row, model->rows + 1, model->row_starts));
+    at->first_entry = model->row_starts[0];
+    for (int64_t row = 0; row <= model->rows; row++) {
+        const int64_t start = model->row_starts[row];
+        if (start < before || start > at->transitions) {
+            status = nadir_fail(at->context, NADIR_ERROR_FORMAT,
+                                "%s: array %s: row %lld begins at transition %lld, the one before at %lld; "
+                                "expected a number from there to %lld",
+                                at->npz.path, nadir_npz_name(at->indptr), (long long)at->first_row + row,
+                                (long long)start, (long long)before, (long long)at->transitions);
+            goto cleanup;
+        }
+        before = start;
+        model->row_starts[row] -= at->first_entry;
+    }
+cleanup:
+    return status;
+}
+
 static nadir_status read_kernel(reader *at)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = at->model;
     model->rows = model->state_rows[model->states];
-    NADIR_NEW(at->context, model->row_starts, model->rows + 1);
-    NADIR_CHECK(read_range(at, at->indptr, TO_INT64S, at->first_row, model->rows + 1, model->row_starts));
-    at->first_entry = model->row_starts[0];
-    for (int64_t row = 0; row <= model->rows; row++) {
-        model->row_starts[row] -= at->first_entry;
-    }
+    NADIR_CHECK(read_starts(at));
     const int64_t entries = model->row_starts[model->rows];
-    const int64_t last_row = at->first_row + model->rows;
-    const int64_t last_entry = at->first_entry + entries;
-    if (at->first_entry < 0 || entries < 0 || entries > at->transitions - at->first_entry) {
-        status =
-            nadir_fail(at->context, NADIR_ERROR_FORMAT,
-                       "%s: array %s: rows %lld to %lld have transitions %lld to %lld, of %lld", at->npz.path,
-                       nadir_npz_name(at->indptr), (long long)at->first_row, (long long)last_row,
-                       (long long)at->first_entry, (long long)last_entry, (long long)at->transitions);
-        goto cleanup;
-    }
     NADIR_NEW(at->context, model->columns, entries);
     NADIR_CHECK(read_range(at, at->indices, TO_INT32S, at->first_entry, entries, model->columns));
     NADIR_NEW(at->context, model->probabilities, entries);
@@ -303,10 +409,10 @@ nadir_status nadir_npz_read_part(nadir_context *context, const char *path,
     reader at = {.context = context};
     NADIR_CHECK(nadir_npz_open(context, path, NADIR_NPZ_MODEL_ARRAYS, &at.npz));
     NADIR_CHECK(nadir_model_start(context, &at.model));
-    NADIR_CHECK(look_at_kernel(&at));
+    NADIR_CHECK(look_at_kernel(&at, settings->layout));
     NADIR_CHECK(count_states(&at));
     NADIR_CHECK(has(&at, NADIR_NPZ_ROW_STATE) ? group_rows(&at) : space_rows(&at));
-    NADIR_CHECK(read_kernel(&at));
+    NADIR_CHECK(at.dense ? read_dense(&at) : read_kernel(&at));
     NADIR_CHECK(read_rewards(&at));
     NADIR_CHECK(read_ball(&at));
     NADIR_CHECK(read_others(&at));

@@ -60,27 +60,26 @@ static nadir_status know_states(reader *at, int64_t states, nadir_npz_which whic
     return NADIR_OK;
 }
 
-/* (S, A, S) or (A, S, S): as the user says, else as the file says, else by the shape. */
-static nadir_status choose_layout(reader *at)
+nadir_status nadir_npz_choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout)
 {
     static const char *const words[] = {"", "sas", "ass"}; /* as nadir_layout */
     nadir_status status = NADIR_OK;
-    const int64_t *shape = header_of(at, NADIR_NPZ_P)->shape;
+    const int64_t *shape = npz->headers[NADIR_NPZ_P].shape;
     const bool sas = shape[0] == shape[2];
     const bool ass = shape[1] == shape[2];
     int said;
-    NADIR_CHECK(nadir_npz_word(&at->npz, NADIR_NPZ_LAYOUT, 3, words, &said));
-    if (at->settings->layout != NADIR_LAYOUT_AUTO) {
-        said = (int)at->settings->layout;
+    NADIR_CHECK(nadir_npz_word(npz, NADIR_NPZ_LAYOUT, 3, words, &said));
+    if (asked != NADIR_LAYOUT_AUTO) {
+        said = (int)asked;
     }
     if (said == NADIR_LAYOUT_AUTO && sas && ass && shape[0] > 1) {
-        return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_P,
+        return nadir_npz_shape_fail(npz, NADIR_NPZ_P,
                                     "different numbers of states and actions; say which index is the action: "
                                     "--layout sas or --layout ass");
     }
-    at->layout = said != NADIR_LAYOUT_AUTO ? (nadir_layout)said : sas ? NADIR_LAYOUT_SAS : NADIR_LAYOUT_ASS;
-    if (!(at->layout == NADIR_LAYOUT_SAS ? sas : ass)) {
-        return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_P, "%s",
+    *layout = said != NADIR_LAYOUT_AUTO ? (nadir_layout)said : sas ? NADIR_LAYOUT_SAS : NADIR_LAYOUT_ASS;
+    if (!(*layout == NADIR_LAYOUT_SAS ? sas : ass)) {
+        return nadir_npz_shape_fail(npz, NADIR_NPZ_P, "%s",
                                     said == NADIR_LAYOUT_SAS   ? "(S, A, S), by the layout asked for"
                                     : said == NADIR_LAYOUT_ASS ? "(A, S, S), by the layout asked for"
                                                                : "(S, A, S) or (A, S, S)");
@@ -101,7 +100,7 @@ static nadir_status size_dense(reader *at)
                           "%s: array row_state goes with CSR rows (P_data, P_indices, P_indptr), not with P",
                           at->npz.path);
     }
-    NADIR_CHECK(choose_layout(at));
+    NADIR_CHECK(nadir_npz_choose_layout(&at->npz, at->settings->layout, &at->layout));
     at->actions = header->shape[at->layout == NADIR_LAYOUT_SAS ? 1 : 0];
     at->rows = header->shape[2] * at->actions; /* a part of the product that is the array's count */
     at->transitions = header->count;

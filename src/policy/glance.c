@@ -1,0 +1,172 @@
+/*
+ * glance.c: responses at a glance; see response.h.
+ *
+ * While policy and kernel both move, each step of one wants no more of the other than a step: one answer of
+ * the rows to the values and occupancies before it. The factors of one kernel under one policy, near both of
+ * which all others stay, serve as preconditioner for all of them, so that nothing is factored.
+ */
+#include "adversary/valid/descent.h"
+#include "linalg/threads.h"
+#include "policy/response.h"
+
+#include <math.h>
+#include <string.h>
+
+struct nadir_glance {
+    nadir_kernel *kernel; /* nominal */
+    nadir_occupancy *base;
+    nadir_uncertainty uncertainty;
+    double *R; /* [states] */
+    nadir_problem problem;
+    nadir_descent *descent;
+};
+
+void nadir_glance_free(nadir_context *context, nadir_glance *glance)
+{
+    if (glance != NULL) {
+        nadir_descent_free(context, glance->descent);
+        nadir_uncertainty_clear(context, &glance->uncertainty);
+        nadir_occupancy_free(context, glance->base);
+        nadir_kernel_free(glance->kernel);
+        nadir_release(context, glance->R);
+        nadir_release(context, glance);
+    }
+}
+
+bool nadir_response_can_glance(const nadir_response *response)
+{
+    const nadir_problem *problem = &response->asked.problem;
+    const nadir_uncertainty *set = problem->uncertainty;
+    return problem->model->dense != NULL && problem->model->exchange == NULL && !set->idle &&
+           set->set == NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_FREE && set->p == 2 &&
+           (response->solver == NULL || !nadir_occupancy_iterates(response->solver->occupancy));
+}
+
+nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const nadir_response *first)
+{
+    nadir_status status = NADIR_OK;
+    if (duel->glance != NULL) {
+        return NADIR_OK;
+    }
+    nadir_model *model = duel->model;
+    nadir_glance *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    NADIR_CHECK(nadir_kernel_create(context, model, &made->kernel));
+    NADIR_CHECK(nadir_occupancy_create(context, first->verdict.attack.kernel, first->policy, model->discount,
+                                       duel->backend, 0, &made->base));
+    NADIR_CHECK(nadir_uncertainty_make(context, model, first->policy, duel->ball, &made->uncertainty));
+    NADIR_NEW(context, made->R, model->states);
+    made->problem = (nadir_problem){
+        .model = model,
+        .kernel = made->kernel,
+        .policy = first->policy,
+        .occupancy = made->base,
+        .uncertainty = &made->uncertainty,
+        .states = model->states,
+        .rows = model->rows,
+        .gamma = model->discount,
+        .sign = 1,
+        .rewards = model->rewards,
+        .R = made->R,
+        .mu = model->initial,
+        .J = NAN,
+    };
+    NADIR_CHECK(nadir_descent_create(context, &made->problem, &made->descent));
+    duel->glance = made;
+    made = NULL;
+cleanup:
+    nadir_glance_free(context, made);
+    return status;
+}
+
+/* What is common to the rows that are measured. */
+typedef struct measuring {
+    const nadir_response *before;
+    const nadir_kernel *kernel;
+    nadir_kernel_vector vector;
+    double rise; /* gamma max (v - v before) */
+} measuring;
+
+static double measure_row(const measuring *at, const nadir_response *response, int64_t row)
+{
+    const nadir_model *model = response->asked.problem.model;
+    double product;
+    nadir_kernel_multiply_rows(at->kernel, &at->vector, row, row + 1, &product);
+    return model->rewards[row] + model->discount * product;
+}
+
+/* Of one state. A row that is not chosen, nor was, has risen by at most gamma max (v - v before): if it is
+ * below all that are chosen even so, that will do, since no step of the policy leads to it. */
+static void measure_state(const measuring *at, nadir_response *response, int64_t s)
+{
+    const int64_t *bounds = response->asked.problem.model->state_rows;
+    const double *pi = response->policy->probabilities;
+    const double *before = at->before->policy->probabilities;
+    double least = INFINITY;
+    for (int64_t row = bounds[s]; row < bounds[s + 1]; row++) {
+        if (pi[row] > 0) {
+            response->q[row] = measure_row(at, response, row);
+            least = fmin(least, response->q[row]);
+        }
+    }
+    for (int64_t row = bounds[s]; row < bounds[s + 1]; row++) {
+        if (!(pi[row] > 0)) {
+            const double most = at->before->q[row] + at->rise;
+            response->q[row] = before[row] > 0 || !(most < least) ? measure_row(at, response, row) : most;
+        }
+    }
+}
+
+static void measure_rows(nadir_context *context, const nadir_response *before, nadir_response *response)
+{
+    const nadir_model *model = response->asked.problem.model;
+    const nadir_kernel *kernel = response->verdict.attack.kernel;
+    const int threads = nadir_threads_for(context, model->rows * model->states);
+    measuring at = {before, kernel, nadir_kernel_prepare(context, kernel, response->v), -INFINITY};
+    for (int64_t s = 0; s < model->states; s++) {
+        at.rise = fmax(at.rise, response->v[s] - before->v[s]);
+    }
+    /* rounding is far below, but nothing is lost by a little more */
+    at.rise = model->discount * at.rise + 1e-12 * fabs(response->J);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t s = 0; s < model->states; s++) {
+        measure_state(&at, response, s);
+    }
+}
+
+nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, const double *probabilities,
+                                   const double *near_v, const double *near_d, const nadir_response *before,
+                                   nadir_response *response)
+{
+    nadir_status status = NADIR_OK;
+    nadir_glance *glance = duel->glance;
+    nadir_attack *attack = &response->verdict.attack;
+    duel->evaluations++;
+    NADIR_CHECK(nadir_policy_create(context, duel->model, probabilities, &response->policy));
+    glance->problem.policy = response->policy;
+    nadir_average_rewards(duel->model, response->policy, glance->R);
+    nadir_descent_lend(glance->descent, duel->spare);
+    status =
+        nadir_descent_glance(context, glance->descent, glance->uncertainty.radius, near_v, near_d, attack);
+    nadir_descent_lend(glance->descent, duel->spare);
+    NADIR_CHECK(status);
+    response->asked.problem = glance->problem;
+    response->v = attack->v;
+    response->d = attack->d;
+    attack->v = NULL;
+    attack->d = NULL;
+    response->J = attack->J;
+    response->lost = attack->lambda;
+    response->error = attack->gap;
+    NADIR_NEW(context, response->q, duel->model->rows);
+    if (before != NULL) {
+        measure_rows(context, before, response);
+    } else {
+        nadir_value_q(context, attack->kernel, duel->model->discount, response->v, response->q);
+    }
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_response_clear(context, response);
+    }
+    return status;
+}
