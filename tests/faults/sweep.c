@@ -415,6 +415,7 @@ static int64_t sweep_way(study *s, const way *by, outcome *seen)
             judge(s, seen);
         }
     }
+    s->fault = NULL;
     return injected;
 }
 
@@ -443,6 +444,7 @@ static int64_t sweep_moments(study *s, outcome *seen)
         killed += seen->status == 256 + 9;
         judge_killed(s, seen);
     }
+    s->fault = NULL;
     return killed;
 }
 
