@@ -43,7 +43,7 @@ nadir_status cli_worst_write(cli_run *run, nadir_worst *worst, const char *model
     if (status == NADIR_OK && kernel != NULL) {
         status = nadir_worst_write(context, worst, kernel);
     }
-    if (status == NADIR_OK) { /* the witness names the kernel that it is about */
+    if (status == NADIR_OK && witness != NULL) { /* it names the kernel that it is about */
         status = nadir_worst_set_files(context, worst, NULL, NULL, kernel);
     }
     if (status == NADIR_OK && witness != NULL) {

@@ -3,7 +3,6 @@
 
 #include "io/numpy/npz.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { ENTRIES = 32, HEAD = 46, LARGEST = 1 << 20 };
@@ -56,7 +55,7 @@ static uint8_t *put_common(uint8_t *at, uint32_t sum, size_t size, size_t name)
 static void add(archive *made, const char *name, const uint8_t *bytes, size_t size)
 {
     const size_t length = strlen(name);
-    if (made->entries == ENTRIES || made->size + size + 256 > sizeof made->bytes) {
+    if (made->entries == ENTRIES || made->size + size + sizeof made->directory + 512 > sizeof made->bytes) {
         return;
     }
     const uint32_t sum = checksum(bytes, size);
@@ -96,7 +95,7 @@ static void finish(archive *made, size_t comment)
 /* The next entry; returns how many bytes it took, 0: there are no more. */
 static size_t take(archive *made, const uint8_t *bytes, size_t size)
 {
-    uint8_t item[NADIR_NPY_HEADER_LENGTH + 65536];
+    static uint8_t item[NADIR_NPY_HEADER_LENGTH + 65536];
     char name[64];
     int64_t shape[NADIR_NPY_DIMENSIONS];
     if (size < 3) {
@@ -126,21 +125,22 @@ static size_t take(archive *made, const uint8_t *bytes, size_t size)
 
 const char *fuzz_archive(nadir_context *context, const uint8_t *bytes, size_t size, bool sealed)
 {
-    archive *made = calloc(1, sizeof *made);
-    fuzz_require(made != NULL, "there is memory for an archive");
-    for (size_t taken = take(made, bytes, size); taken > 0; taken = take(made, bytes, size)) {
+    static archive made; /* too large to be cleared for each input */
+    made.size = 0;
+    made.directory_size = 0;
+    made.entries = 0;
+    for (size_t taken = take(&made, bytes, size); taken > 0; taken = take(&made, bytes, size)) {
         bytes += taken;
         size -= taken;
     }
     char seal[160];
     snprintf(seal, sizeof seal, "%s%s%s", nadir_npz_seal.before, NADIR_SEAL_BLANK, nadir_npz_seal.after);
-    finish(made, sealed ? strlen(seal) : 0);
+    finish(&made, sealed ? strlen(seal) : 0);
     if (sealed) {
-        memcpy(made->bytes + made->size, seal, strlen(seal));
-        made->size += strlen(seal);
+        memcpy(made.bytes + made.size, seal, strlen(seal));
+        made.size += strlen(seal);
     }
-    const char *path = fuzz_file(".archive.npz", made->bytes, made->size);
-    free(made);
+    const char *path = fuzz_file(".archive.npz", made.bytes, made.size);
     if (sealed) {
         fuzz_require(nadir_seal_close(context, path, &nadir_npz_seal) == NADIR_OK, "a file can be sealed");
     }

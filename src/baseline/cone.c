@@ -37,7 +37,7 @@ static void make_gram(const nadir_context *context, nadir_cone *cone)
     const int64_t n = cone->columns;
     const blasint size = (blasint)n;
     const double m = (double)cone->rows;
-    const int before = nadir_blas_threads(nadir_threads_for(context, cone->rows * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, cone->rows * n * n));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, size, (blasint)cone->rows, 1, cone->B, size, 0,
                 cone->K, size);
     nadir_blas_restore(before);
@@ -95,7 +95,7 @@ void nadir_cone_multiply(const nadir_context *context, const nadir_cone *cone, i
                          double *y)
 {
     const blasint n = (blasint)cone->columns;
-    const int before = nadir_blas_threads(nadir_threads_for(context, count * n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, count * n * n));
     if (count == 1) {
         cblas_dsymv(CblasColMajor, CblasLower, n, 1, cone->K, n, x, 1, 0, y, 1);
     } else {
@@ -109,7 +109,7 @@ double nadir_cone_value(const nadir_context *context, const nadir_cone *cone, co
 {
     const blasint m = (blasint)cone->rows;
     const blasint n = (blasint)cone->columns;
-    const int before = nadir_blas_threads(nadir_threads_for(context, (int64_t)m * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, (int64_t)m * n));
     cblas_dgemv(CblasRowMajor, CblasNoTrans, m, n, 1, cone->B, n, x, 1, 0, work, 1);
     const double value = cblas_dnrm2(m, work, 1) / cblas_dnrm2(n, x, 1);
     nadir_blas_restore(before);

@@ -84,7 +84,7 @@ static nadir_status project(dual *at)
     for (int64_t i = 0; i < found->count; i++) {
         cblas_dscal((blasint)n, sqrt(at->sigma * found->values[i]), found->vectors + i * n, 1);
     }
-    const int before = nadir_blas_threads(nadir_threads_for(at->context, n * n * found->count));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(at->context, n * n * found->count));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)found->count, 1, found->vectors,
                 (blasint)n, 0, at->next, (blasint)n);
     nadir_blas_restore(before);
@@ -129,7 +129,7 @@ static nadir_status apply_sum(nadir_context *context, void *user, const double *
 {
     const nadir_cone *cone = user;
     const blasint n = (blasint)cone->columns;
-    const int before = nadir_blas_threads(nadir_threads_for(context, (int64_t)n * n));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, (int64_t)n * n));
     cblas_dsymv(CblasColMajor, CblasLower, n, 1, cone->work, n, x, 1, 0, y, 1);
     nadir_blas_restore(before);
     return NADIR_OK;

@@ -120,6 +120,37 @@ static double rise(const nadir_context *context, int64_t n, double start, double
     return INFINITY;
 }
 
+/* The lower triangle of N^T N. */
+static void fill_gram(const nadir_context *context, int64_t n, const double *N, double *G)
+{
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, N, (blasint)n, 0, G,
+                (blasint)n);
+    nadir_blas_restore(before);
+}
+
+nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const double *N, double *bound)
+{
+    nadir_status status = NADIR_OK;
+    double *G = NULL;
+    double square = 0;
+    const double frobenius = cblas_dnrm2((blasint)(n * n), N, 1) * (1 + rounding_of((double)n * (double)n));
+    NADIR_NEW(context, G, n * n);
+    fill_gram(context, n, N, G);
+    for (int64_t j = 0; j < n; j++) {
+        const double *column = G + j * n;
+        square += column[j] * column[j] +
+                  2 * cblas_ddot((blasint)(n - j - 1), column + j + 1, 1, column + j + 1, 1);
+    }
+    /* |fl(N^T N) - N^T N|_F <= gamma_n |N|_F^2 */
+    const double fourth = sqrt(square) * (1 + rounding_of((double)n * (double)n)) +
+                          rounding_of((double)n) * frobenius * frobenius;
+    *bound = fmin(frobenius, sqrt(fourth) * (1 + 8 * UNIT));
+cleanup:
+    nadir_release(context, G);
+    return status;
+}
+
 nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double from,
                                        double *bound)
 {
@@ -134,10 +165,7 @@ nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const 
     }
     NADIR_NEW_ZERO(context, G, n * n);
     NADIR_NEW(context, diagonal, n);
-    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, N, (blasint)n, 0, G,
-                (blasint)n);
-    nadir_blas_restore(before);
+    fill_gram(context, n, N, G);
     for (int64_t i = 0; i < n; i++) {
         diagonal[i] = G[i * n + i];
     }

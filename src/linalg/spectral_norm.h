@@ -13,6 +13,10 @@
 nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double from,
                                        double *bound);
 
+/* *bound >= |N^T N|_F^(1/2) >= |N|_2, the fourth root of the sum of the fourth powers of all singular values:
+ * a third of n^3 multiplications and room for n^2 numbers. N as above. */
+nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const double *N, double *bound);
+
 /* At least |B|_2 for every B with |B| <= N entry by entry, from a few products with N >= 0: [n * n] column
  * after column. work: [3 * n]. */
 double nadir_spectral_norm_quotient(const nadir_context *context, int64_t n, const double *N, double *work);

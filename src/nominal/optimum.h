@@ -19,8 +19,7 @@
 #ifndef NADIR_NOMINAL_OPTIMUM_H
 #define NADIR_NOMINAL_OPTIMUM_H
 
-#include "kernel/kernel.h"
-#include "model/policy.h"
+#include "occupancy/occupancy.h"
 
 /*
  * As nadir_optimum, for any kernel and discount. start: [states] about what V* will be, or NULL. value:
@@ -30,5 +29,18 @@
 nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel *kernel, double gamma,
                                      const nadir_optimum_settings *settings, const double *start,
                                      double *value, nadir_policy **policy, nadir_optimum_result *result);
+
+/* The same through the solves of a near kernel and policy, so that nothing is factored; base NULL: none is
+ * near. */
+nadir_status nadir_optimum_near(nadir_context *context, const nadir_kernel *kernel, double gamma,
+                                const nadir_optimum_settings *settings, nadir_occupancy *base,
+                                const double *start, double *value, nadir_policy **policy,
+                                nadir_optimum_result *result);
+
+/* As nadir_optimum; *occupancy: the operator of the policy, owned by the caller from then on, where a direct
+ * backend has made it anyway; NULL otherwise. */
+nadir_status nadir_optimum_keep(nadir_context *context, nadir_model *model,
+                                const nadir_optimum_settings *settings, nadir_policy **policy,
+                                nadir_optimum_result *result, nadir_occupancy **occupancy);
 
 #endif

@@ -36,6 +36,14 @@ void nadir_solver_free(nadir_solver *solver)
 nadir_status nadir_solver_create(nadir_context *context, nadir_model *model, const nadir_policy *policy,
                                  const nadir_solver_settings *settings, nadir_solver **solver)
 {
+    nadir_occupancy *none = NULL;
+    return nadir_solver_create_from(context, model, policy, settings, &none, solver);
+}
+
+nadir_status nadir_solver_create_from(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                                      const nadir_solver_settings *settings, nadir_occupancy **occupancy,
+                                      nadir_solver **solver)
+{
     nadir_status status = NADIR_OK;
     nadir_solver *made = NULL;
     nadir_solver_settings use;
@@ -60,8 +68,13 @@ nadir_status nadir_solver_create(nadir_context *context, nadir_model *model, con
     NADIR_CHECK(nadir_policy_create(context, model, policy->probabilities, &made->policy));
     NADIR_CHECK(nadir_kernel_create(context, model, &made->kernel));
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_occupancy_create(context, made->kernel, made->policy, model->discount, use.backend,
-                                       use.tolerance, &made->occupancy));
+    if (*occupancy != NULL) {
+        made->occupancy = *occupancy;
+        *occupancy = NULL;
+    } else {
+        NADIR_CHECK(nadir_occupancy_create(context, made->kernel, made->policy, model->discount, use.backend,
+                                           use.tolerance, &made->occupancy));
+    }
     made->factor_seconds = nadir_clock_seconds() - begun;
     *solver = made;
     made = NULL;

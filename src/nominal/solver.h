@@ -17,6 +17,12 @@ struct nadir_solver {
                                       searches may begin; not owned; NULL: nothing is known */
 };
 
+/* As nadir_solver_create; *occupancy, unless it is NULL, is the operator of the policy under the nominal
+ * kernel, and taken over: it becomes NULL. */
+nadir_status nadir_solver_create_from(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                                      const nadir_solver_settings *settings, nadir_occupancy **occupancy,
+                                      nadir_solver **solver);
+
 /* Makes solver->value, unless it is there; no check of its bounds against the rows. */
 nadir_status nadir_solver_solve(nadir_context *context, nadir_solver *solver);
 

@@ -135,6 +135,11 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     return status;
 }
 
+void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance)
+{
+    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+}
+
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
 {
     return !nadir_occupancy_is_direct(occupancy);
@@ -324,7 +329,7 @@ static nadir_status check_discount(nadir_context *context, double gamma)
 static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
 {
     occupancy->gamma = gamma;
-    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+    nadir_occupancy_demand(occupancy, tolerance);
 }
 
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,

@@ -77,12 +77,15 @@ nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *oc
                                      int64_t count, const double *b, double tolerance, double *x,
                                      nadir_accuracy *accuracy);
 
-/* At most so many steps from x: [states], a guess, towards D b or D^T b, through the solves of the base, until
- * the residual is below `share` of what it was. r: [states] b - A x in the end, *left: |r|_2 as a share of
- * what it was. */
+/* At most so many steps from x: [states], a guess, towards D b or D^T b, through the solves of the base,
+ * until the residual is below `share` of what it was. r: [states] b - A x in the end, *left: |r|_2 as a share
+ * of what it was. */
 enum { NADIR_OCCUPANCY_APPROACH_STEPS = 4 };
 nadir_status nadir_occupancy_approach(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                       const double *b, double share, double *x, double *r, double *left);
+
+/* Of products from now on; 0: the default. */
+void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance);
 
 /* Whether solves are iterations, to which accuracy and guesses matter. */
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy);

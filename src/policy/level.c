@@ -139,13 +139,17 @@ static bool mix(const nadir_level *of, double *pi)
 {
     double largest = 0;
     double sum = 0;
+    double least = INFINITY; /* slopes may be too small for their inverses */
     for (int64_t a = 0; a < of->count; a++) {
-        largest = fmax(largest, of->actions[a].now.norm);
+        const nadir_level_answer *now = &of->actions[a].now;
+        largest = fmax(largest, now->norm);
+        least = now->slope > 0 && now->norm > 0 ? fmin(least, now->slope) : least;
     }
     for (int64_t a = 0; a < of->count; a++) {
         const nadir_level_answer *now = &of->actions[a].now;
-        pi[a] =
-            now->slope > 0 && now->norm > 0 ? nadir_power(now->norm / largest, of->p - 1) / now->slope : 0;
+        pi[a] = now->slope > 0 && now->norm > 0
+                    ? nadir_power(now->norm / largest, of->p - 1) * (least / now->slope)
+                    : 0;
         sum += pi[a];
     }
     for (int64_t a = 0; a < of->count; a++) {

@@ -25,6 +25,8 @@ typedef struct quest {
     const nadir_ball *ball;
     nadir_robust_optimum_settings settings;
     nadir_policy *start; /* owned */
+    nadir_occupancy
+        *occupancy;      /* of the nominal optimum, if it is there; the duel's from when there is one */
     nadir_policy *found; /* owned */
     nadir_uncertainty uncertainty;
     nadir_ascent ascent;
@@ -119,11 +121,13 @@ static nadir_status solve_nominal(quest *at)
     const double begun = nadir_clock_seconds();
     nadir_optimum_settings_default(&settings);
     settings.backend = at->settings.backend;
-    NADIR_CHECK(nadir_optimum(at->context, at->model, &settings, &at->start, &found));
+    NADIR_CHECK(nadir_optimum_keep(at->context, at->model, &settings, &at->start, &found, &at->occupancy));
     at->result.nominal_optimum = found.nominal_optimum;
     at->upper = found.upper_bound;
     at->result.seconds_nominal = nadir_clock_seconds() - begun;
     if (at->settings.start != NULL) {
+        nadir_occupancy_free(at->context, at->occupancy);
+        at->occupancy = NULL;
         nadir_policy_free(at->start);
         at->start = NULL;
         NADIR_CHECK(nadir_policy_create(at->context, at->model,
@@ -140,8 +144,9 @@ static nadir_status measure_start(quest *at)
 {
     nadir_status status = NADIR_OK;
     nadir_response first = {0};
-    nadir_duel duel = at->ascent.duel;
-    status = nadir_response_find(at->context, &duel, at->start->probabilities, NULL, NULL, 1e-9, &first);
+    nadir_duel *duel = &at->ascent.duel;
+    status = nadir_response_find(at->context, duel, at->start->probabilities, NULL, NULL, 1e-9, &first);
+    duel->evaluations = 0;
     if (status == NADIR_ERROR_ILL_POSED) { /* it breaks down; others may not */
         at->result.initial_robust_return = NAN;
         return NADIR_OK;
@@ -409,7 +414,10 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
     at->ascent.duel = (nadir_duel){.model = at->model,
                                    .ball = at->ball,
                                    .backend = at->settings.backend,
-                                   .iterations_limit = SEARCH_ITERATIONS};
+                                   .iterations_limit = SEARCH_ITERATIONS,
+                                   .known = at->start,
+                                   .occupancy = at->occupancy};
+    at->occupancy = NULL;
     if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
         NADIR_CHECK(nadir_search_identify(at->context, at->model, &at->uncertainty,
                                           at->bellman ? -1 : (int64_t)at->ascent.kind, at->ascent.identity));
@@ -470,6 +478,7 @@ nadir_status nadir_robust_optimum(nadir_context *context, nadir_model *model, co
         }
     }
     nadir_ascent_clear(&at.ascent);
+    nadir_occupancy_free(context, at.occupancy);
     nadir_uncertainty_clear(context, &at.uncertainty);
     nadir_solver_free(at.solver);
     nadir_worst_free(at.worst);

@@ -39,6 +39,8 @@ void nadir_duel_clear(nadir_context *context, nadir_duel *duel)
 {
     nadir_glance_free(context, duel->glance);
     duel->glance = NULL;
+    nadir_occupancy_free(context, duel->occupancy);
+    duel->occupancy = NULL;
     for (int i = 0; i < 2; i++) {
         nadir_kernel_free(duel->spare[i]);
         duel->spare[i] = NULL;
@@ -111,7 +113,11 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
     settings.backend = duel->backend;
     duel->evaluations++;
     NADIR_CHECK(nadir_policy_create(context, duel->model, probabilities, &response->policy));
-    NADIR_CHECK(nadir_solver_create(context, duel->model, response->policy, &settings, &response->solver));
+    const bool same = duel->occupancy != NULL && memcmp(duel->known->probabilities, probabilities,
+                                                        (size_t)duel->model->rows * sizeof(double)) == 0;
+    nadir_occupancy *none = NULL;
+    NADIR_CHECK(nadir_solver_create_from(context, duel->model, response->policy, &settings,
+                                         same ? &duel->occupancy : &none, &response->solver));
     NADIR_CHECK(nadir_question_pose(context, response->solver, duel->ball, false, &response->asked));
     NADIR_CHECK(search(context, duel, near_v, near_d, tolerance, response));
     NADIR_CHECK(solve(context, response));

@@ -31,10 +31,12 @@ typedef struct nadir_duel {
     nadir_model *model;
     const nadir_ball *ball;
     const char *backend;
-    int64_t iterations_limit; /* of each search */
-    int64_t evaluations;      /* counts */
-    nadir_kernel *spare[2];   /* owned: of responses that are gone, to be written over; NULL: none */
-    nadir_glance *glance;     /* owned; NULL: none yet */
+    int64_t iterations_limit;   /* of each search */
+    int64_t evaluations;        /* counts */
+    nadir_kernel *spare[2];     /* owned: of responses that are gone, to be written over; NULL: none */
+    nadir_glance *glance;       /* owned; NULL: none yet */
+    const nadir_policy *known;  /* a policy whose operator is */
+    nadir_occupancy *occupancy; /* this one: owned, for the first who asks; NULL: none */
 } nadir_duel;
 
 /*
@@ -55,6 +57,8 @@ bool nadir_response_can_glance(const nadir_response *response);
 /* Makes the duel ready for that, from any response that can be glanced from; what it is matters to the work
  * alone. Nothing is done a second time. */
 nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const nadir_response *first);
+/* The operator of that response, through which others are solved; NULL: the duel is not ready. */
+nadir_occupancy *nadir_duel_base(const nadir_duel *duel);
 /*
  * The response in one step from near_v and near_d, and roughly: linear systems are solved by a few
  * corrections. There is no solver, and no nominal return; the error is a bound as far as v and d are known.

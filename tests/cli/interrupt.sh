@@ -1,4 +1,4 @@
-# Interrupted: exit status 7 and no file, or 0 and a whole one, whenever the signal comes.
+# Interrupted: exit status 7 and no file (of a search: its best so far), or 0 and a whole one, whenever the signal comes.
 source "$(dirname "$0")/../support/cli.sh"
 if memcheck; then
     states=500
@@ -56,4 +56,70 @@ if ! memcheck; then
     done
 fi
 echo "$interrupted interrupted"
+enough_for_memcheck
+
+# Signals at random moments of work that is mostly done inside BLAS and LAPACK, on two threads: it ends soon, whole files are
+# written or none, and a search leaves a checkpoint that it goes on from. The moments are shares of how long it takes.
+RANDOM=20261115
+run generate random dense.npz --states 350 --actions 3 --seed 4
+stopped=0
+resumed=0
+
+# Sends a signal after so many microseconds and waits for the end, for a minute at most.
+signal_after() {
+    local signal=$1 moment=$2 process ticks
+    shift 2
+    last="nadir $*, SIG$signal after $moment us"
+    env --default-signal=INT "$NADIR" "$@" >stdout.txt 2>stderr.txt </dev/null &
+    process=$!
+    sleep "$(awk -v t="$moment" 'BEGIN { print t / 1e6 }')"
+    kill "-$signal" "$process" 2>/dev/null
+    for ((ticks = 0; ticks < 600; ticks++)); do
+        kill -0 "$process" 2>/dev/null || break
+        sleep 0.1
+    done
+    ((ticks < 600)) || { complain "it goes on after a minute" && kill -KILL "$process"; }
+    wait "$process" 2>/dev/null
+    status=$?
+    out=$(cat stdout.txt)
+    err=$(cat stderr.txt)
+    rest=$(find . -name '.out.*' -o -name '*.tmp')
+    [[ -z $rest ]] || complain "this is left: $rest"
+}
+
+# Exit 0 and all files, 7 and those that say so, or 128 + the signal before the command listens to it.
+signals() {
+    local begun took i signal
+    begun=${EPOCHREALTIME/./}
+    rm -f out.*
+    run "$@"
+    took=$((${EPOCHREALTIME/./} - begun))
+    for ((i = 0; i < 8; i++)); do
+        rm -f out.*
+        signal=$([[ $((i % 2)) == 0 ]] && echo INT || echo TERM)
+        signal_after "$signal" $((took * RANDOM / 32768)) "$@"
+        case $status in
+        0) [[ -e out.npz || -e out.csv ]] || complain "no file" ;;
+        7)
+            stopped=$((stopped + 1))
+            [[ $out == *'"NADIR_ERROR_INTERRUPTED"'* || $out == *'"stop_reason": "interrupted"'* ]] || complain "it does not say why"
+            [[ ! -e out.npz ]] || complain "a kernel was written"
+            ;;
+        130 | 143) [[ -z $(ls out.* 2>/dev/null) ]] || complain "killed before it listened, and yet there are files" ;;
+        *) complain "expected exit 0, 7, 130 or 143" ;;
+        esac
+        if [[ -e out.ckpt ]]; then
+            resumed=$((resumed + 1))
+            run optimize dense.npz --radius 0.1 --out again.csv --resume out.ckpt --max-evaluations 3 --certify off --json
+            [[ $status == 0 || $status == 5 ]] || complain "the checkpoint is no good"
+        fi
+    done
+}
+signals evaluate dense.npz --policy uniform --radius 0.1 --domain free --certify strict --threads 2 --json --kernel out.npz
+signals evaluate dense.npz --policy uniform --radius 0.1 --certify strict --threads 2 --json --kernel out.npz
+signals optimize dense.npz --radius 0.1 --threads 2 --json --out out.csv --checkpoint out.ckpt --checkpoint-interval 0
+last="signals at random moments"
+((stopped > 0)) || complain "none came in time"
+((resumed > 0)) || complain "no checkpoint was found"
+echo "$stopped of 24 interrupted at random moments, $resumed checkpoints resumed"
 finish

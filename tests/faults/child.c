@@ -87,9 +87,10 @@ static _Noreturn void become(const place *at, char **words, const fault_order *f
         if (fault->onward) {
             (void)setenv("FAULT_ON", "1", 1);
         }
-        (void)setenv("LD_PRELOAD", at->shim, 1);
     }
-    (void)alarm(SECONDS); /* outlives exec */
+    (void)setenv("OMP_NUM_THREADS", "1", 1);
+    (void)setenv("LD_PRELOAD", at->shim, 1); /* without orders it only makes fsync quick */
+    (void)alarm(SECONDS);                    /* outlives exec */
     (void)execv(at->program, words);
     _exit(127);
 }
@@ -117,16 +118,14 @@ void child_run(const place *at, const char *command, const char *extra, const fa
     result->status = WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
     copy_start("stderr.txt", result->said, sizeof result->said);
     copy_start("stdout.txt", result->out, sizeof result->out);
-    long long calls = 0;
-    long long injected = 0;
-    long long leaks = 0;
     size_t size;
     char *report = read_whole("report.txt", &size);
-    if (report != NULL &&
-        sscanf(report, "%lld %lld %lld %511[^\n]", &calls, &injected, &leaks, result->met) == 4) {
-        result->calls = calls;
-        result->injected = injected;
-        result->leaks = leaks;
+    if (report != NULL) { /* three numbers and a path */
+        char *at_path = report;
+        result->calls = strtoll(at_path, &at_path, 10);
+        result->injected = strtoll(at_path, &at_path, 10);
+        result->leaks = strtoll(at_path, &at_path, 10);
+        (void)snprintf(result->met, sizeof result->met, "%.*s", (int)strcspn(at_path + 1, "\n"), at_path + 1);
     }
     free(report);
 }

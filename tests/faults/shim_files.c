@@ -42,7 +42,7 @@ static bool begins(const char *text, const char *start)
 static bool tells_of_machine(const char *path)
 {
     return begins(path, "/proc") || begins(path, "/sys") || begins(path, "/dev/") || begins(path, "/etc/") ||
-           begins(path, "/usr/");
+           begins(path, "/usr/") || strstr(path, ".gcda") != NULL;
 }
 
 static shim_verdict decide(shim_kind kind, int descriptor)
@@ -148,9 +148,10 @@ SHIM_PUBLIC int ftruncate(int descriptor, off_t length)
     return decide(SHIM_WRITE, descriptor) == SHIM_FAIL ? -1 : (int)syscall(SYS_ftruncate, descriptor, length);
 }
 
+/* Nothing is done: what the process has written the next one reads, and disks are slow. */
 SHIM_PUBLIC int fsync(int descriptor)
 {
-    return decide(SHIM_SYNC, descriptor) == SHIM_FAIL ? -1 : (int)syscall(SYS_fsync, descriptor);
+    return decide(SHIM_SYNC, descriptor) == SHIM_FAIL ? -1 : 0;
 }
 
 SHIM_PUBLIC int rename(const char *from, const char *to)

@@ -396,7 +396,7 @@ static int64_t sweep_way(study *s, const way *by, outcome *seen)
     fault_order now = {by->kind, 0, by->how, by->onward};
     s->fault = &now;
     const int64_t calls = begin(s, seen);
-    const int64_t sample = s->folder && s->part->sample > 4 ? 4 : s->part->sample;
+    const int64_t sample = s->folder ? 2 : s->part->sample; /* many pictures */
     const int64_t step = s->at->everything || calls <= sample ? 1 : (calls + sample - 1) / sample;
     int64_t injected = 0;
     /* The first ones and the last ones, and those between in steps. */
@@ -415,6 +415,7 @@ static int64_t sweep_way(study *s, const way *by, outcome *seen)
             judge(s, seen);
         }
     }
+    s->fault = NULL;
     return injected;
 }
 
@@ -443,6 +444,7 @@ static int64_t sweep_moments(study *s, outcome *seen)
         killed += seen->status == 256 + 9;
         judge_killed(s, seen);
     }
+    s->fault = NULL;
     return killed;
 }
 
@@ -501,7 +503,8 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         for (int j = 0; j < scenarios_count && strcmp(parts[i].name, argv[3]) == 0; j++) {
-            if (argc < 5 || strcmp(scenarios[j].name, argv[4]) == 0) {
+            const bool chosen = argc < 5 || strcmp(scenarios[j].name, argv[4]) == 0;
+            if (chosen && (!scenarios[j].computes || strstr(argv[3], "memory") != NULL)) {
                 sweep_scenario(&at, &parts[i], &scenarios[j]);
             }
         }

@@ -19,6 +19,7 @@ typedef struct scenario {
                             "/": the command owns the folder out/all */
     const char *again;   /* words that make the command go on, once the file `stage` is there; or NULL */
     const char *stage;
+    bool computes; /* it reads and writes nothing that others do not: for memory alone */
 } scenario;
 
 extern const scenario scenarios[];

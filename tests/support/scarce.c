@@ -56,31 +56,56 @@ int test_count_files(const char *start)
     return count;
 }
 
+/* With `allowed` allocations; *used: how many there were. */
+static nadir_status attempt(test_attempt call, const void *of, const char *output, const char *what,
+                            int64_t allowed, int64_t *used)
+{
+    test_scarce scarce;
+    nadir_context *context = test_scarce_context(&scarce);
+    const int64_t before = scarce.blocks;
+    scarce.left = allowed;
+    const nadir_status status = call(context, of);
+    *used = allowed - scarce.left;
+    if (scarce.blocks != before) {
+        fail_msg("%s: %lld blocks leak after %lld allocations", what, (long long)(scarce.blocks - before),
+                 (long long)allowed);
+    }
+    if (status != NADIR_OK && status != NADIR_ERROR_MEMORY) {
+        fail_msg("%s: %s after %lld allocations: %s", what, nadir_status_name(status), (long long)allowed,
+                 nadir_context_error(context));
+    }
+    if (status != NADIR_OK && output != NULL && test_count_files(output) != 0) {
+        fail_msg("%s: a file is left after %lld allocations", what, (long long)allowed);
+    }
+    nadir_context_free(context);
+    assert_int_equal(scarce.blocks, 0);
+    return status;
+}
+
 void test_run_out(test_attempt call, const void *of, const char *output, const char *what)
 {
+    int64_t used;
     for (int64_t allowed = 0; allowed < ATTEMPTS; allowed++) {
-        test_scarce scarce;
-        nadir_context *context = test_scarce_context(&scarce);
-        const int64_t before = scarce.blocks;
-        scarce.left = allowed;
-        const nadir_status status = call(context, of);
-        if (scarce.blocks != before) {
-            fail_msg("%s: %lld blocks leak after %lld allocations", what, (long long)(scarce.blocks - before),
-                     (long long)allowed);
-        }
-        if (status != NADIR_OK && status != NADIR_ERROR_MEMORY) {
-            fail_msg("%s: %s after %lld allocations: %s", what, nadir_status_name(status), (long long)allowed,
-                     nadir_context_error(context));
-        }
-        if (status != NADIR_OK && output != NULL && test_count_files(output) != 0) {
-            fail_msg("%s: a file is left after %lld allocations", what, (long long)allowed);
-        }
-        nadir_context_free(context);
-        assert_int_equal(scarce.blocks, 0);
-        if (status == NADIR_OK) {
+        if (attempt(call, of, output, what, allowed, &used) == NADIR_OK) {
             assert_true(allowed > 0);
             return;
         }
     }
     fail_msg("%s: still no success with %d allocations", what, ATTEMPTS);
+}
+
+int64_t test_run_out_sampled(test_attempt call, const void *of, const char *output, const char *what,
+                             int64_t most)
+{
+    const char *thorough = getenv("NADIR_FAULTS");
+    int64_t used;
+    int64_t failures = 0;
+    assert_int_equal(attempt(call, of, output, what, INT64_MAX, &used), NADIR_OK);
+    const int64_t all = used;
+    const int64_t step = (thorough != NULL && strcmp(thorough, "all") == 0) || all <= most ? 1 : all / most;
+    for (int64_t allowed = 0; allowed < all; allowed += step) {
+        failures += attempt(call, of, output, what, allowed, &used) != NADIR_OK;
+    }
+    assert_true(failures > 0);
+    return failures;
 }

@@ -25,4 +25,9 @@ typedef nadir_status (*test_attempt)(nadir_context *context, const void *of);
  * behind when it fails, or NULL; `what`: for messages. */
 void test_run_out(test_attempt call, const void *of, const char *output, const char *what);
 
+/* The same for about `most` of the numbers of allocations, evenly spread; for all of them where the
+ * environment says NADIR_FAULTS=all. Returns how often memory ran out. */
+int64_t test_run_out_sampled(test_attempt call, const void *of, const char *output, const char *what,
+                             int64_t most);
+
 #endif

@@ -49,7 +49,7 @@ static void test_choice(void **state)
     /* only sizes are looked at */
     const double number = 0;
     const nadir_backend *backend = NULL;
-    const nadir_average huge = {.states = 20000, .matrix = {.size = 20000, .dense = &number}};
+    nadir_average huge = {.states = 20000, .matrix = {.size = 20000, .dense = &number}};
     assert_ok(context, nadir_backend_choose(context, &huge, &backend));
     assert_ptr_equal(backend, &nadir_backend_krylov);
     nadir_context_free(context);

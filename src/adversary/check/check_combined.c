@@ -8,17 +8,18 @@
  *     lambda = gamma beta strength loss / (1 + gamma beta feedback),
  *
  * and the residuals of the pair are combinations too: E x - theta y of Phi v, Phi D W X and Phi K, and E^T y
- * - theta x of W d, W D^T K and X. Their norms are those of combinations of the
- * columns of a frame, which lose no digits to each other. Of a combination with factors f of vectors of norms
- * F, known to `off`, a product with another is
+ * - theta x of W d, W D^T K and X. Their norms are those of combinations of the columns of a frame, which
+ * lose no digits to each other. Of a combination with factors f of vectors of norms F, known to `off`, a
+ * product with another is
  *
  *     known to u f' F' f F + f' F' f off + f' off' (f F + f off),   f F = sum of |f_i| F_i.
  */
 #include "adversary/check/check_combined.h"
 
+#include "linalg/span.h"
+
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
 
@@ -93,6 +94,7 @@ typedef struct kernel {
     double loss, loss_off;
     double feedback, feedback_off;
     double lambda;
+    double theta;
 } kernel;
 
 /* s and t brought to norm one, and the numbers of the kernel. */
@@ -147,38 +149,48 @@ static double bound_below(const nadir_combined *of, const kernel *at)
     return reach * strength / (denominator + off) * loss * (1 - 16 * UNIT);
 }
 
-/* At least the norm of a combination of a stack. work: [N]. */
+/* At least the norm of a combination of a stack, from the same of its frame: [rank]. */
 static double norm_of(const nadir_combined *of, const nadir_combined_stack *stack, const double *factors,
-                      double *work)
+                      const double *combined)
 {
     const int N = 2 * of->size + 2;
-    const int rank = stack->rank;
     const sized size = weigh(N, factors, stack->framed);
     double square = 0;
-    memset(work, 0, (size_t)N * sizeof *work);
-    for (int j = 0; j < N; j++) {
-        for (int i = 0; i < rank; i++) {
-            work[i] += factors[j] * stack->frame[j * N + i];
-        }
-    }
-    for (int i = 0; i < rank; i++) {
-        square += work[i] * work[i];
+    for (int i = 0; i < stack->rank; i++) {
+        square += combined[i] * combined[i];
     }
     /* the factors are rounded, and so is every sum */
     return stack->stretch * (sqrt(square + UNDERFLOW) + size.off + (N + 8) * UNIT * size.size) *
            (1 + (N + 8) * UNIT);
 }
 
-/* At least sigma_max(E_lambda), as isolate of check_spectral.c has it. factors: [2 N] for work. */
-static double isolate(const nadir_combined *of, const kernel *at, double *factors)
+/* theta, and E x - theta y and E^T y - theta x in terms of the stacks: [N] each. */
+static void write_residuals(const nadir_combined *of, kernel *at, double *left, double *right)
 {
     const int m = of->size;
-    double *work = factors + 2 * m + 2;
     const double gamma = of->pair.problem->gamma;
+    at->theta = gamma * (at->loss * at->strength - at->lambda * at->feedback);
+    left[0] = gamma * at->strength;
+    right[0] = gamma * at->loss;
+    for (int j = 0; j < m; j++) {
+        left[1 + j] = -gamma * at->lambda * at->s[j];
+        right[2 + m + j] = -at->theta * at->s[j];
+    }
+    for (int j = 0; j <= m; j++) {
+        left[1 + m + j] = -at->theta * at->t[j];
+        right[1 + j] = -gamma * at->lambda * at->t[j];
+    }
+}
+
+/* At least sigma_max(E_lambda), as isolate of check_spectral.c has it, from the norms of the residuals but
+ * for the errors of strength and loss in them. */
+static double isolate(const nadir_combined *of, const kernel *at, double left, double right)
+{
+    const double gamma = of->pair.problem->gamma;
+    const double theta = at->theta;
     const double lambda = at->lambda;
     const sized v = of->left.sizes[0];
     const sized Wd = of->right.sizes[0];
-    const double theta = gamma * (at->loss * at->strength - lambda * at->feedback);
     const double unit_off = 2 * (at->x_off + at->y_off);
     const double theta_off = gamma *
                                  (fabs(at->strength) * at->loss_off + fabs(at->loss) * at->strength_off +
@@ -186,46 +198,67 @@ static double isolate(const nadir_combined *of, const kernel *at, double *factor
                                   8 * UNIT * (fabs(at->loss * at->strength) + lambda * fabs(at->feedback))) *
                                  (1 + unit_off) +
                              unit_off * fabs(theta);
-    factors[0] = gamma * at->strength;
-    for (int j = 0; j < m; j++) {
-        factors[1 + j] = -gamma * lambda * at->s[j];
-    }
-    for (int j = 0; j <= m; j++) {
-        factors[1 + m + j] = -theta * at->t[j];
-    }
-    const double left = norm_of(of, &of->left, factors, work) + gamma * at->strength_off * (v.size + v.off);
-    factors[0] = gamma * at->loss;
-    for (int j = 0; j <= m; j++) {
-        factors[1 + j] = -gamma * lambda * at->t[j];
-    }
-    for (int j = 0; j < m; j++) {
-        factors[2 + m + j] = -theta * at->s[j];
-    }
-    const double right = norm_of(of, &of->right, factors, work) + gamma * at->loss_off * (Wd.size + Wd.off);
+    left += gamma * at->strength_off * (v.size + v.off);
+    right += gamma * at->loss_off * (Wd.size + Wd.off);
     const double rho_square = (left * left + right * right) / 2 * (1 + 3 * unit_off + 16 * UNIT);
     const double second = lambda / of->pair.breakdown_low * (1 + of->pair.W_off) * (1 + 4 * UNIT);
     const double distance = (theta - theta_off - second) - 4 * UNIT * (fabs(theta) + second);
     return distance > 0 ? (theta + theta_off + rho_square / distance) * (1 + 8 * UNIT) : INFINITY;
 }
 
-nadir_combined_answer nadir_combined_check(const nadir_combined *of, double beta, double *s, double *t,
-                                           double *work)
+/* lambda_high of all kernels that are usable. */
+static nadir_status bound_above(nadir_context *context, const nadir_combined *of, int64_t count,
+                                kernel *kernels, nadir_combined_answer *answers)
 {
-    nadir_combined_answer answer = {.lambda_high = INFINITY};
-    const double rest = 1 - beta / of->pair.breakdown_low - 4 * UNIT;
-    if (!of->usable) {
-        return answer;
+    nadir_status status = NADIR_OK;
+    const int N = 2 * of->size + 2;
+    nadir_spectral_pair pair = of->pair;
+    double *left = NULL;
+    NADIR_NEW(context, left, 4 * N * count);
+    double *right = left + N * count;
+    double *left_combined = right + N * count;
+    double *right_combined = left_combined + N * count;
+    for (int64_t i = 0; i < count; i++) {
+        write_residuals(of, &kernels[i], left + i * N, right + i * N);
     }
-    const kernel at = measure(of, beta, s, t);
-    answer.lambda = at.lambda;
-    answer.lambda_low = bound_below(of, &at);
-    answer.usable = answer.lambda_low > 0 && isfinite(at.lambda);
-    if (answer.usable && of->bounded && rest > 0) {
-        nadir_spectral_pair pair = of->pair;
-        pair.beta = beta;
-        pair.rest = rest;
-        pair.lambda = at.lambda;
-        answer.lambda_high = nadir_spectral_pair_bound(&pair, isolate(of, &at, work));
+    nadir_span_combine(context, N, count, N, N, of->left.frame, left, left_combined);
+    nadir_span_combine(context, N, count, N, N, of->right.frame, right, right_combined);
+    for (int64_t i = 0; i < count; i++) {
+        const kernel *at = &kernels[i];
+        pair.beta = at->beta;
+        pair.rest = 1 - at->beta / pair.breakdown_low - 4 * UNIT;
+        pair.lambda = at->lambda;
+        if (answers[i].usable && pair.rest > 0) {
+            const double sigma = isolate(of, at, norm_of(of, &of->left, left + i * N, left_combined + i * N),
+                                         norm_of(of, &of->right, right + i * N, right_combined + i * N));
+            answers[i].lambda_high = nadir_spectral_pair_bound(&pair, sigma);
+        }
     }
-    return answer;
+cleanup:
+    nadir_release(context, left);
+    return status;
+}
+
+nadir_status nadir_combined_check(nadir_context *context, const nadir_combined *of, int64_t count,
+                                  const double *radii, double *S, double *T, nadir_combined_answer *answers)
+{
+    nadir_status status = NADIR_OK;
+    const int m = of->size;
+    kernel *kernels = NULL;
+    NADIR_NEW(context, kernels, count);
+    for (int64_t i = 0; i < count; i++) {
+        answers[i] = (nadir_combined_answer){.lambda_high = INFINITY};
+        if (of->usable) {
+            kernels[i] = measure(of, radii[i], S + i * m, T + i * (m + 1));
+            answers[i].lambda = kernels[i].lambda;
+            answers[i].lambda_low = bound_below(of, &kernels[i]);
+            answers[i].usable = answers[i].lambda_low > 0 && isfinite(kernels[i].lambda);
+        }
+    }
+    if (of->usable && of->bounded) {
+        NADIR_CHECK(bound_above(context, of, count, kernels, answers));
+    }
+cleanup:
+    nadir_release(context, kernels);
+    return status;
 }

@@ -61,9 +61,10 @@ typedef struct nadir_combined_answer {
     double lambda_high; /* no kernel of the ball has a larger one; infinity: not known, or not asked for */
 } nadir_combined_answer;
 
-/* s: [m], t: [m + 1], are brought to |x| = |y| = 1, up to rounding. work: [4 m + 4]. */
-nadir_combined_answer nadir_combined_check(const nadir_combined *of, double beta, double *s, double *t,
-                                           double *work);
+/* Of `count` kernels. S: [m * count], T: [(m + 1) * count], s and t of one after another, which are brought
+ * to |x| = |y| = 1, up to rounding. radii, answers: [count]. */
+nadir_status nadir_combined_check(nadir_context *context, const nadir_combined *of, int64_t count,
+                                  const double *radii, double *S, double *T, nadir_combined_answer *answers);
 
 /* The smallest entries of `count` kernels, [count], up to rounding. S: [m * count] s of one after another,
  * times the radius; T: [(m + 1) * count]. */

@@ -184,6 +184,7 @@ static double stretch_of(int64_t n, int rank, const double *Q)
 /* Vectors that are no longer than the columns may be. */
 static void frame_short(int64_t n, int N, nadir_combined_stack *stack)
 {
+    memset(stack->frame, 0, (size_t)(N * N) * sizeof *stack->frame);
     for (int j = 0; j < N; j++) {
         memcpy(stack->frame + j * N, stack->vectors + j * n, (size_t)n * sizeof *stack->frame);
         stack->framed[j] = stack->sizes[j];

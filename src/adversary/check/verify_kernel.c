@@ -59,7 +59,9 @@ static void judge_domain(nadir_verify_run *run, const nadir_membership *found)
 static void judge_membership(nadir_verify_run *run, const nadir_membership *found)
 {
     const nadir_uncertainty *set = &run->asked.uncertainty;
-    const bool sums = found->row_sum <= (double)run->model->states * NADIR_MEMBERSHIP_ROUNDING;
+    /* entries of rows that sum to one are as large as their negative ones, or at most one */
+    const double size = fmax(1, -found->minimum);
+    const bool sums = found->row_sum <= (double)run->model->states * NADIR_MEMBERSHIP_ROUNDING * size;
     char place[NADIR_PLACE_LENGTH] = "";
     nadir_verify_add(run, "row_sums", sums, "every row of the kernel sums to 1 within %.2g%s", found->row_sum,
                      sums ? "" : ", which is more than rounding");

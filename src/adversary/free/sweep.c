@@ -19,11 +19,13 @@ typedef struct sweep {
     int64_t count;
     nadir_verdict *verdicts;
     nadir_sweep_point *points; /* [count] */
-    int64_t settled;
-    int64_t *which; /* [count] of those that are settled */
-    double *S;      /* [NADIR_SWEEP_SIZE * count] coefficients of c, one after another */
-    double *T;      /* [(NADIR_SWEEP_SIZE + 1) * count] of k */
-    double *minima; /* [count] */
+    int64_t checked, settled;
+    int64_t *which;                 /* [count] of those that are checked, later of those that are settled */
+    double *radii;                  /* [count] of those that are checked */
+    nadir_combined_answer *answers; /* [count] likewise */
+    double *S;                      /* [NADIR_SWEEP_SIZE * count] coefficients of c, one after another */
+    double *T;                      /* [(NADIR_SWEEP_SIZE + 1) * count] of k */
+    double *minima;                 /* [count] */
 } sweep;
 
 /* The coefficients of a point: x = X s, y = K t, K = (v_hat, Z). */
@@ -58,34 +60,41 @@ static void fill_verdict(const sweep *at, const nadir_sweep_point *point, const 
     };
 }
 
-/* Settles what can be: the coefficients of those become dense in S and T. */
-static nadir_status settle(sweep *at, const nadir_combined *of)
+/* Checks the points that are done: their coefficients go to S and T, one after another. */
+static nadir_status check_points(sweep *at, const nadir_combined *of)
 {
-    nadir_status status = NADIR_OK;
     const int m = of->size;
-    double *work = NULL;
-    NADIR_NEW(at->context, work, 4 * m + 4);
     for (int64_t i = 0; i < at->count; i++) {
         const nadir_sweep_point *point = &at->points[i];
-        double *s = at->S + at->settled * m;
-        double *t = at->T + at->settled * (m + 1);
-        if (!point->done) {
-            continue;
-        }
-        read_point(&point->at, m, s, t);
-        const nadir_combined_answer answer = nadir_combined_check(of, point->beta, s, t, work);
-        const double wanted = answer.lambda * (1 + 0.5 * at->settings->width);
-        if (answer.usable && (!of->bounded || answer.lambda_high <= wanted)) {
-            fill_verdict(at, point, &answer, &at->verdicts[i]);
-            for (int j = 0; j < m; j++) {
-                s[j] *= point->beta;
-            }
-            at->which[at->settled++] = i;
+        if (point->done) {
+            read_point(&point->at, m, at->S + at->checked * m, at->T + at->checked * (m + 1));
+            at->radii[at->checked] = point->beta;
+            at->which[at->checked++] = i;
         }
     }
-cleanup:
-    nadir_release(at->context, work);
-    return status;
+    return at->checked == 0
+               ? NADIR_OK
+               : nadir_combined_check(at->context, of, at->checked, at->radii, at->S, at->T, at->answers);
+}
+
+/* Settles what can be: the coefficients of those close ranks, times the radius in S. */
+static void settle(sweep *at, const nadir_combined *of)
+{
+    const int m = of->size;
+    for (int64_t j = 0; j < at->checked; j++) {
+        const nadir_combined_answer *answer = &at->answers[j];
+        const double wanted = answer->lambda * (1 + 0.5 * at->settings->width);
+        const int64_t i = at->which[j];
+        if (!answer->usable || (of->bounded && !(answer->lambda_high <= wanted))) {
+            continue;
+        }
+        fill_verdict(at, &at->points[i], answer, &at->verdicts[i]);
+        for (int k = 0; k < m; k++) {
+            at->S[at->settled * m + k] = at->S[j * m + k] * at->radii[j];
+        }
+        memmove(at->T + at->settled * (m + 1), at->T + j * (m + 1), (size_t)(m + 1) * sizeof *at->T);
+        at->which[at->settled++] = i;
+    }
 }
 
 /* The vectors of the subspace one after another, and guesses of products where solves are iterations. */
@@ -147,7 +156,8 @@ static nadir_status prove(sweep *at, const nadir_subspace *subspace, double *con
                                         .DtK = guess ? vectors.DtK : NULL};
     NADIR_CHECK(nadir_combined_make(at->context, at->problem, at->settings->certify != NADIR_CERTIFY_OFF,
                                     &basis, breakdown_low, &of));
-    NADIR_CHECK(settle(at, &of));
+    NADIR_CHECK(check_points(at, &of));
+    settle(at, &of);
     if (at->settled > 0) {
         NADIR_CHECK(nadir_combined_minima(at->context, &of, at->settled, at->S, at->T, at->minima));
     }
@@ -168,6 +178,8 @@ static nadir_status make_room(sweep *at)
     NADIR_NEW(at->context, at->S, NADIR_SWEEP_SIZE * at->count);
     NADIR_NEW(at->context, at->T, (NADIR_SWEEP_SIZE + 1) * at->count);
     NADIR_NEW(at->context, at->minima, at->count);
+    NADIR_NEW(at->context, at->radii, at->count);
+    NADIR_NEW(at->context, at->answers, at->count);
 cleanup:
     return status;
 }
@@ -179,6 +191,8 @@ static void clear(sweep *at)
     nadir_release(at->context, at->S);
     nadir_release(at->context, at->T);
     nadir_release(at->context, at->minima);
+    nadir_release(at->context, at->radii);
+    nadir_release(at->context, at->answers);
 }
 
 bool nadir_sweep_pays(const nadir_context *context, const nadir_problem *problem,

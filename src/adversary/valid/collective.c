@@ -116,15 +116,23 @@ cleanup:
     return status;
 }
 
-/* The norms of both D as far as they are needed: cheaply, or else well. */
-static nadir_status measure(collective *of, bool hard)
+/* The norms of both D with ever more work, as long as kappa is too large; that of the nominal one is known
+ * with the least. */
+static nadir_status measure(collective *of)
 {
     nadir_status status = NADIR_OK;
-    double found;
-    NADIR_CHECK(nadir_mixing_bound(of->context, of->problem, &of->known, hard, &found));
-    of->nominal = fmin(of->nominal, found);
-    NADIR_CHECK(nadir_mixing_bound(of->context, &of->centre.problem, &of->centre.known, hard, &found));
-    of->star = fmin(of->star, found);
+    for (int effort = NADIR_MIXING_EASY;
+         effort <= NADIR_MIXING_HARD && !(kappa_of(of, of->nominal, of->star) <= 0.5); effort++) {
+        double found;
+        if (effort > NADIR_MIXING_EASY) {
+            NADIR_CHECK(nadir_mixing_bound(of->context, of->problem, &of->known, (nadir_mixing_effort)effort,
+                                           &found));
+            of->nominal = fmin(of->nominal, found);
+        }
+        NADIR_CHECK(nadir_mixing_bound(of->context, &of->centre.problem, &of->centre.known,
+                                       (nadir_mixing_effort)effort, &found));
+        of->star = fmin(of->star, found);
+    }
 cleanup:
     return status;
 }
@@ -147,7 +155,7 @@ nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem 
                      .beta = beta,
                      .known = nadir_enclosure_make(context, problem),
                      .star = INFINITY};
-    NADIR_CHECK(nadir_mixing_bound(context, problem, &of.known, false, &of.nominal));
+    NADIR_CHECK(nadir_mixing_bound(context, problem, &of.known, NADIR_MIXING_EASY, &of.nominal));
     if (isinf(of.nominal)) {
         goto cleanup;
     }
@@ -162,10 +170,7 @@ nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem 
     if (!(least <= 0.5)) {
         goto cleanup;
     }
-    NADIR_CHECK(measure(&of, false));
-    if (!(kappa_of(&of, of.nominal, of.star) <= 0.5)) {
-        NADIR_CHECK(measure(&of, true));
-    }
+    NADIR_CHECK(measure(&of));
     const double kappa = kappa_of(&of, of.nominal, of.star);
     if (kappa <= 0.5) {
         conclude(&of, kappa, proof);
@@ -190,7 +195,7 @@ nadir_status nadir_collective_foresee(nadir_context *context, const nadir_proble
     if (problem->uncertainty->p != 2 || attack->d == NULL || !(attack->tau > 0)) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_mixing_bound(context, problem, &known, false, &mixing));
+    NADIR_CHECK(nadir_mixing_bound(context, problem, &known, NADIR_MIXING_EASY, &mixing));
     if (isinf(mixing)) {
         goto cleanup;
     }

@@ -178,6 +178,7 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
     nadir_status status = NADIR_OK;
     double least;
     double tau = attack->tau;
+    find->rough = find->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
     NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
     for (int worse = 0; worse < 3 && least > wanted;) {
         double slack;

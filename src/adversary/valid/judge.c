@@ -21,7 +21,7 @@
 
 /* What rows may lack of stationarity, as a share of the width. */
 #define POLISHED         1e-3
-#define POLISHED_ROUGHLY 5e-2
+#define POLISHED_ROUGHLY 0.15
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
  * at p = 2 it changes every entry of a row. */

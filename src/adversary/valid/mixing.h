@@ -7,9 +7,17 @@
 
 #include "adversary/enclosure.h"
 
-/* *bound >= |Phi D|_2 for the D of the problem's operator; infinity: nothing is known. O(states^2); hard: two
- * thirds of states^3 more, for a bound that is near. Rounding is included. */
+/* How much work a bound is worth: O(states^2), a third of states^3 more, or two thirds for one that is near.
+ */
+typedef enum nadir_mixing_effort {
+    NADIR_MIXING_EASY,
+    NADIR_MIXING_FAIR,
+    NADIR_MIXING_HARD
+} nadir_mixing_effort;
+
+/* *bound >= |Phi D|_2 for the D of the problem's operator; infinity: nothing is known. Rounding is included.
+ */
 nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *problem,
-                                const nadir_enclosure *known, bool hard, double *bound);
+                                const nadir_enclosure *known, nadir_mixing_effort effort, double *bound);
 
 #endif
