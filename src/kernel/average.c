@@ -31,25 +31,22 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     *average = (nadir_average){0};
 }
 
-void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result)
+/* sum <- weight * row, or sum + weight * row if it is not the first, on all states. */
+static void add_row(int64_t states, const nadir_row *row, double weight, bool first, double *restrict sum)
 {
-    for (int64_t s = 0; s < model->states; s++) {
-        double sum = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            sum += policy->probabilities[row] * model->rewards[row];
+    const int64_t count = row->count;
+    const double *values = row->values;
+    if (row->columns == NULL) {
+        for (int64_t t = 0; t < count; t++) {
+            sum[t] = (first ? 0 : sum[t]) + weight * values[t];
         }
-        result[s] = sum;
+        return;
     }
-}
-
-/* sum <- sum + weight * row, on all states. */
-static void add_row(const nadir_row *row, double weight, double *restrict sum)
-{
-    for (int64_t t = 0; row->columns == NULL && t < row->count; t++) {
-        sum[t] += weight * row->values[t];
+    if (first) {
+        memset(sum, 0, (size_t)states * sizeof *sum);
     }
-    for (int64_t i = 0; row->columns != NULL && i < row->count; i++) {
-        sum[row->columns[i]] += weight * row->values[i];
+    for (int64_t i = 0; i < count; i++) {
+        sum[row->columns[i]] += weight * values[i];
     }
 }
 
@@ -65,11 +62,12 @@ static double fill_dense(const nadir_context *context, const nadir_kernel *kerne
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
     for (int64_t s = 0; s < n; s++) {
         double *sum = dense + s * n;
-        memset(sum, 0, (size_t)n * sizeof *sum);
+        bool first = true; /* every policy chooses something */
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             if (policy->probabilities[row] > 0) {
                 const nadir_row part = nadir_kernel_row(kernel, row);
-                add_row(&part, policy->probabilities[row], sum);
+                add_row(n, &part, policy->probabilities[row], first, sum);
+                first = false;
             }
         }
         const double norm = nadir_vector_norm_1(n, sum);
@@ -515,5 +513,8 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
         *average = made;
     }
 cleanup:
+    if (status != NADIR_OK) {
+        nadir_release(context, made.correction);
+    }
     return status;
 }

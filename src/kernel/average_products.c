@@ -5,6 +5,17 @@
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 
+void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            sum += policy->probabilities[row] * model->rewards[row];
+        }
+        result[s] = sum;
+    }
+}
+
 /* y <- y - left (right . x), for each column. */
 static void subtract_rank_one(const nadir_context *context, int64_t n, const double *left,
                               const double *right, int64_t count, const double *x, double *y)
@@ -123,7 +134,7 @@ void nadir_average_forget_transpose(nadir_context *context, nadir_average *avera
         const nadir_matrix transpose = {.size = average->exchange != NULL ? average->matrix.width
                                                                           : average->states,
                                         .starts = average->transpose.starts};
-        average->transposed_row = nadir_matrix_row_length(&transpose);
+        average->transposed_row = nadir_matrix_row_length(&transpose) + 1;
         nadir_entries_clear(context, &average->transpose);
     }
 }
@@ -143,7 +154,7 @@ static int64_t longest_transposed(const nadir_context *context, const nadir_aver
         return spread ? owner->exchange->total : owner->states;
     }
     const int64_t longest =
-        transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row;
+        transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row - 1;
     return spread ? (int64_t)nadir_join_sum(context, (double)(longest + 1)) : longest;
 }
 

@@ -23,6 +23,7 @@
 #define INNER_TOLERANCE 1e-1
 #define INNER_TIGHTER   1e-3
 #define INNER_TIGHTEST  1e-12
+#define INNER_NEAR      1e-4 /* of solves through those of a near kernel */
 #define PROGRESS        0.9
 #define PATIENCE        5
 
@@ -39,6 +40,7 @@ typedef struct search {
     double *correction; /* [states] */
     int64_t *choice;    /* [states] the row of the policy */
     nadir_policy *policy;
+    nadir_occupancy *base;      /* through which to solve; NULL: none */
     nadir_occupancy *occupancy; /* of an earlier choice; NULL before the first solve */
     int64_t changed;            /* states whose choice is not that of `occupancy` */
     double inner;
@@ -196,7 +198,12 @@ static nadir_status factor(search *at)
 {
     nadir_status status = NADIR_OK;
     apply_choice(at);
-    if (at->occupancy == NULL) {
+    if (at->base != NULL) {
+        nadir_occupancy_free(at->context, at->occupancy);
+        at->occupancy = NULL;
+        NADIR_CHECK(nadir_occupancy_perturb(at->context, at->base, at->kernel, at->policy, &at->occupancy));
+        nadir_occupancy_demand(at->occupancy, INNER_NEAR);
+    } else if (at->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(at->context, at->kernel, at->policy, at->gamma,
                                            at->settings.backend, at->inner, &at->occupancy));
     } else if (at->changed > 0) {
@@ -313,7 +320,8 @@ static nadir_status check_settings(nadir_context *context, const nadir_optimum_s
 /* kept: see nadir_optimum_keep; NULL: nobody wants it. */
 static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel, double gamma,
                              const nadir_optimum_settings *settings, const double *start, double *value,
-                             nadir_policy **policy, nadir_optimum_result *result, nadir_occupancy **kept)
+                             nadir_policy **policy, nadir_optimum_result *result, nadir_occupancy *base,
+                             nadir_occupancy **kept)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
@@ -323,6 +331,7 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
         .model = nadir_kernel_model(kernel),
         .gamma = gamma,
         .settings = *settings,
+        .base = base,
         .result = {.size = sizeof at.result},
     };
     NADIR_CHECK(check_settings(context, settings));
@@ -358,7 +367,15 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
                                      const nadir_optimum_settings *settings, const double *start,
                                      double *value, nadir_policy **policy, nadir_optimum_result *result)
 {
-    return optimise(context, kernel, gamma, settings, start, value, policy, result, NULL);
+    return optimise(context, kernel, gamma, settings, start, value, policy, result, NULL, NULL);
+}
+
+nadir_status nadir_optimum_near(nadir_context *context, const nadir_kernel *kernel, double gamma,
+                                const nadir_optimum_settings *settings, nadir_occupancy *base,
+                                const double *start, double *value, nadir_policy **policy,
+                                nadir_optimum_result *result)
+{
+    return optimise(context, kernel, gamma, settings, start, value, policy, result, base, NULL);
 }
 
 void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size)
@@ -391,7 +408,7 @@ nadir_status nadir_optimum_keep(nadir_context *context, nadir_model *model,
     }
     NADIR_CHECK(nadir_value_check_model(context, model));
     NADIR_CHECK(nadir_kernel_create(context, model, &kernel));
-    status = optimise(context, kernel, model->discount, &use, NULL, NULL, policy, &found, occupancy);
+    status = optimise(context, kernel, model->discount, &use, NULL, NULL, policy, &found, NULL, occupancy);
     if (*policy != NULL) {
         (void)nadir_result_copy(result, &found, sizeof found);
     }

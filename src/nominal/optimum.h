@@ -30,6 +30,13 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
                                      const nadir_optimum_settings *settings, const double *start,
                                      double *value, nadir_policy **policy, nadir_optimum_result *result);
 
+/* The same through the solves of a near kernel and policy, so that nothing is factored; base NULL: none is
+ * near. */
+nadir_status nadir_optimum_near(nadir_context *context, const nadir_kernel *kernel, double gamma,
+                                const nadir_optimum_settings *settings, nadir_occupancy *base,
+                                const double *start, double *value, nadir_policy **policy,
+                                nadir_optimum_result *result);
+
 /* As nadir_optimum; *occupancy: the operator of the policy, owned by the caller from then on, where a direct
  * backend has made it anyway; NULL otherwise. */
 nadir_status nadir_optimum_keep(nadir_context *context, nadir_model *model,

@@ -205,6 +205,7 @@ static nadir_status ask_ceiling(nadir_ascent *at)
     if (at->advantage > fmin(0.5 * wanted, at->state.asked) || at->here->error > 0.5 * wanted) {
         return NADIR_OK;
     }
+    at->ceiling.base = nadir_duel_base(&at->duel);
     if (at->here->verdict.attack.kernel != NULL) { /* else it was tried already */
         NADIR_CHECK(
             nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
@@ -330,42 +331,6 @@ cleanup:
     return status;
 }
 
-/* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
-static nadir_status learn(nadir_ascent *at)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = at->duel.model;
-    const nadir_response *here = at->here;
-    const nadir_response *there = at->there;
-    double s_s = 0;
-    double s_y = 0;
-    double *step = NULL;
-    double *fall = NULL;
-    if (at->secants.most > 0) {
-        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
-        step = at->secants.s[at->secants.count - 1];
-        fall = at->secants.y[at->secants.count - 1];
-    }
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double moved = there->policy->probabilities[row] - here->policy->probabilities[row];
-            s_s += at->metric[s] * moved * moved;
-            s_y -= here->d[s] * moved * (there->q[row] - here->q[row]);
-            if (step != NULL) {
-                step[row] = moved;
-                fall[row] =
-                    here->d[s] * (here->q[row] - here->v[s]) - there->d[s] * (there->q[row] - there->v[s]);
-            }
-        }
-    }
-    s_s = nadir_join_sum(at->context, s_s);
-    s_y = nadir_join_sum(at->context, s_y);
-    const double alpha = at->state.alpha;
-    at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
-cleanup:
-    return status;
-}
-
 /* The policy tried becomes the one at hand. */
 static void arrive(nadir_ascent *at)
 {
@@ -448,7 +413,7 @@ static nadir_status climb(nadir_ascent *at)
         }
         if (moved) {
             if (at->state.glances == 0) {
-                NADIR_CHECK(learn(at));
+                NADIR_CHECK(nadir_ascent_learn(at));
             }
             arrive(at);
         } else if (at->duel.evaluations >= at->settings->evaluations_limit) {
@@ -479,7 +444,9 @@ nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start)
     if (status == NADIR_ERROR_INTERRUPTED) {
         ascent->stop_reason = "interrupted";
     }
-    if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0) {
+    /* a process that was interrupted alone must not wait for others: the last checkpoint stays */
+    const bool alone = status == NADIR_ERROR_INTERRUPTED && ascent->context->communication->members > 1;
+    if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0 && !alone) {
         const nadir_status saved = nadir_ascent_save(ascent, true);
         status = saved != NADIR_OK ? saved : status;
     }

@@ -93,6 +93,9 @@ void nadir_ascent_clear(nadir_ascent *ascent);
  * takes the widest choice all the way. */
 void nadir_ascent_measure(nadir_ascent *at);
 
+/* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
+nadir_status nadir_ascent_learn(nadir_ascent *at);
+
 /* Writes the checkpoint that the settings name, if it is time for one or must be `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
 

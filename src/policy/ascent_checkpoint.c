@@ -2,6 +2,7 @@
 #include "policy/ascent.h"
 
 #include "base/clock.h"
+#include "linalg/distributed.h"
 #include "policy/checkpoint.h"
 
 #include <math.h>
@@ -30,8 +31,11 @@ static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy)
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
 {
     const char *path = ascent->settings->checkpoint;
-    const double clock = nadir_clock_seconds();
-    if (path == NULL || (!now && clock - ascent->saved < ascent->settings->checkpoint_seconds)) {
+    if (path == NULL) {
+        return NADIR_OK;
+    }
+    const double passed = nadir_join_maximum(ascent->context, nadir_clock_seconds() - ascent->saved);
+    if (!now && passed < ascent->settings->checkpoint_seconds) {
         return NADIR_OK;
     }
     const nadir_checkpoint checkpoint = list_parts(ascent, ascent->here->policy->probabilities);

@@ -1,4 +1,4 @@
-/* ascent_measure.c: by what steps of an ascent are measured; see ascent.h. */
+/* ascent_measure.c: by what steps of an ascent are measured, and what they teach; see ascent.h. */
 #include "policy/ascent.h"
 
 #include "linalg/distributed.h"
@@ -65,4 +65,39 @@ void nadir_ascent_measure(nadir_ascent *at)
     if (!(at->state.alpha > 0 && isfinite(at->state.alpha))) {
         at->state.alpha = widest > 0 ? 1 / widest : 1;
     }
+}
+
+nadir_status nadir_ascent_learn(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = at->duel.model;
+    const nadir_response *here = at->here;
+    const nadir_response *there = at->there;
+    double s_s = 0;
+    double s_y = 0;
+    double *step = NULL;
+    double *fall = NULL;
+    if (at->secants.most > 0) {
+        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
+        step = at->secants.s[at->secants.count - 1];
+        fall = at->secants.y[at->secants.count - 1];
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double moved = there->policy->probabilities[row] - here->policy->probabilities[row];
+            s_s += at->metric[s] * moved * moved;
+            s_y -= here->d[s] * moved * (there->q[row] - here->q[row]);
+            if (step != NULL) {
+                step[row] = moved;
+                fall[row] =
+                    here->d[s] * (here->q[row] - here->v[s]) - there->d[s] * (there->q[row] - there->v[s]);
+            }
+        }
+    }
+    s_s = nadir_join_sum(at->context, s_s);
+    s_y = nadir_join_sum(at->context, s_y);
+    const double alpha = at->state.alpha;
+    at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
+cleanup:
+    return status;
 }

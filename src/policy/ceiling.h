@@ -6,7 +6,7 @@
 #define NADIR_POLICY_CEILING_H
 
 #include "adversary/uncertainty.h"
-#include "kernel/kernel.h"
+#include "occupancy/occupancy.h"
 
 /* How many kernels are kept for mixtures. */
 enum { NADIR_CEILING_KEPT = 6 };
@@ -15,6 +15,7 @@ enum { NADIR_CEILING_KEPT = 6 };
 typedef struct nadir_ceiling {
     nadir_model *model;
     const char *backend;
+    nadir_occupancy *base;                  /* of a near kernel and policy; NULL: none. Not owned */
     double tolerance;                       /* of optima, relative */
     double upper;                           /* mu . V*(P), rounding included, if `kernel` is in the set */
     nadir_kernel *kernel;                   /* owned: the P of it; NULL: none yet */

@@ -33,6 +33,11 @@ void nadir_glance_free(nadir_context *context, nadir_glance *glance)
     }
 }
 
+nadir_occupancy *nadir_duel_base(const nadir_duel *duel)
+{
+    return duel->glance != NULL ? duel->glance->base : NULL;
+}
+
 bool nadir_response_can_glance(const nadir_response *response)
 {
     const nadir_problem *problem = &response->asked.problem;

@@ -65,9 +65,11 @@ static bool check_mixing(nadir_context *context, const nadir_problem *problem, c
 {
     const nadir_enclosure known = nadir_enclosure_make(context, problem);
     double easy;
+    double fair;
     double hard;
-    assert_ok(context, nadir_mixing_bound(context, problem, &known, false, &easy));
-    assert_ok(context, nadir_mixing_bound(context, problem, &known, true, &hard));
+    assert_ok(context, nadir_mixing_bound(context, problem, &known, NADIR_MIXING_EASY, &easy));
+    assert_ok(context, nadir_mixing_bound(context, problem, &known, NADIR_MIXING_FAIR, &fair));
+    assert_ok(context, nadir_mixing_bound(context, problem, &known, NADIR_MIXING_HARD, &hard));
     if (isinf(easy) && isinf(hard)) {
         return false;
     }
@@ -75,6 +77,8 @@ static bool check_mixing(nadir_context *context, const nadir_problem *problem, c
     assert_that(easy >= exact * (1 - 1e-12) && hard >= exact * (1 - 1e-12),
                 "|Phi D| is %.17g, the bounds are %.17g and %.17g", exact, easy, hard);
     assert_that(hard <= easy, "%.17g is no better than %.17g", hard, easy);
+    assert_that(exact * (1 - 1e-12) <= fair && fair <= easy, "|Phi D| is %.17g, the bounds are %.17g, %.17g",
+                exact, fair, easy);
     assert_that(hard <= share * exact, "|Phi D| is %.17g, the bound %.17g", exact, hard);
     return true;
 }

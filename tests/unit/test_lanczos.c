@@ -224,6 +224,14 @@ static void test_proven_norms(void **state)
         assert_that((long double)bound >= truth.values[0] &&
                         (long double)bound < truth.values[0] * (1 + 1e-10L),
                     "%.17g, the norm is %.17Lg", bound, truth.values[0]);
+        long double fourth = 0;
+        for (int64_t j = 0; j < n; j++) {
+            fourth += powl(truth.values[j], 4);
+        }
+        fourth = powl(fourth, 0.25L);
+        assert_ok(context, nadir_spectral_norm_fourth(context, n, at.numbers, &bound));
+        assert_that((long double)bound >= fourth && (long double)bound < fourth * (1 + 1e-10L),
+                    "%.17g, the fourth root is %.17Lg", bound, fourth);
         /* a start below the norm must not pass */
         for (int order = -9; order <= -1; order++) {
             const double start = (double)truth.values[0] * (1 - pow(10, order));
@@ -262,6 +270,9 @@ static void test_scarce_memory(void **state)
     for (int64_t allowed = 0; status != NADIR_OK && allowed < 100; allowed++) {
         scarce.left = allowed;
         status = nadir_spectral_norm_prove(context, 12, at.numbers, 0, &bound);
+        if (status == NADIR_OK) {
+            status = nadir_spectral_norm_fourth(context, 12, at.numbers, &bound);
+        }
         assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
         assert_int_equal(scarce.blocks, before);
     }

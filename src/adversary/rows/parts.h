@@ -78,7 +78,11 @@ void nadir_row_group_settle(const nadir_row_group *group);
 bool nadir_row_group_settles(const nadir_row_group *group);
 
 /* alpha w / unit in [0, 1]: what a row's step is relative to the others'. */
-double nadir_row_group_share(const nadir_row_group *group, int64_t row);
+static inline double nadir_row_group_share(const nadir_row_group *group, int64_t row)
+{
+    const double weight = group->weights[row - group->first];
+    return weight > 0 && group->unit > 0 ? nadir_rows_scale(group->rows, row) * weight / group->unit : 0;
+}
 
 /* Numbers of scratch for rows first .. end - 1. */
 int64_t nadir_rows_scratch(const nadir_rows *rows, int64_t first, int64_t end);

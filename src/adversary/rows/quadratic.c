@@ -129,9 +129,8 @@ __attribute__((target("avx2"))) static void add_entries_wide(const nadir_row_vie
     add_all(view, omega, slope, sums);
 }
 /* And for those with registers for masks. */
-__attribute__((target("avx512vl,avx512dq"))) static void add_entries_masked(const nadir_row_view *view,
-                                                                            double omega, double slope,
-                                                                            quadratic_sums *sums)
+__attribute__((target("avx512vl,avx512dq"))) static void
+add_entries_masked(const nadir_row_view *view, double omega, double slope, quadratic_sums *sums)
 {
     add_all(view, omega, slope, sums);
 }

@@ -145,12 +145,6 @@ int64_t nadir_rows_room(const nadir_rows *rows, int64_t first, int64_t end)
     return 3 * longest_row(rows->model, first, end) + nadir_rows_scratch(rows, first, end);
 }
 
-double nadir_row_group_share(const nadir_row_group *group, int64_t row)
-{
-    const double reach = nadir_rows_scale(group->rows, row) * group->weights[row - group->first];
-    return group->unit > 0 ? reach / group->unit : 0;
-}
-
 /* Whether the work on a row is still wanted. */
 static bool goes_on(const nadir_row_group *group)
 {
@@ -234,7 +228,8 @@ double nadir_row_group_norm(const nadir_row_group *group)
     const double p = group->rows->p;
     double largest = 0;
     for (int64_t i = 0; i < count; i++) {
-        largest = fmax(largest, group->answers[i].norm);
+        const double norm = group->answers[i].norm;
+        largest = norm > largest ? norm : largest;
     }
     largest = nadir_row_group_largest(group, largest);
     if (isinf(p) || largest <= 0 || !isfinite(largest)) {
@@ -243,6 +238,9 @@ double nadir_row_group_norm(const nadir_row_group *group)
     double sum = 0;
     double lost = 0;
     for (int64_t i = 0; i < count; i++) {
+        if (group->answers[i].norm == 0) {
+            continue;
+        }
         const double term = nadir_power(group->answers[i].norm / largest, p);
         const double next = sum + term;
         lost += sum >= term ? (sum - next) + term : (term - next) + sum;
@@ -298,8 +296,10 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
     for (int64_t i = 0; i < count; i++) {
         const double reach = nadir_rows_scale(rows, group->first + i) * group->weights[i];
         alpha = reach > 0 ? fmax(alpha, nadir_rows_scale(rows, group->first + i)) : alpha;
-        start = reach > group->unit ? group->answers[i].step : start;
-        group->unit = fmax(group->unit, reach);
+        if (reach > group->unit) {
+            start = group->answers[i].step;
+            group->unit = reach;
+        }
     }
     if (group->whole != NULL) { /* the step of whoever has the largest */
         const double own = group->unit;

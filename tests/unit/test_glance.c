@@ -1,0 +1,328 @@
+/*
+ * test_glance.c: responses at a glance: what they say of the kernel they find, the systems they solve through
+ * others, and the optimum that they lead to against the search without them.
+ */
+#include "support/support.h"
+
+#include "adversary/valid/descent.h"
+#include "nominal/optimum.h"
+#include "policy/response.h"
+#include "support/problem.h"
+#include "support/reference.h"
+#include "support/robust.h"
+#include "support/scarce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 81 };
+
+static nadir_model *generate(nadir_context *context, int64_t states, int64_t actions, uint64_t seed)
+{
+    nadir_generate_settings shape;
+    nadir_model *model = NULL;
+    nadir_generate_settings_default(&shape);
+    shape.states = states;
+    shape.actions = actions;
+    shape.discount = 0.9;
+    shape.seed = seed;
+    assert_ok(context, nadir_model_generate(context, "random", &shape, &model));
+    return model;
+}
+
+/* A policy that prefers some action of each state, and tries others. */
+static nadir_policy *make_policy(nadir_context *context, nadir_model *model, nadir_random *random,
+                                 double share)
+{
+    double *chances = test_new(model->rows, sizeof *chances);
+    nadir_policy *policy = NULL;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s];
+        const int64_t count = model->state_rows[s + 1] - first;
+        memset(chances + first, 0, (size_t)count * sizeof *chances);
+        chances[first] = 1 - share;
+        chances[first + (int64_t)(nadir_random_uniform(random) * (double)count)] += share;
+    }
+    assert_ok(context, nadir_policy_create(context, model, chances, &policy));
+    free(chances);
+    return policy;
+}
+
+static double largest_difference(int64_t count, const double *a, const double *b)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs(a[i] - b[i]));
+    }
+    return largest;
+}
+
+/* A few steps through the factors of another policy: each call does what it says, and many end where a solve
+ * does. */
+static void test_approach(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, 40, 4, SEED);
+    const int64_t n = model->states;
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    nadir_policy *near = make_policy(context, model, &random, 0.2);
+    nadir_policy *policy = make_policy(context, model, &random, 0.4);
+    nadir_kernel *kernel = NULL;
+    nadir_occupancy *base = NULL;
+    nadir_occupancy *other = NULL;
+    double *numbers = test_new(4 * n, sizeof *numbers);
+    double *x = numbers;
+    double *r = numbers + n;
+    double *exact = numbers + 2 * n;
+    double *image = numbers + 3 * n;
+    assert_ok(context, nadir_kernel_create(context, model, &kernel));
+    assert_ok(context, nadir_occupancy_create(context, kernel, near, 0.9, "lapack", 0, &base));
+    assert_ok(context, nadir_occupancy_perturb(context, base, kernel, policy, &other));
+    for (int transposed = 0; transposed < 2; transposed++) {
+        double left = 1;
+        memset(x, 0, (size_t)n * sizeof *x);
+        assert_ok(context,
+                  transposed != 0
+                      ? nadir_occupancy_solve_transposed(context, other, 1, model->initial, exact, NULL)
+                      : nadir_occupancy_solve(context, other, 1, model->initial, exact, NULL));
+        for (int i = 0; i < 6; i++) {
+            assert_ok(context, nadir_occupancy_approach(context, other, transposed != 0, model->initial, 1e-3,
+                                                        x, r, &left));
+            nadir_average *average = nadir_occupancy_average(other);
+            if (transposed != 0) {
+                assert_ok(context, nadir_average_multiply_transposed(context, average, 1, x, image));
+            } else {
+                nadir_average_multiply(context, average, 1, x, image);
+            }
+            for (int64_t s = 0; s < n; s++) {
+                image[s] = model->initial[s] - x[s] + 0.9 * image[s];
+            }
+            assert_close(largest_difference(n, image, r), 0, 1e-15);
+            assert_true(i > 3 || left <= 1e-3);
+        }
+        assert_close(largest_difference(n, x, exact), 0, 1e-14);
+    }
+    free(numbers);
+    nadir_occupancy_free(context, other);
+    nadir_occupancy_free(context, base);
+    nadir_kernel_free(kernel);
+    nadir_policy_free(near);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* J, v and the gap of a glance against those of its kernel, solved to the end; q of every row. */
+static void check_glance(nadir_context *context, nadir_model *model, const nadir_ball *ball,
+                         const nadir_response *before, const nadir_response *glance)
+{
+    nadir_policy *policy = NULL;
+    nadir_attack exact = {0};
+    assert_ok(context, nadir_policy_create(context, model, glance->policy->probabilities, &policy));
+    test_problem made = test_problem_make(context, nadir_model_retain(model), policy, ball, "lapack", 1);
+    const nadir_problem *problem = test_problem_view(&made);
+    assert_ok(context, nadir_descent_run(context, problem, *ball->radius, glance->verdict.attack.kernel, 1e-9,
+                                         0, &exact));
+    const double lost = problem->J - exact.J;
+    assert_close(glance->J, exact.J, 1e-4 * lost);
+    assert_close(glance->lost, lost, 0.3 * lost);
+    assert_that(exact.gap <= glance->error * (1 + 1e-2) + 1e-10 * lost,
+                "the gap is %g, its bound %g, the penalty %g", exact.gap, glance->error, lost);
+    assert_that(glance->error <= 20 * exact.gap + 1e-8 * lost, "the gap is %g, its bound %g", exact.gap,
+                glance->error);
+    double *q = test_new(model->rows, sizeof *q);
+    nadir_value_q(context, glance->verdict.attack.kernel, 0.9, glance->v, q);
+    for (int64_t s = 0; s < model->states; s++) {
+        double least = INFINITY;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            least = glance->policy->probabilities[row] > 0 ? fmin(least, q[row]) : least;
+        }
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const bool chosen = glance->policy->probabilities[row] > 0;
+            const bool same = fabs(glance->q[row] - q[row]) <= 1e-12;
+            assert_that(same ||
+                            (!chosen && before != NULL && glance->q[row] > q[row] && glance->q[row] < least),
+                        "row %d: %.17g, expected %.17g", (int)row, glance->q[row], q[row]);
+        }
+    }
+    free(q);
+    nadir_attack_clear(context, &exact);
+    test_problem_clear(&made);
+}
+
+static void test_responses(void **state)
+{
+    (void)state;
+    static const double radii[] = {0.02, 0.2, 0.6};
+    for (int i = 0; i < 6; i++) {
+        nadir_context *context = test_context();
+        nadir_random random;
+        nadir_model *model = generate(context, 30, 4, SEED + (uint64_t)i);
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        double *scales = test_new(model->rows, sizeof *scales);
+        nadir_random_seed(&random, SEED + (uint64_t)i);
+        for (int64_t row = 0; row < model->rows; row++) {
+            scales[row] = row % 7 == 0 ? 0 : 0.5 + nadir_random_uniform(&random);
+        }
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radii[i / 2], i < 3 ? scales : NULL);
+        nadir_duel duel = {.model = model, .ball = &ball, .backend = "lapack", .iterations_limit = 1000};
+        nadir_response first = {0};
+        test_note("seed %d, %s", SEED + i, test_ball_name(&ball));
+        nadir_policy *start = make_policy(context, model, &random, 0.1);
+        assert_ok(context,
+                  nadir_response_find(context, &duel, start->probabilities, NULL, NULL, 1e-6, &first));
+        assert_true(nadir_response_can_glance(&first));
+        assert_null(nadir_duel_base(&duel));
+        assert_ok(context, nadir_duel_ready(context, &duel, &first));
+        for (int step = 0; step < 4; step++) {
+            nadir_response glance = {0};
+            nadir_policy *policy = make_policy(context, model, &random, 0.1 + 0.05 * step);
+            const nadir_response *before = step % 2 == 0 ? &first : NULL;
+            assert_ok(context, nadir_response_glance(context, &duel, policy->probabilities, first.v, first.d,
+                                                     before, &glance));
+            check_glance(context, model, &ball, before, &glance);
+            nadir_response_recycle(context, &duel, &glance);
+            nadir_policy_free(policy);
+        }
+        assert_int_equal(duel.evaluations, 5);
+        nadir_response_clear(context, &first);
+        nadir_duel_clear(context, &duel);
+        nadir_policy_free(start);
+        free(scales);
+        nadir_model_free(model);
+        nadir_context_free(context);
+    }
+    test_note_clear();
+}
+
+/* With glances and without: one optimum, and each one's upper bound is above what the other attains. */
+static void test_same_optimum(void **state)
+{
+    (void)state;
+    static const double radii[] = {0.01, 0.1, 0.3, 0.5, 1};
+    nadir_context *context = test_context();
+    for (int i = 0; i < (test_memcheck() ? 2 : 10); i++) {
+        nadir_model *model = generate(context, 25, 4, SEED + (uint64_t)i);
+        const nadir_ball ball =
+            test_ball(NADIR_SET_NONRECT, i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, 2,
+                      &radii[i % 5], NULL);
+        nadir_robust_optimum_result found[2];
+        test_note("seed %d, %s", SEED + i, test_ball_name(&ball));
+        for (int j = 0; j < 2; j++) {
+            nadir_robust_optimum_settings settings;
+            nadir_policy *policy = NULL;
+            nadir_robust_optimum_settings_default(&settings);
+            settings.method = j == 0 ? "auto" : "spectral";
+            found[j] = (nadir_robust_optimum_result){.size = sizeof *found};
+            assert_ok(context,
+                      nadir_robust_optimum(context, model, &ball, &settings, &policy, &found[j], NULL, NULL));
+            nadir_policy_free(policy);
+        }
+        const double scale = fabs(found[1].nominal_optimum);
+        assert_close(found[0].robust_return, found[1].robust_return, 1e-6 * scale);
+        assert_close(found[0].initial_robust_return, found[1].initial_robust_return, 1e-6 * scale);
+        for (int j = 0; j < 2; j++) {
+            assert_string_equal(found[j].stop_reason, "gap");
+            assert_true(found[j].optimality_upper_bound >= found[1 - j].robust_return);
+            assert_true(found[j].optimality_upper_bound - found[j].robust_return <= 1e-6 * scale);
+        }
+        nadir_model_free(model);
+    }
+    test_note_clear();
+    nadir_context_free(context);
+}
+
+/* The optimum through the factors of another kernel, and the factors that the nominal optimum leaves. */
+static void test_near_optimum(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_model *model = generate(context, 40, 4, SEED);
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    nadir_policy *near = make_policy(context, model, &random, 0.5);
+    nadir_policy *policies[3] = {NULL};
+    nadir_kernel *kernel = NULL;
+    nadir_occupancy *base = NULL;
+    nadir_occupancy *kept = NULL;
+    nadir_optimum_settings settings;
+    nadir_optimum_result results[3];
+    double *values = test_new(2 * model->states, sizeof *values);
+    nadir_optimum_settings_default(&settings);
+    assert_ok(context, nadir_kernel_create(context, model, &kernel));
+    assert_ok(context, nadir_occupancy_create(context, kernel, near, 0.9, "lapack", 0, &base));
+    assert_ok(context, nadir_optimum_of_kernel(context, kernel, 0.9, &settings, NULL, NULL, &policies[0],
+                                               &results[0]));
+    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, base, NULL, values, &policies[1],
+                                          &results[1]));
+    results[2] = (nadir_optimum_result){.size = sizeof *results};
+    assert_ok(context, nadir_optimum_keep(context, model, &settings, &policies[2], &results[2], &kept));
+    for (int i = 1; i < 3; i++) {
+        assert_memory_equal(policies[i]->probabilities, policies[0]->probabilities,
+                            (size_t)model->rows * sizeof(double));
+        assert_true(results[i].lower_bound <= results[0].upper_bound &&
+                    results[0].lower_bound <= results[i].upper_bound);
+        assert_close(results[i].nominal_optimum, results[0].nominal_optimum,
+                     1e-9 * fabs(results[0].nominal_optimum));
+    }
+    assert_non_null(kept);
+    double *R = values + model->states;
+    nadir_accuracy accuracy;
+    nadir_average_rewards(model, policies[2], R);
+    assert_ok(context, nadir_occupancy_solve(context, kept, 1, R, R, &accuracy));
+    assert_close(largest_difference(model->states, R, values), 0, 1e-7);
+    assert_true(accuracy.error_bound < 1e-11);
+    free(values);
+    for (int i = 0; i < 3; i++) {
+        nadir_policy_free(policies[i]);
+    }
+    nadir_occupancy_free(context, kept);
+    nadir_occupancy_free(context, base);
+    nadir_kernel_free(kernel);
+    nadir_policy_free(near);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    (void)of;
+    nadir_generate_settings shape;
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_robust_optimum_result result = {.size = sizeof result};
+    const double radius = 0.3;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    nadir_generate_settings_default(&shape);
+    shape.states = 5;
+    shape.actions = 2;
+    shape.discount = 0.9;
+    nadir_status status = nadir_model_generate(context, "random", &shape, &model);
+    if (status == NADIR_OK) {
+        status = nadir_robust_optimum(context, model, &ball, NULL, &policy, &result, NULL, NULL);
+    }
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
+static void test_scarce_memory(void **state)
+{
+    (void)state;
+    if (!test_memcheck()) {
+        test_run_out(attempt, NULL, NULL, "the robust optimum");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_approach),      cmocka_unit_test(test_responses),
+        cmocka_unit_test(test_same_optimum),  cmocka_unit_test(test_near_optimum),
+        cmocka_unit_test(test_scarce_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
