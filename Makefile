@@ -15,7 +15,7 @@ build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
 sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
-.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all coverage analyze \
+.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all faults coverage analyze \
         fuzz clang valgrind clean help
 
 all: ## build the library and the command into build/
@@ -67,7 +67,13 @@ tsan: ## unit tests with ThreadSanitizer: many contexts in many threads, OpenMP 
 	@$(call build,build-thread)
 	@$(call test_in,build-thread) --label-regex unit
 
-check-all: test sanitize valgrind tsan format-check lint analyze coverage ## everything that can be checked, also what takes too long for .ci/run
+faults: ## every allocation and every call on a file fails once, and kill -9 there
+	@scripts/deps test
+	@$(call configure,release -DNADIR_TESTS=ON)
+	@$(call build,build)
+	@NADIR_FAULTS=all $(call test_in,build) --timeout 7200 --label-regex faults
+
+check-all: test sanitize valgrind tsan format-check lint analyze coverage faults ## everything that can be checked, also what takes too long for .ci/run
 
 coverage: ## all tests, and which lines of src/ they reach: build-coverage/uncovered.txt
 	@scripts/deps check

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const char *const backends[] = {"auto", "lapack", "klu", "krylov", "petsc"};
+static const char *const backends[] = {"auto",  "lapack",    "klu",          "krylov",
+                                       "petsc", "device-lu", "device-krylov"};
 
 cli_option cli_policy_option(const char **policy)
 {
@@ -33,10 +34,11 @@ cli_option cli_backend_option(int *backend)
     return (cli_option){"--backend",
                         CLI_CHOICE,
                         NULL,
-                        "auto|lapack|klu|krylov|petsc",
+                        "auto|lapack|klu|krylov|petsc|device-lu|device-krylov",
                         backend,
-                        "who solves the linear systems: dense LU, sparse LU, an iteration, or\n"
-                        "PETSc's (with --engine petsc) (default: auto, by size and sparsity)"};
+                        "who solves the linear systems: dense LU, sparse LU, an iteration,\n"
+                        "PETSc's (with --engine petsc), or dense LU and an iteration on the\n"
+                        "device (with --engine cuda) (default: auto, by size and sparsity)"};
 }
 
 const char *cli_backend_name(int backend)

@@ -128,7 +128,8 @@ cli_option cli_engine_option(cli_run *run)
                         NULL,
                         &run->engine_name,
                         "petsc: the model is spread over the processes of 'mpirun -n N nadir ...'\n"
-                        "(docs/scaling.md says what is possible then)"};
+                        "(docs/scaling.md says what is possible then); cuda: linear systems and\n"
+                        "products with the kernel on an NVIDIA GPU (docs/gpu.md)"};
 }
 
 cli_option cli_engine_options_option(cli_run *run)

@@ -65,6 +65,7 @@ struct experiment_run {
     char *section_text, *findings_text; /* what they hold once closed */
     size_t section_length, findings_length;
     nadir_status status; /* of the first failure that was kept */
+    char error[512];     /* and what the command said of it */
     uint64_t shown;      /* bit k: the k-th source has a picture; readers are sent to the first */
     const char *data;    /* stem of the CSV with the data of the next picture, where it is not its own */
     char texts[4][512];  /* of experiment_text, in turn */

@@ -14,7 +14,10 @@
 
 nadir_status experiment_keep(experiment_run *run, nadir_status status)
 {
-    run->status = run->status == NADIR_OK ? status : run->status;
+    if (run->status == NADIR_OK && status != NADIR_OK) {
+        run->status = status;
+        (void)snprintf(run->error, sizeof run->error, "%s", run->cli->error);
+    }
     return status;
 }
 

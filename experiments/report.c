@@ -103,7 +103,10 @@ nadir_status experiment_section_close(experiment_run *run, nadir_status status, 
         memory = fclose(run->section) == 0 && memory;
     }
     run->section = run->findings = NULL;
-    status = status == NADIR_OK ? run->status : status;
+    if (run->status != NADIR_OK) { /* what failed after that is not what the user has to know */
+        status = run->status;
+        memcpy(run->cli->error, run->error, sizeof run->cli->error);
+    }
     if (status == NADIR_OK && !memory) {
         status = cli_fail(run->cli, NADIR_ERROR_MEMORY, "no memory for the report");
     }

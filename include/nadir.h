@@ -133,15 +133,20 @@ NADIR_API size_t nadir_context_memory(const nadir_context *context);
 NADIR_API size_t nadir_context_memory_peak(const nadir_context *context);
 
 /* ---------------------------------------------------------------------------------------------------------
- * Engine: many processes
+ * Engine: many processes, or a device
  *
  * An engine spreads models over several processes, each of which runs the same program and makes the same
  * calls: every process holds the rows of its own states, and all of them get the same answers. Models that
  * are read after it was opened are such parts. What an engine cannot do yet is NADIR_ERROR_UNSUPPORTED.
+ *
+ * Or it brings a device, an NVIDIA GPU ("cuda"), for this process: models are whole, and everything is as
+ * without it, but that policies are averaged and linear systems solved there. NADIR_ERROR_MEMORY, with the
+ * sizes, when the device has not enough. Models and solvers that were made with it are used with contexts
+ * that have it open, by one thread at a time.
  */
 typedef struct nadir_engine nadir_engine;
 
-/* Loads the engine, "petsc" for one (MPI). It stays loaded, and is opened once by a process. options: the
+/* Loads the engine, "petsc" (MPI), opened once by a process, or "cuda". It stays loaded. options: the
  * engine's own (those of PETSc), NULL: none. share_threads: the context's threads are divided among the
  * processes of this machine. The context must outlive the engine. */
 NADIR_API nadir_status nadir_engine_open(nadir_context *context, const char *name, const char *options,

@@ -20,7 +20,8 @@ static __global__ void average_dense(int64_t states, const int64_t *state_rows, 
     const int64_t s = blockIdx.x;
     const int64_t first = state_rows[s];
     const int64_t end = state_rows[s + 1];
-    for (int64_t t = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; t < states; t += (int64_t)gridDim.y * blockDim.x) {
+    for (int64_t t = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; t < states;
+         t += (int64_t)gridDim.y * blockDim.x) {
         double sum = 0;
         for (int64_t row = first; row < end; row++) {
             const double weight = probabilities[row];
@@ -111,15 +112,22 @@ static __global__ void measure_rows(cuda_rows rows, double *sums, double *length
     }
 }
 
-/* result[block] <- the largest of each of two arrays; a NaN stays. */
+/* A NaN stays. */
+static __host__ __device__ double larger(double a, double b)
+{
+    return b > a || b != b ? b : a;
+}
+
+/* result[block] <- the largest of each of two arrays. */
 static __global__ void find_largest(int64_t count, const double *x, const double *y, double *result)
 {
     __shared__ double most[2][THREADS];
     double a = 0;
     double b = 0;
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += (int64_t)gridDim.x * THREADS) {
-        a = x[i] <= a ? a : x[i];
-        b = y[i] <= b ? b : y[i];
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < count;
+         i += (int64_t)gridDim.x * THREADS) {
+        a = larger(a, x[i]);
+        b = larger(b, y[i]);
     }
     most[0][threadIdx.x] = a;
     most[1][threadIdx.x] = b;
@@ -127,8 +135,7 @@ static __global__ void find_largest(int64_t count, const double *x, const double
     for (int half = THREADS / 2; half > 0; half /= 2) {
         if ((int)threadIdx.x < half) {
             for (int j = 0; j < 2; j++) {
-                const double other = most[j][threadIdx.x + half];
-                most[j][threadIdx.x] = other <= most[j][threadIdx.x] ? most[j][threadIdx.x] : other;
+                most[j][threadIdx.x] = larger(most[j][threadIdx.x], most[j][threadIdx.x + half]);
             }
         }
         __syncthreads();
@@ -148,15 +155,17 @@ static nadir_status measure(cuda_matrix *matrix, nadir_context *context, nadir_d
     cuda_engine *engine = of->engine;
     double found[2 * PARTS];
     CUDA_CHECK(cuda_reserve(engine, context, 2 * of->rows));
-    measure_rows<<<cuda_blocks(of->rows, THREADS / 32), THREADS>>>(*of, engine->vectors, engine->vectors + of->rows);
+    measure_rows<<<cuda_blocks(of->rows, THREADS / 32), THREADS>>>(*of, engine->vectors,
+                                                                   engine->vectors + of->rows);
     find_largest<<<PARTS, THREADS>>>(of->rows, engine->vectors, engine->vectors + of->rows, engine->partials);
     CUDA_LAUNCHED(engine, context);
     CUDA_TRY(engine, context, cudaMemcpy(found, engine->partials, sizeof found, cudaMemcpyDeviceToHost));
     facts->norm = 0;
     matrix->longest = 0;
     for (int i = 0; i < PARTS; i++) {
-        facts->norm = found[2 * i] <= facts->norm ? facts->norm : found[2 * i];
-        matrix->longest = (int64_t)found[2 * i + 1] > matrix->longest ? (int64_t)found[2 * i + 1] : matrix->longest;
+        facts->norm = larger(facts->norm, found[2 * i]);
+        matrix->longest =
+            (int64_t)found[2 * i + 1] > matrix->longest ? (int64_t)found[2 * i + 1] : matrix->longest;
     }
     facts->entries = of->entries;
     facts->longest = matrix->longest;
@@ -172,7 +181,8 @@ static nadir_status make_dense(const cuda_rows *rows, nadir_context *context, co
     const int64_t n = rows->states;
     void *block = NULL;
     const dim3 grid((unsigned)n, (unsigned)(n / (4 * THREADS) + 1));
-    CUDA_CHECK(cuda_take(rows->engine, context, "the matrix of the policy", (double)(n * n) * sizeof(double), &block));
+    CUDA_CHECK(cuda_take(rows->engine, context, "the matrix of the policy", (double)(n * n) * sizeof(double),
+                         &block));
     made->engine = rows->engine;
     made->bytes = (double)(n * n) * sizeof(double);
     made->states = n;
@@ -193,10 +203,12 @@ static nadir_status make_entries(const cuda_rows *rows, nadir_context *context, 
     int64_t entries;
     CUDA_TRY(rows->engine, context,
              cudaMemcpy(&entries, made->starts + rows->states, sizeof entries, cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cuda_take(rows->engine, context, "the matrix of the policy", (double)entries * sizeof(int32_t), &block));
+    CUDA_CHECK(cuda_take(rows->engine, context, "the matrix of the policy", (double)entries * sizeof(int32_t),
+                         &block));
     made->columns = (int32_t *)block;
     made->bytes += (double)entries * sizeof(int32_t);
-    CUDA_CHECK(cuda_take(rows->engine, context, "the matrix of the policy", (double)entries * sizeof(double), &block));
+    CUDA_CHECK(cuda_take(rows->engine, context, "the matrix of the policy", (double)entries * sizeof(double),
+                         &block));
     made->values = (double *)block;
     made->bytes += (double)entries * sizeof(double);
     made->entries = entries;
@@ -249,9 +261,11 @@ nadir_status cuda_average(void *kept, nadir_context *context, const double *prob
     if (made == NULL) {
         return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
     }
-    CUDA_CHECK(cuda_take(engine, context, "the policy", (double)rows->rows * sizeof(double), (void **)&weights));
-    CUDA_TRY(engine, context,
-             cudaMemcpy(weights, probabilities, (size_t)rows->rows * sizeof *weights, cudaMemcpyHostToDevice));
+    CUDA_CHECK(
+        cuda_take(engine, context, "the policy", (double)rows->rows * sizeof(double), (void **)&weights));
+    CUDA_TRY(
+        engine, context,
+        cudaMemcpy(weights, probabilities, (size_t)rows->rows * sizeof *weights, cudaMemcpyHostToDevice));
     CUDA_CHECK((rows->dense != NULL ? make_dense : make_sparse)(rows, context, weights, &made->of));
     CUDA_CHECK(measure(made, context, facts));
     *result = made;
@@ -290,20 +304,23 @@ void cuda_release(void *matrix)
     }
 }
 
-nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int64_t *starts, int32_t *columns,
-                        double *values)
+nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int64_t *starts,
+                        int32_t *columns, double *values)
 {
     nadir_status status = NADIR_OK;
     const cuda_rows *of = &((const cuda_matrix *)matrix)->of;
     const size_t entries = (size_t)of->entries;
     if (of->dense != NULL) {
-        CUDA_TRY(of->engine, context, cudaMemcpy(dense, of->dense, entries * sizeof *dense, cudaMemcpyDeviceToHost));
+        CUDA_TRY(of->engine, context,
+                 cudaMemcpy(dense, of->dense, entries * sizeof *dense, cudaMemcpyDeviceToHost));
         goto cleanup;
     }
     CUDA_TRY(of->engine, context,
              cudaMemcpy(starts, of->starts, (size_t)(of->rows + 1) * sizeof *starts, cudaMemcpyDeviceToHost));
-    CUDA_TRY(of->engine, context, cudaMemcpy(columns, of->columns, entries * sizeof *columns, cudaMemcpyDeviceToHost));
-    CUDA_TRY(of->engine, context, cudaMemcpy(values, of->values, entries * sizeof *values, cudaMemcpyDeviceToHost));
+    CUDA_TRY(of->engine, context,
+             cudaMemcpy(columns, of->columns, entries * sizeof *columns, cudaMemcpyDeviceToHost));
+    CUDA_TRY(of->engine, context,
+             cudaMemcpy(values, of->values, entries * sizeof *values, cudaMemcpyDeviceToHost));
 cleanup:
     return status;
 }

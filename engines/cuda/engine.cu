@@ -13,21 +13,25 @@ static const double gibibyte = 1024.0 * 1024 * 1024;
 
 static cuda_engine the_engine; /* of this process */
 
-nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, const char *what, cudaError_t code)
+nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, const char *what,
+                         cudaError_t code)
 {
     (void)cudaGetLastError(); /* an error that does not last is forgotten */
-    return engine->host->fail(context, code == cudaErrorMemoryAllocation ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO,
+    return engine->host->fail(context,
+                              code == cudaErrorMemoryAllocation ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO,
                               "the device failed: %s (%.60s)", cudaGetErrorString(code), what);
 }
 
-nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *context, const char *what, int code)
+nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *context, const char *what,
+                                 int code)
 {
     (void)cudaGetLastError();
-    return engine->host->fail(context, NADIR_ERROR_IO, "a library of the device failed: status %d of %.60s", code,
-                              what);
+    return engine->host->fail(context, NADIR_ERROR_IO, "a library of the device failed: status %d of %.60s",
+                              code, what);
 }
 
-nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes, void **block)
+nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
+                       void **block)
 {
     size_t left = 0;
     size_t all = 0;
@@ -42,8 +46,8 @@ nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *
     }
     (void)cudaGetLastError();
     return engine->host->fail(context, NADIR_ERROR_MEMORY,
-                              "%s needs %.4g GiB of the device's memory; %.4g GiB of %.4g GiB are left there", what,
-                              bytes / gibibyte, (room > 0 ? room : 0) / gibibyte,
+                              "%s needs %.4g GiB of the device's memory; %.4g GiB of %.4g GiB are left there",
+                              what, bytes / gibibyte, (room > 0 ? room : 0) / gibibyte,
                               (engine->limit < (double)all ? engine->limit : (double)all) / gibibyte);
 }
 
@@ -94,12 +98,9 @@ static nadir_status prepare(cuda_engine *engine, nadir_context *context)
     CUDA_LIBRARY(engine, context, cublasCreate(&engine->blas));
     CUDA_LIBRARY(engine, context, cusolverDnCreate(&engine->solver));
     CUDA_LIBRARY(engine, context, cusolverDnCreateParams(&engine->parameters));
-    CUDA_CHECK(
-        cuda_take(engine, context, "room for sums", CUDA_SUMS * CUDA_PARTIALS * (double)sizeof(double), &made));
+    CUDA_CHECK(cuda_take(engine, context, "room for sums", CUDA_SUMS * CUDA_PARTIALS * (double)sizeof(double),
+                         &made));
     engine->partials = (double *)made;
-    CUDA_TRY(engine, context, cudaMallocHost((void **)&engine->seen, 2 * sizeof *engine->seen));
-    CUDA_TRY(engine, context, cudaEventCreateWithFlags(&engine->told[0], cudaEventDisableTiming));
-    CUDA_TRY(engine, context, cudaEventCreateWithFlags(&engine->told[1], cudaEventDisableTiming));
 cleanup:
     return status;
 }
@@ -108,12 +109,6 @@ static void close(cuda_engine *engine)
 {
     cuda_give(engine, (double)engine->capacity * sizeof(double), engine->vectors);
     cuda_give(engine, CUDA_SUMS * CUDA_PARTIALS * (double)sizeof(double), engine->partials);
-    (void)cudaFreeHost(engine->seen);
-    for (int i = 0; i < 2; i++) {
-        if (engine->told[i] != NULL) {
-            (void)cudaEventDestroy(engine->told[i]);
-        }
-    }
     if (engine->parameters != NULL) {
         (void)cusolverDnDestroyParams(engine->parameters);
     }
@@ -139,7 +134,8 @@ static nadir_status start(const nadir_engine_host *host, nadir_context *context,
         return refuse(host, context, code != cudaSuccess ? cudaGetErrorString(code) : "there is none");
     }
     if (options[0] != '\0') {
-        return host->fail(context, NADIR_ERROR_ARGUMENT, "the engine cuda takes no options; found '%.80s'", options);
+        return host->fail(context, NADIR_ERROR_ARGUMENT, "the engine cuda takes no options; found '%.80s'",
+                          options);
     }
     engine->host = host;
     if (engine->opened == 0) {
@@ -177,6 +173,7 @@ static const nadir_device device = {
     .drop = cuda_drop,
     .multiply = cuda_multiply,
     .minimum = cuda_minimum,
+    .order = cuda_order,
     .average = cuda_average,
     .upload = cuda_upload,
     .release = cuda_release,

@@ -32,8 +32,8 @@ static __global__ void fill(cuda_rows of, double gamma, double *A, double *diago
         row[t] = of.dense != NULL ? -gamma * of.dense[s * n + t] : 0;
     }
     __syncthreads();
-    for (int64_t i = of.dense != NULL ? 0 : of.starts[s] + threadIdx.x; of.dense == NULL && i < of.starts[s + 1];
-         i += THREADS) {
+    for (int64_t i = of.dense != NULL ? 0 : of.starts[s] + threadIdx.x;
+         of.dense == NULL && i < of.starts[s + 1]; i += THREADS) {
         row[of.columns[i]] = -gamma * of.values[i];
     }
     __syncthreads();
@@ -116,8 +116,8 @@ static nadir_status decompose(lu *of, nadir_context *context, int *info)
     void *host_room = NULL;
     int *result = (int *)(of->pivots + n);
     CUDA_LIBRARY(engine, context,
-                 cusolverDnXgetrf_bufferSize(engine->solver, engine->parameters, n, n, CUDA_R_64F, of->factors, n,
-                                             CUDA_R_64F, &device_bytes, &host_bytes));
+                 cusolverDnXgetrf_bufferSize(engine->solver, engine->parameters, n, n, CUDA_R_64F,
+                                             of->factors, n, CUDA_R_64F, &device_bytes, &host_bytes));
     CUDA_CHECK(cuda_take(engine, context, "factoring", (double)device_bytes, &device_room));
     host_room = malloc(host_bytes + 1);
     if (host_room == NULL) {
@@ -125,8 +125,9 @@ static nadir_status decompose(lu *of, nadir_context *context, int *info)
         goto cleanup;
     }
     CUDA_LIBRARY(engine, context,
-                 cusolverDnXgetrf(engine->solver, engine->parameters, n, n, CUDA_R_64F, of->factors, n, of->pivots,
-                                  CUDA_R_64F, device_room, device_bytes, host_room, host_bytes, result));
+                 cusolverDnXgetrf(engine->solver, engine->parameters, n, n, CUDA_R_64F, of->factors, n,
+                                  of->pivots, CUDA_R_64F, device_room, device_bytes, host_room, host_bytes,
+                                  result));
     CUDA_TRY(engine, context, cudaMemcpy(info, result, sizeof *info, cudaMemcpyDeviceToHost));
 cleanup:
     cuda_give(engine, (double)device_bytes, device_room);
@@ -152,8 +153,10 @@ nadir_status cuda_factor(void *matrix, nadir_context *context, double gamma, voi
     made->states = n;
     made->factor_bytes = (double)(n * n) * sizeof(double);
     made->pivot_bytes = (double)(n + 1) * sizeof(int64_t);
-    CUDA_CHECK(cuda_take(engine, context, "a dense factorisation", made->factor_bytes, (void **)&made->factors));
-    CUDA_CHECK(cuda_take(engine, context, "a dense factorisation", made->pivot_bytes, (void **)&made->pivots));
+    CUDA_CHECK(
+        cuda_take(engine, context, "a dense factorisation", made->factor_bytes, (void **)&made->factors));
+    CUDA_CHECK(
+        cuda_take(engine, context, "a dense factorisation", made->pivot_bytes, (void **)&made->pivots));
     CUDA_CHECK(fill_in(made, context, rows, gamma, dominance));
     if (dominance->broken == INT64_MAX) {
         CUDA_CHECK(decompose(made, context, &info));
@@ -169,8 +172,8 @@ cleanup:
     return status;
 }
 
-nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, int64_t count, const double *b,
-                        double *x)
+nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, int64_t count,
+                        const double *b, double *x)
 {
     nadir_status status = NADIR_OK;
     lu *of = (lu *)factors;
@@ -185,9 +188,9 @@ nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, 
         const size_t bytes = (size_t)(n * now) * sizeof *x;
         CUDA_TRY(engine, context, cudaMemcpy(engine->vectors, b + j * n, bytes, cudaMemcpyHostToDevice));
         CUDA_LIBRARY(engine, context,
-                     cusolverDnXgetrs(engine->solver, engine->parameters, transposed ? CUBLAS_OP_N : CUBLAS_OP_T, n,
-                                      now, CUDA_R_64F, of->factors, n, of->pivots, CUDA_R_64F, engine->vectors, n,
-                                      result));
+                     cusolverDnXgetrs(engine->solver, engine->parameters,
+                                      transposed ? CUBLAS_OP_N : CUBLAS_OP_T, n, now, CUDA_R_64F, of->factors,
+                                      n, of->pivots, CUDA_R_64F, engine->vectors, n, result));
         CUDA_TRY(engine, context, cudaMemcpy(x + j * n, engine->vectors, bytes, cudaMemcpyDeviceToHost));
     }
 cleanup:

@@ -3,8 +3,8 @@
  *
  * Rounds and what follows a round without headway are those of src/occupancy/krylov.c: a run on the residual,
  * taken when the residual computed anew is smaller than before, else a stretch of the contraction
- * x <- x + r. Within a run all numbers stay on the device: each step leaves its scalars there, and a flag
- * that turns all later kernels of the run into nothing. The host reads that flag one step behind.
+ * x <- x + r. Within a step all numbers stay on the device: its scalars are made and used there. The host
+ * reads after each step whether it was the last.
  */
 #include "parts.h"
 
@@ -22,7 +22,7 @@ enum { THREADS = 256, BLOCKS = 512 };
 
 static __device__ double join(bool maximum, double a, double b)
 {
-    return maximum ? (b <= a ? a : b) : a + b; /* a NaN stays */
+    return maximum ? (b > a || isnan(b) ? b : a) : a + b; /* a NaN stays */
 }
 
 /* Of the numbers that the threads of a block have; the result is thread 0's. */
@@ -55,7 +55,7 @@ static __device__ double over_blocks(bool maximum, const double *partials)
 #define EACH(i, n)                                                                                           \
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;                                                 \
     i < (n);                                                                                                 \
-    i += (int64_t)BLOCKS *THREADS
+    i += (int64_t)BLOCKS * THREADS
 
 /* |x| */
 static __global__ void take_norm(int64_t n, bool maximum, const double *x, double *partials)
@@ -87,7 +87,8 @@ static __global__ void add_to(int64_t n, const double *x, double a, double *y)
 }
 
 /* r0 <- p <- r, e <- 0; r.r */
-static __global__ void start_run(int64_t n, const double *r, double *r0, double *p, double *e, double *partials)
+static __global__ void start_run(int64_t n, const double *r, double *r0, double *p, double *e,
+                                 double *partials)
 {
     double sum = 0;
     for (EACH(i, n)) {
@@ -106,7 +107,14 @@ static __global__ void end_start(double residual, double goal, const double *par
 {
     const double rho = over_blocks(false, partials);
     if (threadIdx.x == 0) {
-        *of = {.rho = rho, .alpha = 0, .omega = 0, .beta = 0, .residual = residual, .goal = goal, .done = 0, .steps = 0};
+        *of = {.rho = rho,
+               .alpha = 0,
+               .omega = 0,
+               .beta = 0,
+               .residual = residual,
+               .goal = goal,
+               .done = 0,
+               .steps = 0};
         of->done = residual <= goal ? 1 : !isfinite(rho) || rho == 0 ? 2 : 0;
     }
 }
@@ -316,21 +324,15 @@ static nadir_status run(solve *at, double goal, int64_t limit)
     cuda_engine *engine = at->matrix->of.engine;
     /* the last partials are nobody else's */
     cuda_scalars *of = (cuda_scalars *)(engine->partials + (CUDA_SUMS - 1) * CUDA_PARTIALS);
-    cuda_scalars *seen = engine->seen;
-    cudaEvent_t *told = engine->told;
+    cuda_scalars seen;
     start_run<<<BLOCKS, THREADS>>>(at->n, at->r, at->r0, at->p, at->e, engine->partials);
     end_start<<<1, THREADS>>>(at->residual, goal, engine->partials, of);
     CUDA_LAUNCHED(engine, at->context);
     for (int64_t step = 0; 2 * step < limit; step++) {
         CUDA_CHECK(send_step(at, of));
-        CUDA_TRY(engine, at->context,
-                 cudaMemcpyAsync(&seen[step % 2], of, sizeof *of, cudaMemcpyDeviceToHost));
-        CUDA_TRY(engine, at->context, cudaEventRecord(told[step % 2]));
-        if (step > 0) {
-            CUDA_TRY(engine, at->context, cudaEventSynchronize(told[(step - 1) % 2]));
-            if (seen[(step - 1) % 2].done != 0) {
-                break;
-            }
+        CUDA_TRY(engine, at->context, cudaMemcpy(&seen, of, sizeof seen, cudaMemcpyDeviceToHost));
+        if (seen.done != 0) {
+            break;
         }
     }
 cleanup:
@@ -353,7 +355,8 @@ static int64_t contraction_products(const solve *at, double level)
 static int64_t run_limit(const solve *at, double level)
 {
     const int64_t products = at->system->rate < 1 ? contraction_products(at, level) : MOST_PRODUCTS;
-    return products < MOST_PRODUCTS ? products : MOST_PRODUCTS;
+    const int64_t most = at->system->limit > 0 ? at->system->limit - at->products : MOST_PRODUCTS;
+    return products < most ? products : most;
 }
 
 /* Up to `products` steps x <- x + r. */
@@ -383,7 +386,9 @@ static nadir_status fall_back(solve *at, int64_t products, double level, bool *o
         const int64_t needed = contraction_products(at, level);
         const int64_t doubled = (products > LEAST_PRODUCTS ? products : LEAST_PRODUCTS) << at->failures;
         at->failures += at->failures < MOST_DOUBLINGS;
-        CUDA_CHECK(contract(at, met_rounding ? LAST_PRODUCTS : doubled < needed ? doubled : needed, level, &goes_on));
+        const int64_t useful = met_rounding ? LAST_PRODUCTS : doubled < needed ? doubled : needed;
+        const int64_t most = at->system->limit > 0 ? at->system->limit - at->products : INT64_MAX;
+        CUDA_CHECK(contract(at, useful < most ? useful : most, level, &goes_on));
         goes_on = goes_on && !met_rounding;
     }
     *over = !goes_on;
@@ -445,7 +450,7 @@ static nadir_status start(solve *at, const double *b, const double *x)
     CUDA_TRY(engine, at->context, cudaMemcpy(at->b, b, bytes, cudaMemcpyHostToDevice));
     CUDA_CHECK(norm_of(at, at->b, &at->b_norm));
     at->residual = INFINITY;
-    if (x != b && !all_zero(at->n, x)) {
+    if (!all_zero(at->n, x)) {
         CUDA_TRY(engine, at->context, cudaMemcpy(at->x, x, bytes, cudaMemcpyHostToDevice));
         CUDA_CHECK(compute_residual(at, at->x, &at->residual));
     }
@@ -458,6 +463,11 @@ cleanup:
     return status;
 }
 
+static bool is_spent(const solve *at)
+{
+    return at->system->limit > 0 && at->products >= at->system->limit;
+}
+
 /* Rounds until the goal is reached or nothing is won any more. */
 static nadir_status pursue(solve *at)
 {
@@ -465,7 +475,7 @@ static nadir_status pursue(solve *at)
     bool over = at->residual <= at->goal || !std::isfinite(at->residual);
     while (!over) {
         CUDA_CHECK(run_round(at, &over));
-        over = over || !std::isfinite(at->residual);
+        over = over || !std::isfinite(at->residual) || is_spent(at);
     }
 cleanup:
     return status;
@@ -483,7 +493,7 @@ static nadir_status pursue_relative(solve *at, double *x_norm)
         const double least = at->system->least * (at->b_norm + 2 * *x_norm);
         const double wanted = at->system->relative * *x_norm;
         at->goal = wanted > least ? wanted : least;
-        if (at->residual <= at->goal || !std::isfinite(at->residual)) {
+        if (at->residual <= at->goal || !std::isfinite(at->residual) || is_spent(at)) {
             break;
         }
         const double before = at->residual;
@@ -497,8 +507,8 @@ cleanup:
     return status;
 }
 
-nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system, const double *b,
-                          double *x, nadir_device_outcome *outcome)
+nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
+                          const double *b, double *x, nadir_device_outcome *outcome)
 {
     nadir_status status = NADIR_OK;
     double x_norm = NAN;

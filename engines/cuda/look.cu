@@ -59,7 +59,8 @@ static __global__ void sum_columns(int64_t n, const double *dense, double *sums,
     }
 }
 
-static __global__ void join_chunks(int64_t n, const double *sums, const double *minima, double *sum, double *least)
+static __global__ void join_chunks(int64_t n, const double *sums, const double *minima, double *sum,
+                                   double *least)
 {
     const int64_t t = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (t < n) {
@@ -96,7 +97,8 @@ nadir_status cuda_look(void *matrix, nadir_context *context, const nadir_device_
             sum_columns<<<grid, THREADS>>>(n, of->of.dense, parts, parts + CHUNKS * n);
             join_chunks<<<blocks, THREADS>>>(n, parts, parts + CHUNKS * n, found + 2 * n, found + 3 * n);
         } else {
-            sum_rows<<<cuda_blocks(n, THREADS / 32), THREADS>>>(of->transpose, found + 2 * n, NULL, found + 3 * n);
+            sum_rows<<<cuda_blocks(n, THREADS / 32), THREADS>>>(of->transpose, found + 2 * n, NULL,
+                                                                found + 3 * n);
         }
         CUDA_LAUNCHED(engine, context);
         double *const to[] = {look->sums, look->squares, look->columns, look->minima};

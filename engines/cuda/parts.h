@@ -32,8 +32,6 @@ typedef struct cuda_engine {
     double *vectors;  /* room for vectors of a call */
     int64_t capacity; /* numbers */
     double *partials; /* [CUDA_SUMS * CUDA_PARTIALS] */
-    struct cuda_scalars *seen; /* [2] of the host, where a run of the iteration tells how far it is */
-    cudaEvent_t told[2];
 } cuda_engine;
 
 /* Rows of a kernel or a matrix on the device; dense or CSR. */
@@ -56,11 +54,14 @@ typedef struct cuda_matrix {
 } cuda_matrix;
 
 /* Keeps what went wrong, NADIR_ERROR_MEMORY where the device had no memory left. */
-nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, const char *what, cudaError_t code);
-nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *context, const char *what, int code);
+nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, const char *what,
+                         cudaError_t code);
+nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *context, const char *what,
+                                 int code);
 
 /* Memory of the device, counted; refused with the sizes. what: for the sentence. */
-nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes, void **block);
+nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
+                       void **block);
 void cuda_give(cuda_engine *engine, double bytes, void *block);
 
 /* engine->vectors has room for so many numbers. */
@@ -103,8 +104,10 @@ static inline unsigned cuda_blocks(int64_t count, int64_t each)
 nadir_status cuda_keep(void *self, nadir_context *context, const nadir_device_rows *rows, void **kept);
 void cuda_drop(void *kept);
 nadir_status cuda_multiply(void *kept, nadir_context *context, const double *x, double *y);
-nadir_status cuda_minimum(void *kept, nadir_context *context, const double *b, const double *k, double *minimum);
-nadir_status cuda_rows_copy(cuda_engine *engine, nadir_context *context, const nadir_device_rows *from, cuda_rows *to);
+nadir_status cuda_minimum(void *kept, nadir_context *context, const double *b, const double *k,
+                          double *minimum);
+nadir_status cuda_rows_copy(cuda_engine *engine, nadir_context *context, const nadir_device_rows *from,
+                            cuda_rows *to);
 void cuda_rows_clear(cuda_rows *rows);
 
 /* average.cu */
@@ -113,12 +116,12 @@ nadir_status cuda_average(void *kept, nadir_context *context, const double *prob
 nadir_status cuda_upload(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
                          nadir_device_facts *facts);
 void cuda_release(void *matrix);
-nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int64_t *starts, int32_t *columns,
-                        double *values);
+nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int64_t *starts,
+                        int32_t *columns, double *values);
 
 /* products.cu: Y = shift X + scale M X on the device; y may not be x. */
-nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count, double shift,
-                        double scale, const double *x, double *y);
+nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count,
+                        double shift, double scale, const double *x, double *y);
 nadir_status cuda_rows_apply(const cuda_rows *rows, nadir_context *context, double shift, double scale,
                              const double *x, double *y);
 nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed, int64_t count, double shift,
@@ -127,6 +130,7 @@ bool cuda_longest_transposed(const void *matrix, int64_t *longest);
 
 /* transpose.cu: makes matrix->transpose. */
 nadir_status cuda_transpose(cuda_matrix *matrix, nadir_context *context);
+nadir_status cuda_order(void *self, nadir_context *context, int64_t count, const double *x, int32_t *order);
 /* starts[i + 1] <- the sum of counts[0 .. i]; both on the device. */
 nadir_status cuda_starts(cuda_engine *engine, nadir_context *context, int64_t count, const int32_t *counts,
                          int64_t *starts);
@@ -137,12 +141,12 @@ nadir_status cuda_look(void *matrix, nadir_context *context, const nadir_device_
 /* factor.cu */
 nadir_status cuda_factor(void *matrix, nadir_context *context, double gamma, void **factors,
                          nadir_device_dominance *dominance, int64_t *bytes);
-nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, int64_t count, const double *b,
-                        double *x);
+nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, int64_t count,
+                        const double *b, double *x);
 void cuda_release_factors(void *factors);
 
 /* iterate.cu */
-nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system, const double *b,
-                          double *x, nadir_device_outcome *outcome);
+nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
+                          const double *b, double *x, nadir_device_outcome *outcome);
 
 #endif

@@ -12,7 +12,8 @@ enum { THREADS = 256 };
 
 template <int WIDTH>
 static __global__ void multiply_csr(int64_t rows, const int64_t *starts, const int32_t *columns,
-                                    const double *values, double shift, double scale, const double *x, double *y)
+                                    const double *values, double shift, double scale, const double *x,
+                                    double *y)
 {
     const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const int64_t row = thread / WIDTH;
@@ -48,19 +49,24 @@ static nadir_status apply_csr(const cuda_rows *rows, nadir_context *context, dou
     const int64_t *starts = rows->starts;
     switch (width) {
     case 2:
-        multiply_csr<2><<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<2>
+            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
         break;
     case 4:
-        multiply_csr<4><<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<4>
+            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
         break;
     case 8:
-        multiply_csr<8><<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<8>
+            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
         break;
     case 16:
-        multiply_csr<16><<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<16>
+            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
         break;
     default:
-        multiply_csr<32><<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<32>
+            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
     }
     CUDA_LAUNCHED(rows->engine, context);
 cleanup:
@@ -77,15 +83,17 @@ static nadir_status apply_dense(const cuda_rows *rows, nadir_context *context, b
     const int64_t n = rows->rows;
     const cublasOperation_t operation = transposed ? CUBLAS_OP_N : CUBLAS_OP_T;
     if (shift != 0) {
-        CUDA_TRY(engine, context, cudaMemcpyAsync(y, x, (size_t)(m * count) * sizeof *y, cudaMemcpyDeviceToDevice));
+        CUDA_TRY(engine, context,
+                 cudaMemcpyAsync(y, x, (size_t)(m * count) * sizeof *y, cudaMemcpyDeviceToDevice));
     }
     if (count == 1) {
-        CUDA_LIBRARY(engine, context,
-                     cublasDgemv_64(engine->blas, operation, m, n, &scale, rows->dense, m, x, 1, &shift, y, 1));
+        CUDA_LIBRARY(
+            engine, context,
+            cublasDgemv_64(engine->blas, operation, m, n, &scale, rows->dense, m, x, 1, &shift, y, 1));
     } else {
         CUDA_LIBRARY(engine, context,
-                     cublasDgemm_64(engine->blas, operation, CUBLAS_OP_N, n, count, m, &scale, rows->dense, m, x, m,
-                                    &shift, y, n));
+                     cublasDgemm_64(engine->blas, operation, CUBLAS_OP_N, n, count, m, &scale, rows->dense, m,
+                                    x, m, &shift, y, n));
     }
 cleanup:
     return status;
@@ -98,8 +106,8 @@ nadir_status cuda_rows_apply(const cuda_rows *rows, nadir_context *context, doub
                                : apply_csr(rows, context, shift, scale, x, y);
 }
 
-nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count, double shift,
-                        double scale, const double *x, double *y)
+nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count,
+                        double shift, double scale, const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = matrix->of.states;

@@ -22,10 +22,12 @@ void cuda_rows_clear(cuda_rows *rows)
 
 static double bytes_of(const nadir_device_rows *from)
 {
-    const double entries = from->dense != NULL ? (double)from->rows * (double)from->states : (double)from->starts[from->rows];
+    const double entries =
+        from->dense != NULL ? (double)from->rows * (double)from->states : (double)from->starts[from->rows];
     const double entry = sizeof(double) + (from->dense != NULL ? 0 : sizeof(int32_t));
     const double starts = from->dense != NULL ? 0 : (double)(from->rows + 1) * sizeof(int64_t);
-    return entries * entry + starts + (from->state_rows != NULL ? (double)(from->states + 1) * sizeof(int64_t) : 0);
+    return entries * entry + starts +
+           (from->state_rows != NULL ? (double)(from->states + 1) * sizeof(int64_t) : 0);
 }
 
 /* A copy of `bytes`, which are not counted: the whole was. */
@@ -59,15 +61,19 @@ nadir_status cuda_rows_copy(cuda_engine *engine, nadir_context *context, const n
     to->bytes = bytes_of(from);
     engine->used += to->bytes;
     if (from->state_rows != NULL) {
-        CUDA_TRY(engine, context,
-                 copy(from->state_rows, (double)(from->states + 1) * sizeof(int64_t), (void **)&to->state_rows));
+        CUDA_TRY(
+            engine, context,
+            copy(from->state_rows, (double)(from->states + 1) * sizeof(int64_t), (void **)&to->state_rows));
     }
     if (from->dense != NULL) {
-        CUDA_TRY(engine, context, copy(from->dense, (double)to->entries * sizeof(double), (void **)&to->dense));
+        CUDA_TRY(engine, context,
+                 copy(from->dense, (double)to->entries * sizeof(double), (void **)&to->dense));
         goto cleanup;
     }
-    CUDA_TRY(engine, context, copy(from->starts, (double)(from->rows + 1) * sizeof(int64_t), (void **)&to->starts));
-    CUDA_TRY(engine, context, copy(from->columns, (double)to->entries * sizeof(int32_t), (void **)&to->columns));
+    CUDA_TRY(engine, context,
+             copy(from->starts, (double)(from->rows + 1) * sizeof(int64_t), (void **)&to->starts));
+    CUDA_TRY(engine, context,
+             copy(from->columns, (double)to->entries * sizeof(int32_t), (void **)&to->columns));
     CUDA_TRY(engine, context, copy(from->values, (double)to->entries * sizeof(double), (void **)&to->values));
 cleanup:
     if (status != NADIR_OK) {
@@ -108,7 +114,8 @@ nadir_status cuda_multiply(void *kept, nadir_context *context, const double *x, 
              cudaMemcpy(engine->vectors, x, (size_t)rows->states * sizeof *x, cudaMemcpyHostToDevice));
     CUDA_CHECK(cuda_rows_apply(rows, context, 0, 1, engine->vectors, engine->vectors + rows->states));
     CUDA_TRY(engine, context,
-             cudaMemcpy(y, engine->vectors + rows->states, (size_t)rows->rows * sizeof *y, cudaMemcpyDeviceToHost));
+             cudaMemcpy(y, engine->vectors + rows->states, (size_t)rows->rows * sizeof *y,
+                        cudaMemcpyDeviceToHost));
 cleanup:
     return status;
 }
@@ -116,8 +123,8 @@ cleanup:
 enum { THREADS = 256, BLOCKS = 1024 };
 
 /* result[block] <- the smallest of P - b k^T in its rows. */
-static __global__ void find_smallest(int64_t rows, int64_t states, const double *dense, const double *b, const double *k,
-                                     double *result)
+static __global__ void find_smallest(int64_t rows, int64_t states, const double *dense, const double *b,
+                                     const double *k, double *result)
 {
     __shared__ double parts[THREADS];
     double least = CUDART_INF;
@@ -141,7 +148,8 @@ static __global__ void find_smallest(int64_t rows, int64_t states, const double 
     }
 }
 
-nadir_status cuda_minimum(void *kept, nadir_context *context, const double *b, const double *k, double *minimum)
+nadir_status cuda_minimum(void *kept, nadir_context *context, const double *b, const double *k,
+                          double *minimum)
 {
     nadir_status status = NADIR_OK;
     const cuda_rows *rows = (const cuda_rows *)kept;

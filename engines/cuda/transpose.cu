@@ -1,15 +1,15 @@
 /*
- * transpose.cu: the transpose of a CSR matrix on the device.
+ * transpose.cu: what is sorted on the device: vectors, and the entries of a CSR matrix for its transpose.
  *
  * The places of all entries are sorted by column, entries of the same column staying in the order of their
  * rows; then rows and values follow their places.
  */
 #include "parts.h"
 
+#include <cstring>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
-#include <cstring>
 #include <cuda/std/functional>
 
 enum { THREADS = 256 };
@@ -46,8 +46,8 @@ static __global__ void list_entries(cuda_rows of, uint32_t *places, int32_t *row
     }
 }
 
-static __global__ void follow(int64_t entries, const uint32_t *places, const int32_t *row_of, const double *values,
-                              int32_t *columns, double *to)
+static __global__ void follow(int64_t entries, const uint32_t *places, const int32_t *row_of,
+                              const double *values, int32_t *columns, double *to)
 {
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i < entries) {
@@ -82,12 +82,13 @@ static nadir_status begin(const cuda_rows *of, nadir_context *context, turning *
     at->keys = at->row_of + of->entries;
     at->counts = at->keys + of->entries;
     CUDA_TRY(engine, context,
-             cub::DeviceRadixSort::SortPairs(NULL, at->room_bytes, of->columns, at->keys, at->places, at->sorted,
-                                             of->entries));
+             cub::DeviceRadixSort::SortPairs(NULL, at->room_bytes, of->columns, at->keys, at->places,
+                                             at->sorted, of->entries));
     CUDA_TRY(engine, context,
              cub::DeviceReduce::Max(NULL, largest_bytes, at->counts, at->counts + of->states, of->states));
     at->room_bytes = largest_bytes > at->room_bytes ? largest_bytes : at->room_bytes;
-    CUDA_CHECK(cuda_take(engine, context, "transposing the matrix of the policy", (double)at->room_bytes, &at->room));
+    CUDA_CHECK(cuda_take(engine, context, "transposing the matrix of the policy", (double)at->room_bytes,
+                         &at->room));
 cleanup:
     return status;
 }
@@ -100,7 +101,8 @@ static void end(cuda_engine *engine, turning *at)
 
 static nadir_status take(cuda_rows *made, nadir_context *context, double bytes, void **block)
 {
-    const nadir_status status = cuda_take(made->engine, context, "the transpose of the matrix of the policy", bytes, block);
+    const nadir_status status =
+        cuda_take(made->engine, context, "the transpose of the matrix of the policy", bytes, block);
     made->bytes += status == NADIR_OK ? bytes : 0;
     return status;
 }
@@ -119,12 +121,14 @@ static nadir_status turn(cuda_matrix *matrix, nadir_context *context, turning *a
     list_entries<<<cuda_blocks(of->rows, THREADS / 32), THREADS>>>(*of, at->places, at->row_of, at->counts);
     CUDA_LAUNCHED(engine, context);
     CUDA_CHECK(cuda_starts(engine, context, of->states, at->counts, made->starts));
+    CUDA_TRY(
+        engine, context,
+        cub::DeviceReduce::Max(at->room, at->room_bytes, at->counts, at->counts + of->states, of->states));
     CUDA_TRY(engine, context,
-             cub::DeviceReduce::Max(at->room, at->room_bytes, at->counts, at->counts + of->states, of->states));
-    CUDA_TRY(engine, context, cudaMemcpy(&longest, at->counts + of->states, sizeof longest, cudaMemcpyDeviceToHost));
+             cudaMemcpy(&longest, at->counts + of->states, sizeof longest, cudaMemcpyDeviceToHost));
     CUDA_TRY(engine, context,
-             cub::DeviceRadixSort::SortPairs(at->room, at->room_bytes, of->columns, at->keys, at->places, at->sorted,
-                                             of->entries, 0, bits));
+             cub::DeviceRadixSort::SortPairs(at->room, at->room_bytes, of->columns, at->keys, at->places,
+                                             at->sorted, of->entries, 0, bits));
     follow<<<cuda_blocks(of->entries, THREADS), THREADS>>>(of->entries, at->sorted, at->row_of, of->values,
                                                            made->columns, made->values);
     CUDA_LAUNCHED(engine, context);
@@ -161,5 +165,43 @@ nadir_status cuda_transpose(cuda_matrix *matrix, nadir_context *context)
 cleanup:
     end(engine, &at);
     cuda_rows_clear(&made);
+    return status;
+}
+
+static __global__ void number(int64_t count, int32_t *places)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i < count) {
+        places[i] = (int32_t)i;
+    }
+}
+
+nadir_status cuda_order(void *self, nadir_context *context, int64_t count, const double *x, int32_t *order)
+{
+    nadir_status status = NADIR_OK;
+    cuda_engine *engine = (cuda_engine *)self;
+    size_t room_bytes = 0;
+    void *room = NULL;
+    CUDA_CHECK(cuda_reserve(engine, context, 3 * count));
+    {
+        double *keys = engine->vectors;
+        double *sorted = keys + count;
+        int32_t *places = (int32_t *)(sorted + count);
+        int32_t *found = places + count;
+        CUDA_TRY(engine, context, cudaMemcpy(keys, x, (size_t)count * sizeof *x, cudaMemcpyHostToDevice));
+        number<<<cuda_blocks(count, THREADS), THREADS>>>(count, places);
+        CUDA_LAUNCHED(engine, context);
+        CUDA_TRY(
+            engine, context,
+            cub::DeviceRadixSort::SortPairsDescending(NULL, room_bytes, keys, sorted, places, found, count));
+        CUDA_CHECK(cuda_take(engine, context, "sorting", (double)room_bytes, &room));
+        CUDA_TRY(
+            engine, context,
+            cub::DeviceRadixSort::SortPairsDescending(room, room_bytes, keys, sorted, places, found, count));
+        CUDA_TRY(engine, context,
+                 cudaMemcpy(order, found, (size_t)count * sizeof *order, cudaMemcpyDeviceToHost));
+    }
+cleanup:
+    cuda_give(engine, (double)room_bytes, room);
     return status;
 }

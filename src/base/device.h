@@ -53,6 +53,7 @@ typedef struct nadir_device_system {
     double residual; /* wanted, in the maximum norm; in the 1-norm if transposed. 0: `relative` says */
     double relative; /* wanted of |x|, or as much as the next line allows */
     double least;    /* times (|b| + 2 |x|): a smaller residual is rounding */
+    int64_t limit;   /* products after which it stops, about; 0: none */
     bool transposed;
 } nadir_device_system;
 
@@ -73,6 +74,9 @@ typedef struct nadir_device {
     /* The smallest of P(t|row) - b(row) k(t), of a dense model; b: [rows], k: [states]. */
     nadir_status (*minimum)(void *kept, nadir_context *context, const double *b, const double *k,
                             double *minimum);
+
+    /* order <- 0 .. count - 1 so that x falls, the lower one first among equals; x: [count] finite. */
+    nadir_status (*order)(void *self, nadir_context *context, int64_t count, const double *x, int32_t *order);
 
     /* M(s, t) = sum over a of pi(a|s) P(t|s, a), added in the order of the rows; probabilities: [rows]. */
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
@@ -98,8 +102,8 @@ typedef struct nadir_device {
                           const double *b, double *x);
     void (*release_factors)(void *factors);
 
-    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x may be b:
-     * then from zero. */
+    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x is not
+     * b. */
     nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
                             const double *b, double *x, nadir_device_outcome *outcome);
 } nadir_device;

@@ -513,5 +513,8 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
         *average = made;
     }
 cleanup:
+    if (status != NADIR_OK) {
+        nadir_release(context, made.correction);
+    }
     return status;
 }

@@ -35,7 +35,7 @@ typedef struct nadir_average {
     double *dense;
     nadir_entries entries;
     nadir_entries transpose; /* of M when it is CSR; made when asked for */
-    int64_t transposed_row;  /* the most entries in a row of it; 0: not known */
+    int64_t transposed_row;  /* once it was given back, one more than the most entries in a row of it; or 0 */
     double *correction;      /* b and k */
     bool changed;            /* M may have another pattern than the model's rows */
     bool nominal;            /* M has the numbers of the model */

@@ -134,7 +134,7 @@ void nadir_average_forget_transpose(nadir_context *context, nadir_average *avera
         const nadir_matrix transpose = {.size = average->exchange != NULL ? average->matrix.width
                                                                           : average->states,
                                         .starts = average->transpose.starts};
-        average->transposed_row = nadir_matrix_row_length(&transpose);
+        average->transposed_row = nadir_matrix_row_length(&transpose) + 1;
         nadir_entries_clear(context, &average->transpose);
     }
 }
@@ -154,7 +154,7 @@ static int64_t longest_transposed(const nadir_context *context, const nadir_aver
         return spread ? owner->exchange->total : owner->states;
     }
     const int64_t longest =
-        transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row;
+        transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row - 1;
     return spread ? (int64_t)nadir_join_sum(context, (double)(longest + 1)) : longest;
 }
 

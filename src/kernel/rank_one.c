@@ -52,11 +52,27 @@ static int by_k(const void *left, const void *right)
     return a->k != b->k ? (a->k < b->k) - (a->k > b->k) : (a->state > b->state) - (a->state < b->state);
 }
 
+/* On a device. False: there is none, or no memory. */
+static bool order_remotely(const nadir_context *context, int64_t n, const double *k, placed *order)
+{
+    int32_t *states =
+        context->device != NULL ? nadir_memory_get(context->memory, (size_t)n, sizeof *states) : NULL;
+    const bool done = states != NULL && nadir_remote_order(context, n, k, states);
+    for (int64_t i = 0; i < n && done; i++) {
+        order[i] = (placed){k[states[i]], states[i]};
+    }
+    nadir_memory_release(context->memory, states);
+    return done;
+}
+
 /* In a few passes where the order is nearly that of the kernel before. */
-static void put_in_order(nadir_rank_one_search *search, const double *k)
+static void put_in_order(const nadir_context *context, nadir_rank_one_search *search, const double *k)
 {
     const int64_t n = search->model->states;
     placed *order = search->order;
+    if (search->row < 0 && order_remotely(context, n, k, order)) {
+        return;
+    }
     int64_t moves = search->row >= 0 ? FEW * n : 0;
     for (int64_t i = 0; i < n; i++) {
         order[i].state = search->row >= 0 ? order[i].state : (int32_t)i;
@@ -318,9 +334,10 @@ static double find_smallest(const nadir_context *context, nadir_rank_one_search 
     return best.entry;
 }
 
-static reading begin_reading(nadir_rank_one_search *search, const double *b, const double *k)
+static reading begin_reading(const nadir_context *context, nadir_rank_one_search *search, const double *b,
+                             const double *k)
 {
-    put_in_order(search, k);
+    put_in_order(context, search, k);
     const double most = search->order[0].k;
     const double fewest = search->order[search->model->states - 1].k;
     return (reading){.model = search->model,
@@ -342,7 +359,7 @@ nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_searc
     if (nadir_remote_minimum(context, search->model, b, k, minimum)) {
         return NADIR_OK;
     }
-    const reading at = begin_reading(search, b, k);
+    const reading at = begin_reading(context, search, b, k);
     *minimum = find_smallest(context, search, &at, before >= 0 ? before : lowest_row(&at));
     return NADIR_OK;
 }
@@ -362,7 +379,7 @@ void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_o
             return;
         }
     }
-    at = begin_reading(search, b, k);
+    at = begin_reading(context, search, b, k);
     at.factors = factors;
     at.shape = shape;
     at.top = top;

@@ -90,6 +90,12 @@ bool nadir_remote_minimum(const nadir_context *context, const nadir_model *model
            context->device->minimum(rows, own(context), b, k, minimum) == NADIR_OK;
 }
 
+bool nadir_remote_order(const nadir_context *context, int64_t count, const double *x, int32_t *order)
+{
+    return context->device != NULL &&
+           context->device->order(context->device_self, own(context), count, x, order) == NADIR_OK;
+}
+
 bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y)
 {

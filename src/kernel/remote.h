@@ -22,6 +22,9 @@ nadir_status nadir_remote_combine(const nadir_context *context, const nadir_aver
 bool nadir_remote_minimum(const nadir_context *context, const nadir_model *model, const double *b,
                           const double *k, double *minimum);
 
+/* order <- the places of x, [count], x falling; the lower place first among equals. False as below. */
+bool nadir_remote_order(const nadir_context *context, int64_t count, const double *x, int32_t *order);
+
 /* Products of the model's rows with x, [states]; y: [rows]. False: there is no device, or it failed. */
 bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                            double *y);

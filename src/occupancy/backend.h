@@ -59,8 +59,8 @@ typedef struct nadir_backend {
                           double residual, double *x);
 
     /* NULL: none. x: [states], in: a guess, out: with a residual of at most `relative` |x| or what rounding
-     * allows, NADIR_REFINED_ROUNDING (|b| + 2 |x|); x may be b, then there is no guess. norms: of b, x and
-     * the residual, which may be larger if nothing is won any more. */
+     * allows, NADIR_REFINED_ROUNDING (|b| + 2 |x|); x and b do not overlap. norms: of b, x and the
+     * residual, which may be larger if nothing is won any more. */
     nadir_status (*refine)(nadir_context *context, void *self, bool transposed, const double *b,
                            double relative, double *x, double norms[3]);
 

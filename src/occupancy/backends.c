@@ -33,9 +33,10 @@
 /* At this size factors of a dense matrix take 0.8 GB and, by the rates above, 17 s on one thread. */
 #define DENSE_STATES 10000
 
-/* With a device: dense matrices up to this size are factored, 8 GiB; sparse ones beyond this size are
- * iterated without a thought of factors. */
-#define REMOTE_DENSE_STATES   32768
+/* With a device: dense matrices up to this size are factored at once, in less than a millisecond; larger ones
+ * when iterations turn out to be slow (device_krylov.c). Sparse ones beyond this size are iterated without a
+ * thought of factors. */
+#define REMOTE_DENSE_STATES   512
 #define REMOTE_ORDERED_STATES 20000
 
 /* Share of the memory still free that factors may take. */
@@ -208,10 +209,10 @@ static nadir_status choose_remote(nadir_context *context, nadir_average *average
 {
     nadir_status status = NADIR_OK;
     const int64_t n = average->states;
-    if (nadir_average_is_dense(average)) {
-        *backend = n <= REMOTE_DENSE_STATES ? &nadir_backend_device_lu : &nadir_backend_device_krylov;
-    } else if (n > REMOTE_ORDERED_STATES) {
+    if (n > (nadir_average_is_dense(average) ? REMOTE_DENSE_STATES : REMOTE_ORDERED_STATES)) {
         *backend = &nadir_backend_device_krylov;
+    } else if (nadir_average_is_dense(average)) {
+        *backend = &nadir_backend_device_lu;
     } else {
         NADIR_CHECK(nadir_average_fetch(context, average));
         NADIR_CHECK(choose_here(context, average, backend));

@@ -296,6 +296,12 @@ static nadir_status leave_to_backend(refinement *at, bool guessed, nadir_accurac
     nadir_occupancy *occupancy = at->occupancy;
     const int64_t n = occupancy->average.states;
     const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    if (at->x == at->b) {
+        const size_t size = (size_t)(n * at->count);
+        NADIR_RESERVE(at->context, occupancy->work, size, occupancy->capacity);
+        memcpy(occupancy->work, at->b, size * sizeof *at->b);
+        at->b = occupancy->work;
+    }
     NADIR_RESERVE(at->context, occupancy->norms, 4 * at->count, occupancy->norms_capacity);
     at->b_norm = occupancy->norms;
     at->x_norm = at->b_norm + at->count;
@@ -303,7 +309,7 @@ static nadir_status leave_to_backend(refinement *at, bool guessed, nadir_accurac
     for (int64_t j = 0; j < at->count; j++) {
         double *x = at->x + j * n;
         double norms[3];
-        if (!guessed && x != at->b + j * n) {
+        if (!guessed) {
             memset(x, 0, (size_t)n * sizeof *x);
         }
         NADIR_CHECK(occupancy->backend->refine(at->context, occupancy->self, at->transposed, at->b + j * n,

@@ -454,7 +454,9 @@ nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start)
     if (status == NADIR_ERROR_INTERRUPTED) {
         ascent->stop_reason = "interrupted";
     }
-    if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0) {
+    /* a process that was interrupted alone must not wait for others: the last checkpoint stays */
+    const bool alone = status == NADIR_ERROR_INTERRUPTED && ascent->context->communication->members > 1;
+    if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0 && !alone) {
         const nadir_status saved = nadir_ascent_save(ascent, true);
         status = saved != NADIR_OK ? saved : status;
     }

@@ -2,6 +2,7 @@
 #include "policy/ascent.h"
 
 #include "base/clock.h"
+#include "linalg/distributed.h"
 #include "policy/checkpoint.h"
 
 #include <math.h>
@@ -30,8 +31,11 @@ static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy)
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
 {
     const char *path = ascent->settings->checkpoint;
-    const double clock = nadir_clock_seconds();
-    if (path == NULL || (!now && clock - ascent->saved < ascent->settings->checkpoint_seconds)) {
+    if (path == NULL) {
+        return NADIR_OK;
+    }
+    const double passed = nadir_join_maximum(ascent->context, nadir_clock_seconds() - ascent->saved);
+    if (!now && passed < ascent->settings->checkpoint_seconds) {
         return NADIR_OK;
     }
     const nadir_checkpoint checkpoint = list_parts(ascent, ascent->here->policy->probabilities);
@@ -51,7 +55,7 @@ static bool is_plausible(const nadir_ascent *ascent)
     bool good = nadir_checkpoint_is_count(state->iterations) &&
                 nadir_checkpoint_is_count(state->evaluations) && nadir_checkpoint_is_count(state->idle) &&
                 state->alpha >= 0 && state->tolerance > 0 && !isnan(state->asked) &&
-                !isinf(state->best_nominal) && /* glances know none */
+                !isinf(state->best_nominal) && /* NaN after a look in passing, which does not tell */
                 nadir_checkpoint_are_finite(sizeof numbers / sizeof *numbers, numbers) &&
                 nadir_checkpoint_are_finite(NADIR_ASCENT_HISTORY, state->history) &&
                 nadir_checkpoint_are_finite(states, ascent->near_v) &&

@@ -52,8 +52,11 @@ cleanup:
 static nadir_status save(nadir_bellman_search *at, nadir_rectangular_pause *pause, bool now)
 {
     const char *path = at->settings->checkpoint;
-    const double clock = nadir_clock_seconds();
-    if (path == NULL || (!now && clock - at->saved < at->settings->checkpoint_seconds)) {
+    if (path == NULL) {
+        return NADIR_OK;
+    }
+    const double passed = nadir_join_maximum(at->context, nadir_clock_seconds() - at->saved);
+    if (!now && passed < at->settings->checkpoint_seconds) {
         return NADIR_OK;
     }
     const nadir_checkpoint checkpoint = list_parts(at, pause);

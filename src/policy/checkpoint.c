@@ -7,11 +7,16 @@
  *     digest = SHA-256 of all bytes before it
  *
  * in this machine's byte order. The sizes are compared with those expected before anything is read.
+ *
+ * Where states are spread over processes the file is the same: process 0 collects each part and writes it,
+ * and every process reads all of the file and keeps what is its own. The first part is the same for all of
+ * them.
  */
 #include "policy/checkpoint.h"
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -25,11 +30,34 @@ typedef struct head {
     int64_t first_bytes, fixed_bytes, pairs;
 } head;
 
-static int64_t count_bytes(const nadir_checkpoint *checkpoint, int count)
+/* A part in the file: all of it, and where the own share of it begins. */
+typedef struct extent {
+    int64_t whole, own;
+} extent;
+
+enum { PARTS = NADIR_CHECKPOINT_FIXED + 2 * NADIR_SECANTS_MOST };
+
+/* Of the parts that may be. Every process calls at once. */
+static void measure(const nadir_context *context, const nadir_checkpoint *checkpoint, extent extents[PARTS])
+{
+    const int64_t most =
+        checkpoint->pairs > checkpoint->pairs_most ? checkpoint->pairs : checkpoint->pairs_most;
+    for (int i = 0; i < checkpoint->fixed + 2 * (int)most; i++) {
+        const int64_t size = (int64_t)checkpoint->parts[i].size;
+        const int64_t numbers = size / (int64_t)sizeof(double);
+        extents[i] = (extent){size, 0};
+        if (i > 0 && context->communication->members > 1) {
+            extents[i].whole = nadir_whole_count(context, numbers) * (int64_t)sizeof(double);
+            extents[i].own = nadir_whole_first(context, numbers) * (int64_t)sizeof(double);
+        }
+    }
+}
+
+static int64_t count_bytes(const extent *extents, int count)
 {
     int64_t bytes = 0;
     for (int i = 0; i < count; i++) {
-        bytes += (int64_t)checkpoint->parts[i].size;
+        bytes += extents[i].whole;
     }
     return bytes;
 }
@@ -39,16 +67,53 @@ static int count_parts(const nadir_checkpoint *checkpoint)
     return checkpoint->fixed + 2 * (int)checkpoint->pairs;
 }
 
-static head make_head(const nadir_checkpoint *checkpoint)
+static head make_head(const nadir_checkpoint *checkpoint, const extent *extents)
 {
     head made;
     memset(&made, 0, sizeof made);
     memcpy(made.magic, MAGIC, sizeof MAGIC);
     memcpy(made.identity, checkpoint->identity, strlen(checkpoint->identity) + 1);
     made.first_bytes = (int64_t)checkpoint->parts[0].size;
-    made.fixed_bytes = count_bytes(checkpoint, checkpoint->fixed);
+    made.fixed_bytes = count_bytes(extents, checkpoint->fixed);
     made.pairs = checkpoint->pairs;
     return made;
+}
+
+/* *bytes <- all of a part, on process 0; room: [its size] where there are several processes. */
+static nadir_status collect(nadir_context *context, const nadir_checkpoint_part *part, bool first,
+                            double *room, const void **bytes)
+{
+    const nadir_communication *table = context->communication;
+    *bytes = first || table->members == 1 ? part->bytes : room;
+    return *bytes == part->bytes ? NADIR_OK
+                                 : table->collect(table->self, context, (int64_t)(part->size / sizeof *room),
+                                                  part->bytes, room);
+}
+
+/* The parts into the output, which only process 0 has. */
+static nadir_status write_parts(nadir_context *context, const nadir_checkpoint *checkpoint,
+                                const extent *extents, nadir_output *output, nadir_sha256 *hash)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_communication *table = context->communication;
+    int64_t longest = 0;
+    double *room = NULL;
+    for (int i = 1; i < count_parts(checkpoint); i++) {
+        longest = extents[i].whole > longest ? extents[i].whole : longest;
+    }
+    const bool gathers = table->members > 1 && table->rank == 0;
+    NADIR_NEW(context, room, gathers ? longest / (int64_t)sizeof *room : 0);
+    for (int i = 0; i < count_parts(checkpoint); i++) {
+        const void *bytes;
+        NADIR_CHECK(collect(context, &checkpoint->parts[i], i == 0, room, &bytes));
+        if (table->rank == 0) {
+            nadir_output_write(output, bytes, (size_t)extents[i].whole);
+            nadir_sha256_update(hash, bytes, (size_t)extents[i].whole);
+        }
+    }
+cleanup:
+    nadir_release(context, room);
+    return status;
 }
 
 nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_checkpoint *checkpoint,
@@ -58,18 +123,22 @@ nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_checkpoi
     nadir_output output = NADIR_OUTPUT_CLOSED;
     nadir_sha256 hash;
     unsigned char digest[NADIR_SHA256_BYTES];
-    const head top = make_head(checkpoint);
+    extent extents[PARTS];
+    const bool writes = context->communication->rank == 0;
+    measure(context, checkpoint, extents);
+    const head top = make_head(checkpoint, extents);
     nadir_sha256_start(&hash);
-    NADIR_CHECK(nadir_output_open(context, path, &output));
-    nadir_output_write(&output, &top, sizeof top);
-    nadir_sha256_update(&hash, &top, sizeof top);
-    for (int i = 0; i < count_parts(checkpoint); i++) {
-        nadir_output_write(&output, checkpoint->parts[i].bytes, checkpoint->parts[i].size);
-        nadir_sha256_update(&hash, checkpoint->parts[i].bytes, checkpoint->parts[i].size);
+    if (writes) {
+        NADIR_CHECK(nadir_output_open(context, path, &output));
+        nadir_output_write(&output, &top, sizeof top);
+        nadir_sha256_update(&hash, &top, sizeof top);
     }
-    nadir_sha256_finish(&hash, digest);
-    nadir_output_write(&output, digest, sizeof digest);
-    NADIR_CHECK(nadir_output_commit(context, &output));
+    NADIR_CHECK(write_parts(context, checkpoint, extents, &output, &hash));
+    if (writes) {
+        nadir_sha256_finish(&hash, digest);
+        nadir_output_write(&output, digest, sizeof digest);
+        NADIR_CHECK(nadir_output_commit(context, &output));
+    }
 cleanup:
     nadir_output_close(context, &output);
     return status;
@@ -81,10 +150,10 @@ static nadir_status misfit(nadir_context *context, const char *path, const char 
 }
 
 /* Takes the number of pairs, too. */
-static nadir_status check_head(nadir_context *context, nadir_checkpoint *checkpoint, const char *path,
-                               const head *found, int64_t bytes)
+static nadir_status check_head(nadir_context *context, nadir_checkpoint *checkpoint, const extent *extents,
+                               const char *path, const head *found, int64_t bytes)
 {
-    const head wanted = make_head(checkpoint);
+    const head wanted = make_head(checkpoint, extents);
     if (memcmp(found->magic, wanted.magic, sizeof wanted.magic) != 0) {
         return misfit(context, path, "not a checkpoint of this version of nadir");
     }
@@ -101,8 +170,29 @@ static nadir_status check_head(nadir_context *context, nadir_checkpoint *checkpo
     }
     checkpoint->pairs = found->pairs;
     const int64_t size =
-        (int64_t)sizeof wanted + count_bytes(checkpoint, count_parts(checkpoint)) + NADIR_SHA256_BYTES;
+        (int64_t)sizeof wanted + count_bytes(extents, count_parts(checkpoint)) + NADIR_SHA256_BYTES;
     return size == bytes ? NADIR_OK : misfit(context, path, "the checkpoint is cut off or too long");
+}
+
+/* The next part: the own share of it is kept. */
+static nadir_status read_part(nadir_context *context, nadir_input *input, const nadir_checkpoint_part *part,
+                              extent at, nadir_sha256 *hash)
+{
+    nadir_status status = NADIR_OK;
+    char others[8192];
+    const int64_t end = at.own + (int64_t)part->size;
+    for (int64_t done = 0; done < at.whole;) {
+        const bool own = done >= at.own && done < end;
+        const int64_t until = own ? end : done < at.own ? at.own : at.whole;
+        const int64_t piece =
+            own || until - done < (int64_t)sizeof others ? until - done : (int64_t)sizeof others;
+        char *to = own ? (char *)part->bytes + (done - at.own) : others;
+        NADIR_CHECK(nadir_input_read_all(context, input, to, (size_t)piece, "a checkpoint"));
+        nadir_sha256_update(hash, to, (size_t)piece);
+        done += piece;
+    }
+cleanup:
+    return status;
 }
 
 nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *checkpoint, const char *path)
@@ -113,15 +203,15 @@ nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *che
     unsigned char digest[NADIR_SHA256_BYTES];
     unsigned char stored[NADIR_SHA256_BYTES];
     head top;
+    extent extents[PARTS];
+    measure(context, checkpoint, extents);
     nadir_sha256_start(&hash);
     NADIR_CHECK(nadir_input_open(context, path, &input));
     NADIR_CHECK(nadir_input_read_all(context, &input, &top, sizeof top, "the head of a checkpoint"));
-    NADIR_CHECK(check_head(context, checkpoint, path, &top, input.bytes));
+    NADIR_CHECK(check_head(context, checkpoint, extents, path, &top, input.bytes));
     nadir_sha256_update(&hash, &top, sizeof top);
     for (int i = 0; i < count_parts(checkpoint); i++) {
-        const nadir_checkpoint_part *part = &checkpoint->parts[i];
-        NADIR_CHECK(nadir_input_read_all(context, &input, part->bytes, part->size, "a checkpoint"));
-        nadir_sha256_update(&hash, part->bytes, part->size);
+        NADIR_CHECK(read_part(context, &input, &checkpoint->parts[i], extents[i], &hash));
     }
     NADIR_CHECK(nadir_input_read_all(context, &input, stored, sizeof stored, "a checkpoint"));
     nadir_sha256_finish(&hash, digest);

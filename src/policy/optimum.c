@@ -419,7 +419,6 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
                                    .occupancy = at->occupancy};
     at->occupancy = NULL;
     if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
-        NADIR_CHECK(nadir_model_check_whole(at->context, at->model, "checkpoints"));
         NADIR_CHECK(nadir_search_identify(at->context, at->model, &at->uncertainty,
                                           at->bellman ? -1 : (int64_t)at->ascent.kind, at->ascent.identity));
     }

@@ -280,6 +280,9 @@ cleanup:
 static nadir_status tell_cut(optimum *at)
 {
     nadir_status status = NADIR_OK;
+    if (at->model->exchange != NULL) { /* others may go on: the last checkpoint stays */
+        return NADIR_ERROR_INTERRUPTED;
+    }
     nadir_rectangular_pause pause = show(at);
     pause.is_cut = true;
     if (at->settings->pause != NULL) {
@@ -458,7 +461,8 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
     if (status == NADIR_OK) {
         status = bound(&at, &made);
     }
-    const bool is_cut = status == NADIR_ERROR_INTERRUPTED && at.state.iterations > 0;
+    const bool is_cut =
+        status == NADIR_ERROR_INTERRUPTED && at.state.iterations > 0 && model->exchange == NULL;
     if (is_cut || status == NADIR_OK) {
         give(&at, &made, value, policy, result);
     }

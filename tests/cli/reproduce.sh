@@ -127,12 +127,12 @@ for pause in 0.1 0.2 0.3; do
     rm -rf keys
 done
 # Killed: what it left half written goes when the experiment is made again; what a living process writes stays.
-touch out/negative-entries/negative-entries.csv.999999999.tmp "out/negative-entries/other.csv.$$.tmp" \
-    out/report.html.999999999.tmp
+touch out/negative-entries/negative-entries.csv.999999999-0.tmp "out/negative-entries/other.csv.$$-0.tmp" \
+    out/report.html.999999999-0.tmp
 run reproduce negative-entries --quick --threads 1 --out out
 expect_status 0
-[[ $(cd out && echo *.tmp */*.tmp) == "*.tmp negative-entries/other.csv.$$.tmp" ]] || complain "left: $(ls out out/*)"
-rm "out/negative-entries/other.csv.$$.tmp"
+[[ $(cd out && echo *.tmp */*.tmp) == "*.tmp negative-entries/other.csv.$$-0.tmp" ]] || complain "left: $(ls out out/*)"
+rm "out/negative-entries/other.csv.$$-0.tmp"
 # Negative entries exactly where the smallest is; valid kernels do no more harm; and one row as nadir evaluate has it.
 awk -F, 'NR > 1 && (($6 > 0) != ($7 < 0) || $6 > 1 || $10 > $8 * (1 + 1e-9)) { exit 1 }' \
     out/negative-entries/negative-entries.csv || complain "the data contradicts itself"

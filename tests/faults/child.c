@@ -118,16 +118,14 @@ void child_run(const place *at, const char *command, const char *extra, const fa
     result->status = WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
     copy_start("stderr.txt", result->said, sizeof result->said);
     copy_start("stdout.txt", result->out, sizeof result->out);
-    long long calls = 0;
-    long long injected = 0;
-    long long leaks = 0;
     size_t size;
     char *report = read_whole("report.txt", &size);
-    if (report != NULL &&
-        sscanf(report, "%lld %lld %lld %511[^\n]", &calls, &injected, &leaks, result->met) == 4) {
-        result->calls = calls;
-        result->injected = injected;
-        result->leaks = leaks;
+    if (report != NULL) { /* three numbers and a path */
+        char *at_path = report;
+        result->calls = strtoll(at_path, &at_path, 10);
+        result->injected = strtoll(at_path, &at_path, 10);
+        result->leaks = strtoll(at_path, &at_path, 10);
+        (void)snprintf(result->met, sizeof result->met, "%.*s", (int)strcspn(at_path + 1, "\n"), at_path + 1);
     }
     free(report);
 }

@@ -49,4 +49,24 @@ PYTHON
     [[ ! -s stdout.txt ]] || complain "expected no answer"
 fi
 
+# The last process has little memory: if MPI and PETSc can do with that, the model cannot.
+if ((PROCESSES > 1)) && [[ -z ${NADIR_SANITIZED:-} ]]; then
+    last="a process without memory"
+    cat >limited.sh <<'SCRIPT'
+((OMPI_COMM_WORLD_RANK == PROCESSES - 1)) && ulimit -v 720000
+exec "$@"
+SCRIPT
+    export PROCESSES
+    began=$SECONDS
+    launch "$PROCESSES" bash limited.sh "$NADIR" evaluate garnet.npz --policy uniform --radius 0.0001 --domain support \
+        --engine petsc >stdout.txt 2>stderr.txt </dev/null
+    status=$?
+    ((status != 0)) || complain "expected an error"
+    ((SECONDS - began < 120)) || complain "expected no wait"
+    [[ ! -s stdout.txt ]] || complain "expected no answer"
+    if grep -q "out of memory" stderr.txt; then
+        expect_status 6
+    fi
+fi
+
 finish

@@ -38,8 +38,19 @@ expect_err "not available with an engine yet"
 run_many optimize garnet.npz --radius 0.002 --set sa --domain free --method bellman --out many.npy
 expect_status 2
 expect_err "not available with an engine yet: method bellman"
-run_many optimize garnet.npz --radius 0.02 --domain support --out many.npy --checkpoint run.ckpt
-expect_status 2
-expect_err "not available with an engine yet: checkpoints"
+# A search that was cut short goes on, on another number of processes, to where it would have come.
+for ball in "--radius 0.3" "--radius 0.3 --set s"; do
+    run optimize garnet.npz $ball --domain support --out one.npy --json
+    cp stdout.txt alone.txt
+    run_many optimize garnet.npz $ball --domain support --out many.npy --checkpoint run.ckpt --checkpoint-interval 0 \
+        --max-evaluations 2
+    expect_status 5
+    PROCESSES=$((PROCESSES % 4 + 1)) run_many optimize garnet.npz $ball --domain support --out many.npy --resume run.ckpt --json
+    expect_status 0
+    expect_same alone.txt 1e-6 robust_return optimality_upper_bound
+done
+run_many optimize garnet.npz --radius 0.31 --domain support --out many.npy --resume run.ckpt
+expect_status 3
+expect_err "of another model, ball or method"
 
 finish

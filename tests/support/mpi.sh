@@ -4,13 +4,22 @@ if ! command -v mpirun >/dev/null; then
     echo "mpirun is missing: skipped"
     exit 77
 fi
-if [[ ${NADIR_VALGRIND:-0} == 1 || -n ${NADIR_SANITIZED:-} ]]; then
-    echo "MPI itself does not pass memcheck and the sanitizers: skipped"
+if [[ ${NADIR_VALGRIND:-0} == 1 ]]; then
+    echo "MPI itself does not pass memcheck: skipped"
     exit 77
+fi
+if [[ -n ${NADIR_SANITIZED:-} ]]; then
+    if ((PROCESSES != 3)); then
+        echo "three processes are enough for the sanitizers: skipped"
+        exit 77
+    fi
+    # What MPI leaks comes from modules that it has unloaded by the end: it cannot be told from anything.
+    export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
 fi
 
 # Containers run as root, and have few processors; a process must not keep one busy while it waits.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 # Three processes compare what they are about to do, which takes twice as many messages.

@@ -82,7 +82,7 @@ int test_often(int often)
     return test_memcheck() ? (often + 9) / 10 : often;
 }
 
-int test_attacks(int usual)
+int test_attack_count(int usual)
 {
     const char *wanted = getenv("NADIR_ATTACKS");
     return wanted != NULL ? atoi(wanted) : test_memcheck() ? (usual + 19) / 20 : usual;

@@ -36,7 +36,7 @@ bool test_memcheck(void);
 int test_often(int often);
 /* How many problems to attack: what the variable NADIR_ATTACKS says, else the usual number, under memcheck a
  * twentieth of it. */
-int test_attacks(int usual);
+int test_attack_count(int usual);
 
 /* Which case of a table is being tested: the assertions below print it when they fail. It stands until the
  * next note, or until test_note_clear. */

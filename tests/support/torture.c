@@ -94,7 +94,8 @@ static double draw_reward(nadir_random *random, pay kind)
     const double x = nadir_random_normal(random);
     switch (kind) {
     case PAY_HUGE:
-        return x * 1e299;
+        return x *
+               (nadir_random_below(random, 2) == 0 ? 1e299 : 1e270); /* the free domain refuses the first */
     case PAY_TINY:
         return x * 1e-300;
     case PAY_DENORMAL:

@@ -61,6 +61,9 @@ static void check_average(nadir_context *context, nadir_average *average, const 
     /* lines may be longer than what is left of them once the entries that lie on them are taken off */
     assert_close(average->norm, norm, average->lines.states > 0 ? 1e-13 : 1e-14);
     check_products(context, average, expected, 1, random);
+    const double roundings = nadir_average_roundings(context, average, true);
+    nadir_average_forget_transpose(context, average);
+    assert_true(nadir_average_roundings(context, average, true) == roundings);
     check_products(context, average, expected, 5, random);
     free(expected);
     free(found);

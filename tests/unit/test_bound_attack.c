@@ -146,7 +146,7 @@ static void no_kernel_is_below_the_bound(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     tally sums = {.closest = INFINITY};
-    const int problems = test_attacks(2 * KINDS);
+    const int problems = test_attack_count(2 * KINDS);
     for (int i = 0; i < problems; i++) {
         nadir_random_seed(&random, SEED + (uint64_t)i); /* so that each can be had by itself */
         fight(context, &random, i, &sums);

@@ -117,6 +117,42 @@ static void test_large_blocks_are_kept(void **state)
     nadir_context_free(context);
 }
 
+/* Very large ones too, as long as as much is in use and has been before; and for requests that are a little
+ * smaller. The limit still gets what is kept. */
+static void test_very_large_blocks_are_kept(void **state)
+{
+    (void)state;
+    const size_t large = (size_t)40 << 20;
+    nadir_context_settings settings;
+    nadir_context *context = NULL;
+    nadir_context_settings_default(&settings);
+    settings.memory_limit = (size_t)100 << 20;
+    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    const size_t before = nadir_context_memory(context);
+    char *first = nadir_allocate(context, large, 1);
+    char *second = nadir_allocate(context, large, 1);
+    assert_non_null(first);
+    assert_non_null(second);
+    second[0] = 1;
+    second[large - 1] = 2;
+    nadir_release(context, second);
+    char *again = nadir_allocate(context, large - 4096, 1);
+    assert_non_null(again);
+    assert_int_equal(nadir_context_memory(context), before + 2 * large - 4096 + 2 * 16);
+    again[0] = 3;
+    again = nadir_reallocate(context, again, large - 8192, 1);
+    assert_non_null(again);
+    assert_int_equal(again[0], 3);
+    nadir_release(context, again);
+    char *most = nadir_allocate(context, large + large / 2 - 65536, 1); /* only without what is kept */
+    assert_non_null(most);
+    memset(most, 1, large + large / 2 - 65536);
+    nadir_release(context, most);
+    nadir_release(context, first);
+    assert_int_equal(nadir_context_memory(context), before);
+    nadir_context_free(context);
+}
+
 static void test_memory_limit_holds(void **state)
 {
     (void)state;
@@ -282,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_default_threads),
         cmocka_unit_test(test_memory_is_counted),
         cmocka_unit_test(test_large_blocks_are_kept),
+        cmocka_unit_test(test_very_large_blocks_are_kept),
         cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_every_allocation_can_fail),
         cmocka_unit_test(test_progress_can_interrupt),

@@ -114,12 +114,30 @@ typedef struct claims {
     double tightest;                            /* how near any of kappas came */
 } claims;
 
-static void claims_make(nadir_context *context, const test_stage *stage, claims *made)
+/* The brief one has the same numbers, and no entries. */
+static void check_brief(nadir_context *context, test_stage *stage, const nadir_pull *plain)
+{
+    const nadir_standing *full = &stage->standing;
+    nadir_standing brief = {0};
+    nadir_pull pull = {0};
+    assert_ok(context, nadir_standing_make_brief(context, &stage->star, &stage->sensitivity, &stage->visits,
+                                                 full->beta, full->tau, full->unvisited, &brief, &pull));
+    assert_true(brief.J == full->J && brief.error == full->error && brief.bounded == full->bounded);
+    assert_true(brief.change == NULL && brief.slack == NULL && pull.direction == NULL);
+    for (int64_t s = 0; s < stage->live.states; s++) {
+        assert_true(pull.n[s] == plain->n[s] && pull.w[s] == plain->w[s]);
+    }
+    nadir_pull_clear(context, &pull);
+    nadir_standing_clear(context, &brief);
+}
+
+static void claims_make(nadir_context *context, test_stage *stage, claims *made)
 {
     const nadir_standing *standing = &stage->standing;
     made->inverse = test_new(stage->live.entries, sizeof *made->inverse);
     nadir_standing_weigh(standing, &stage->visits, 2 * standing->beta, made->inverse);
     assert_ok(context, nadir_standing_pull(context, standing, NULL, &made->plain));
+    check_brief(context, stage, &made->plain);
     assert_ok(context, nadir_standing_pull(context, standing, made->inverse, &made->weighted));
     assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->plain, NULL, false,
                                              true, &made->kappa));

@@ -130,7 +130,7 @@ static void wrong_kernels(void **state)
            TEST_ARRAY("P.npy", "=f8", "(2, 3, 2)", dense));
     REFUSE(NADIR_ERROR_FORMAT, "(S, A, S) or (A, S, S), in C order",
            TEST_ARRAY("P.npy", "=f8", "(6, 2)", dense));
-    REFUSE(NADIR_ERROR_MODEL, "no successors", TEST_ARRAY("P.npy", "=f8", "(2, 3, 2)", dense));
+    REFUSE(NADIR_ERROR_MODEL, "probabilities sum to 0", TEST_ARRAY("P.npy", "=f8", "(2, 3, 2)", dense));
     REFUSE(NADIR_ERROR_FORMAT, "array P_indices is missing", DATA, INDPTR);
     REFUSE(NADIR_ERROR_FORMAT, "array P_indptr is missing", DATA, INDICES);
     REFUSE(NADIR_ERROR_FORMAT, "as many as P_data: 10", DATA, INDPTR, SHAPE,

@@ -243,7 +243,7 @@ static void ask(question *asked)
 
 static void test_problems(void **state)
 {
-    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(1000));
+    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(600));
     const int64_t first = (int64_t)number_or("NADIR_TORTURE_FIRST", 0);
     tally tallied = {0};
     (void)state;

@@ -47,6 +47,9 @@ static void check_refusal(nadir_context *context, nadir_status status, tally *co
     assert_that(status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED ||
                     status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_ARGUMENT,
                 "%s: %s", nadir_status_name(status), text);
+    if (getenv("NADIR_TORTURE_REFUSALS") != NULL) {
+        print_message("  refused: %s\n", text);
+    }
 }
 
 /* The first check that does not hold. */
@@ -233,7 +236,7 @@ static void ask(nadir_context *context, nadir_random *random, test_torture *made
 
 static void test_problems(void **state)
 {
-    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(150));
+    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(70));
     const int64_t first = (int64_t)number_or("NADIR_TORTURE_FIRST", 0);
     tally tallied = {0};
     (void)state;

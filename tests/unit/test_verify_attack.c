@@ -395,7 +395,7 @@ static void corruption_is_noticed(void **state)
     tally sums = {0};
     int tried = 0;
     int harmless = 0;
-    const int problems = test_attacks(2 * KINDS);
+    const int problems = test_attack_count(2 * KINDS);
     for (int i = 0; i < problems; i++) {
         nadir_random_seed(&random, SEED + (uint64_t)i); /* so that each can be had by itself */
         attack(context, &random, i, &sums);
@@ -416,8 +416,50 @@ static void corruption_is_noticed(void **state)
     nadir_context_free(context);
 }
 
+/* Bounds of valid kernels by the larger, free set: proven again, and not when they claim more. */
+static void bounds_of_the_larger_set(void **state)
+{
+    (void)state;
+    static const double radius = 0.2;
+    static const double bound_norms[] = {1, 2};
+    nadir_context *context = test_context();
+    for (int i = 0; i < 2; i++) {
+        nadir_generate_settings making;
+        nadir_generate_settings_default(&making);
+        making.states = 6;
+        making.actions = 2;
+        making.seed = 3;
+        test_place place = {.context = context};
+        nadir_robust_settings settings;
+        nadir_robust_settings_default(&settings);
+        settings.certify = NADIR_CERTIFY_OFF;
+        assert_ok(context, nadir_model_generate(context, "random", &making, &place.model));
+        assert_ok(context, nadir_policy_create_uniform(context, place.model, &place.policy));
+        place.solver = test_solver(context, place.model, place.policy);
+        const nadir_ball ball =
+            test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, bound_norms[i], &radius, NULL);
+        const nadir_robust result = test_verified_evaluate(&place, &ball, &settings);
+        assert_string_equal(result.bound, "free-domain");
+        nadir_verify_result verified;
+        nadir_verification *made = NULL;
+        assert_ok(context, test_verified_verify(&place, "worst.npz", "worst.json", &verified, &made));
+        nadir_verification_free(made);
+        nadir_witness witness;
+        assert_ok(context, nadir_witness_read(context, place.model, "worst.json", &witness));
+        witness.lower_bound += 1e-4 * result.penalty;
+        assert_ok(context, nadir_witness_write(context, place.model, &witness, "other.json"));
+        nadir_witness_clear(context, &witness);
+        assert_check_fails(&place, "worst.npz", "other.json", "lower_bound");
+        nadir_solver_free(place.solver);
+        nadir_policy_free(place.policy);
+        nadir_model_free(place.model);
+    }
+    nadir_context_free(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(corruption_is_noticed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(corruption_is_noticed),
+                                       cmocka_unit_test(bounds_of_the_larger_set)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,23 +95,23 @@ int main(int argc, char **argv)
     printf("copy of %.3g GB: %.4f ms, %.4g TB/s read and written\n", (double)bytes * 1e-9, copied,
            2e-9 * (double)bytes / copied);
     const auto factor = [&] {
-        TRY(cusolverDnXgetrf(solver, parameters, n, n, CUDA_R_64F, B, n, pivots, CUDA_R_64F, room, device_bytes,
-                             host.data(), host_bytes, info));
+        TRY(cusolverDnXgetrf(solver, parameters, n, n, CUDA_R_64F, B, n, pivots, CUDA_R_64F, room,
+                             device_bytes, host.data(), host_bytes, info));
     };
     printf("getrf of %lld: %.4f ms\n", (long long)n, milliseconds(5, copy, factor));
     for (int64_t count : {1, 8, 64}) {
         for (int transposed = 0; transposed < 2; transposed++) {
-            printf("getrs%s, %lld right-hand sides: %.4f ms\n", transposed ? " transposed" : "", (long long)count,
-                   milliseconds(5, nothing, [&] {
-                       TRY(cusolverDnXgetrs(solver, parameters, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, n, count,
-                                            CUDA_R_64F, B, n, pivots, CUDA_R_64F, x, n, info));
+            printf("getrs%s, %lld right-hand sides: %.4f ms\n", transposed ? " transposed" : "",
+                   (long long)count, milliseconds(5, nothing, [&] {
+                       TRY(cusolverDnXgetrs(solver, parameters, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, n,
+                                            count, CUDA_R_64F, B, n, pivots, CUDA_R_64F, x, n, info));
                    }));
         }
     }
     for (int transposed = 0; transposed < 2; transposed++) {
         printf("gemv%s: %.4f ms\n", transposed ? " transposed" : "", milliseconds(9, nothing, [&] {
-                   TRY(cublasDgemv_64(blas, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, n, n, &one, A, n, x, 1, &zero,
-                                      x + n, 1));
+                   TRY(cublasDgemv_64(blas, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, n, n, &one, A, n, x, 1,
+                                      &zero, x + n, 1));
                }));
     }
     return 0;

@@ -8,9 +8,9 @@
  *     lambda = gamma beta strength loss / (1 + gamma beta feedback),
  *
  * and the residuals of the pair are combinations too: E x - theta y of Phi v, Phi D W X and Phi K, and E^T y
- * - theta x of W d, W D^T K and X. Their norms are those of combinations of the
- * columns of a frame, which lose no digits to each other. Of a combination with factors f of vectors of norms
- * F, known to `off`, a product with another is
+ * - theta x of W d, W D^T K and X. Their norms are those of combinations of the columns of a frame, which
+ * lose no digits to each other. Of a combination with factors f of vectors of norms F, known to `off`, a
+ * product with another is
  *
  *     known to u f' F' f F + f' F' f off + f' off' (f F + f off),   f F = sum of |f_i| F_i.
  */

@@ -72,7 +72,9 @@ static nadir_status check_points(sweep *at, const nadir_combined *of)
             at->which[at->checked++] = i;
         }
     }
-    return nadir_combined_check(at->context, of, at->checked, at->radii, at->S, at->T, at->answers);
+    return at->checked == 0
+               ? NADIR_OK
+               : nadir_combined_check(at->context, of, at->checked, at->radii, at->S, at->T, at->answers);
 }
 
 /* Settles what can be: the coefficients of those close ranks, times the radius in S. */

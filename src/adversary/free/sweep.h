@@ -22,9 +22,9 @@ typedef struct nadir_sweep_point {
 } nadir_sweep_point;
 
 /* Grows the subspace, which is not idle and of dimension 0, until the penalties of all points are known to
- * the tolerance, or it gets too large: some are not done then. images: [NADIR_SWEEP_SIZE +
- * 1] of NULL <- [states] each, the caller's to release: about D^T v_hat and D^T z_j, as far as they were
- * made; NULL: not wanted. */
+ * the tolerance, or it gets too large: some are not done then. images: [NADIR_SWEEP_SIZE + 1] of NULL <-
+ * [states] each, the caller's to release: about D^T v_hat and D^T z_j, as far as they were made; NULL: not
+ * wanted. */
 nadir_status nadir_sweep_search(const nadir_spectral *run, int64_t count, nadir_sweep_point *points,
                                 double **images);
 

@@ -152,7 +152,8 @@ static nadir_status note(valid_runs *all, int64_t j)
 static void make_space(valid_runs *all)
 {
     nadir_occupancy *occupancy = all->problem->occupancy;
-    if (all->problem->states > NADIR_PROOF_STATES && nadir_occupancy_iterates(occupancy)) {
+    const bool large = nadir_model_total(all->problem->model) > NADIR_PROOF_STATES;
+    if (large && nadir_occupancy_iterates(occupancy)) {
         nadir_average_forget_transpose(all->context, nadir_occupancy_average(occupancy));
     }
 }

@@ -346,9 +346,10 @@ nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *s
             square += pull_row(standing, inverse, i, pull->direction);
         }
         const double n = sqrt(square);
-        const int64_t end = pull->norms_alone ? 0 : live->starts[live->first[s + 1]];
-        for (int64_t e = live->starts[live->first[s]]; e < end; e++) {
-            pull->direction[e] = n > 0 ? pull->direction[e] / n : 0;
+        if (pull->direction != NULL) {
+            for (int64_t e = live->starts[live->first[s]]; e < live->starts[live->first[s + 1]]; e++) {
+                pull->direction[e] = n > 0 ? pull->direction[e] / n : 0;
+            }
         }
         pull->n[s] = n * (1 + UNIT * (double)(2 * live->total + 64));
         pull->w[s] = standing->unvisited[s] ? standing->reply[s]
