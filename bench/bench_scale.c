@@ -389,12 +389,12 @@ static void draw(const char *path, const grown *all)
     }
     (void)fprintf(script,
                   "set terminal svg size 1080,460 background 'white' font 'sans,13'\nset output '%s'\n"
-                  "set multiplot layout 1,2\nset logscale xy\nset grid\nset key left top\n"
+                  "set encoding utf8\nset multiplot layout 1,2\nset logscale xy\nset grid\nset key left top\n"
                   "set format x '10^{%%T}'\nset format y '10^{%%T}'\n"
                   "set xlabel 'transitions of the model'\n",
                   path);
     draw_panel(script, "processor seconds (dotted: in proportion)", all, all->seconds);
-    draw_panel(script, "entries of P^{/Symbol p} read by products", all, all->entries);
+    draw_panel(script, "entries of P^{π} read by products", all, all->entries);
     (void)fprintf(script, "unset multiplot\n");
     run_gnuplot(script);
     (void)fclose(script);

@@ -138,11 +138,12 @@ static int draw(int script, FILE *to)
     if (environment == NULL) {
         return ENOMEM;
     }
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    int error = pipe2(ends, O_CLOEXEC) != 0 ? errno : 0;
+    if (error != 0) {
         free(environment);
-        return errno;
+        return error;
     }
-    int error = start(script, ends[1], environment, &child);
+    error = start(script, ends[1], environment, &child);
     free(environment);
     (void)close(ends[1]);
     if (error == 0) {

@@ -31,7 +31,8 @@ static ssize_t write_all(void *cookie, const char *bytes, size_t size)
     size_t done = 0;
     while (done < size) {
         const ssize_t count = write(output->descriptor, bytes + done, size - done);
-        if (count < 0 && errno != EINTR) {
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            errno = count == 0 ? ENOSPC : errno;
             output->error = output->error != 0 ? output->error : errno;
             break;
         }

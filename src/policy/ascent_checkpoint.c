@@ -50,11 +50,11 @@ static bool is_plausible(const nadir_ascent *ascent)
     const nadir_ascent_state *state = &ascent->state;
     const int64_t states = ascent->duel.model->states;
     const int64_t rows = ascent->duel.model->rows;
-    const double numbers[] = {state->alpha,        state->initial, state->best,
-                              state->best_nominal, state->least,   state->risen};
+    const double numbers[] = {state->alpha, state->initial, state->best, state->least, state->risen};
     bool good = nadir_checkpoint_is_count(state->iterations) &&
                 nadir_checkpoint_is_count(state->evaluations) && nadir_checkpoint_is_count(state->idle) &&
                 state->alpha >= 0 && state->tolerance > 0 && !isnan(state->asked) &&
+                !isinf(state->best_nominal) && /* NaN after a look in passing, which does not tell */
                 nadir_checkpoint_are_finite(sizeof numbers / sizeof *numbers, numbers) &&
                 nadir_checkpoint_are_finite(NADIR_ASCENT_HISTORY, state->history) &&
                 nadir_checkpoint_are_finite(states, ascent->near_v) &&

@@ -202,6 +202,17 @@ expect_status 5
 run optimize "${long[@]}" --out part.csv --resume part.ckpt
 expect_status 0
 close "$(exact robust_return)" "$wanted" 1e-9 || complain "expected $wanted, as without a limit"
+# A checkpoint of a search that looks at responses in passing: it does not know the nominal return of its best policy.
+run generate garnet short.npz --states 6 --actions 3 --branch 6 --seed 1 --quiet
+short=(short.npz --radius 0.5 --certify off --gap 1e-8 --threads 1 --json --out part.csv)
+run optimize "${short[@]}"
+wanted=$(exact robust_return)
+run optimize "${short[@]}" --checkpoint short.ckpt --checkpoint-interval 0 --max-evaluations 3
+expect_status 5
+run optimize "${short[@]}" --resume short.ckpt
+expect_status 0
+close "$(exact robust_return)" "$wanted" 1e-9 || complain "expected $wanted, as without a stop"
+
 # A checkpoint of something else is refused, and so is one that is damaged.
 expect_failure 3 "another model, ball or method" optimize long.npz --radius 0.6 --out part.csv --resume part.ckpt
 expect_failure 3 "another model, ball or method" optimize machine.npz --radius 0.7 --out part.csv --resume part.ckpt

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # device.sh: ends a test with 77, skipped, where the engine cuda has no device. To be sourced; NADIR is the command.
 
 "$NADIR" generate machine probe.npz --quiet >probe.txt 2>&1 || exit 1

@@ -8,36 +8,15 @@
  */
 #include "sweep.h"
 
-#include <ftw.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#define OLD     "what stood here before\n"
 #define READING "reading " /* before the paths of files that are only read */
 #define OUTPUT  "standard output"
-
-enum { OUTPUTS = 8 };
-
-/* One way to fail. */
-typedef struct way {
-    const char *kind, *how;
-    bool onward;
-} way;
-
-typedef enum expectation { NOTHING_LOST, SURVIVED, KILLED, KILLED_ANYWHEN } expectation;
-
-typedef struct sweep_part {
-    const char *name;
-    expectation expected;
-    int64_t sample; /* runs of one scenario and way, unless all are asked for */
-    way ways[12];
-} sweep_part;
 
 static const sweep_part parts[] = {
     {"own_memory", NOTHING_LOST, 12, {{"own-memory", "12", false}, {"own-memory", "12", true}}},
@@ -69,22 +48,6 @@ static const sweep_part parts[] = {
     {"moments", KILLED_ANYWHEN, 4, {{"any", "0", false}}},
 };
 
-/* A scenario under way. */
-typedef struct study {
-    place *at;
-    const scenario *of;
-    const sweep_part *part;
-    const fault_order *fault;
-    int outputs;
-    char names[OUTPUTS][64];
-    bool varies[OUTPUTS];
-    bool folder;
-    char *wanted[OUTPUTS];
-    size_t sizes[OUTPUTS];
-    int64_t leaks; /* of a run without faults */
-    size_t report_size;
-} study;
-
 static void complain(const study *s, const outcome *seen, const char *what)
 {
     s->at->complaints++;
@@ -92,121 +55,6 @@ static void complain(const study *s, const outcome *seen, const char *what)
            s->of->name, what, s->of->command, s->fault->at, s->fault->kind,
            s->fault->onward ? " and all after" : "", s->fault->how, seen->met, seen->status, seen->said);
     (void)fflush(stdout);
-}
-
-/* ----------------------------------------------------------------------------------------------- the folder
- */
-
-static void path_of(const study *s, int i, char path[128])
-{
-    (void)snprintf(path, 128, "out/%s", s->names[i]);
-}
-
-static int64_t files; /* counted by the calls of nftw below */
-static int64_t temporaries;
-
-static int count_one(const char *path, const struct stat *facts, int type, struct FTW *at)
-{
-    (void)facts;
-    (void)type;
-    const char *name = path + at->base;
-    files += at->level > 0;
-    temporaries += strstr(name, ".tmp") != NULL || strstr(name, "trial.") != NULL;
-    return 0;
-}
-
-static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *at)
-{
-    (void)facts;
-    (void)type;
-    return at->level > 0 ? remove(path) : 0;
-}
-
-static void count_files(void)
-{
-    files = temporaries = 0;
-    (void)nftw("out", count_one, 8, FTW_PHYS);
-}
-
-/* What stands there before a run: nothing, or something old. */
-static void set_out(const study *s, bool old)
-{
-    (void)nftw("out", remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    for (int i = 0; i < s->outputs && old; i++) {
-        char path[128];
-        path_of(s, i, path);
-        write_whole(path, OLD);
-    }
-}
-
-typedef enum found { ABSENT, STALE, WHOLE, WRONG } found;
-
-/* The same but for rounding: a search that goes on from a checkpoint ends at the same place, not at the same
- * bits. */
-static bool is_close(char *a, char *b)
-{
-    char *rest[2] = {NULL, NULL};
-    char *one = strtok_r(a, ",\n", &rest[0]);
-    char *other = strtok_r(b, ",\n", &rest[1]);
-    while (one != NULL && other != NULL) {
-        if (strcmp(one, other) != 0 && !(fabs(strtod(one, NULL) - strtod(other, NULL)) <= 1e-9)) {
-            return false;
-        }
-        one = strtok_r(NULL, ",\n", &rest[0]);
-        other = strtok_r(NULL, ",\n", &rest[1]);
-    }
-    return one == NULL && other == NULL;
-}
-
-static bool is_as_wanted(const study *s, int i, char *text, size_t size)
-{
-    if (s->varies[i] || (size == s->sizes[i] && memcmp(text, s->wanted[i], size) == 0)) {
-        return size > 0;
-    }
-    char *copy = s->of->again != NULL ? strdup(s->wanted[i]) : NULL;
-    const bool close = copy != NULL && is_close(text, copy);
-    free(copy);
-    return close;
-}
-
-static found look(const study *s, int i)
-{
-    char path[128];
-    size_t size;
-    path_of(s, i, path);
-    char *text = read_whole(path, &size);
-    found result = WRONG;
-    if (text == NULL) {
-        result = ABSENT;
-    } else if (strcmp(text, OLD) == 0) {
-        result = STALE;
-    } else if (is_as_wanted(s, i, text, size)) {
-        result = WHOLE;
-    }
-    free(text);
-    return result;
-}
-
-/* A folder of reproduce: the page is there with its section. */
-static bool folder_whole(const study *s)
-{
-    size_t size;
-    char *report = read_whole("out/all/report.html", &size);
-    const bool whole = report != NULL && strstr(report, "<section id=") != NULL &&
-                       strstr(report, "</html>") != NULL && size + 200 > s->report_size &&
-                       size < s->report_size + 200;
-    free(report);
-    return whole && access("out/all/notation/SHA256SUMS", R_OK) == 0;
-}
-
-static bool all_whole(const study *s)
-{
-    for (int i = 0; i < s->outputs; i++) {
-        if (look(s, i) != WHOLE) {
-            return false;
-        }
-    }
-    return !s->folder || folder_whole(s);
 }
 
 /* ----------------------------------------------------------------------------------------------- judgement
@@ -285,7 +133,7 @@ static void judge_failure(const study *s, const outcome *seen)
         complain(s, seen, "expected one JSON object");
     }
     for (int i = 0; i < s->outputs; i++) {
-        if (look(s, i) == WRONG) {
+        if (output_look(s, i) == WRONG) {
             complain(s, seen, "a file is neither old nor whole");
         }
     }
@@ -294,7 +142,7 @@ static void judge_failure(const study *s, const outcome *seen)
 static void judge(const study *s, const outcome *seen)
 {
     const bool success = seen->status == 0;
-    if (success && !all_whole(s)) {
+    if (success && !outputs_whole(s)) {
         complain(s, seen, "it says that all is well, and the files are not what they should be");
     } else if (success && s->part->expected == NOTHING_LOST && seen->injected > 0 &&
                !is_harmless(s->fault, seen->met)) {
@@ -304,7 +152,9 @@ static void judge(const study *s, const outcome *seen)
     } else if (!success) {
         judge_failure(s, seen);
     }
-    count_files();
+    int64_t files;
+    int64_t temporaries;
+    outputs_count(&files, &temporaries);
     if (temporaries != 0) {
         complain(s, seen, "a temporary file is left");
     }
@@ -320,7 +170,7 @@ static void judge_killed(const study *s, const outcome *seen)
         complain(s, seen, "expected to be killed");
     }
     for (int i = 0; i < s->outputs; i++) {
-        if (look(s, i) == WRONG) {
+        if (output_look(s, i) == WRONG) {
             complain(s, seen, "a file is half-written");
         }
     }
@@ -334,10 +184,12 @@ static void judge_killed(const study *s, const outcome *seen)
     }
     child_run(s->at, s->of->command, resumable ? s->of->again : NULL, NULL, again);
     s->at->runs++;
-    if (again->status != 0 || !all_whole(s)) {
+    if (again->status != 0 || !outputs_whole(s)) {
         complain(s, again, "after it the command does not do what it would have done");
     }
-    count_files();
+    int64_t files;
+    int64_t temporaries;
+    outputs_count(&files, &temporaries);
     if (s->folder && temporaries != 0) {
         complain(s, again, "the next run left a temporary file of the killed one");
     }
@@ -365,7 +217,7 @@ static void list_outputs(study *s)
 /* A run without faults: what is to be written, and how many calls there are. */
 static int64_t begin(study *s, outcome *seen)
 {
-    set_out(s, false);
+    outputs_set(s, false);
     child_run(s->at, s->of->command, NULL, s->fault, seen);
     if (seen->status != 0) {
         complain(s, seen, "it fails without any fault");
@@ -373,7 +225,7 @@ static int64_t begin(study *s, outcome *seen)
     }
     for (int i = 0; i < s->outputs; i++) {
         char path[128];
-        path_of(s, i, path);
+        output_path(s, i, path);
         free(s->wanted[i]);
         s->wanted[i] = read_whole(path, &s->sizes[i]);
         if (s->wanted[i] == NULL) {
@@ -381,7 +233,9 @@ static int64_t begin(study *s, outcome *seen)
             return 0;
         }
     }
-    count_files();
+    int64_t files;
+    int64_t temporaries;
+    outputs_count(&files, &temporaries);
     if (files != s->outputs && !s->folder) {
         complain(s, seen, "there are more outputs than are named");
     }
@@ -396,13 +250,14 @@ static int64_t sweep_way(study *s, const way *by, outcome *seen)
     fault_order now = {by->kind, 0, by->how, by->onward};
     s->fault = &now;
     const int64_t calls = begin(s, seen);
-    const int64_t sample = s->folder ? 2 : s->part->sample; /* many pictures */
+    const bool slow = s->folder || getenv("NADIR_SANITIZED") != NULL; /* many pictures; many checks */
+    const int64_t sample = slow ? 2 : s->part->sample;
     const int64_t step = s->at->everything || calls <= sample ? 1 : (calls + sample - 1) / sample;
     int64_t injected = 0;
     /* The first ones and the last ones, and those between in steps. */
     for (now.at = 1; now.at <= calls;
          now.at += now.at + step > calls && now.at < calls ? calls - now.at : step) {
-        set_out(s, now.at % 2 == 0);
+        outputs_set(s, now.at % 2 == 0);
         child_run(s->at, s->of->command, NULL, &now, seen);
         s->at->runs++;
         if (seen->injected == 0) {
@@ -437,7 +292,7 @@ static int64_t sweep_moments(study *s, outcome *seen)
     for (int64_t i = 0; i < most && calls > 0; i++) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
         s->at->moment = (int64_t)((double)(state >> 11) * 0x1p-53 * 1.1 * (double)took) + 1;
-        set_out(s, i % 2 == 0);
+        outputs_set(s, i % 2 == 0);
         child_run(s->at, s->of->command, NULL, NULL, seen);
         s->at->moment = 0;
         s->at->runs++;

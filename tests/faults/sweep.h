@@ -61,4 +61,49 @@ void child_run(const place *at, const char *command, const char *extra, const fa
 char *read_whole(const char *path, size_t *size);
 void write_whole(const char *path, const char *text);
 
+enum { OUTPUTS = 8 };
+
+/* One way to fail. */
+typedef struct way {
+    const char *kind, *how;
+    bool onward;
+} way;
+
+typedef enum expectation { NOTHING_LOST, SURVIVED, KILLED, KILLED_ANYWHEN } expectation;
+
+typedef struct sweep_part {
+    const char *name;
+    expectation expected;
+    int64_t sample; /* runs of one scenario and way, unless all are asked for */
+    way ways[12];
+} sweep_part;
+
+/* A scenario under way. */
+typedef struct study {
+    place *at;
+    const scenario *of;
+    const sweep_part *part;
+    const fault_order *fault;
+    int outputs;
+    char names[OUTPUTS][64];
+    bool varies[OUTPUTS];
+    bool folder;
+    char *wanted[OUTPUTS];
+    size_t sizes[OUTPUTS];
+    int64_t leaks; /* of a run without faults */
+    size_t report_size;
+} study;
+
+/* The path of an output. */
+void output_path(const study *s, int i, char path[128]);
+/* What stands there before a run: nothing, or something old. */
+#define OLD "what stood here before\n"
+void outputs_set(const study *s, bool old);
+/* How many files there are in the folder, and how many that are meant to go. */
+void outputs_count(int64_t *files, int64_t *temporaries);
+
+typedef enum found { ABSENT, STALE, WHOLE, WRONG } found;
+found output_look(const study *s, int i);
+bool outputs_whole(const study *s);
+
 #endif

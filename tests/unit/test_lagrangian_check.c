@@ -112,7 +112,7 @@ static void fight(test_priced *priced, nadir_random *random, bool search)
     free(v);
 }
 
-static void test_attacks(void **state)
+static void test_attacked(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
@@ -371,7 +371,7 @@ static void test_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attacks),    cmocka_unit_test(test_riverswim), cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_attacked),   cmocka_unit_test(test_riverswim), cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_degenerate), cmocka_unit_test(test_pinned),    cmocka_unit_test(test_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,6 +229,9 @@ static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
     }
     NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
     nadir_verdict_take_bound(verdict, proof.lower, proof.proof, proof.bound);
+    if (nadir_verdict_is_close(run->problem, run->settings, verdict)) { /* rewards alone may prove it */
+        verdict->proof = verdict->proof == NADIR_PROOF_NONE ? NADIR_PROOF_RIGOROUS : verdict->proof;
+    }
     verdict->kappa = proof.kappa;
     verdict->d_bar = proof.d_bar;
     proof.d_bar = NULL;

@@ -93,7 +93,8 @@ nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *pro
     double *means = NULL;
     double *centred = NULL;
     *bound = INFINITY;
-    if (!nadir_average_is_dense(average) || average->b != NULL || average->lines.states > 0 || !(known->gap > 0)) {
+    if (!nadir_average_is_dense(average) || average->b != NULL || average->lines.states > 0 ||
+        !(known->gap > 0)) {
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_average_fetch(context, average));
