@@ -97,7 +97,8 @@ petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64
     petsc_shared *shared = calloc(1, sizeof *shared);
     int64_t *widths = malloc((size_t)members * sizeof *widths);
     double **rooms = malloc((size_t)members * sizeof *rooms);
-    if (!agree(shared != NULL && widths != NULL && rooms != NULL, engine->machine)) {
+    const bool well = shared != NULL && widths != NULL && rooms != NULL;
+    if (!agree(well, engine->machine) || !well) {
         free(shared);
         free(widths);
         free(rooms);

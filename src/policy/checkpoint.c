@@ -123,7 +123,7 @@ nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_checkpoi
     nadir_output output = NADIR_OUTPUT_CLOSED;
     nadir_sha256 hash;
     unsigned char digest[NADIR_SHA256_BYTES];
-    extent extents[PARTS];
+    extent extents[PARTS] = {{0}};
     const bool writes = context->communication->rank == 0;
     measure(context, checkpoint, extents);
     const head top = make_head(checkpoint, extents);
@@ -203,7 +203,7 @@ nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *che
     unsigned char digest[NADIR_SHA256_BYTES];
     unsigned char stored[NADIR_SHA256_BYTES];
     head top;
-    extent extents[PARTS];
+    extent extents[PARTS] = {{0}};
     measure(context, checkpoint, extents);
     nadir_sha256_start(&hash);
     NADIR_CHECK(nadir_input_open(context, path, &input));
