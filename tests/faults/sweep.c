@@ -299,6 +299,7 @@ static int64_t sweep_moments(study *s, outcome *seen)
         killed += seen->status == 256 + 9;
         judge_killed(s, seen);
     }
+    printf("seed %" PRIu64 ", %" PRId64 " moments: ", seed, most);
     s->fault = NULL;
     return killed;
 }
