@@ -52,8 +52,8 @@ static void complain(const study *s, const outcome *seen, const char *what)
 {
     s->at->complaints++;
     printf("FAILED: %s: %s\n  nadir %s\n  call %" PRId64 " of kind %s%s, %s; it met %s\n  exit %d\n%s",
-           s->of->name, what, s->of->command, s->fault->at, s->fault->kind,
-           s->fault->onward ? " and all after" : "", s->fault->how, seen->met, seen->status, seen->said);
+           s->of->name, what, s->of->command, s->fault.at, s->fault.kind,
+           s->fault.onward ? " and all after" : "", s->fault.how, seen->met, seen->status, seen->said);
     (void)fflush(stdout);
 }
 
@@ -116,18 +116,18 @@ static bool is_beyond_us(const fault_order *fault, const outcome *seen)
 static void judge_failure(const study *s, const outcome *seen)
 {
     char name[512];
-    const bool open = strcmp(s->fault->kind, "open") == 0;
-    if (seen->status != 6 && !(open && seen->status == 3) && !is_beyond_us(s->fault, seen)) {
+    const bool open = strcmp(s->fault.kind, "open") == 0;
+    if (seen->status != 6 && !(open && seen->status == 3) && !is_beyond_us(&s->fault, seen)) {
         complain(s, seen, "expected exit 6");
         return;
     }
     plain_name(seen->met, name);
     if (seen->said[0] == '\0') {
         complain(s, seen, "expected a word on stderr");
-    } else if (!is_memory(s->fault) && strcmp(seen->met, "/tmp") != 0 && strstr(seen->said, name) == NULL) {
+    } else if (!is_memory(&s->fault) && strcmp(seen->met, "/tmp") != 0 && strstr(seen->said, name) == NULL) {
         complain(s, seen, "expected the name of the file on stderr");
     }
-    const bool output_lost = strcmp(seen->met, OUTPUT) == 0 || s->fault->onward;
+    const bool output_lost = strcmp(seen->met, OUTPUT) == 0 || s->fault.onward;
     if (strstr(s->of->command, "--json") != NULL && seen->status == 6 && !output_lost &&
         (seen->out[0] != '{' || strcmp(seen->out + strlen(seen->out) - 2, "}\n") != 0)) {
         complain(s, seen, "expected one JSON object");
@@ -145,9 +145,9 @@ static void judge(const study *s, const outcome *seen)
     if (success && !outputs_whole(s)) {
         complain(s, seen, "it says that all is well, and the files are not what they should be");
     } else if (success && s->part->expected == NOTHING_LOST && seen->injected > 0 &&
-               !is_harmless(s->fault, seen->met)) {
+               !is_harmless(&s->fault, seen->met)) {
         complain(s, seen, "it says that all is well");
-    } else if (!success && s->part->expected == SURVIVED && !is_beyond_us(s->fault, seen)) {
+    } else if (!success && s->part->expected == SURVIVED && !is_beyond_us(&s->fault, seen)) {
         complain(s, seen, "this should have been survived");
     } else if (!success) {
         judge_failure(s, seen);
@@ -158,7 +158,7 @@ static void judge(const study *s, const outcome *seen)
     if (temporaries != 0) {
         complain(s, seen, "a temporary file is left");
     }
-    if (seen->leaks > s->leaks && !is_beyond_us(s->fault, seen)) {
+    if (seen->leaks > s->leaks && !is_beyond_us(&s->fault, seen)) {
         complain(s, seen, "memory leaks");
     }
 }
@@ -218,7 +218,7 @@ static void list_outputs(study *s)
 static int64_t begin(study *s, outcome *seen)
 {
     outputs_set(s, false);
-    child_run(s->at, s->of->command, NULL, s->fault, seen);
+    child_run(s->at, s->of->command, NULL, &s->fault, seen);
     if (seen->status != 0) {
         complain(s, seen, "it fails without any fault");
         return 0;
@@ -247,18 +247,18 @@ static int64_t begin(study *s, outcome *seen)
 
 static int64_t sweep_way(study *s, const way *by, outcome *seen)
 {
-    fault_order now = {by->kind, 0, by->how, by->onward};
-    s->fault = &now;
+    fault_order *now = &s->fault;
+    *now = (fault_order){by->kind, 0, by->how, by->onward};
     const int64_t calls = begin(s, seen);
     const bool slow = s->folder || getenv("NADIR_SANITIZED") != NULL; /* many pictures; many checks */
     const int64_t sample = slow ? 2 : s->part->sample;
     const int64_t step = s->at->everything || calls <= sample ? 1 : (calls + sample - 1) / sample;
     int64_t injected = 0;
     /* The first ones and the last ones, and those between in steps. */
-    for (now.at = 1; now.at <= calls;
-         now.at += now.at + step > calls && now.at < calls ? calls - now.at : step) {
-        outputs_set(s, now.at % 2 == 0);
-        child_run(s->at, s->of->command, NULL, &now, seen);
+    for (now->at = 1; now->at <= calls;
+         now->at += now->at + step > calls && now->at < calls ? calls - now->at : step) {
+        outputs_set(s, now->at % 2 == 0);
+        child_run(s->at, s->of->command, NULL, now, seen);
         s->at->runs++;
         if (seen->injected == 0) {
             break; /* fewer calls than before: there is nothing more to fail */
@@ -270,19 +270,17 @@ static int64_t sweep_way(study *s, const way *by, outcome *seen)
             judge(s, seen);
         }
     }
-    s->fault = NULL;
     return injected;
 }
 
 /* The process is killed at random moments: not between two calls, but anywhere. */
 static int64_t sweep_moments(study *s, outcome *seen)
 {
-    const fault_order none = {"any", 0, "0", false};
     const uint64_t seed = UINT64_C(20250213);
     uint64_t state = seed;
     struct timespec from;
     struct timespec to;
-    s->fault = &none;
+    s->fault = (fault_order){"any", 0, "0", false};
     (void)clock_gettime(CLOCK_MONOTONIC, &from);
     const int64_t calls = begin(s, seen);
     (void)clock_gettime(CLOCK_MONOTONIC, &to);
@@ -299,7 +297,7 @@ static int64_t sweep_moments(study *s, outcome *seen)
         killed += seen->status == 256 + 9;
         judge_killed(s, seen);
     }
-    s->fault = NULL;
+    printf("seed %" PRIu64 ", %" PRId64 " moments: ", seed, most);
     return killed;
 }
 

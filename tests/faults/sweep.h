@@ -83,7 +83,7 @@ typedef struct study {
     place *at;
     const scenario *of;
     const sweep_part *part;
-    const fault_order *fault;
+    fault_order fault;
     int outputs;
     char names[OUTPUTS][64];
     bool varies[OUTPUTS];
