@@ -139,6 +139,9 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
         status = cli_optimum_returns(run, model, ball, report->settings.backend, 1, (const double[]){1},
                                      &report->optimum_return);
     }
+    if (status == NADIR_ERROR_INTERRUPTED) { /* the policy is found, what it is compared with is not */
+        report->result.stop_reason = "interrupted";
+    }
     if (status == NADIR_OK && report->draws) {
         status = draw_frontier(run, model, ball, begun, report);
     }

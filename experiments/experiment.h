@@ -140,6 +140,9 @@ nadir_status experiment_plot_open(experiment_run *run, const char *stem, int wid
                                   experiment_plot *plot);
 /* Draws OUT/NAME/stem.svg and stem.png. */
 nadir_status experiment_plot_close(experiment_plot *plot);
+/* The same where `status`, of what the picture shows, is NADIR_OK: half of the data makes no picture. Returns
+ * the first failure. */
+nadir_status experiment_plot_finish(experiment_plot *plot, nadir_status status);
 /* Draws nothing; for `cleanup:`. Does nothing after close, and for a struct of zeros. */
 void experiment_plot_drop(experiment_plot *plot);
 

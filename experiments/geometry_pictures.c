@@ -204,6 +204,5 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
     }
     fputs("unset multiplot\n", plot.script);
     status = experiment_csv_close(&csv);
-    const nadir_status drawn = experiment_plot_close(&plot);
-    return status != NADIR_OK ? status : drawn;
+    return experiment_plot_finish(&plot, status);
 }

@@ -311,8 +311,7 @@ static nadir_status draw_concave(experiment_run *run)
     fputs(", '-' with points pointtype 7 pointsize 2 linecolor rgb 'black' title 'whole ξ'\n0 0\n1 -3\ne\n",
           plot.script);
     const nadir_status closed = experiment_csv_close(&csv);
-    const nadir_status drawn = experiment_plot_close(&plot);
-    return status != NADIR_OK ? status : closed != NADIR_OK ? closed : drawn;
+    return experiment_plot_finish(&plot, status != NADIR_OK ? status : closed);
 }
 
 static nadir_status draw_one_constraint(experiment_run *run, const hardness_run *at)

@@ -244,8 +244,7 @@ static nadir_status draw_deviations(experiment_run *run)
     fputs(", $least with points pointtype 7 pointsize 1.6 linecolor rgb 'black' title 'σ_p(v) as printed'\n",
           plot.script);
     const nadir_status closed = experiment_csv_close(&csv);
-    const nadir_status drawn = experiment_plot_close(&plot);
-    status = status != NADIR_OK ? status : closed != NADIR_OK ? closed : drawn;
+    status = experiment_plot_finish(&plot, status != NADIR_OK ? status : closed);
 cleanup:
     return status;
 }

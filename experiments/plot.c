@@ -117,6 +117,15 @@ nadir_status experiment_plot_close(experiment_plot *plot)
     return status;
 }
 
+nadir_status experiment_plot_finish(experiment_plot *plot, nadir_status status)
+{
+    if (status == NADIR_OK) {
+        return experiment_plot_close(plot);
+    }
+    experiment_plot_drop(plot);
+    return status;
+}
+
 void experiment_plot_drop(experiment_plot *plot)
 {
     if (plot->script != NULL) {

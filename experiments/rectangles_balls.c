@@ -201,8 +201,7 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
             cli_style_find("nonrect")->colour, cli_style_find("sa")->colour, picture->nominal,
             cli_style_find("nonrect")->colour, disc[2], cli_style_find("sa")->colour, square[2], disc[0],
             disc[1], square[0], square[1]);
-    const nadir_status drawn = experiment_plot_close(&plot);
-    return status != NADIR_OK ? status : drawn;
+    return experiment_plot_finish(&plot, status);
 }
 
 nadir_status rectangles_draw_union(experiment_run *run)
@@ -321,6 +320,5 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
         fputs("unset arrow\nunset label\n", plot.script);
     }
     fputs("unset multiplot\n", plot.script);
-    const nadir_status drawn = experiment_plot_close(&plot);
-    return status != NADIR_OK ? status : drawn;
+    return experiment_plot_finish(&plot, status);
 }
