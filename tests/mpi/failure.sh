@@ -53,7 +53,7 @@ fi
 if ((PROCESSES > 1)) && [[ -z ${NADIR_SANITIZED:-} ]]; then
     last="a process without memory"
     cat >limited.sh <<'SCRIPT'
-((OMPI_COMM_WORLD_RANK == PROCESSES - 1)) && ulimit -v $((720000 - 60000 * PROCESSES))
+((OMPI_COMM_WORLD_RANK == PROCESSES - 1)) && ulimit -v 600000
 exec "$@"
 SCRIPT
     export PROCESSES
