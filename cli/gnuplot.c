@@ -100,9 +100,13 @@ static int start(int from, int to, char **environment, pid_t *child)
         (void)sigaddset(&deaf, SIGINT);
         (void)posix_spawnattr_setsigmask(&attributes, &deaf);
         (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-        (void)posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
-        (void)posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
-        error = posix_spawnp(child, arguments[0], &actions, &attributes, arguments, environment);
+        error = posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
+        if (error == 0) {
+            error = posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+        }
+        if (error == 0) {
+            error = posix_spawnp(child, arguments[0], &actions, &attributes, arguments, environment);
+        }
         (void)posix_spawnattr_destroy(&attributes);
     }
     (void)posix_spawn_file_actions_destroy(&actions);

@@ -133,6 +133,13 @@ static nadir_status start(const nadir_engine_host *host, nadir_context *context,
     if (code != cudaSuccess || count == 0) {
         return refuse(host, context, code != cudaSuccess ? cudaGetErrorString(code) : "there is none");
     }
+    int major = 0;
+    int minor = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess &&
+        10 * major + minor < NADIR_CUDA_ARCHITECTURE) {
+        return refuse(host, context, "it is older than those that the engine was built for");
+    }
     if (options[0] != '\0') {
         return host->fail(context, NADIR_ERROR_ARGUMENT, "the engine cuda takes no options; found '%.80s'",
                           options);

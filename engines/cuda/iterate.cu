@@ -17,6 +17,8 @@ enum { THREADS = 256, BLOCKS = 512 };
 #define LEAST_PRODUCTS 40
 #define MOST_PRODUCTS  100000
 #define MOST_DOUBLINGS 30
+/* More of the contraction is not worth waiting for. */
+#define MOST_CONTRACTION 10000000
 #define LAST_PRODUCTS  4
 #define COARSE         1e-2 /* residual with which |x| is known well enough */
 
@@ -380,10 +382,10 @@ cleanup:
 static nadir_status fall_back(solve *at, int64_t products, double level, bool *over)
 {
     nadir_status status = NADIR_OK;
-    bool goes_on = at->system->rate < 1;
+    const int64_t needed = at->system->rate < 1 ? contraction_products(at, level) : INT64_MAX;
+    bool goes_on = needed <= MOST_CONTRACTION;
     if (goes_on) {
         const bool met_rounding = at->residual <= level;
-        const int64_t needed = contraction_products(at, level);
         const int64_t doubled = (products > LEAST_PRODUCTS ? products : LEAST_PRODUCTS) << at->failures;
         at->failures += at->failures < MOST_DOUBLINGS;
         const int64_t useful = met_rounding ? LAST_PRODUCTS : doubled < needed ? doubled : needed;

@@ -11,6 +11,7 @@
  */
 #include "parts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -41,15 +42,16 @@ void petsc_shared_free(petsc_shared *shared)
     }
 }
 
-/* Memory of that name, made by process 0 and opened by the others; -1: not to be had. */
-static int open_memory(const char *name, size_t bytes, bool make)
+/* Memory of a name that nobody has, still empty; -1: not to be had. name: out */
+static int make_memory(size_t length, char *name)
 {
-    const int file = shm_open(name, make ? O_CREAT | O_EXCL | O_RDWR : O_RDWR, S_IRUSR | S_IWUSR);
-    /* a file with holes would end the process when they are written to and there is no memory */
-    if (make && file >= 0 && posix_fallocate(file, 0, (off_t)bytes) != 0) {
-        (void)close(file);
-        (void)shm_unlink(name);
-        return -1;
+    enum { MOST_NAMES = 1000 }; /* those of processes that were killed may be there still */
+    static int made;            /* pieces of memory so far */
+    int file = -1;
+    errno = EEXIST;
+    for (int i = 0; i < MOST_NAMES && file < 0 && errno == EEXIST; i++) {
+        (void)snprintf(name, length, "/nadir-%ld-%d", (long)getpid(), made++);
+        file = shm_open(name, O_CREAT | O_EXCL | O_RDWR, S_IRUSR | S_IWUSR);
     }
     return file;
 }
@@ -61,23 +63,23 @@ static bool agree(bool well, MPI_Comm comm)
     return !failed;
 }
 
-/* Maps the memory on all processes or on none. */
+/* Maps the memory on all processes or on none. Its name is gone before it takes room: who is killed leaves at
+ * most an empty piece. */
 static bool map_memory(petsc_shared *shared, int rank)
 {
-    static int made; /* pieces of memory so far */
     char name[64] = "";
-    if (rank == 0) {
-        (void)snprintf(name, sizeof name, "/nadir-%ld-%d", (long)getpid(), made++);
-    }
-    int file = rank == 0 ? open_memory(name, shared->bytes, true) : -1;
+    int file = rank == 0 ? make_memory(sizeof name, name) : -1;
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, shared->machine); /* by then it is there */
     if (rank != 0) {
-        file = open_memory(name, shared->bytes, false);
+        file = shm_open(name, O_RDWR, 0);
     }
-    const bool opened = agree(file >= 0, shared->machine);
+    bool opened = agree(file >= 0, shared->machine);
     if (rank == 0 && file >= 0) {
         (void)shm_unlink(name);
+        /* a file with holes would end the process when they are written to and there is no memory */
+        opened = opened && posix_fallocate(file, 0, (off_t)shared->bytes) == 0;
     }
+    opened = agree(opened, shared->machine);
     void *memory =
         opened ? mmap(NULL, shared->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
     if (file >= 0) {

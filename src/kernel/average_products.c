@@ -55,16 +55,19 @@ static void combine_spread_transposed(const nadir_context *context, const nadir_
     }
 }
 
-static void combine_plain(const nadir_context *context, const nadir_average *average, int64_t count,
-                          double shift, double scale, const double *x, double *y)
+/* Y = shift X + scale M X; of NaN where a device fails. */
+static nadir_status combine_plain(const nadir_context *context, const nadir_average *average, int64_t count,
+                                  double shift, double scale, const double *x, double *y)
 {
     if (average->remote != NULL) {
-        (void)nadir_remote_combine(context, average, false, count, shift, scale, x, y);
-    } else if (average->exchange != NULL) {
+        return nadir_remote_combine(context, average, false, count, shift, scale, x, y);
+    }
+    if (average->exchange != NULL) {
         combine_spread(context, average, count, shift, scale, x, y);
     } else {
         nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
     }
+    return NADIR_OK;
 }
 
 /* Y = shift X + scale M^T X. */
@@ -99,9 +102,9 @@ nadir_status nadir_average_combine(nadir_context *context, nadir_average *averag
                                    int64_t count, double shift, double scale, const double *x, double *y)
 {
     if (!transposed) {
-        combine_plain(context, average, count, shift, scale, x, y);
+        const nadir_status made = combine_plain(context, average, count, shift, scale, x, y);
         nadir_lines_add(context, &average->lines, count, scale, x, y);
-        return NADIR_OK;
+        return made;
     }
     const nadir_status status = combine_transposed(context, average, count, shift, scale, x, y);
     return status != NADIR_OK ? status
@@ -111,7 +114,7 @@ nadir_status nadir_average_combine(nadir_context *context, nadir_average *averag
 void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
                             const double *x, double *y)
 {
-    combine_plain(context, average, count, 0, 1, x, y);
+    (void)combine_plain(context, average, count, 0, 1, x, y);
     nadir_lines_add(context, &average->lines, count, 1, x, y);
     if (average->b != NULL) {
         subtract_rank_one(context, average->states, average->b, average->k, count, x, y);

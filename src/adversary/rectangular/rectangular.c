@@ -64,7 +64,7 @@ static nadir_status respond(nadir_context *context, search *find)
     for (int64_t s = 0; s < problem->states; s++) {
         const double next = problem->R[s] + problem->gamma * (find->fall[s] - find->worst.gain[s]);
         find->fall[s] = find->v[s] - next;
-        find->most = fmax(find->most, find->fall[s]);
+        find->most = find->fall[s] <= find->most ? find->most : find->fall[s]; /* NaN stays */
     }
     find->most = nadir_join_maximum(context, find->most);
     find->size = nadir_whole_largest(context, problem->states, find->v);

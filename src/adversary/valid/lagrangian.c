@@ -103,7 +103,7 @@ static nadir_status respond(nadir_context *context, nadir_lagrangian_search *sea
     *most = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         const double next = problem->R[s] + problem->gamma * search->work[s] - search->priced.taken[s];
-        *most = fmax(*most, v[s] - next);
+        *most = v[s] - next <= *most ? *most : v[s] - next; /* NaN, of all products or of none, stays */
     }
 cleanup:
     return status;

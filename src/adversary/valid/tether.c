@@ -63,7 +63,8 @@ static void find_lacks(const nadir_context *context, const nadir_centre *centre,
         if (visits->high[s] > 0) {
             const state_cost own = judge_state(centre, s, tau / visits->high[s], shifted, range);
             const double fall = v[s] - problem->R[s] - problem->gamma * product[s];
-            f[s] = fmax(fall - own.cost + own.lack + rounding, 0) * (1 + 8 * UNIT);
+            const double lack = fall - own.cost + own.lack + rounding;
+            f[s] = lack <= 0 ? 0 : lack * (1 + 8 * UNIT); /* a NaN stays */
         }
     }
 }
