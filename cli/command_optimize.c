@@ -96,7 +96,7 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
         .robust_return = result->robust_return,
         .penalty = result->nominal_return - result->robust_return,
         .lower_bound = result->lower_bound,
-        .upper_bound = result->robust_return,
+        .upper_bound = NAN, /* what the search knows is no proof */
         .certificate = "none",
         .kappa = NAN,
         .stationarity_gap = NAN,

@@ -812,7 +812,7 @@ typedef struct nadir_robust_optimum_result {
     double nominal_optimum;        /* the best return on the nominal kernel */
     double initial_robust_return;  /* the worst return of the policy that the search began with */
     double robust_return;          /* the worst return of the policy found */
-    double nominal_return;         /* what it earns on the nominal kernel */
+    double nominal_return;         /* on the nominal kernel; NaN: interrupted before that was known */
     double lower_bound;            /* proven: its worst return is not below */
     double optimality_upper_bound; /* proven: no policy's worst return is above */
     double optimality_gap;         /* optimality_upper_bound - lower_bound */

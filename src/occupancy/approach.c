@@ -82,7 +82,7 @@ nadir_status nadir_occupancy_approach(nadir_context *context, nadir_occupancy *o
         nadir_blocks_add(context, n, -t, q, r);
         now = sqrt(nadir_blocks_dot(context, n, r, r));
     }
-    *left = first > 0 ? now / first : 0;
+    *left = first == 0 ? 0 : now / first;
 cleanup:
     return status;
 }

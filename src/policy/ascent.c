@@ -389,7 +389,9 @@ cleanup:
 static bool is_astray(const nadir_ascent *at)
 {
     const double steps = (double)(at->state.iterations - ASTRAY);
-    return at->state.idle >= ASTRAY || at->advantage > at->state.offered * pow(SLOW, steps);
+    /* the kernel may have gone to the ceiling, with nothing left to start glances from */
+    const bool is_bare = nadir_duel_base(&at->duel) == NULL && at->here->verdict.attack.kernel == NULL;
+    return is_bare || at->state.idle >= ASTRAY || at->advantage > at->state.offered * pow(SLOW, steps);
 }
 
 static nadir_status climb(nadir_ascent *at)

@@ -301,6 +301,8 @@ static nadir_status evaluate_again(quest *at)
          i++) {
         NADIR_CHECK(nadir_ascent_again(&at->ascent));
         NADIR_CHECK(take_best(at));
+        at->known = at->ascent.state.best;
+        at->known_nominal = at->ascent.state.best_nominal;
         NADIR_CHECK(evaluate(at));
     }
 cleanup:
@@ -378,7 +380,10 @@ static void conclude(quest *at)
     const bool evaluated = evaluation->stop_reason != NULL;
     const bool process = evaluation->domain != NADIR_DOMAIN_FREE || evaluation->kernel_valid;
     result->robust_return = evaluated ? evaluation->robust_return : at->known;
-    result->nominal_return = evaluated ? evaluation->nominal_return : at->known_nominal;
+    const bool solved = at->solver != NULL && at->solver->value.v != NULL;
+    result->nominal_return = evaluated ? evaluation->nominal_return
+                             : solved  ? at->solver->value.J
+                                       : at->known_nominal;
     result->lower_bound = evaluated ? evaluation->lower_bound : -INFINITY;
     result->optimality_upper_bound = fmax(at->upper, result->robust_return);
     result->optimality_gap = result->optimality_upper_bound - result->lower_bound;

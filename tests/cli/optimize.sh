@@ -336,6 +336,23 @@ expect_failure 6 "folder: cannot write the file: a directory stands there" optim
 [[ -z $out ]] || complain "the work was done all the same"
 [[ ! -e x.csv ]] || complain "something was written"
 
+# A state that is hardly visited and played badly: the kernel of the first policy goes to the upper bound, which stays open.
+cat >rare.csv <<'MODEL'
+idstatefrom,idaction,idstateto,probability,reward
+0,0,0,0.99,0.5
+0,0,1,0.01,0.5
+0,1,0,0.01,0
+0,1,1,0.99,0
+1,0,0,0.9,0
+1,0,1,0.1,0
+1,1,0,0.1,1
+1,1,1,0.9,1
+MODEL
+printf 'idstate,idaction,probability\n0,0,1\n1,0,1\n' >bad.csv
+run optimize rare.csv --discount 0.9 --initial 0 --radius 0.005 --start bad.csv --gap 0.2 --out o.csv --json
+expect_status 0
+expect_json certified true
+
 # Usage.
 expect_failure 2 "--out POLICY is needed" optimize machine.npz --radius 0.1
 expect_failure 2 "--radius is needed" optimize machine.npz --out x.csv

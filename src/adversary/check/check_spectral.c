@@ -317,7 +317,7 @@ double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma)
     if (pair->beta == 0) {
         return 0;
     }
-    if (!(pair->rest > 0)) {
+    if (!(pair->rest > 0) || isnan(sigma)) {
         return INFINITY;
     }
     const double at_zero =

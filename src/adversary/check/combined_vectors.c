@@ -48,7 +48,7 @@ static nadir_status make_stack(nadir_context *context, int64_t n, int N, nadir_c
     NADIR_NEW(context, stack->products, N * N);
     NADIR_NEW_ZERO(context, stack->sizes, N);
     NADIR_NEW(context, stack->frame, N * N);
-    NADIR_NEW(context, stack->framed, N);
+    NADIR_NEW_ZERO(context, stack->framed, N);
 cleanup:
     return status;
 }
@@ -274,6 +274,7 @@ nadir_status nadir_combined_make(nadir_context *context, const nadir_problem *pr
     if (bounded && made->usable) {
         NADIR_CHECK(make_frame(context, n, N, &made->left));
         NADIR_CHECK(make_frame(context, n, N, &made->right));
+        made->bounded = made->left.rank >= 0 && made->right.rank >= 0;
     }
 cleanup:
     nadir_release(context, enclosed);
