@@ -5,6 +5,9 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 FUZZER ?= libfuzzer
 fuzz_build = $(if $(filter afl,$(FUZZER)),afl,sanitize)
+# Tests that these leave out, as regular expressions; none.
+SANITIZE_SKIP ?= ^$$
+VALGRIND_SKIP ?= ^$$
 VALGRIND_LABELS ?= unit|cli
 # CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
 
@@ -59,7 +62,7 @@ sanitize: ## all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps check
 	@$(call configure,sanitize)
 	@$(call build,build-sanitize)
-	@$(call test_in,build-sanitize)
+	@$(call test_in,build-sanitize) --exclude-regex '$(SANITIZE_SKIP)'
 
 tsan: ## unit tests with ThreadSanitizer: many contexts in many threads, OpenMP inside
 	@scripts/deps check
@@ -104,7 +107,7 @@ valgrind: ## unit tests and tests of the command under memcheck (VALGRIND_LABELS
 	@scripts/deps check
 	@$(call configure,release -DNADIR_TESTS=ON)
 	@$(call build,build)
-	@NADIR_VALGRIND=1 $(call test_in,build) --label-regex '$(VALGRIND_LABELS)'
+	@NADIR_VALGRIND=1 $(call test_in,build) --label-regex '$(VALGRIND_LABELS)' --exclude-regex '$(VALGRIND_SKIP)'
 
 lint tidy: ## clang-tidy and cppcheck
 	@scripts/deps check
