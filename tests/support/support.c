@@ -85,7 +85,7 @@ int test_often(int often)
 int test_attack_count(int usual)
 {
     const char *wanted = getenv("NADIR_ATTACKS");
-    return wanted != NULL ? atoi(wanted) : test_memcheck() ? (usual + 19) / 20 : usual;
+    return wanted != NULL ? (int)strtol(wanted, NULL, 10) : test_memcheck() ? (usual + 19) / 20 : usual;
 }
 
 void test_note(const char *format, ...)
