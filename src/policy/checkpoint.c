@@ -179,7 +179,7 @@ static nadir_status read_part(nadir_context *context, nadir_input *input, const 
                               extent at, nadir_sha256 *hash)
 {
     nadir_status status = NADIR_OK;
-    char others[8192];
+    char others[8192] = {0};
     const int64_t end = at.own + (int64_t)part->size;
     for (int64_t done = 0; done < at.whole;) {
         const bool own = done >= at.own && done < end;
