@@ -244,7 +244,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_question
         .certificate = proof_name(verdict->proof),
         .bound = verdict->bound,
         .kappa = verdict->kappa,
-        .stationarity_gap = attack->gap,
+        .stationarity_gap = set->domain == NADIR_DOMAIN_FREE ? NAN : attack->gap, /* no linear steps there */
         .set = set->asked,
         .domain = set->domain,
         .norm = set->p,
