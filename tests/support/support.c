@@ -84,8 +84,14 @@ int test_often(int often)
 
 int test_attack_count(int usual)
 {
-    const char *wanted = getenv("NADIR_ATTACKS");
-    return wanted != NULL ? (int)strtol(wanted, NULL, 10) : test_memcheck() ? (usual + 19) / 20 : usual;
+    const int often = usual * test_variable("NADIR_ATTACKS", 1);
+    return test_memcheck() ? (often + 19) / 20 : often;
+}
+
+int test_variable(const char *name, int usual)
+{
+    const char *text = getenv(name);
+    return text != NULL ? (int)strtol(text, NULL, 10) : usual;
 }
 
 void test_note(const char *format, ...)
