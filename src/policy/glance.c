@@ -13,8 +13,7 @@
 #include <string.h>
 
 struct nadir_glance {
-    nadir_kernel *kernel; /* nominal */
-    nadir_occupancy *base;
+    nadir_solver *solver; /* of the first policy: the nominal kernel, and its factors */
     nadir_uncertainty uncertainty;
     double *R; /* [states] */
     nadir_problem problem;
@@ -26,8 +25,7 @@ void nadir_glance_free(nadir_context *context, nadir_glance *glance)
     if (glance != NULL) {
         nadir_descent_free(context, glance->descent);
         nadir_uncertainty_clear(context, &glance->uncertainty);
-        nadir_occupancy_free(context, glance->base);
-        nadir_kernel_free(glance->kernel);
+        nadir_solver_free(glance->solver);
         nadir_release(context, glance->R);
         nadir_release(context, glance);
     }
@@ -35,7 +33,7 @@ void nadir_glance_free(nadir_context *context, nadir_glance *glance)
 
 nadir_occupancy *nadir_duel_base(const nadir_duel *duel)
 {
-    return duel->glance != NULL ? duel->glance->base : NULL;
+    return duel->glance != NULL ? duel->glance->solver->occupancy : NULL;
 }
 
 bool nadir_response_can_glance(const nadir_response *response)
@@ -47,7 +45,7 @@ bool nadir_response_can_glance(const nadir_response *response)
            (response->solver == NULL || !nadir_occupancy_iterates(response->solver->occupancy));
 }
 
-nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const nadir_response *first)
+nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, nadir_response *first)
 {
     nadir_status status = NADIR_OK;
     if (duel->glance != NULL) {
@@ -56,16 +54,13 @@ nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const na
     nadir_model *model = duel->model;
     nadir_glance *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
-    NADIR_CHECK(nadir_kernel_create(context, model, &made->kernel));
-    NADIR_CHECK(nadir_occupancy_create(context, first->verdict.attack.kernel, first->policy, model->discount,
-                                       duel->backend, 0, &made->base));
     NADIR_CHECK(nadir_uncertainty_make(context, model, first->policy, duel->ball, &made->uncertainty));
     NADIR_NEW(context, made->R, model->states);
     made->problem = (nadir_problem){
         .model = model,
-        .kernel = made->kernel,
+        .kernel = first->solver->kernel,
         .policy = first->policy,
-        .occupancy = made->base,
+        .occupancy = first->solver->occupancy,
         .uncertainty = &made->uncertainty,
         .states = model->states,
         .rows = model->rows,
@@ -77,6 +72,8 @@ nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const na
         .J = NAN,
     };
     NADIR_CHECK(nadir_descent_create(context, &made->problem, &made->descent));
+    made->solver = first->solver;
+    first->solver = NULL;
     duel->glance = made;
     made = NULL;
 cleanup:
