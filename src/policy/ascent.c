@@ -211,8 +211,8 @@ static nadir_status ask_ceiling(nadir_ascent *at)
     }
     at->ceiling.base = nadir_duel_base(&at->duel);
     if (at->here->verdict.attack.kernel != NULL) { /* else it was tried already */
-        NADIR_CHECK(
-            nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+        NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel,
+                                      at->here->v, at->here->q));
     }
     if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
         stop_here(at, "gap");
@@ -357,8 +357,8 @@ static nadir_status keep_both(nadir_ascent *at)
     nadir_response *both[] = {at->here, at->there};
     for (int i = 0; i < 2; i++) {
         if (both[i]->verdict.attack.kernel != NULL) {
-            NADIR_CHECK(
-                nadir_ceiling_try(at->context, &at->ceiling, &both[i]->verdict.attack.kernel, both[i]->v));
+            NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &both[i]->verdict.attack.kernel,
+                                          both[i]->v, both[i]->q));
         }
     }
 cleanup:

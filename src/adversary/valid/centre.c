@@ -38,7 +38,28 @@ double nadir_centre_total(const nadir_context *context, const nadir_problem *pro
     return gap > 0 ? mass / gap * (1 + 8 * UNIT) : INFINITY;
 }
 
-/* The allowed entries of one row: what is negative or not allowed counts as nothing. */
+/* A row with the entries X as a distribution; sum: of them. */
+static void take_sum(const nadir_live *live, int64_t i, double sum, double *X)
+{
+    const int64_t length = nadir_live_length(live, i);
+    if (sum > 0.5) {
+        nadir_vector_divide(length, sum, X);
+    } else {
+        memcpy(X, live->phat + live->starts[i], (size_t)length * sizeof *X);
+    }
+}
+
+/* The entries of one row all of whose states are allowed: what is negative counts as nothing. */
+static void take_whole(const nadir_live *live, int64_t i, const double *row, double *restrict X)
+{
+    const int64_t length = nadir_live_length(live, i);
+    for (int64_t t = 0; t < length; t++) {
+        X[t] = row[t] > 0 ? row[t] : 0;
+    }
+    take_sum(live, i, nadir_vector_norm_1(length, X), X);
+}
+
+/* The allowed entries of one row, likewise: what is not allowed counts as nothing. */
 static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, double *X)
 {
     const int64_t length = nadir_live_length(live, i);
@@ -54,13 +75,7 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
             sum += row->values[j];
         }
     }
-    if (!(sum > 0.5)) {
-        memcpy(X, live->phat + live->starts[i], (size_t)length * sizeof *X);
-        return;
-    }
-    for (int64_t j = 0; j < length; j++) {
-        X[j] /= sum;
-    }
+    take_sum(live, i, sum, X);
 }
 
 static nadir_status take_rows(nadir_context *context, const nadir_live *live, const nadir_kernel *kernel,
@@ -75,7 +90,13 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            if (nominal == NULL || !nominal[s]) {
+            const double *whole = nadir_explicit_whole(&rows, live->rows[i]);
+            if (nominal != NULL && nominal[s]) {
+                continue;
+            }
+            if (whole != NULL && nadir_live_length(live, i) == live->states) {
+                take_whole(live, i, whole, X + live->starts[i]);
+            } else {
                 const nadir_row row = nadir_explicit_row(&rows, live->rows[i]);
                 take_row(live, i, &row, X + live->starts[i]);
             }
@@ -100,6 +121,31 @@ static nadir_status write_support(nadir_context *context, nadir_model *model, co
         const double *next = X + live->starts[i];
         for (int64_t j = 0; j < nominal.count; j++) {
             values[j] = nominal.values[j] > 0 ? *next++ : 0;
+        }
+        tilt->nominal[live->rows[i]] = false;
+    }
+cleanup:
+    return status;
+}
+
+/* The same of a dense model. */
+static nadir_status write_dense(nadir_context *context, nadir_model *model, const nadir_live *live,
+                                const double *X, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
+    const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    for (int64_t i = 0; i < live->count; i++) {
+        const int64_t length = nadir_live_length(live, i);
+        const double *from = X + live->starts[i];
+        double *values = tilt->values + live->rows[i] * model->states;
+        if (length == model->states) {
+            memcpy(values, from, (size_t)length * sizeof *values);
+        } else {
+            memset(values, 0, (size_t)model->states * sizeof *values);
+            for (int64_t j = 0; j < length; j++) {
+                values[nadir_live_column(live, i, j)] = from[j];
+            }
         }
         tilt->nominal[live->rows[i]] = false;
     }
@@ -146,10 +192,11 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
     NADIR_NEW(context, centre->X, live->entries);
     NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X));
     if (kernel != NULL) {
-        const bool support =
-            problem->model->dense == NULL && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
-        NADIR_CHECK((support ? write_support : write_kernel)(context, problem->model, live, centre->X,
-                                                             &centre->kernel));
+        const bool dense = problem->model->dense != NULL;
+        const bool support = !dense && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+        NADIR_CHECK((dense     ? write_dense
+                     : support ? write_support
+                               : write_kernel)(context, problem->model, live, centre->X, &centre->kernel));
         NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->kernel,
                                                    problem->policy, &centre->occupancy)
                          : nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma,
