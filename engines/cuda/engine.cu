@@ -175,7 +175,17 @@ static void finish(void *self, int exit_status, const char *sentence)
     }
 }
 
+static void memory(const void *self, double *taken, double *left)
+{
+    size_t free = 0;
+    size_t all = 0;
+    (void)cudaMemGetInfo(&free, &all);
+    *taken = ((const cuda_engine *)self)->used;
+    *left = (double)free;
+}
+
 static const nadir_device device = {
+    .memory = memory,
     .keep = cuda_keep,
     .drop = cuda_drop,
     .multiply = cuda_multiply,

@@ -11,6 +11,9 @@
 /* Numbers that a run of the iteration keeps on the device, and partial sums of reductions. */
 enum { CUDA_PARTIALS = 1024, CUDA_SUMS = 4 };
 
+/* For reports of progress. */
+#define CUDA_TASK "solving"
+
 /* Of a run of the iteration, on the device. */
 typedef struct cuda_scalars {
     double rho, alpha, omega, beta;

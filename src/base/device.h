@@ -65,6 +65,9 @@ typedef struct nadir_device_outcome {
 
 /* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
 typedef struct nadir_device {
+    /* Bytes of the device's memory: what the engine has taken, as it counts, and what is left. */
+    void (*memory)(const void *self, double *taken, double *left);
+
     /* The rows of a model; `kept` is to be dropped, if need be after the engine was closed. */
     nadir_status (*keep)(void *self, nadir_context *context, const nadir_device_rows *rows, void **kept);
     void (*drop)(void *kept);
