@@ -202,6 +202,8 @@ static const nadir_device device = {
     .solve = cuda_solve,
     .release_factors = cuda_release_factors,
     .iterate = cuda_iterate,
+    .policies = cuda_policies,
+    .kernels = cuda_kernels,
 };
 
 extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;

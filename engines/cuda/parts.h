@@ -152,4 +152,11 @@ void cuda_release_factors(void *factors);
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
                           const double *b, double *x, nadir_device_outcome *outcome);
 
+/* policies.cu */
+nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
+
+/* kernels.cu */
+nadir_status cuda_kernels(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
+                          int64_t first, int64_t count, double *returns);
+
 #endif
