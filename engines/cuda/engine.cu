@@ -51,6 +51,14 @@ nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *
                               (engine->limit < (double)all ? engine->limit : (double)all) / gibibyte);
 }
 
+bool cuda_fits(const cuda_engine *engine, double bytes)
+{
+    size_t left = 0;
+    size_t all = 0;
+    return cudaMemGetInfo(&left, &all) == cudaSuccess && bytes <= (double)left &&
+           bytes <= engine->limit - engine->used;
+}
+
 void cuda_give(cuda_engine *engine, double bytes, void *block)
 {
     if (block != NULL) {

@@ -49,11 +49,22 @@ typedef struct cuda_rows {
     double bytes;
 } cuda_rows;
 
+/* The entries of a CSR matrix once more, by blocks of columns; see columns.cu. */
+typedef struct cuda_columns {
+    int64_t count;    /* blocks; 0: not made */
+    uint32_t *starts; /* [count * rows + 1] */
+    int32_t *columns; /* [entries] */
+    double *values;   /* [entries] */
+    int64_t rows, entries;
+    int64_t products; /* asked for so far */
+} cuda_columns;
+
 /* M and, for a CSR one, its transpose once it was asked for. */
 typedef struct cuda_matrix {
     cuda_rows of;
     cuda_rows transpose; /* starts NULL: not there */
     int64_t longest, longest_transposed;
+    cuda_columns blocks[2]; /* of M and of the transpose */
 } cuda_matrix;
 
 /* Keeps what went wrong, NADIR_ERROR_MEMORY where the device had no memory left. */
@@ -66,6 +77,8 @@ nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *conte
 nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
                        void **block);
 void cuda_give(cuda_engine *engine, double bytes, void *block);
+/* Whether so much could be taken. */
+bool cuda_fits(const cuda_engine *engine, double bytes);
 
 /* engine->vectors has room for so many numbers. */
 nadir_status cuda_reserve(cuda_engine *engine, nadir_context *context, int64_t numbers);
@@ -130,6 +143,11 @@ nadir_status cuda_rows_apply(const cuda_rows *rows, nadir_context *context, doub
 nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed, int64_t count, double shift,
                           double scale, const double *x, double *y);
 bool cuda_longest_transposed(const void *matrix, int64_t *longest);
+
+/* columns.cu: makes blocks of columns where products with these rows are worth them and they fit; otherwise
+ * nothing is made, which is no failure. */
+nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cuda_columns *blocks);
+void cuda_columns_clear(cuda_engine *engine, cuda_columns *blocks);
 
 /* transpose.cu: makes matrix->transpose. */
 nadir_status cuda_transpose(cuda_matrix *matrix, nadir_context *context);
