@@ -336,6 +336,7 @@ static nadir_status run(solve *at, double goal, int64_t limit)
         if (seen.done != 0) {
             break;
         }
+        CUDA_CHECK(engine->host->progress(at->context, CUDA_TASK, -1));
     }
 cleanup:
     return status;
@@ -373,6 +374,7 @@ static nadir_status contract(solve *at, int64_t products, double level, bool *co
         CUDA_LAUNCHED(engine, at->context);
         CUDA_CHECK(compute_residual(at, at->x, &at->residual));
         *contracted = at->residual <= start * pow(at->system->rate, (double)done / 2) + level;
+        CUDA_CHECK(engine->host->progress(at->context, CUDA_TASK, -1));
     }
 cleanup:
     return status;
