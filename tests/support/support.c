@@ -77,15 +77,26 @@ bool test_memcheck(void)
     return set != NULL && set[0] == '1';
 }
 
+bool test_sanitized(void)
+{
+    return getenv("NADIR_SANITIZED") != NULL;
+}
+
+/* A share of what is done elsewhere, at least once. */
+static int share(int often, int under_memcheck, int under_sanitizer)
+{
+    const int part = test_memcheck() ? under_memcheck : test_sanitized() ? under_sanitizer : 1;
+    return (often + part - 1) / part;
+}
+
 int test_often(int often)
 {
-    return test_memcheck() ? (often + 9) / 10 : often;
+    return share(often, 10, 3);
 }
 
 int test_attack_count(int usual)
 {
-    const int often = usual * test_variable("NADIR_ATTACKS", 1);
-    return test_memcheck() ? (often + 19) / 20 : often;
+    return share(usual * test_variable("NADIR_ATTACKS", 1), 20, 4);
 }
 
 int test_variable(const char *name, int usual)
