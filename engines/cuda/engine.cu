@@ -210,6 +210,7 @@ static const nadir_device device = {
     .solve = cuda_solve,
     .release_factors = cuda_release_factors,
     .iterate = cuda_iterate,
+    .iterate_many = cuda_iterate_many,
     .policies = cuda_policies,
     .kernels = cuda_kernels,
 };

@@ -170,6 +170,10 @@ void cuda_release_factors(void *factors);
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
                           const double *b, double *x, nadir_device_outcome *outcome);
 
+/* iterate_many.cu */
+nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir_device_system *system,
+                               int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
 /* policies.cu */
 nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
 

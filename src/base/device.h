@@ -146,6 +146,12 @@ typedef struct nadir_device {
     nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
                             const double *b, double *x, nadir_device_outcome *outcome);
 
+    /* The same for `count` vectors, which share their products: those of several vectors together are counted
+     * once, for the first of them. outcomes: [count], always with x_norm. Vectors whose residual is not small
+     * enough yet are for `iterate` to finish. */
+    nadir_status (*iterate_many)(void *matrix, nadir_context *context, const nadir_device_system *system,
+                                 int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
     nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
     /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */
     nadir_status (*kernels)(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,

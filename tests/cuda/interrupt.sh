@@ -6,8 +6,8 @@ set -u
 # shellcheck source=tests/cuda/device.sh
 . "$(dirname "$0")/device.sh"
 
-# A chain of a hundred thousand states that forgets nothing: one solve takes many thousands of steps.
-"$NADIR" generate riverswim chain.npz --states 100000 --discount 0.9999999 --quiet >/dev/null || exit 1
+# A chain of three million states that forgets nothing: one solve takes many thousands of steps.
+"$NADIR" generate riverswim chain.npz --states 3000000 --discount 0.9999999 --quiet >/dev/null || exit 1
 
 for method in INT TERM; do
     "$NADIR" evaluate chain.npz --policy uniform --radius 0.0000001 --domain free --engine cuda --backend device-krylov \

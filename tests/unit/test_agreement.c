@@ -11,6 +11,7 @@
 
 #include "adversary/worst.h"
 #include "kernel/kernel.h"
+#include "occupancy/occupancy.h"
 #include "support/generated.h"
 #include "support/reference.h"
 #include "support/robust.h"
@@ -218,6 +219,56 @@ static bool with_device(void)
     return name != NULL && *name != '\0';
 }
 
+/* Many systems at once are those one after another: wholes, guesses that are exact, and zeros among them. */
+static void test_columns(void **state)
+{
+    enum { COLUMNS = 37 };
+    static const double discounts[] = {0.9, 0.999};
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const double gamma = discounts[i / 2 % 2];
+        nadir_context *context = test_context();
+        nadir_generate_settings shape = test_generate_settings();
+        nadir_policy *policy = NULL;
+        nadir_kernel *kernel = NULL;
+        nadir_occupancy *occupancy = NULL;
+        shape.states = i % 2 == 0 ? 70 : 300;
+        shape.seed = SEED;
+        nadir_model *model = test_generate(context, i < 4 ? "random" : "garnet", &shape);
+        const int64_t n = shape.states;
+        double *b = test_new(COLUMNS * n, sizeof *b);
+        double *x = test_new(COLUMNS * n, sizeof *x);
+        double *one = test_new(n, sizeof *one);
+        for (int64_t j = 0; j < COLUMNS * n; j++) {
+            b[j] = j / n == 5 ? 0 : j / n == 7 ? 1 : cos((double)(j * j)) * pow(10, (double)(j / n % 9));
+        }
+        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        assert_ok(context, nadir_kernel_create(context, model, &kernel));
+        assert_ok(context, nadir_occupancy_create(context, kernel, policy, gamma,
+                                                  with_device() ? "device-krylov" : "krylov", 0, &occupancy));
+        for (int transposed = 0; transposed < 2; transposed++) {
+            test_note("%lld states, gamma %g, %s", (long long)n, gamma, transposed ? "transposed" : "plain");
+            assert_ok(context, (transposed ? nadir_occupancy_solve_transposed
+                                           : nadir_occupancy_solve)(context, occupancy, COLUMNS, b, x, NULL));
+            for (int64_t j = 0; j < COLUMNS; j++) {
+                assert_ok(context, (transposed ? nadir_occupancy_solve_transposed : nadir_occupancy_solve)(
+                                       context, occupancy, 1, b + j * n, one, NULL));
+                const double off = distance(n, one, 1, x + j * n);
+                assert_that(off <= 1e-10, "column %lld is off by %.3g", (long long)j, off);
+            }
+        }
+        test_note_clear();
+        free(b);
+        free(x);
+        free(one);
+        nadir_occupancy_free(context, occupancy);
+        nadir_kernel_free(kernel);
+        nadir_policy_free(policy);
+        nadir_model_free(model);
+        nadir_context_free(context);
+    }
+}
+
 static void test_dense(void **state)
 {
     static const char *const here[3] = {"lapack", "krylov", NULL};
@@ -239,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dense),
         cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_columns),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     print_message("largest differences: values %.2g, bounds %.2g, b %.2g, k %.2g, other rows %.2g\n",

@@ -150,8 +150,10 @@ static void test_kernels(void **state)
                   (long long)models[which].states, (long long)samples, i);
         const double expected = guess(here, models[which].kind, models[which].states, use, samples);
         const double found = guess(there, models[which].kind, models[which].states, use, samples);
-        assert_that(fabs(found - expected) <= 1e-10 * fabs(expected), "%.17g and %.17g", found, expected);
-        largest = expected != 0 ? fmax(largest, fabs(found / expected - 1)) : largest;
+        /* where no sample costs anything rounding is left */
+        assert_that(fabs(found - expected) <= 1e-10 * fabs(expected) + 1e-14, "%.17g and %.17g", found,
+                    expected);
+        largest = expected > 1e-6 ? fmax(largest, fabs(found / expected - 1)) : largest;
         nadir_context_free(there);
         nadir_context_free(here);
     }
