@@ -1,12 +1,14 @@
 /*
  * test_number_format.c: numbers are printed as the shortest text that reads back to the same bits.
  */
+#include "support/support.h"
+
+#include "support/number_support.h"
+
 #include <fenv.h>
 #include <float.h>
 #include <locale.h>
 #include <stdio.h>
-
-#include "support/number_support.h"
 
 static void assert_format(double value, const char *expected)
 {
