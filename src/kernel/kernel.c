@@ -306,6 +306,11 @@ static void measure_row(const nadir_row *row, double *sum, double *size)
 {
     double plus = 0;
     double minus = 0;
+    if (row->count > 0 && nadir_vector_smallest(row->count, row->values) >= 0) {
+        *size = nadir_vector_norm_1(row->count, row->values);
+        *sum = *size;
+        return;
+    }
     for (int64_t i = 0; i < row->count; i++) {
         plus += row->values[i] > 0 ? row->values[i] : 0;
         minus -= row->values[i] < 0 ? row->values[i] : 0;

@@ -57,8 +57,8 @@ void nadir_ascent_measure(nadir_ascent *at)
         at->metric[s] = pow(fabs(d), power);
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             at->gradient[row] = d * (here->q[row] - here->v[s]);
-            low = fmin(low, at->gradient[row]);
-            high = fmax(high, at->gradient[row]);
+            low = at->gradient[row] < low ? at->gradient[row] : low;
+            high = at->gradient[row] > high ? at->gradient[row] : high;
         }
         widest = fmax(widest, (high - low) / at->metric[s]);
     }
