@@ -31,7 +31,7 @@ enum {
 typedef struct column {
     double rho, alpha, omega, beta;
     double residual, b_norm, x_norm; /* the residual as the recurrence has it, later as it is */
-    int done;                        /* 1: the goal is reached, 2: the recurrence broke down */
+    int64_t done;                    /* 1: the goal is reached, 2: the recurrence broke down */
 } column;
 
 /* Of all columns; vectors are [columns * n]. */
@@ -108,6 +108,9 @@ static __global__ void end_start(const team at, bool ended)
         of->residual = residual;
         of->b_norm = b_norm;
         of->x_norm = x_norm;
+        of->alpha = 0;
+        of->omega = 0;
+        of->beta = 0;
         if (!ended) {
             of->done = residual <= goal_of(&at, b_norm, x_norm) ? 1 : !isfinite(rho) || rho == 0 ? 2 : 0;
         }

@@ -15,6 +15,9 @@
 
 #define FACTORED_STATES 32768 /* factors of 8 GiB */
 
+/* Columns of larger sparse systems go one after another: to each of them M is small. */
+#define MANY_STATES 100000
+
 #define NEAR_ENOUGH 10 /* times the residual wanted, where rounding allows no better */
 
 typedef struct device_krylov {
@@ -165,11 +168,12 @@ static nadir_status settle(nadir_context *context, device_krylov *self, nadir_de
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->average->states;
-    if (count > 1) {
+    const bool together = count > 1 && (n <= MANY_STATES || nadir_average_is_dense(self->average));
+    if (together) {
         NADIR_CHECK(approach(context, self, system, count, b, x, outcomes));
     }
     for (int64_t j = 0; j < count; j++) {
-        if (count > 1 && is_near(system, &outcomes[j])) {
+        if (together && is_near(system, &outcomes[j])) {
             self->statistics.solves++;
             continue;
         }

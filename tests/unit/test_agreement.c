@@ -285,12 +285,72 @@ static void test_sparse(void **state)
     agree("garnet", 60, with_device() ? there : here);
 }
 
+static int stop(void *user, const char *task, double share)
+{
+    (void)task;
+    (void)share;
+    ++*(int *)user;
+    return 1;
+}
+
+/* Who asks to stop is heard within a solve on a device, of one vector or of many. */
+static void test_interruption(void **state)
+{
+    (void)state;
+    if (!with_device()) {
+        print_message("skipped: NADIR_TEST_ENGINE names no engine with a device\n");
+        skip();
+    }
+    nadir_context *context = test_context();
+    nadir_generate_settings shape = test_generate_settings();
+    nadir_policy *policy = NULL;
+    nadir_kernel *kernel = NULL;
+    nadir_average average = {0};
+    shape.states = 300;
+    shape.seed = SEED;
+    nadir_model *model = test_generate(context, "garnet", &shape);
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    assert_ok(context, nadir_kernel_create(context, model, &kernel));
+    assert_ok(context, nadir_average_make(context, kernel, policy, &average));
+    assert_non_null(average.remote);
+    for (int64_t count = 1; count <= 2; count++) {
+        const nadir_device_system system = {.gamma = 0.99, .rate = 0.99, .residual = 1e-12};
+        nadir_device_outcome outcomes[2];
+        nadir_context_settings settings;
+        nadir_context *other = NULL;
+        int calls = 0;
+        double *b = test_new(2 * shape.states, sizeof *b);
+        double *x = test_new(2 * shape.states, sizeof *x);
+        for (int64_t i = 0; i < 2 * shape.states; i++) {
+            b[i] = cos((double)i);
+        }
+        nadir_context_settings_default(&settings);
+        settings.progress = stop;
+        settings.progress_user = &calls;
+        assert_int_equal(nadir_context_create(&settings, &other), NADIR_OK);
+        const nadir_status status =
+            count == 1 ? average.device->iterate(average.remote, other, &system, b, x, outcomes)
+                       : average.device->iterate_many(average.remote, other, &system, count, b, x, outcomes);
+        assert_fails(other, status, NADIR_ERROR_INTERRUPTED, "interrupted while solving");
+        assert_int_equal(calls, 1);
+        nadir_context_free(other);
+        free(b);
+        free(x);
+    }
+    nadir_average_clear(context, &average);
+    nadir_kernel_free(kernel);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    nadir_context_free(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dense),
         cmocka_unit_test(test_sparse),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_interruption),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     print_message("largest differences: values %.2g, bounds %.2g, b %.2g, k %.2g, other rows %.2g\n",
