@@ -133,7 +133,8 @@ static void fill_gram(const nadir_context *context, int64_t n, const double *N, 
     nadir_blas_restore(before);
 }
 
-/* The sum of the squares of all entries of a symmetric matrix whose lower triangle G is. */
+/* The sum of the squares of all entries of a symmetric matrix whose lower triangle G is; a dsdot may add up
+ * in single precision, of positive terms. */
 static double sum_squares(int64_t n, const float *G)
 {
     double square = 0;
@@ -169,7 +170,7 @@ nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const
     nadir_blas_restore(before);
     /* |F|_F <= 1 + 2 u, |G - F^T F|_F <= gamma_n |F|_F^2, |F - scale N|_F <= u, and what vanishes */
     const double square = sum_squares(n, G) * (1 + rounding_of((double)n * (double)n));
-    const double fourth = sqrt(square) + 1.01 * half + (double)n * (double)n * FLT_MIN;
+    const double fourth = sqrt(square) * (1 + half) + 1.01 * half + (double)n * (double)n * FLT_MIN;
     const double norm = sqrt(fourth) + 1.01 * UNIT_SINGLE + (double)n * FLT_MIN;
     *bound = fmin(frobenius, norm / scale * (1 + 8 * UNIT));
 cleanup:
