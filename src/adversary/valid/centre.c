@@ -12,6 +12,8 @@
 
 #define UNIT      (DBL_EPSILON / 2)
 #define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
+/* Rows that sum to one like this need not be made to: how far they are off is measured. */
+#define DISTRIBUTION 1e-14
 
 void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 {
@@ -49,14 +51,21 @@ static void take_sum(const nadir_live *live, int64_t i, double sum, double *X)
     }
 }
 
-/* The entries of one row all of whose states are allowed: what is negative counts as nothing. */
-static void take_whole(const nadir_live *live, int64_t i, const double *row, double *restrict X)
+/* The entries of one row all of whose states are allowed: what is negative counts as nothing. True: it is
+ * taken as it is. */
+static bool take_whole(const nadir_live *live, int64_t i, const double *row, double *restrict X)
 {
     const int64_t length = nadir_live_length(live, i);
+    const double sum = nadir_vector_norm_1(length, row);
+    if (fabs(sum - 1) <= DISTRIBUTION && nadir_vector_smallest(length, row) >= 0) {
+        memcpy(X, row, (size_t)length * sizeof *X);
+        return true;
+    }
     for (int64_t t = 0; t < length; t++) {
         X[t] = row[t] > 0 ? row[t] : 0;
     }
     take_sum(live, i, nadir_vector_norm_1(length, X), X);
+    return false;
 }
 
 /* The allowed entries of one row, likewise: what is not allowed counts as nothing. */
@@ -78,12 +87,14 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
     take_sum(live, i, sum, X);
 }
 
+/* *same: the live rows are those of the kernel. */
 static nadir_status take_rows(nadir_context *context, const nadir_live *live, const nadir_kernel *kernel,
-                              const bool *nominal, double *X)
+                              const bool *nominal, double *X, bool *same)
 {
     nadir_status status = NADIR_OK;
     nadir_explicit rows = {0};
     memcpy(X, live->phat, (size_t)live->entries * sizeof *X);
+    *same = true;
     if (kernel == NULL) {
         return NADIR_OK;
     }
@@ -92,11 +103,11 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             const double *whole = nadir_explicit_whole(&rows, live->rows[i]);
             if (nominal != NULL && nominal[s]) {
-                continue;
-            }
-            if (whole != NULL && nadir_live_length(live, i) == live->states) {
-                take_whole(live, i, whole, X + live->starts[i]);
+                *same = *same && nadir_kernel_is_nominal(kernel, live->rows[i]);
+            } else if (whole != NULL && nadir_live_length(live, i) == live->states) {
+                *same = take_whole(live, i, whole, X + live->starts[i]) && *same;
             } else {
+                *same = false;
                 const nadir_row row = nadir_explicit_row(&rows, live->rows[i]);
                 take_row(live, i, &row, X + live->starts[i]);
             }
@@ -188,20 +199,24 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
+    bool same;
     *centre = (nadir_centre){.live = live, .problem = *problem};
     NADIR_NEW(context, centre->X, live->entries);
-    NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X));
-    if (kernel != NULL) {
+    NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X, &same));
+    centre->problem.kernel = kernel != NULL ? kernel : problem->kernel;
+    if (kernel != NULL && !(same && near)) { /* what is near outlives this */
         const bool dense = problem->model->dense != NULL;
         const bool support = !dense && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
         NADIR_CHECK((dense     ? write_dense
                      : support ? write_support
                                : write_kernel)(context, problem->model, live, centre->X, &centre->kernel));
-        NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->kernel,
-                                                   problem->policy, &centre->occupancy)
-                         : nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma,
-                                                  NULL, 0, &centre->occupancy));
         centre->problem.kernel = centre->kernel;
+    }
+    if (kernel != NULL) {
+        NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
+                                                   problem->policy, &centre->occupancy)
+                         : nadir_occupancy_create(context, centre->problem.kernel, problem->policy,
+                                                  problem->gamma, NULL, 0, &centre->occupancy));
         centre->problem.occupancy = centre->occupancy;
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);
