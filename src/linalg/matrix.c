@@ -176,6 +176,20 @@ void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *mat
     nadir_matrix_combine(context, matrix, count, 0, 1, x, y);
 }
 
+void nadir_matrix_scatter(const nadir_matrix *matrix, int64_t first, int64_t count, const double *x,
+                          double *y)
+{
+    const int64_t *starts = matrix->starts + first;
+    const int32_t *columns = matrix->columns;
+    const double *values = matrix->values;
+    for (int64_t s = 0; s < count; s++) {
+        const double from = x[s];
+        for (int64_t i = starts[s]; i < starts[s + 1]; i++) {
+            y[columns[i]] += values[i] * from;
+        }
+    }
+}
+
 /* Counts in counts[t] the entries of columns t in [first, end). */
 static void count_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *counts)
 {
