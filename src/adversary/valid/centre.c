@@ -142,6 +142,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
+    const bool iterative = strcmp(nadir_occupancy_backend(problem->occupancy), "krylov") == 0;
     *centre = (nadir_centre){.live = live, .problem = *problem};
     NADIR_NEW(context, centre->X, live->entries);
     NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X));
@@ -153,7 +154,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
         NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->kernel,
                                                    problem->policy, &centre->occupancy)
                          : nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma,
-                                                  NULL, 0, &centre->occupancy));
+                                                  iterative ? "krylov" : NULL, 0, &centre->occupancy));
         centre->problem.kernel = centre->kernel;
         centre->problem.occupancy = centre->occupancy;
     }
