@@ -2,6 +2,7 @@
 #include "kernel/parts.h"
 #include "kernel/remote.h"
 
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -238,10 +239,12 @@ void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_v
     }
     if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
         const nadir_tilt *tilt = &kernel->tilt;
+        const int64_t ahead = nadir_ahead_entries(nadir_model_width(model), model->row_starts[model->rows]);
         for (int64_t row = first; row < end; row++) {
             const bool own = tilt->values != NULL && !tilt->nominal[row];
             const double *values = own ? tilt->values : model->probabilities;
             const int64_t start = model->row_starts[row];
+            nadir_ahead(x, model->columns, start, model->row_starts[row + 1], ahead);
             y[row - first] =
                 sparse_product(model->row_starts[row + 1] - start, model->columns + start, values + start, x);
         }

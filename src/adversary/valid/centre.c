@@ -199,6 +199,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
+    const bool iterative = strcmp(nadir_occupancy_backend(problem->occupancy), "krylov") == 0;
     bool same;
     *centre = (nadir_centre){.live = live, .problem = *problem};
     NADIR_NEW(context, centre->X, live->entries);
@@ -216,7 +217,8 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
         NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
                                                    problem->policy, &centre->occupancy)
                          : nadir_occupancy_create(context, centre->problem.kernel, problem->policy,
-                                                  problem->gamma, NULL, 0, &centre->occupancy));
+                                                  problem->gamma, iterative ? "krylov" : NULL, 0,
+                                                  &centre->occupancy));
         centre->problem.occupancy = centre->occupancy;
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);

@@ -7,6 +7,7 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "kernel/explicit.h"
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -59,8 +60,11 @@ static double stored_slack(const nadir_descent *find, const double *own, int64_t
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
     const double pull = 2 * tau / (scale * scale);
     const double weight = find->weights[row] * find->order.range;
+    const int64_t start = problem->model->row_starts[row];
     double smallest = INFINITY;
     double mean = 0;
+    nadir_ahead(find->order.x, problem->model->columns, start, start + nominal.count,
+                nadir_ahead_entries(problem->states, problem->model->row_starts[problem->rows]));
     for (int64_t i = 0; i < nominal.count; i++) {
         const double x = find->order.x[nominal.columns[i]];
         const double g = weight * x + pull * (own[i] - nominal.values[i]);
