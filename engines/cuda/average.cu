@@ -298,6 +298,8 @@ void cuda_release(void *matrix)
 {
     cuda_matrix *of = (cuda_matrix *)matrix;
     if (of != NULL) {
+        cuda_columns_clear(of->of.engine, &of->blocks[0]);
+        cuda_columns_clear(of->of.engine, &of->blocks[1]);
         cuda_rows_clear(&of->transpose);
         cuda_rows_clear(&of->of);
         free(of);

@@ -11,6 +11,9 @@
 /* Numbers that a run of the iteration keeps on the device, and partial sums of reductions. */
 enum { CUDA_PARTIALS = 1024, CUDA_SUMS = 4 };
 
+/* For reports of progress. */
+#define CUDA_TASK "solving"
+
 /* Of a run of the iteration, on the device. */
 typedef struct cuda_scalars {
     double rho, alpha, omega, beta;
@@ -46,11 +49,22 @@ typedef struct cuda_rows {
     double bytes;
 } cuda_rows;
 
+/* The entries of a CSR matrix once more, by blocks of columns; see columns.cu. */
+typedef struct cuda_columns {
+    int64_t count;    /* blocks; 0: not made */
+    uint32_t *starts; /* [count * rows + 1] */
+    int32_t *columns; /* [entries] */
+    double *values;   /* [entries] */
+    int64_t rows, entries;
+    int64_t products; /* asked for so far */
+} cuda_columns;
+
 /* M and, for a CSR one, its transpose once it was asked for. */
 typedef struct cuda_matrix {
     cuda_rows of;
     cuda_rows transpose; /* starts NULL: not there */
     int64_t longest, longest_transposed;
+    cuda_columns blocks[2]; /* of M and of the transpose */
 } cuda_matrix;
 
 /* Keeps what went wrong, NADIR_ERROR_MEMORY where the device had no memory left. */
@@ -63,6 +77,8 @@ nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *conte
 nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
                        void **block);
 void cuda_give(cuda_engine *engine, double bytes, void *block);
+/* Whether so much could be taken. */
+bool cuda_fits(const cuda_engine *engine, double bytes);
 
 /* engine->vectors has room for so many numbers. */
 nadir_status cuda_reserve(cuda_engine *engine, nadir_context *context, int64_t numbers);
@@ -128,6 +144,11 @@ nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed,
                           double scale, const double *x, double *y);
 bool cuda_longest_transposed(const void *matrix, int64_t *longest);
 
+/* columns.cu: makes blocks of columns where products with these rows are worth them and they fit; otherwise
+ * nothing is made, which is no failure. */
+nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cuda_columns *blocks);
+void cuda_columns_clear(cuda_engine *engine, cuda_columns *blocks);
+
 /* transpose.cu: makes matrix->transpose. */
 nadir_status cuda_transpose(cuda_matrix *matrix, nadir_context *context);
 nadir_status cuda_order(void *self, nadir_context *context, int64_t count, const double *x, int32_t *order);
@@ -148,5 +169,16 @@ void cuda_release_factors(void *factors);
 /* iterate.cu */
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
                           const double *b, double *x, nadir_device_outcome *outcome);
+
+/* iterate_many.cu */
+nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir_device_system *system,
+                               int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
+/* policies.cu */
+nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
+
+/* kernels.cu */
+nadir_status cuda_kernels(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
+                          int64_t first, int64_t count, double *returns);
 
 #endif
