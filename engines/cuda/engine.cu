@@ -190,6 +190,9 @@ static const nadir_device device = {
     .minimum = cuda_minimum,
     .order = cuda_order,
     .average = cuda_average,
+    .average_values = cuda_average_values,
+    .put = cuda_put,
+    .forget = cuda_forget,
     .upload = cuda_upload,
     .release = cuda_release,
     .fetch = cuda_fetch,
@@ -199,6 +202,12 @@ static const nadir_device device = {
     .factor = cuda_factor,
     .solve = cuda_solve,
     .release_factors = cuda_release_factors,
+    .step_open = cuda_step_open,
+    .step_close = cuda_step_close,
+    .step_answer = cuda_step_answer,
+    .step_values = cuda_step_values,
+    .step_slack = cuda_step_slack,
+    .step_centred = cuda_step_centred,
     .iterate = cuda_iterate,
 };
 

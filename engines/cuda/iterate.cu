@@ -19,8 +19,8 @@ enum { THREADS = 256, BLOCKS = 512 };
 #define MOST_DOUBLINGS 30
 /* More of the contraction is not worth waiting for. */
 #define MOST_CONTRACTION 10000000
-#define LAST_PRODUCTS  4
-#define COARSE         1e-2 /* residual with which |x| is known well enough */
+#define LAST_PRODUCTS    4
+#define COARSE           1e-2 /* residual with which |x| is known well enough */
 
 static __device__ double join(bool maximum, double a, double b)
 {

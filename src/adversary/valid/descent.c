@@ -61,7 +61,8 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     find->problem = problem;
     find->beta = beta;
     find->order.exchange = problem->model->exchange;
-    find->order.unsorted = problem->model->exchange != NULL;
+    find->order.unsorted =
+        problem->model->exchange != NULL || (set->domain == NADIR_DOMAIN_SUPPORT && set->p == 2);
     find->operator=(nadir_valid_operator){.problem = problem};
     find->rows = (nadir_rows){
         .model = problem->model,
@@ -73,15 +74,37 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     };
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->here));
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
-    NADIR_NEW_ZERO(context, find->answers, problem->rows);
-    NADIR_NEW(context, find->weights, problem->rows);
-    NADIR_NEW(context, find->product, 2 * problem->rows);
+    NADIR_CHECK(nadir_rows_remote_open(context, &find->rows, problem->gamma, problem->policy->probabilities,
+                                       &find->remote));
+    if (find->remote.step != NULL) {
+        NADIR_NEW(context, find->averages, 2 * problem->states);
+    } else {
+        NADIR_CHECK(nadir_descent_make_room(context, find));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_descent_make_room(nadir_context *context, nadir_descent *find)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t rows = find->problem->rows;
+    if (find->answers == NULL) {
+        NADIR_NEW_ZERO(context, find->answers, rows);
+    }
+    if (find->weights == NULL) {
+        NADIR_NEW(context, find->weights, rows);
+    }
+    if (find->product == NULL) {
+        NADIR_NEW(context, find->product, 2 * rows);
+    }
 cleanup:
     return status;
 }
 
 void nadir_descent_finish(nadir_context *context, nadir_descent *find)
 {
+    nadir_rows_remote_close(&find->remote);
     nadir_valid_operator_clear(context, &find->operator);
     nadir_descent_point_clear(context, &find->here);
     nadir_descent_point_clear(context, &find->there);
@@ -90,6 +113,7 @@ void nadir_descent_finish(nadir_context *context, nadir_descent *find)
     nadir_release(context, find->answers);
     nadir_release(context, find->weights);
     nadir_release(context, find->product);
+    nadir_release(context, find->averages);
 }
 
 nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
@@ -113,22 +137,71 @@ cleanup:
     return status;
 }
 
-/* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
- * the gap is lost to their common part. */
-nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
+nadir_status nadir_descent_weigh(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
     const nadir_model *model = problem->model;
+    NADIR_CHECK(nadir_descent_make_room(context, find));
     for (int64_t s = 0; s < problem->states; s++) {
         const double d = find->here.d[s] > 0 ? find->here.d[s] : 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             find->weights[row] = problem->gamma * d * problem->policy->probabilities[row];
         }
     }
-    NADIR_CHECK(nadir_order_make(context, problem->states, find->here.v, &find->order));
-    NADIR_CHECK(
-        nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
+cleanup:
+    return status;
+}
+
+/* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
+ * the gap is lost to their common part. */
+nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_order_make(context, find->problem->states, find->here.v, &find->order));
+    find->remotely = false;
+    if (find->remote.step != NULL) {
+        NADIR_CHECK(nadir_rows_remote_answer(context, &find->remote, &find->order, find->here.d, find->beta,
+                                             &find->budget, &find->remotely));
+    }
+    if (!find->remotely) {
+        NADIR_CHECK(nadir_descent_weigh(context, find));
+        NADIR_CHECK(nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers,
+                                         &find->budget));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel)
+{
+    return find->remotely ? nadir_rows_remote_kernel(context, &find->remote, kernel)
+                          : nadir_rows_kernel(context, &find->rows, find->answers, kernel);
+}
+
+/* The gap by products with averages, sum over s of gamma d(s) (P^pi - Phat^pi) v, and what the answer gains.
+ * *done: false where the operator is of another kernel than here. */
+static nadir_status look_by_averages(nadir_context *context, nadir_descent *find, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = find->problem;
+    const int64_t n = problem->states;
+    const bool start = nadir_kernel_is_remote(context, find->here.kernel); /* nominal */
+    double *own = find->averages;
+    double *nominal = find->averages + n;
+    double moved = 0;
+    *done = find->remotely && (start || find->operator.kernel == find->here.kernel);
+    if (*done && !start) {
+        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(find->operator.occupancy), false,
+                                          1, 0, 1, find->order.x, own));
+        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(problem->occupancy), false, 1, 0,
+                                          1, find->order.x, nominal));
+        for (int64_t s = 0; s < n; s++) {
+            moved += (find->here.d[s] > 0 ? find->here.d[s] : 0) * (own[s] - nominal[s]);
+        }
+    }
+    const double gap = problem->gamma * moved * find->order.range + find->budget.gain;
+    find->gap = gap > 0 ? gap : 0;
 cleanup:
     return status;
 }
@@ -138,17 +211,25 @@ nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
+    bool done = false;
+    NADIR_CHECK(nadir_descent_answer(context, find));
+    if (find->remotely) {
+        NADIR_CHECK(look_by_averages(context, find, &done));
+        if (done) {
+            goto cleanup;
+        }
+        NADIR_CHECK(nadir_descent_weigh(context, find));
+    }
     double *own = find->product;
     double *nominal = find->product + problem->rows;
-    NADIR_CHECK(nadir_descent_answer(context, find));
     nadir_kernel_multiply_where(context, find->here.kernel, find->weights, find->order.x, own);
     nadir_kernel_multiply_where(context, problem->kernel, find->weights, find->order.x, nominal);
     double gap = 0;
     for (int64_t row = 0; row < problem->rows; row++) {
         const double moved = (own[row] - nominal[row]) * find->order.range;
-        gap += find->weights[row] * (moved + find->answers[row].gain);
+        gap += find->weights[row] * (moved + (find->remotely ? 0 : find->answers[row].gain));
     }
-    gap = nadir_join_sum(context, gap);
+    gap = nadir_join_sum(context, gap) + (find->remotely ? find->budget.gain : 0);
     find->gap = gap > 0 ? gap : 0;
 cleanup:
     return status;
@@ -287,10 +368,11 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     nadir_descent_point *there = &find->there;
     nadir_kernel *full = NULL;
     double t = 1;
-    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &there->kernel));
+    NADIR_CHECK(nadir_descent_write(context, find, &there->kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(context, find);
     if (!*moved) {
+        NADIR_CHECK(nadir_descent_make_room(context, find));
         full = there->kernel;
         there->kernel = NULL;
         NADIR_CHECK(find_lowest(context, find, full, find->gap, &t));
@@ -432,7 +514,7 @@ void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
 /* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
 static void scale_steps(nadir_descent *descent, double beta)
 {
-    if (descent->beta > 0 && descent->rows.p == 2) {
+    if (descent->beta > 0 && descent->rows.p == 2 && descent->answers != NULL) {
         for (int64_t row = 0; row < descent->problem->rows; row++) {
             descent->answers[row].step *= beta / descent->beta;
         }
@@ -455,7 +537,7 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
     memcpy(descent->here.v, v, (size_t)states * sizeof *v);
     memcpy(descent->here.d, d, (size_t)states * sizeof *d);
     NADIR_CHECK(nadir_descent_answer(context, descent));
-    NADIR_CHECK(nadir_rows_kernel(context, &descent->rows, descent->answers, &descent->there.kernel));
+    NADIR_CHECK(nadir_descent_write(context, descent, &descent->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, descent, &descent->here, &descent->there));
     nadir_descent_point_swap(&descent->here, &descent->there);
     attack->iterations = 1;

@@ -70,7 +70,8 @@ nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent
     memcpy(there->v, v, bytes);
     memcpy(there->d, d, bytes);
     NADIR_CHECK(nadir_descent_answer(context, descent));
-    NADIR_CHECK(nadir_rows_kernel(context, &descent->rows, descent->answers, &there->kernel));
+    NADIR_CHECK(nadir_descent_make_room(context, descent));
+    NADIR_CHECK(nadir_descent_write(context, descent, &there->kernel));
     NADIR_CHECK(nadir_valid_operator_set(context, &descent->operator, there->kernel));
     NADIR_CHECK(nadir_valid_operator_approach(context, &descent->operator, there->v, there->d, &there->J));
     *attack = (nadir_attack){

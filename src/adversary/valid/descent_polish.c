@@ -109,7 +109,16 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, con
     const bool dense = find->problem->model->dense != NULL && !support;
     nadir_explicit kernel = {0};
     double *p = NULL;
+    bool done = false;
     *total = 0;
+    if (find->remotely) {
+        NADIR_CHECK(
+            nadir_rows_remote_slack(context, &find->remote, of, find->order.range, tau, total, &done));
+        if (done) {
+            goto cleanup;
+        }
+        NADIR_CHECK(nadir_descent_weigh(context, find));
+    }
     NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t row = 0; row < find->problem->rows; row++) {
@@ -149,7 +158,7 @@ static nadir_status full_step(nadir_context *context, nadir_descent *find, doubl
 {
     nadir_status status = NADIR_OK;
     *tau = find->budget.tau;
-    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &find->there.kernel));
+    NADIR_CHECK(nadir_descent_write(context, find, &find->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
     nadir_descent_point_swap(&find->here, &find->there);
     NADIR_CHECK(nadir_descent_look_down(context, find));
