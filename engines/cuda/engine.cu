@@ -193,6 +193,7 @@ static const nadir_device device = {
     .average_values = cuda_average_values,
     .put = cuda_put,
     .forget = cuda_forget,
+    .bring = cuda_bring,
     .upload = cuda_upload,
     .release = cuda_release,
     .fetch = cuda_fetch,

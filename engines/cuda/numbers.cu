@@ -8,20 +8,22 @@ enum { THREADS = 256 };
 nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, cuda_numbers **numbers)
 {
     nadir_status status = NADIR_OK;
-    void *block = NULL;
+    cuda_engine *engine = rows->engine;
     cuda_numbers *made = (cuda_numbers *)calloc(1, sizeof *made);
     if (made == NULL) {
-        return rows->engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+        return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
     }
-    CUDA_CHECK(cuda_take(rows->engine, context, "the numbers of a kernel",
-                         (double)rows->entries * sizeof(double), &block));
-    made->engine = rows->engine;
+    made->engine = engine;
+    made->rows = rows->rows;
     made->entries = rows->entries;
-    made->values = (double *)block;
+    CUDA_CHECK(cuda_take(engine, context, "the numbers of a kernel", (double)rows->entries * sizeof(double),
+                         (void **)&made->values));
+    CUDA_CHECK(cuda_take(engine, context, "the numbers of a kernel", (double)rows->rows * sizeof(bool),
+                         (void **)&made->nominal));
     *numbers = made;
     made = NULL;
 cleanup:
-    free(made);
+    cuda_forget(made);
     return status;
 }
 
@@ -30,8 +32,21 @@ void cuda_forget(void *numbers)
     cuda_numbers *of = (cuda_numbers *)numbers;
     if (of != NULL) {
         cuda_give(of->engine, (double)of->entries * sizeof(double), of->values);
+        cuda_give(of->engine, (double)of->rows * sizeof(bool), of->nominal);
         free(of);
     }
+}
+
+nadir_status cuda_bring(const void *numbers, nadir_context *context, double *values, bool *nominal)
+{
+    nadir_status status = NADIR_OK;
+    const cuda_numbers *of = (const cuda_numbers *)numbers;
+    CUDA_TRY(of->engine, context,
+             cudaMemcpy(values, of->values, (size_t)of->entries * sizeof *values, cudaMemcpyDeviceToHost));
+    CUDA_TRY(of->engine, context,
+             cudaMemcpy(nominal, of->nominal, (size_t)of->rows * sizeof *nominal, cudaMemcpyDeviceToHost));
+cleanup:
+    return status;
 }
 
 /* Rows that are nominal have the model's numbers. */
@@ -52,20 +67,18 @@ nadir_status cuda_put(void *kept, nadir_context *context, const double *values, 
     const cuda_rows *rows = (const cuda_rows *)kept;
     cuda_engine *engine = rows->engine;
     cuda_numbers *made = NULL;
-    bool *flags = NULL;
     CUDA_CHECK(cuda_numbers_make(rows, context, &made));
-    CUDA_CHECK(cuda_take(engine, context, "the numbers of a kernel", (double)rows->rows, (void **)&flags));
     CUDA_TRY(
         engine, context,
         cudaMemcpy(made->values, values, (size_t)rows->entries * sizeof *values, cudaMemcpyHostToDevice));
-    CUDA_TRY(engine, context,
-             cudaMemcpy(flags, nominal, (size_t)rows->rows * sizeof *flags, cudaMemcpyHostToDevice));
-    restore<<<cuda_blocks(rows->rows, THREADS), THREADS>>>(*rows, flags, made->values);
+    CUDA_TRY(
+        engine, context,
+        cudaMemcpy(made->nominal, nominal, (size_t)rows->rows * sizeof *nominal, cudaMemcpyHostToDevice));
+    restore<<<cuda_blocks(rows->rows, THREADS), THREADS>>>(*rows, made->nominal, made->values);
     CUDA_LAUNCHED(engine, context);
     *numbers = made;
     made = NULL;
 cleanup:
-    cuda_give(engine, (double)rows->rows, flags);
     cuda_forget(made);
     return status;
 }

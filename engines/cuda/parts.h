@@ -144,10 +144,12 @@ bool cuda_longest_transposed(const void *matrix, int64_t *longest);
 /* numbers.cu: numbers of other kernels in the places of the model's. */
 typedef struct cuda_numbers {
     cuda_engine *engine;
-    int64_t entries;
-    double *values;
+    int64_t rows, entries;
+    double *values; /* [entries] */
+    bool *nominal;  /* [rows] */
 } cuda_numbers;
 nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, cuda_numbers **numbers);
+nadir_status cuda_bring(const void *numbers, nadir_context *context, double *values, bool *nominal);
 nadir_status cuda_put(void *kept, nadir_context *context, const double *values, const bool *nominal,
                       void **numbers);
 void cuda_forget(void *numbers);
@@ -174,8 +176,7 @@ nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, co
 void cuda_step_close(void *step);
 nadir_status cuda_step_answer(void *step, nadir_context *context, double beta, const double *x,
                               const double *d, nadir_device_answer *answer);
-nadir_status cuda_step_values(void *step, nadir_context *context, double *values, bool *nominal,
-                              void **numbers);
+nadir_status cuda_step_values(void *step, nadir_context *context, void **numbers);
 nadir_status cuda_step_slack(void *step, nadir_context *context, const void *numbers, double range,
                              double tau, double *slack);
 nadir_status cuda_step_centred(void *step, nadir_context *context, const double *y, const double *z,

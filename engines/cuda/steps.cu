@@ -393,30 +393,20 @@ cleanup:
     return status;
 }
 
-nadir_status cuda_step_values(void *self, nadir_context *context, double *values, bool *nominal,
-                              void **numbers)
+nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers)
 {
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
     const cuda_rows *rows = step->rows;
-    cuda_engine *engine = rows->engine;
     cuda_numbers *made = NULL;
-    bool *flags = NULL;
     CUDA_CHECK(cuda_numbers_make(rows, context, &made));
-    CUDA_CHECK(cuda_take(engine, context, "the numbers of a kernel", (double)rows->rows, (void **)&flags));
     write_rows<<<cuda_blocks(rows->rows, THREADS), THREADS>>>(*rows, step->weights, step->scales, step->x,
                                                               step->answer.unit, step->answer.step,
-                                                              made->values, flags);
-    CUDA_LAUNCHED(engine, context);
-    CUDA_TRY(
-        engine, context,
-        cudaMemcpy(values, made->values, (size_t)rows->entries * sizeof *values, cudaMemcpyDeviceToHost));
-    CUDA_TRY(engine, context,
-             cudaMemcpy(nominal, flags, (size_t)rows->rows * sizeof *nominal, cudaMemcpyDeviceToHost));
+                                                              made->values, made->nominal);
+    CUDA_LAUNCHED(rows->engine, context);
     *numbers = made;
     made = NULL;
 cleanup:
-    cuda_give(engine, (double)rows->rows, flags);
     cuda_forget(made);
     return status;
 }

@@ -101,6 +101,8 @@ typedef struct nadir_device {
     nadir_status (*put)(void *kept, nadir_context *context, const double *values, const bool *nominal,
                         void **numbers);
     void (*forget)(void *numbers);
+    /* Numbers that `step_values` has made; values: [entries], nominal: [rows] rows that are the model's. */
+    nadir_status (*bring)(const void *numbers, nadir_context *context, double *values, bool *nominal);
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
                            nadir_device_facts *facts);
     void (*release)(void *matrix);
@@ -129,9 +131,8 @@ typedef struct nadir_device {
     /* x: [states] in [0, 1]; d: [states]. Both stay for the calls below, as does the answer. */
     nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
                                 const double *d, nadir_device_answer *answer);
-    /* The rows of the answer, here and there. values: [entries], nominal: [rows]. */
-    nadir_status (*step_values)(void *step, nadir_context *context, double *values, bool *nominal,
-                                void **numbers);
+    /* The rows of the answer. */
+    nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);
     /* Sum over rows of P . g - min g, g = w range x + 2 tau (P - Phat) / alpha^2; P: numbers. */
     nadir_status (*step_slack)(void *step, nadir_context *context, const void *numbers, double range,
                                double tau, double *slack);

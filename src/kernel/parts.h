@@ -27,6 +27,7 @@ struct nadir_kernel {
      * so. */
     const struct nadir_device *remote_device;
     void *remote;
+    bool away; /* they are there alone; see nadir_remote_bring */
     /* Work space of a spread tilt, whose arrays may change between any two calls; NULL otherwise. */
     nadir_along along;     /* as nadir_tilt_look found it */
     nadir_spot *spots;     /* [states] likewise */

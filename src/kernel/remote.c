@@ -35,7 +35,20 @@ void nadir_remote_forget(nadir_kernel *kernel)
     if (kernel->remote != NULL) {
         kernel->remote_device->forget(kernel->remote);
         kernel->remote = NULL;
+        kernel->away = false;
     }
+}
+
+nadir_status nadir_remote_bring(nadir_context *context, nadir_kernel *kernel)
+{
+    nadir_status status = NADIR_OK;
+    if (kernel->away) {
+        NADIR_CHECK(
+            kernel->remote_device->bring(kernel->remote, context, kernel->tilt.values, kernel->tilt.nominal));
+        kernel->away = false;
+    }
+cleanup:
+    return status;
 }
 
 const void *nadir_remote_has(const nadir_kernel *kernel)
@@ -48,6 +61,7 @@ void nadir_remote_adopt(const nadir_context *context, nadir_kernel *kernel, void
     nadir_remote_forget(kernel);
     kernel->remote_device = context->device;
     kernel->remote = numbers;
+    kernel->away = true;
 }
 
 nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *kernel, const void **numbers)
@@ -60,6 +74,7 @@ nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *ke
         NADIR_CHECK(nadir_remote_rows(context, kernel->model, &rows));
         NADIR_CHECK(context->device->put(rows, context, kernel->tilt.values, kernel->tilt.nominal, &made));
         nadir_remote_adopt(context, kept, made);
+        kept->away = false;
     }
     *numbers = kernel->remote;
 cleanup:

@@ -16,8 +16,10 @@ nadir_status nadir_remote_rows(nadir_context *context, nadir_model *model, void 
 
 /* The numbers of a tilted kernel that is not spread on the device, brought there if need be. */
 nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *kernel, const void **numbers);
-/* They are there already: `numbers` becomes the kernel's. */
+/* They are there alone: `numbers` becomes the kernel's. Until they were brought here the kernel can be
+ * averaged, freed and written over, and nothing else. */
 void nadir_remote_adopt(const nadir_context *context, nadir_kernel *kernel, void *numbers);
+nadir_status nadir_remote_bring(nadir_context *context, nadir_kernel *kernel);
 void nadir_remote_forget(nadir_kernel *kernel);
 /* NULL: they are not there. */
 const void *nadir_remote_has(const nadir_kernel *kernel);

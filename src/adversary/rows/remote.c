@@ -71,7 +71,7 @@ nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_r
         *kernel = made;
         tilt = nadir_kernel_tilt(made);
     }
-    NADIR_CHECK(remote->device->step_values(remote->step, context, tilt->values, tilt->nominal, &numbers));
+    NADIR_CHECK(remote->device->step_values(remote->step, context, &numbers));
     nadir_remote_adopt(context, *kernel, numbers);
 cleanup:
     return status;

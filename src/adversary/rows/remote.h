@@ -26,7 +26,8 @@ nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_r
                                       const nadir_order *order, const double *d, double beta,
                                       nadir_row_budget *budget, bool *found);
 
-/* The kernel of the last answer, as nadir_rows_kernel makes it; it is on the device too. */
+/* The kernel of the last answer, as nadir_rows_kernel makes it, but on the device alone: nadir_remote_bring
+ * brings it here. */
 nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_remote *remote,
                                       nadir_kernel **kernel);
 

@@ -7,6 +7,7 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "kernel/explicit.h"
+#include "kernel/remote.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -101,8 +102,8 @@ static double dense_slack(const nadir_descent *find, const double *own, int64_t 
 }
 
 /* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
-static nadir_status total_slack(nadir_context *context, nadir_descent *find, const nadir_kernel *of,
-                                double tau, double *total)
+static nadir_status total_slack(nadir_context *context, nadir_descent *find, nadir_kernel *of, double tau,
+                                double *total)
 {
     nadir_status status = NADIR_OK;
     const bool support = find->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
@@ -118,6 +119,7 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, con
             goto cleanup;
         }
         NADIR_CHECK(nadir_descent_weigh(context, find));
+        NADIR_CHECK(nadir_remote_bring(context, of));
     }
     NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
@@ -201,6 +203,7 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
         }
         attack->iterations++;
     }
+    NADIR_CHECK(nadir_remote_bring(context, attack->kernel));
 cleanup:
     return status;
 }
