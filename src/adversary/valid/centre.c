@@ -63,6 +63,27 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
     }
 }
 
+/* The same of a row that has its numbers in the places of the model's, all of which are allowed. False: it
+ * is none. */
+static bool take_stored(const nadir_live *live, int64_t i, const nadir_explicit *rows, double *X)
+{
+    const double *values = nadir_explicit_on_support(rows, live->rows[i]);
+    const nadir_model *model = nadir_kernel_model(rows->kernel);
+    const int64_t length = nadir_live_length(live, i);
+    if (values == NULL || length != nadir_model_row(model, live->rows[i]).count) {
+        return false;
+    }
+    double sum = 0;
+    for (int64_t j = 0; j < length; j++) {
+        X[j] = values[j] > 0 ? values[j] : 0;
+        sum += X[j];
+    }
+    for (int64_t j = 0; j < length; j++) {
+        X[j] = sum > 0.5 ? X[j] / sum : live->phat[live->starts[i] + j];
+    }
+    return true;
+}
+
 static nadir_status take_rows(nadir_context *context, const nadir_live *live, const nadir_kernel *kernel,
                               const bool *nominal, double *X)
 {
@@ -73,9 +94,17 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
+    const int threads = nadir_threads_for(context, live->entries);
+    int64_t left = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : left)
     for (int64_t s = 0; s < live->states; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1] && (nominal == NULL || !nominal[s]); i++) {
+            left += !take_stored(live, i, &rows, X + live->starts[i]);
+        }
+    }
+    for (int64_t s = 0; s < live->states && left > 0; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            if (nominal == NULL || !nominal[s]) {
+            if ((nominal == NULL || !nominal[s]) && !take_stored(live, i, &rows, X + live->starts[i])) {
                 const nadir_row row = nadir_explicit_row(&rows, live->rows[i]);
                 take_row(live, i, &row, X + live->starts[i]);
             }
@@ -94,6 +123,8 @@ static nadir_status write_support(nadir_context *context, nadir_model *model, co
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
     const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    const int threads = nadir_threads_for(context, live->entries);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < live->count; i++) {
         const nadir_row nominal = nadir_model_row(model, live->rows[i]);
         double *values = tilt->values + model->row_starts[live->rows[i]];

@@ -116,7 +116,11 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *li
     sensitivity->threads = nadir_threads_for(context, 16 * live->states * live->states);
     NADIR_NEW_ZERO(context, sensitivity->rising, sensitivity->threads);
     NADIR_NEW_ZERO(context, sensitivity->falling, sensitivity->threads);
-    NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * live->states);
+    if (sensitivity->starts[live->count] > 0) {
+        NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * live->states);
+    } else { /* nothing is put in order, and large models have no use for it */
+        NADIR_NEW(context, sensitivity->negative, sensitivity->threads * live->states);
+    }
     for (int part = 0; part < sensitivity->threads && sensitivity->starts[live->count] > 0; part++) {
         NADIR_CHECK(
             nadir_order_make(context, live->states, sensitivity->negative, &sensitivity->rising[part]));
