@@ -27,7 +27,9 @@ void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 double nadir_centre_total(const nadir_context *context, const nadir_problem *problem)
 {
     const int64_t *state_rows = problem->model->state_rows;
+    const int threads = nadir_threads_for(context, problem->rows);
     double high = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : high)
     for (int64_t s = 0; s < problem->states; s++) {
         high = fmax(high, nadir_vector_sum(state_rows[s + 1] - state_rows[s],
                                            problem->policy->probabilities + state_rows[s]));

@@ -167,6 +167,14 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
     const int64_t n = standing->live->states;
     const double mean = nadir_whole_sum(context, n, by->v) / (double)standing->live->total;
     double *up = NULL;
+    bool visited = true;
+    for (int64_t s = 0; s < n; s++) {
+        visited = visited && !standing->unvisited[s];
+        standing->reply[s] = 0;
+    }
+    if (nadir_join_all(context, visited)) {
+        return NADIR_OK;
+    }
     NADIR_NEW(context, up, 2 * n);
     for (int64_t s = 0; s < n; s++) {
         by->v[s] -= mean;
