@@ -266,6 +266,7 @@ nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
     centre->off = centre->d + n;
     const double *near = centre->near != NULL ? centre->near->d : NULL;
     NADIR_CHECK(solve(context, centre, true, centre->problem.mu, near, centre->d, &enclosed));
+    centre->shared = enclosed.error; /* in the 1-norm */
     for (int64_t s = 0; s < n; s++) {
         centre->off[s] = enclosed.error + fmax(-centre->d[s], 0);
         centre->d[s] = fmax(centre->d[s], 0);

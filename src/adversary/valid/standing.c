@@ -211,16 +211,24 @@ static void lift_visits(nadir_standing *standing)
     }
 }
 
-/* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. */
+/* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. Errors e that add up to
+ * `shared` have |e w|_2 <= shared max w, which with many states is less than if each were as large. */
 static double drift(const nadir_context *context, const nadir_standing *standing, const nadir_pull *pull)
 {
     const nadir_centre *centre = standing->centre;
-    double sum = 0;
+    double each = 0;
+    double rest = 0;
     for (int64_t t = 0; t < standing->live->states; t++) {
-        const double off = centre->off[t] + (standing->unvisited[t] ? centre->d[t] : 0);
-        sum += off * off * pull->w[t] * pull->w[t];
+        const double more = standing->unvisited[t] ? centre->d[t] : 0;
+        const double off = centre->off[t] + more;
+        const double own = fmax(centre->off[t] - centre->shared, 0) + 2 * UNIT * centre->off[t] + more;
+        each += off * off * pull->w[t] * pull->w[t];
+        rest += own * own * pull->w[t] * pull->w[t];
     }
-    return 4 * standing->tau * standing->beta * sqrt(nadir_join_sum(context, sum)) * (1 + 1e-12);
+    const double together = centre->shared * nadir_whole_largest(context, standing->live->states, pull->w) +
+                            sqrt(nadir_join_sum(context, rest));
+    const double all = fmin(sqrt(nadir_join_sum(context, each)), together);
+    return 4 * standing->tau * standing->beta * all * (1 + 1e-12 + UNIT * (double)standing->live->total);
 }
 
 /* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
