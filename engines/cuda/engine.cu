@@ -183,7 +183,17 @@ static void finish(void *self, int exit_status, const char *sentence)
     }
 }
 
+static void memory(const void *self, double *taken, double *left)
+{
+    size_t free = 0;
+    size_t all = 0;
+    (void)cudaMemGetInfo(&free, &all);
+    *taken = ((const cuda_engine *)self)->used;
+    *left = (double)free;
+}
+
 static const nadir_device device = {
+    .memory = memory,
     .keep = cuda_keep,
     .drop = cuda_drop,
     .multiply = cuda_multiply,
@@ -210,6 +220,9 @@ static const nadir_device device = {
     .step_slack = cuda_step_slack,
     .step_centred = cuda_step_centred,
     .iterate = cuda_iterate,
+    .iterate_many = cuda_iterate_many,
+    .policies = cuda_policies,
+    .kernels = cuda_kernels,
 };
 
 extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;

@@ -11,6 +11,9 @@
 /* Numbers that a run of the iteration keeps on the device, and partial sums of reductions. */
 enum { CUDA_PARTIALS = 1024, CUDA_SUMS = 4 };
 
+/* For reports of progress. */
+#define CUDA_TASK "solving"
+
 /* Of a run of the iteration, on the device. */
 typedef struct cuda_scalars {
     double rho, alpha, omega, beta;
@@ -207,5 +210,16 @@ void cuda_release_factors(void *factors);
 /* iterate.cu */
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
                           const double *b, double *x, nadir_device_outcome *outcome);
+
+/* iterate_many.cu */
+nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir_device_system *system,
+                               int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
+/* policies.cu */
+nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
+
+/* kernels.cu */
+nadir_status cuda_kernels(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
+                          int64_t first, int64_t count, double *returns);
 
 #endif

@@ -73,8 +73,47 @@ typedef struct nadir_device_answer {
     double norm; /* (sum of (|Delta| / alpha)^2)^(1/2) */
 } nadir_device_answer;
 
+/* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
+ * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
+ * numbers D(s, t) pi(a|t), those of s = 0 first, then by t and a. Points and cells have the bits that the
+ * processor gives them. */
+enum { NADIR_DEVICE_FEW = 3, NADIR_DEVICE_POINT = 18, NADIR_DEVICE_SUMS = 189 };
+typedef struct nadir_device_policies {
+    double gamma;
+    const double *kernel; /* [2 * FEW * FEW] rows (0, 0), (0, 1), (1, 0), ... */
+    int64_t count, each;  /* policies; so many of each stream, fewer of the last */
+    /* [4 * streams] their states (base/random.h), streams = count / each, rounded up. */
+    const uint64_t *streams;
+    const double *centre; /* [POINT] */
+
+    /* [SUMS] of x, then of x(i) x(j), j <= i, row after row, x a point less the centre; NULL: not wanted. */
+    double *sums;
+    /* How many points fall into each of bins x bins cells along pairs of axes, x . axis between low and high;
+     * NULL: not wanted. */
+    int64_t views, bins;
+    const double *axes;   /* [views * 2 * POINT] */
+    const double *ranges; /* [views * 4] low and high of the first axis, then of the second */
+    int64_t *counts;      /* [views * bins * bins] */
+} nadir_device_policies;
+
+/* Random kernels around M: P^pi = M + beta Delta^pi / |Delta|, Delta(t|row) normal with its rows centred,
+ * those of scale 0 left out. Sample i has the stream (base/random.h) that is seeded with key + i. */
+typedef struct nadir_device_kernels {
+    double gamma, beta;
+    uint64_t key;
+    int64_t rows;
+    const int64_t *state_rows;   /* [states + 1] */
+    const double *probabilities; /* [rows] pi(a|s) */
+    const double *scales;        /* [rows] */
+    const double *rewards;       /* [states] R^pi */
+    const double *initial;       /* [states] mu */
+} nadir_device_kernels;
+
 /* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
 typedef struct nadir_device {
+    /* Bytes of the device's memory: what the engine has taken, as it counts, and what is left. */
+    void (*memory)(const void *self, double *taken, double *left);
+
     /* The rows of a model; `kept` is to be dropped, if need be after the engine was closed. */
     nadir_status (*keep)(void *self, nadir_context *context, const nadir_device_rows *rows, void **kept);
     void (*drop)(void *kept);
@@ -145,6 +184,17 @@ typedef struct nadir_device {
      * b. */
     nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
                             const double *b, double *x, nadir_device_outcome *outcome);
+
+    /* The same for `count` vectors, which share their products: those of several vectors together are counted
+     * once, for the first of them. outcomes: [count], always with x_norm. Vectors whose residual is not small
+     * enough yet are for `iterate` to finish. */
+    nadir_status (*iterate_many)(void *matrix, nadir_context *context, const nadir_device_system *system,
+                                 int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
+    nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
+    /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */
+    nadir_status (*kernels)(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
+                            int64_t first, int64_t count, double *returns);
 } nadir_device;
 
 #endif

@@ -82,6 +82,9 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     } else {
         NADIR_CHECK(nadir_descent_make_room(context, find));
     }
+    if (problem->near != NULL && problem->near->answers != NULL && find->answers != NULL) {
+        memcpy(find->answers, problem->near->answers, (size_t)problem->rows * sizeof *find->answers);
+    }
 cleanup:
     return status;
 }
@@ -119,6 +122,13 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
     at->J = nadir_whole_dot(context, find->problem->states, find->problem->mu, at->v, &error);
 cleanup:
     return status;
+}
+
+/* The linear step, and the gap. */
+static nadir_status look_down(nadir_context *context, nadir_descent *find)
+{
+    const nadir_status status = nadir_descent_answer(context, find);
+    return status == NADIR_OK ? nadir_descent_measure(context, find, find->here.kernel) : status;
 }
 
 void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b)
@@ -318,7 +328,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     const char *reason = NULL;
     bool moved = true;
     int idle = 0;
-    NADIR_CHECK(nadir_descent_look_down(context, find));
+    NADIR_CHECK(look_down(context, find));
     double least = find->gap;
     while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved &&
            attack->iterations < iterations_limit) {
@@ -327,7 +337,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
         NADIR_CHECK(step(context, find, &moved));
         attack->iterations++;
         if (moved) {
-            NADIR_CHECK(nadir_descent_look_down(context, find));
+            NADIR_CHECK(look_down(context, find));
             idle = find->here.J < before - noise(context, find) || find->gap < least ? 0 : idle + 1;
             least = fmin(least, find->gap);
             moved = idle < IDLE;

@@ -60,7 +60,7 @@ nadir_status nadir_descent_weigh(nadir_context *context, nadir_descent *find);
 /* The kernel of the answers. */
 nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel);
 
-/* That, and the gap. */
-nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find);
+/* The gap of a kernel whose v, d and J are those of here, where the answers are known. */
+nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, nadir_kernel *kernel);
 
 #endif
