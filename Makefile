@@ -4,11 +4,12 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 FUZZER ?= libfuzzer
+ATTACKS ?= 50
 fuzz_build = $(if $(filter afl,$(FUZZER)),afl,sanitize)
 # Tests that these leave out, as regular expressions; none.
 SANITIZE_SKIP ?= ^$$
 VALGRIND_SKIP ?= ^$$
-VALGRIND_LABELS ?= unit|cli
+VALGRIND_LABELS ?= unit|cli|fuzz
 # CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
 
 # Fresh from this make: our own -j, no jobserver handed down, no talk of entering directories.
@@ -18,8 +19,8 @@ build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
 sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
 
-.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all faults coverage analyze \
-        fuzz clang valgrind clean help
+.PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all faults attack \
+        coverage analyze fuzz fuzz-afl clang valgrind clean help
 
 all: ## build the library and the command into build/
 	@scripts/deps build
@@ -74,9 +75,16 @@ faults: ## every allocation and every call on a file fails once, and kill -9 the
 	@scripts/deps test
 	@$(call configure,release -DNADIR_TESTS=ON)
 	@$(call build,build)
-	@NADIR_FAULTS=all $(call test_in,build) --timeout 7200 --label-regex faults
+	@NADIR_FAULTS=all $(call test_in,build) --timeout 7200 --label-regex faults --verbose
 
-check-all: test sanitize valgrind tsan format-check lint analyze coverage faults ## everything that can be checked, also what takes too long for .ci/run
+attack: ## bounds, proofs and verification attacked: ATTACKS (50) times the problems that the tests have
+	@scripts/deps test
+	@$(call configure,release -DNADIR_TESTS=ON)
+	@$(call build,build)
+	@NADIR_ATTACKS=$(ATTACKS) $(call test_in,build) --timeout 7200 --label-regex attack --verbose
+
+check-all: FUZZ_SECONDS = 120
+check-all: test clang sanitize valgrind tsan format-check lint analyze coverage faults attack fuzz fuzz-afl ## everything that can be checked, also what takes too long for .ci/run
 
 coverage: ## all tests, and which lines of src/ they reach: build-coverage/uncovered.txt
 	@scripts/deps check
@@ -94,8 +102,11 @@ fuzz: ## fuzz every reader for FUZZ_SECONDS (600) each, by libFuzzer or FUZZER=a
 	@scripts/deps check $(if $(filter afl,$(FUZZER)),afl)
 	@$(call configure,$(fuzz_build))
 	@$(call build,build-$(fuzz_build)) --target fuzzers
-	@set -e; for program in build-$(fuzz_build)/fuzz/fuzz_*; do \
-	    echo "$$program"; fuzz/run $(FUZZ_SECONDS) $$program build-$(fuzz_build)/found/$${program##*/fuzz_}; done
+	@find build-$(fuzz_build)/fuzz -maxdepth 1 -type f -name 'fuzz_*' | sort | \
+	    xargs -P $(JOBS) -I '{}' fuzz/run $(FUZZ_SECONDS) '{}' build-$(fuzz_build)/found
+
+fuzz-afl:
+	@$(MAKE) --no-print-directory fuzz FUZZER=afl FUZZ_SECONDS=$(FUZZ_SECONDS)
 
 clang: ## all tests with clang, warnings as errors
 	@scripts/deps check
@@ -103,7 +114,7 @@ clang: ## all tests with clang, warnings as errors
 	@$(call build,build-clang)
 	@$(call test_in,build-clang)
 
-valgrind: ## unit tests and tests of the command under memcheck (VALGRIND_LABELS=unit: those alone)
+valgrind: ## unit tests, tests of the command and seeds of fuzzing under memcheck (VALGRIND_LABELS=unit: those alone)
 	@scripts/deps check
 	@$(call configure,release -DNADIR_TESTS=ON)
 	@$(call build,build)

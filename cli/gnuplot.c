@@ -113,11 +113,12 @@ static int start(int from, int to, char **environment, pid_t *child)
     return error;
 }
 
-/* What gnuplot writes, to the file. Returns errno. */
+/* What gnuplot writes, to the file. Returns errno, or -1 when that is nothing. */
 static int copy_picture(int from, FILE *to)
 {
     char bytes[1 << 14];
     ssize_t count = 1;
+    bool drawn = false;
     while (count != 0) {
         count = read(from, bytes, sizeof bytes);
         if (count < 0 && errno != EINTR) {
@@ -125,9 +126,10 @@ static int copy_picture(int from, FILE *to)
         }
         if (count > 0) {
             (void)fwrite(bytes, 1, (size_t)count, to); /* closing the file tells of failures */
+            drawn = true;
         }
     }
-    return 0;
+    return drawn ? 0 : -1;
 }
 
 /* Runs gnuplot on a script, whatever the user's own settings of it are (-d); its messages go to our stderr.
@@ -158,13 +160,13 @@ static int draw(int script, FILE *to)
     } else {
         (void)close(ends[0]);
     }
-    if (error != 0) {
+    if (error > 0) {
         return error;
     }
     if (WIFEXITED(result) && WEXITSTATUS(result) == 127) { /* as spawning says it where it cannot return it */
         return ENOENT;
     }
-    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? 0 : -1;
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? error : -1;
 }
 
 static nadir_status fail(cli_run *run, const char *path, int error)

@@ -60,8 +60,8 @@ struct experiment_run {
     const char *folder;                            /* OUT/NAME, which is there */
     char files[EXPERIMENT_FILES][EXPERIMENT_NAME]; /* written so far, for the list */
     int files_count;
-    FILE *section;                      /* HTML of the report's section, in memory; use the functions below */
-    FILE *findings;                     /* rows of the table of findings */
+    FILE *section;  /* HTML of the report's section, a temporary file; use the functions below */
+    FILE *findings; /* rows of the table of findings */
     char *section_text, *findings_text; /* what they hold once closed */
     size_t section_length, findings_length;
     nadir_status status; /* of the first failure that was kept */

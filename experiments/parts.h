@@ -16,6 +16,9 @@ void experiment_html(FILE *out, const char *text);
 /* All of a file, with a zero at its end, to be freed with free. NULL: it is not there or, where cli->trouble
  * is set, cannot be read. */
 char *experiment_slurp(cli_run *cli, const char *path, size_t *length);
+/* The same of a temporary file (tmpfile), which is closed. NULL: something of it was lost, errno says why.
+ * Streams in memory (open_memstream) would not tell when there is none. */
+char *experiment_take(FILE *scratch, size_t *length);
 /* What to say of a file that should be there, and was not read. */
 nadir_status experiment_unreadable(cli_run *cli, const char *path);
 

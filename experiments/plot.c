@@ -12,10 +12,10 @@ nadir_status experiment_plot_open(experiment_run *run, const char *stem, int wid
 {
     *plot = (experiment_plot){.run = run, .width = width, .height = height};
     (void)snprintf(plot->stem, sizeof plot->stem, "%s", stem);
-    plot->script = open_memstream(&plot->text, &plot->length);
+    plot->script = tmpfile();
     if (plot->script == NULL) {
-        return experiment_keep(run, cli_fail(run->cli, NADIR_ERROR_MEMORY,
-                                             "%s: no memory for the picture: %s", stem, strerror(errno)));
+        return experiment_keep(
+            run, cli_fail(run->cli, NADIR_ERROR_IO, "%s: no temporary file: %s", stem, strerror(errno)));
     }
     fputs("set encoding utf8\n"
           "set border 3 linewidth 2\nset xtics out nomirror\nset ytics out nomirror\n"
@@ -106,11 +106,13 @@ nadir_status experiment_plot_close(experiment_plot *plot)
         return plot->run->status;
     }
     nadir_status status = NADIR_OK;
-    if (fclose(plot->script) != 0) {
-        status = experiment_keep(plot->run, cli_fail(plot->run->cli, NADIR_ERROR_MEMORY,
-                                                     "%s: no memory for the picture", plot->stem));
-    }
+    plot->text = experiment_take(plot->script, &plot->length);
     plot->script = NULL;
+    if (plot->text == NULL) {
+        status = experiment_keep(
+            plot->run, cli_fail(plot->run->cli, errno == ENOMEM ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO,
+                                "%s: the script of the picture is lost: %s", plot->stem, strerror(errno)));
+    }
     status = status == NADIR_OK ? draw(plot, ".svg") : status;
     status = status == NADIR_OK ? draw(plot, ".png") : status;
     experiment_plot_drop(plot);

@@ -46,10 +46,10 @@ nadir_status experiment_section_open(experiment_run *run)
 {
     const experiment *which = run->experiment;
     run->section_text = run->findings_text = NULL;
-    run->section = open_memstream(&run->section_text, &run->section_length);
-    run->findings = open_memstream(&run->findings_text, &run->findings_length);
+    run->section = tmpfile();
+    run->findings = tmpfile();
     if (run->section == NULL || run->findings == NULL) {
-        return cli_fail(run->cli, NADIR_ERROR_MEMORY, "no memory for the report: %s", strerror(errno));
+        return cli_fail(run->cli, NADIR_ERROR_IO, "no temporary file for the report: %s", strerror(errno));
     }
     fprintf(run->section, "<section id=\"%s\">\n<h2>", which->name);
     experiment_html(run->section, which->title);
@@ -82,7 +82,7 @@ static void print_end(experiment_run *run, double seconds)
 {
     char processor[128];
     find_processor(processor);
-    if (run->findings_length > 0) {
+    if (run->findings_text != NULL && run->findings_length > 0) {
         fprintf(run->section,
                 "<div class=\"wide\"><table class=\"findings\">\n%s<tbody>\n%s</tbody></table></div>\n",
                 findings_head, run->findings_text);
@@ -97,18 +97,24 @@ static void print_end(experiment_run *run, double seconds)
 
 nadir_status experiment_section_close(experiment_run *run, nadir_status status, double seconds)
 {
-    bool memory = run->findings == NULL || fclose(run->findings) == 0;
+    int lost = 0;
+    if (run->findings != NULL) {
+        run->findings_text = experiment_take(run->findings, &run->findings_length);
+        lost = errno;
+    }
     if (run->section != NULL) {
         print_end(run, seconds);
-        memory = fclose(run->section) == 0 && memory;
+        run->section_text = experiment_take(run->section, &run->section_length);
+        lost = lost != 0 ? lost : errno;
     }
     run->section = run->findings = NULL;
     if (run->status != NADIR_OK) { /* what failed after that is not what the user has to know */
         status = run->status;
         memcpy(run->cli->error, run->error, sizeof run->cli->error);
     }
-    if (status == NADIR_OK && !memory) {
-        status = cli_fail(run->cli, NADIR_ERROR_MEMORY, "no memory for the report");
+    if (status == NADIR_OK && lost != 0) {
+        status = cli_fail(run->cli, lost == ENOMEM ? NADIR_ERROR_MEMORY : NADIR_ERROR_IO,
+                          "a part of the report is lost: %s", strerror(lost));
     }
     if (status == NADIR_OK) {
         status = write_part(run, "section", run->section_text);

@@ -9,7 +9,7 @@
 
 #include "experiment.h"
 
-/* Opens run->section and run->findings, in memory, and writes the head of the section. */
+/* Opens run->section and run->findings, temporary files, and writes the head of the section. */
 nadir_status experiment_section_open(experiment_run *run);
 /* Ends it, and writes both to the folder, unless `status` or something that was kept is a failure, which is
  * returned. seconds: that the experiment took. */

@@ -40,41 +40,67 @@ static void note_trouble(cli_run *cli, const char *path, int error)
     }
 }
 
-char *experiment_slurp(cli_run *cli, const char *path, size_t *length)
+/* All that can be read from here, with a zero at its end; *error: errno, and NULL is returned. */
+static char *read_all(int descriptor, size_t *length, int *error)
 {
     enum { PIECE = 65536 };
     char *text = NULL;
     ssize_t got = 1;
-    int descriptor;
-    *length = 0;
-    do {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    } while (descriptor < 0 && errno == EINTR);
     struct stat facts = {0};
-    int error = descriptor < 0 || fstat(descriptor, &facts) != 0 ? errno : 0;
-    while (error == 0 && got != 0) {
+    *length = 0;
+    *error = fstat(descriptor, &facts) != 0 ? errno : 0;
+    while (*error == 0 && got != 0) {
         char *grown = realloc(text, *length + PIECE + 1);
         if (grown == NULL) {
-            error = ENOMEM;
+            *error = ENOMEM;
             break;
         }
         text = grown;
         got = read(descriptor, text + *length, PIECE);
-        error = got < 0 && errno != EINTR ? errno : 0;
+        *error = got < 0 && errno != EINTR ? errno : 0;
         *length += got > 0 ? (size_t)got : 0;
         text[*length] = '\0';
     }
-    if (error == 0 && *length < (size_t)facts.st_size) {
-        error = EIO; /* it has become shorter meanwhile */
+    if (*error == 0 && *length < (size_t)facts.st_size) {
+        *error = EIO; /* it has become shorter meanwhile */
     }
-    if (descriptor >= 0) {
-        (void)close(descriptor);
-    }
-    note_trouble(cli, path, error);
-    if (error != 0) {
+    if (*error != 0) {
         free(text);
         return NULL;
     }
+    return text;
+}
+
+char *experiment_slurp(cli_run *cli, const char *path, size_t *length)
+{
+    int descriptor;
+    int error = 0;
+    char *text = NULL;
+    do {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
+    if (descriptor >= 0) {
+        text = read_all(descriptor, length, &error);
+        (void)close(descriptor);
+    } else {
+        error = errno;
+    }
+    note_trouble(cli, path, error);
+    return text;
+}
+
+char *experiment_take(FILE *scratch, size_t *length)
+{
+    char *text = NULL;
+    int error = fflush(scratch) != 0 ? errno : ferror(scratch) != 0 ? EIO : 0;
+    if (error == 0 && lseek(fileno(scratch), 0, SEEK_SET) < 0) {
+        error = errno;
+    }
+    if (error == 0) {
+        text = read_all(fileno(scratch), length, &error);
+    }
+    (void)fclose(scratch);
+    errno = error;
     return text;
 }
 

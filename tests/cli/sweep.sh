@@ -95,6 +95,16 @@ expect_err "gnuplot-nox"
 expect_out "worst return"
 [[ ! -e missing.svg ]] || complain "there is a picture"
 
+# One that draws nothing, as it does with a script cut short, and calls it a success.
+printf '#!/bin/sh\nexit 0\n' >bare/gnuplot
+chmod +x bare/gnuplot
+ordinary=(env "PATH=$PWD/bare:$PATH")
+run sweep river.npz --policy uniform --radius 0.1:0.2:3 --plot missing.svg
+ordinary=()
+expect_status 6
+expect_err "missing.svg: drawing failed: gnuplot did not do it"
+[[ ! -e missing.svg ]] || complain "there is a picture"
+
 # Usage.
 expect_failure 2 "--policy FILE|uniform|optimal is needed" sweep river.npz --radius 0:1:5
 expect_failure 2 "--radius LO:HI:N is needed" sweep river.npz --policy uniform

@@ -18,6 +18,16 @@ nadir_model *test_generate(nadir_context *context, const char *kind, const nadir
     return model;
 }
 
+nadir_model *test_generate_dense(nadir_context *context, int64_t states, double discount, uint64_t seed)
+{
+    nadir_generate_settings settings = test_generate_settings();
+    settings.states = states;
+    settings.actions = 4;
+    settings.seed = seed;
+    settings.discount = discount;
+    return test_generate(context, "random", &settings);
+}
+
 nadir_model_data test_view(const nadir_model *model)
 {
     nadir_model_data view;

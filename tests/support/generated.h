@@ -10,6 +10,9 @@ nadir_generate_settings test_generate_settings(void);
 /* Makes a model, without any message; fails the test otherwise. To be freed. */
 nadir_model *test_generate(nadir_context *context, const char *kind, const nadir_generate_settings *settings);
 
+/* The dense kind, `random`, with four actions. To be freed. */
+nadir_model *test_generate_dense(nadir_context *context, int64_t states, double discount, uint64_t seed);
+
 /* nadir_model_view as a value. */
 nadir_model_data test_view(const nadir_model *model);
 

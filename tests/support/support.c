@@ -77,15 +77,32 @@ bool test_memcheck(void)
     return set != NULL && set[0] == '1';
 }
 
+bool test_sanitized(void)
+{
+    return getenv("NADIR_SANITIZED") != NULL;
+}
+
+/* A share of what is done elsewhere, at least once. */
+static int share(int often, int under_memcheck, int under_sanitizer)
+{
+    const int part = test_memcheck() ? under_memcheck : test_sanitized() ? under_sanitizer : 1;
+    return (often + part - 1) / part;
+}
+
 int test_often(int often)
 {
-    return test_memcheck() ? (often + 9) / 10 : often;
+    return share(often, 10, 3);
 }
 
 int test_attack_count(int usual)
 {
-    const char *wanted = getenv("NADIR_ATTACKS");
-    return wanted != NULL ? (int)strtol(wanted, NULL, 10) : test_memcheck() ? (usual + 19) / 20 : usual;
+    return share(usual * test_variable("NADIR_ATTACKS", 1), 20, 4);
+}
+
+int test_variable(const char *name, int usual)
+{
+    const char *text = getenv(name);
+    return text != NULL ? (int)strtol(text, NULL, 10) : usual;
 }
 
 void test_note(const char *format, ...)

@@ -237,3 +237,30 @@ void test_torture_clear(test_torture *made)
     nadir_policy_free(made->policy);
     nadir_model_free(made->model);
 }
+
+test_quad test_torture_largest(const test_oracle *oracle)
+{
+    test_quad top = 0;
+    for (int64_t row = 0; row < oracle->rows; row++) {
+        const test_quad reward = test_quad_absolute(oracle->rewards[row]);
+        top = reward > top ? reward : top;
+    }
+    return top / (1 - (test_quad)oracle->gamma);
+}
+
+test_quad test_torture_rounding(const test_oracle *oracle)
+{
+    return (test_quad)1e-20 * test_torture_largest(oracle) + (test_quad)1e-340L;
+}
+
+void test_torture_refused(nadir_context *context, nadir_status status)
+{
+    const char *text = nadir_context_error(context);
+    assert_true(text[0] != '\0');
+    assert_that(status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED ||
+                    status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_ARGUMENT,
+                "%s: %s", nadir_status_name(status), text);
+    if (getenv("NADIR_TORTURE_REFUSALS") != NULL) {
+        print_message("  refused: %s\n", text);
+    }
+}

@@ -27,6 +27,14 @@ typedef struct test_torture {
 void test_torture_make(nadir_context *context, nadir_random *random, test_torture *made);
 void test_torture_clear(test_torture *made);
 
+/* The largest reward over 1 - gamma, and what rounding in quadruple precision can do to a return. */
+test_quad test_torture_largest(const test_oracle *oracle);
+test_quad test_torture_rounding(const test_oracle *oracle);
+
+/* Fails unless the status is one of those that refuse a problem, with a reason; NADIR_TORTURE_REFUSALS=1
+ * prints it. */
+void test_torture_refused(nadir_context *context, nadir_status status);
+
 /* Another radius. On the free domain often one next to breakdown. */
 void test_torture_radius(nadir_random *random, test_torture *made);
 

@@ -310,7 +310,7 @@ static void test_not_below_strike(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED + 1);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < test_often(300); i++) {
         const int64_t states = 3 + (int64_t)nadir_random_below(&random, 8);
         nadir_model *model = test_tiny_model(context, &random, states, 0.97, i % 2 == 0 ? 0.3 : 0.8);
         const double radius = 0.06 * nadir_random_uniform(&random); /* breakdown is past 2 (1 - gamma) */

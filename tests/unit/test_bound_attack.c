@@ -3,7 +3,8 @@
  * are looked for that cost more than the bound allows, at random, by the gradient, entry by entry and by a
  * general-purpose optimiser, from random kernels and from the worst one that was reported. There is none.
  *
- * NADIR_ATTACKS=9000 attacks so many problems, one of each of the 45 kinds of ball after another.
+ * NADIR_ATTACKS=100 attacks a hundred times as many problems: 9000, one of each of the 45 kinds of ball after
+ * another.
  */
 #include "support/support.h"
 

@@ -203,16 +203,6 @@ static void test_bounds(void **state)
     nadir_context_free(context);
 }
 
-static nadir_model *random_model(nadir_context *context, int64_t states, double discount, uint64_t seed)
-{
-    nadir_generate_settings settings = test_generate_settings();
-    settings.states = states;
-    settings.actions = 4;
-    settings.seed = seed;
-    settings.discount = discount;
-    return test_generate(context, "random", &settings);
-}
-
 /* Longer vectors than there are of them, and shorter ones; without a bound for the ball the kernel is known
  * as well. */
 static void test_width(void **state)
@@ -223,7 +213,7 @@ static void test_width(void **state)
     for (size_t i = 0; i < 5; i++) {
         nadir_random random;
         nadir_random_seed(&random, SEED + i);
-        nadir_model *model = random_model(context, sizes[i], 0.95, SEED + i);
+        nadir_model *model = test_generate_dense(context, sizes[i], 0.95, SEED + i);
         subject at;
         subject_make(&at, context, model, test_policy(context, model, TEST_RANDOM, &random), NULL, 0.3,
                      &random);
@@ -249,7 +239,7 @@ static void test_wrong_triple(void **state)
     nadir_context *context = test_context();
     (void)state;
     for (int i = 0; i < 12; i++) {
-        nadir_model *model = random_model(context, 12, 0.9, SEED + (uint64_t)i / 3);
+        nadir_model *model = test_generate_dense(context, 12, 0.9, SEED + (uint64_t)i / 3);
         nadir_random random;
         nadir_random_seed(&random, SEED);
         subject at;
@@ -359,7 +349,7 @@ static void test_extremes(void **state)
     for (size_t i = 0; i < 4; i++) {
         nadir_random random;
         nadir_random_seed(&random, SEED);
-        nadir_model *model = random_model(context, 12, 0.9, SEED);
+        nadir_model *model = test_generate_dense(context, 12, 0.9, SEED);
         subject at;
         subject_make(&at, context, model, test_policy(context, model, TEST_RANDOM, &random), NULL, 0.3,
                      &random);
@@ -398,7 +388,7 @@ static void test_scarce_memory(void **state)
     nadir_random random;
     (void)state;
     nadir_random_seed(&random, SEED);
-    nadir_model *model = random_model(context, 12, 0.9, SEED);
+    nadir_model *model = test_generate_dense(context, 12, 0.9, SEED);
     subject at;
     subject_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2, &random);
     const nadir_combined_basis basis = {.size = SIZE, .X = at.X, .K = at.K};

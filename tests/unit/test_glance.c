@@ -256,7 +256,7 @@ static void test_near_optimum(void **state)
     assert_ok(context, nadir_occupancy_create(context, kernel, near, 0.9, "lapack", 0, &base));
     assert_ok(context, nadir_optimum_of_kernel(context, kernel, 0.9, &settings, NULL, NULL, &policies[0],
                                                &results[0]));
-    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, base, NULL, values, &policies[1],
+    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, base, NULL, NULL, values, &policies[1],
                                           &results[1]));
     results[2] = (nadir_optimum_result){.size = sizeof *results};
     assert_ok(context, nadir_optimum_keep(context, model, &settings, &policies[2], &results[2], &kept));

@@ -77,7 +77,7 @@ static void check_gradient(const test_oracle *oracle, nadir_random *random)
 static void test_gradient(void **state)
 {
     (void)state;
-    each_oracle(90, check_gradient);
+    each_oracle(test_often(90), check_gradient);
 }
 
 /* Kernels drawn are inside; a little further, or with an entry spoiled, they are not. */
@@ -109,7 +109,7 @@ static void check_random(const test_oracle *oracle, nadir_random *random)
 static void test_random(void **state)
 {
     (void)state;
-    each_oracle(180, check_random);
+    each_oracle(test_often(180), check_random);
 }
 
 /* p = 1, one ball, free signs: the worst kernel moves all it can in one row, from one state to another. */
@@ -162,7 +162,7 @@ static void check_search(const test_oracle *oracle, nadir_random *random)
 static void test_search(void **state)
 {
     (void)state;
-    each_oracle(90, check_search);
+    each_oracle(test_often(90), check_search);
 }
 
 /* Numbers from elsewhere: see golden.h. */

@@ -256,7 +256,7 @@ static void test_instances(void **state)
     const double norms[] = {1, 2, INFINITY, 1.5, 4};
     const nadir_domain domains[] = {NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
     const nadir_set sets[] = {NADIR_SET_SA, NADIR_SET_S};
-    for (int i = 0; i < 4 * 20; i++) {
+    for (int i = 0; i < (test_memcheck() ? 20 : 80); i++) {
         const double p = norms[i / 4 % 5];
         test_note("seed %d, round %d, p %g, domain %d, set %d", SEED, i, p, i % 2, i / 2 % 2);
         instance made = make_instance(context, &random, sets[i / 2 % 2], domains[i % 2], p);

@@ -185,7 +185,7 @@ static void test_bellman_iteration(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < test_often(60); i++) {
         test_problem made = random_problem(context, &random, 0.7);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attacks[3] = {{0}};
@@ -245,7 +245,7 @@ static void test_bounds(void **state)
     int exacts = 0;
     int finite = 0;
     nadir_random_seed(&random, SEED + 1);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < test_often(200); i++) {
         const double factor = pow(10, 2 * nadir_random_uniform(&random) - 1);
         test_problem made = random_problem(context, &random, i % 2 == 0 ? 1 : 0.6);
         const nadir_problem *problem = test_problem_view(&made);
@@ -275,7 +275,8 @@ static void test_bounds(void **state)
         test_problem_clear(&made);
     }
     test_note_clear();
-    assert_that(exacts > 20 && finite > 20, "%d exact and %d finite bounds", exacts, finite);
+    assert_that(exacts > test_often(20) && finite > test_often(20), "%d exact and %d finite bounds", exacts,
+                finite);
     nadir_context_free(context);
 }
 

@@ -206,7 +206,7 @@ static void test_sets_nested(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED);
-    for (int i = 0; i < 80; i++) {
+    for (int i = 0; i < test_often(80); i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
         for (int j = 1; j < DOMAINS; j++) {
             check_nested(context, &tiny, domains[j], norms[i % NORMS], 0.2, &random);
@@ -233,7 +233,7 @@ static void test_domains_ordered(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED + 1);
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < test_often(120); i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
         nadir_solver *solver = test_solver(context, tiny.model, tiny.policy);
         const double radius = 2e-4; /* below breakdown for all of them */

@@ -115,7 +115,7 @@ static void test_policies(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     int certified = 0;
-    const int cases = test_often(CASES);
+    const int cases = test_attack_count(CASES);
     nadir_random_seed(&random, SEED);
     for (int i = 0; i < cases; i++) {
         fight(context, &random, i, &certified);

@@ -107,16 +107,6 @@ static double width_of(const truth *at, double high)
     return (double)(((long double)high - at->penalty) / at->penalty);
 }
 
-static nadir_model *random_model(nadir_context *context, int64_t states, double discount, uint64_t seed)
-{
-    nadir_generate_settings settings = test_generate_settings();
-    settings.states = states;
-    settings.actions = 4;
-    settings.seed = seed;
-    settings.discount = discount;
-    return test_generate(context, "random", &settings);
-}
-
 static void test_width_at_a_fifth(void **state)
 {
     static const int64_t sizes[] = {7, 12, 25, 60};
@@ -124,7 +114,7 @@ static void test_width_at_a_fifth(void **state)
     nadir_context *context = test_context();
     (void)state;
     for (size_t i = 0; i < 12; i++) {
-        nadir_model *model = random_model(context, sizes[i / 3], discounts[i % 3], SEED + i);
+        nadir_model *model = test_generate_dense(context, sizes[i / 3], discounts[i % 3], SEED + i);
         nadir_random random;
         nadir_random_seed(&random, SEED + i);
         nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
@@ -193,7 +183,7 @@ static void test_wrong_triple(void **state)
     nadir_context *context = test_context();
     (void)state;
     for (int i = 0; i < 6; i++) {
-        nadir_model *model = random_model(context, 12, 0.9, SEED + (uint64_t)i);
+        nadir_model *model = test_generate_dense(context, 12, 0.9, SEED + (uint64_t)i);
         nadir_random random;
         nadir_random_seed(&random, SEED);
         truth at;
@@ -335,7 +325,7 @@ static void test_nothing_to_prove(void **state)
     truth at;
     (void)state;
     nadir_random_seed(&random, SEED);
-    nadir_model *model = random_model(context, 7, 0.9, SEED);
+    nadir_model *model = test_generate_dense(context, 7, 0.9, SEED);
     truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
     /* at or past what is proven to be below breakdown */
     assert_ok(context, nadir_spectral_check(context, at.problem, at.beta, at.c, at.k, at.beta, &high));
@@ -362,7 +352,7 @@ static void test_nothing_to_prove(void **state)
 static nadir_model *scaled_model(nadir_context *context, int64_t states, double discount, double size,
                                  double level)
 {
-    nadir_model *model = random_model(context, states, discount, SEED);
+    nadir_model *model = test_generate_dense(context, states, discount, SEED);
     nadir_model_data data = test_view(model);
     double *rewards = test_new(data.rows, sizeof *rewards);
     for (int64_t row = 0; row < data.rows; row++) {
@@ -418,7 +408,7 @@ static void test_scarce_memory(void **state)
         nadir_context *context = test_scarce_context(&scarce);
         nadir_random random;
         nadir_random_seed(&random, SEED);
-        nadir_model *model = random_model(context, 7, 0.9, SEED);
+        nadir_model *model = test_generate_dense(context, 7, 0.9, SEED);
         truth at;
         truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
         const int64_t before = scarce.blocks;

@@ -210,7 +210,7 @@ static void test_brute_force(void **state)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, SEED);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < test_often(60); i++) {
         test_problem made = random_problem(context, &random, i);
         const nadir_problem *problem = test_problem_view(&made);
         truth of = find_truth(problem);
@@ -241,7 +241,7 @@ static void test_random_kernels(void **state)
         nadir_attack attack = {0};
         nadir_strike_facts facts;
         assert_ok(context, nadir_strike_solve(context, problem, false, 1, &radius, &attack, &facts));
-        for (int trial = 0; trial < 100; trial++) {
+        for (int trial = 0; trial < test_often(100); trial++) {
             test_random_kernel(problem, &random, radius, kernel); /* the problem's own radius is 1 */
             const double J = (double)test_return(problem, kernel);
             assert_that(J >= problem->J - facts.lambda_high, "J is %.17g, below %.17g (case %d, seed %d)", J,

@@ -60,7 +60,7 @@ static void refill(const char *backend, int family)
     assert_ok(f.context, nadir_kernel_create(f.context, f.model, &nominal));
     assert_ok(f.context, nadir_occupancy_create(f.context, nominal, f.policy, GAMMA, backend, 0, &base));
     assert_ok(f.context, nadir_occupancy_create(f.context, nominal, f.policy, GAMMA, backend, 0, &updated));
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < test_often(5); round++) {
         nadir_occupancy *near = NULL;
         test_tilt_fill(f.model, false, &f.random, nadir_kernel_tilt(f.kernel));
         free(f.dense);

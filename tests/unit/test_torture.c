@@ -3,7 +3,8 @@
  * certificate and a side at random: an answer whose bounds hold against exact values in quadruple precision,
  * and against kernels that lie in the set for certain, or a clear refusal. Never a NaN.
  *
- * NADIR_TORTURE=N: so many problems instead; NADIR_TORTURE_FIRST=K: from this one on.
+ * NADIR_ATTACKS=N: N times as many problems; NADIR_TORTURE=N: so many; NADIR_TORTURE_FIRST=K: from this one
+ * on.
  */
 #include "support/support.h"
 
@@ -13,7 +14,6 @@
 #include "support/torture.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -36,12 +36,6 @@ typedef struct question {
     tally *count;
 } question;
 
-static double number_or(const char *name, double fallback)
-{
-    const char *text = getenv(name);
-    return text != NULL ? strtod(text, NULL) : fallback;
-}
-
 /* Bounds on the oracle's worst case. */
 static double low_of(const question *asked)
 {
@@ -51,23 +45,6 @@ static double low_of(const question *asked)
 static double high_of(const question *asked)
 {
     return asked->optimistic ? -asked->result.lower_bound : asked->result.upper_bound;
-}
-
-/* The largest reward over 1 - gamma. */
-static test_quad largest(const test_oracle *oracle)
-{
-    test_quad top = 0;
-    for (int64_t row = 0; row < oracle->rows; row++) {
-        const test_quad reward = test_quad_absolute(oracle->rewards[row]);
-        top = reward > top ? reward : top;
-    }
-    return top / (1 - (test_quad)oracle->gamma);
-}
-
-/* What rounding in quadruple precision can do. */
-static test_quad fuzz(const test_oracle *oracle)
-{
-    return (test_quad)1e-20 * largest(oracle) + (test_quad)1e-340L;
 }
 
 static void check_numbers(const question *asked)
@@ -84,8 +61,9 @@ static void check_numbers(const question *asked)
         "returns %g and %g, penalty %g", result->nominal_return, result->robust_return, result->penalty);
     assert_that(result->lower_bound <= result->upper_bound, "bounds %.17g > %.17g", result->lower_bound,
                 result->upper_bound);
-    assert_that(isfinite(high_of(asked)) || largest(&asked->oracle) > 1e307, "no bound: %g", high_of(asked));
-    if (asked->oracle.domain != NADIR_DOMAIN_FREE && largest(&asked->oracle) < 1e307) {
+    assert_that(isfinite(high_of(asked)) || test_torture_largest(&asked->oracle) > 1e307, "no bound: %g",
+                high_of(asked));
+    if (asked->oracle.domain != NADIR_DOMAIN_FREE && test_torture_largest(&asked->oracle) < 1e307) {
         assert_that(isfinite(low_of(asked)), "no bound: %g", low_of(asked));
     }
 }
@@ -98,7 +76,7 @@ static void attack(question *asked, const double *kernel)
     test_quad_pull(&asked->oracle, kernel, pulled);
     if (test_quad_return(&asked->oracle, pulled, NULL, NULL, &J)) {
         asked->count->kernels++;
-        assert_that(low_of(asked) <= J + fuzz(&asked->oracle),
+        assert_that(low_of(asked) <= J + test_torture_rounding(&asked->oracle),
                     "a kernel of the set returns %.20Lg, the bound is %.17g (certificate %s, bound %s)",
                     (long double)J, low_of(asked), asked->result.certificate, asked->result.bound);
     }
@@ -120,7 +98,7 @@ static void check_exact(question *asked)
 {
     test_quad J = 0;
     const test_quad_known known = test_quad_worst(&asked->oracle, &J);
-    const test_quad slack = fuzz(&asked->oracle);
+    const test_quad slack = test_torture_rounding(&asked->oracle);
     asked->count->known[known]++;
     if (known != TEST_QUAD_UNKNOWN) {
         assert_that(low_of(asked) <= J + slack && J - slack <= high_of(asked),
@@ -154,7 +132,7 @@ static void check_neighbours(question *asked)
     const double end = small ? 1 : INFINITY;
     const long double wide = small ? powl(entries, 1 - 1 / (long double)p) * (1 + 1e-15L) : 1;
     const long double narrow = small ? 1 : powl(entries, -1 / (long double)p) * (1 - 1e-15L);
-    const test_quad slack = fuzz(&asked->oracle);
+    const test_quad slack = test_torture_rounding(&asked->oracle);
     test_quad lowest;
     test_quad highest;
     if (p == 1 || isinf(p) || (p > 1.5 && p < 1000) || asked->oracle.domain == NADIR_DOMAIN_FREE ||
@@ -178,7 +156,7 @@ static void check_nominal(question *asked, nadir_solver *solver)
     assert_true(test_quad_return(&asked->oracle, kernel, NULL, NULL, &J));
     free(kernel);
     if (status == NADIR_OK) {
-        const test_quad slack = fuzz(&asked->oracle);
+        const test_quad slack = test_torture_rounding(&asked->oracle);
         assert_that(nominal.lower_bound <= J + slack && J - slack <= nominal.upper_bound,
                     "the nominal return is %.20Lg, not between %.17g and %.17g", (long double)J,
                     nominal.lower_bound, nominal.upper_bound);
@@ -189,15 +167,8 @@ static void check_nominal(question *asked, nadir_solver *solver)
 /* What may be refused, and how. */
 static void check_refusal(question *asked, nadir_status status)
 {
-    const char *text = nadir_context_error(asked->context);
     asked->count->refusals++;
-    assert_true(text[0] != '\0');
-    assert_that(status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED ||
-                    status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_ARGUMENT,
-                "%s: %s", nadir_status_name(status), text);
-    if (getenv("NADIR_TORTURE_REFUSALS") != NULL) {
-        print_message("  refused: %s\n", text);
-    }
+    test_torture_refused(asked->context, status);
 }
 
 static void ask(question *asked)
@@ -243,11 +214,11 @@ static void ask(question *asked)
 
 static void test_problems(void **state)
 {
-    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(600));
-    const int64_t first = (int64_t)number_or("NADIR_TORTURE_FIRST", 0);
+    const int count = test_variable("NADIR_TORTURE", test_attack_count(600));
+    const int first = test_variable("NADIR_TORTURE_FIRST", 0);
     tally tallied = {0};
     (void)state;
-    for (int64_t i = first; i < first + count; i++) {
+    for (int i = first; i < first + count; i++) {
         nadir_context *context = test_context();
         nadir_random random;
         test_torture made;
@@ -259,7 +230,7 @@ static void test_problems(void **state)
         for (int64_t row = 0; row < asked.oracle.rows && asked.optimistic; row++) {
             asked.oracle.rewards[row] = -asked.oracle.rewards[row];
         }
-        test_note("problem %lld: %s; %s%s%s", (long long)i, made.name, test_ball_name(&made.ball),
+        test_note("problem %d: %s; %s%s%s", i, made.name, test_ball_name(&made.ball),
                   made.ball.scales != NULL ? ", scales" : "", asked.optimistic ? ", optimistic" : "");
         alarm(120);
         ask(&asked);

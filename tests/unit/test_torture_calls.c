@@ -3,7 +3,8 @@
  * verify, the best policy, the radius of a target, many radii at once. Every number is one or said to be
  * unknown, bounds hold against exact values, and nothing fails but by a clear refusal.
  *
- * NADIR_TORTURE=N: so many problems instead; NADIR_TORTURE_FIRST=K: from this one on.
+ * NADIR_ATTACKS=N: N times as many problems; NADIR_TORTURE=N: so many; NADIR_TORTURE_FIRST=K: from this one
+ * on.
  */
 #include "support/support.h"
 
@@ -22,34 +23,10 @@ typedef struct tally {
     int64_t verified, unclear, policies, radii, curves, refusals;
 } tally;
 
-static double number_or(const char *name, double fallback)
-{
-    const char *text = getenv(name);
-    return text != NULL ? strtod(text, NULL) : fallback;
-}
-
-/* What rounding in quadruple precision can do. */
-static test_quad fuzz(const test_oracle *oracle)
-{
-    test_quad top = 0;
-    for (int64_t row = 0; row < oracle->rows; row++) {
-        const test_quad reward = test_quad_absolute(oracle->rewards[row]);
-        top = reward > top ? reward : top;
-    }
-    return (test_quad)1e-20 * top / (1 - (test_quad)oracle->gamma) + (test_quad)1e-340L;
-}
-
 static void check_refusal(nadir_context *context, nadir_status status, tally *count)
 {
-    const char *text = nadir_context_error(context);
     count->refusals++;
-    assert_true(text[0] != '\0');
-    assert_that(status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED ||
-                    status == NADIR_ERROR_UNSUPPORTED || status == NADIR_ERROR_ARGUMENT,
-                "%s: %s", nadir_status_name(status), text);
-    if (getenv("NADIR_TORTURE_REFUSALS") != NULL) {
-        print_message("  refused: %s\n", text);
-    }
+    test_torture_refused(context, status);
 }
 
 /* The first check that does not hold. */
@@ -126,7 +103,7 @@ static void optimise(nadir_context *context, test_torture *made, tally *count)
         test_oracle oracle = test_oracle_make(made->model, policies[i], &made->ball);
         test_quad J = 0;
         if (test_quad_worst(&oracle, &J) != TEST_QUAD_UNKNOWN) {
-            const test_quad slack = fuzz(&oracle);
+            const test_quad slack = test_torture_rounding(&oracle);
             assert_that(J - slack <= result.optimality_upper_bound,
                         "policy %d has a worst return of %.20Lg, and none should be above %.17g", i,
                         (long double)J, result.optimality_upper_bound);
@@ -147,7 +124,7 @@ static bool worst_at(const test_torture *made, double radius, test_quad *J, test
     ball.radius_count = 1;
     test_oracle oracle = test_oracle_make(made->model, made->policy, &ball);
     const bool known = radius <= 1e100 && test_quad_worst(&oracle, J) != TEST_QUAD_UNKNOWN;
-    *slack = fuzz(&oracle);
+    *slack = test_torture_rounding(&oracle);
     test_oracle_clear(&oracle);
     return known;
 }
@@ -236,17 +213,17 @@ static void ask(nadir_context *context, nadir_random *random, test_torture *made
 
 static void test_problems(void **state)
 {
-    const int64_t count = (int64_t)number_or("NADIR_TORTURE", test_often(70));
-    const int64_t first = (int64_t)number_or("NADIR_TORTURE_FIRST", 0);
+    const int count = test_variable("NADIR_TORTURE", test_attack_count(70));
+    const int first = test_variable("NADIR_TORTURE_FIRST", 0);
     tally tallied = {0};
     (void)state;
-    for (int64_t i = first; i < first + count; i++) {
+    for (int i = first; i < first + count; i++) {
         nadir_context *context = test_context();
         nadir_random random;
         test_torture made;
         nadir_random_seed(&random, 51115 + (uint64_t)i);
         test_torture_make(context, &random, &made);
-        test_note("problem %lld: %s; %s%s", (long long)i, made.name, test_ball_name(&made.ball),
+        test_note("problem %d: %s; %s%s", i, made.name, test_ball_name(&made.ball),
                   made.ball.scales != NULL ? ", scales" : "");
         alarm(120);
         ask(context, &random, &made, &tallied);

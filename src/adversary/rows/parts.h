@@ -51,6 +51,8 @@ typedef struct nadir_row_group {
     double *room;               /* [threads * room_each] */
     int64_t room_each;          /* 3 * longest row */
     double *scratch;            /* [nadir_rows_scratch] */
+    int64_t *moving;            /* [end - first] the rows that can move, rising: */
+    int64_t moving_count;       /* so many */
     nadir_row_answer *answers;  /* [end - first] */
     const nadir_context *whole; /* of a budget that rows of other processes share too; NULL: none do */
     nadir_context *context;     /* of passes that can be interrupted, NULL: none */
@@ -84,7 +86,7 @@ static inline double nadir_row_group_share(const nadir_row_group *group, int64_t
     return weight > 0 && group->unit > 0 ? nadir_rows_scale(group->rows, row) * weight / group->unit : 0;
 }
 
-/* Numbers of scratch for rows first .. end - 1. */
+/* Numbers of scratch for rows first .. end - 1, without the list of those that move. */
 int64_t nadir_rows_scratch(const nadir_rows *rows, int64_t first, int64_t end);
 
 /* Calls work(group, row, room, data) for every row that can move, on the threads of the group. */

@@ -354,11 +354,9 @@ static bool add_pieces(const nadir_row_group *group, double *variance, double *l
     double empty = 0; /* rows without an entry that is positive */
     *variance = 0;
     *change = 0;
-    for (int64_t row = group->first; row < group->end; row++) {
+    for (int64_t i = 0; i < group->moving_count; i++) {
+        const int64_t row = group->moving[i];
         const double share = nadir_row_group_share(group, row);
-        if (!(share > 0)) {
-            continue;
-        }
         const piece *at = &pieces[row - group->first];
         if (!(at->n > 0)) {
             empty = 1;

@@ -76,6 +76,9 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     NADIR_NEW_ZERO(context, find->answers, problem->rows);
     NADIR_NEW(context, find->weights, problem->rows);
     NADIR_NEW(context, find->product, 2 * problem->rows);
+    if (problem->near != NULL) {
+        memcpy(find->answers, problem->near->answers, (size_t)problem->rows * sizeof *find->answers);
+    }
 cleanup:
     return status;
 }
@@ -133,24 +136,13 @@ cleanup:
     return status;
 }
 
-/* That, and the gap. */
-nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find)
+/* The linear step, and the gap. */
+static nadir_status look_down(nadir_context *context, nadir_descent *find)
 {
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = find->problem;
-    double *own = find->product;
-    double *nominal = find->product + problem->rows;
-    NADIR_CHECK(nadir_descent_answer(context, find));
-    nadir_kernel_multiply_where(context, find->here.kernel, find->weights, find->order.x, own);
-    nadir_kernel_multiply_where(context, problem->kernel, find->weights, find->order.x, nominal);
-    double gap = 0;
-    for (int64_t row = 0; row < problem->rows; row++) {
-        const double moved = (own[row] - nominal[row]) * find->order.range;
-        gap += find->weights[row] * (moved + find->answers[row].gain);
+    const nadir_status status = nadir_descent_answer(context, find);
+    if (status == NADIR_OK) {
+        nadir_descent_measure(context, find, find->here.kernel);
     }
-    gap = nadir_join_sum(context, gap);
-    find->gap = gap > 0 ? gap : 0;
-cleanup:
     return status;
 }
 
@@ -348,7 +340,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     const char *reason = NULL;
     bool moved = true;
     int idle = 0;
-    NADIR_CHECK(nadir_descent_look_down(context, find));
+    NADIR_CHECK(look_down(context, find));
     double least = find->gap;
     while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved &&
            attack->iterations < iterations_limit) {
@@ -357,7 +349,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
         NADIR_CHECK(step(context, find, &moved));
         attack->iterations++;
         if (moved) {
-            NADIR_CHECK(nadir_descent_look_down(context, find));
+            NADIR_CHECK(look_down(context, find));
             idle = find->here.J < before - noise(context, find) || find->gap < least ? 0 : idle + 1;
             least = fmin(least, find->gap);
             moved = idle < IDLE;

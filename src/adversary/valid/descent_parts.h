@@ -48,7 +48,7 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
 /* The linear step from here: answers and budget. */
 nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find);
 
-/* That, and the gap. */
-nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find);
+/* The gap of a kernel whose v, d and J are those of here, where the answers are known. */
+void nadir_descent_measure(nadir_context *context, nadir_descent *find, const nadir_kernel *kernel);
 
 #endif

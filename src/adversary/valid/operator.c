@@ -13,7 +13,7 @@
 #define CORRECTED 1e-12
 /* What is left of a residual after a few steps: as much as is wanted, and more than which they do not help.
  */
-#define APPROACHED 1e-3
+#define APPROACHED 3e-2
 #define REMOTE     0.3
 /* A residual that is not smaller than this share of the right-hand side is no correction. */
 #define WORTH 0.3

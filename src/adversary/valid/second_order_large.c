@@ -19,6 +19,7 @@
 #include "adversary/valid/second_order.h"
 
 #include "adversary/valid/standing.h"
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 #include "linalg/lanczos_largest.h"
 
@@ -100,12 +101,15 @@ static void tighten(const nadir_context *context, large *of)
 static void add_rows(const large *of, const double *z, double *sums)
 {
     const nadir_live *live = of->live;
+    const int64_t ahead = nadir_ahead_entries(live->states, live->columns != NULL ? live->entries : 0);
     memset(sums, 0, (size_t)nadir_model_width(of->problem->model) * sizeof *sums);
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             const double q = of->problem->gamma * of->y[s] * live->alpha[i] * live->pi[i];
             const int64_t length = nadir_live_length(live, i);
             double mean = 0;
+            nadir_ahead(z, live->columns, live->starts[i], live->starts[i + 1], ahead);
+            nadir_ahead(sums, live->columns, live->starts[i], live->starts[i + 1], ahead);
             for (int64_t j = 0; j < length; j++) {
                 mean += z[nadir_live_column(live, i, j)];
             }
