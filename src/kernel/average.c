@@ -31,45 +31,13 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     *average = (nadir_average){0};
 }
 
-/* sum <- weight * values, or sum + weight * values if it is not the first. */
-static inline __attribute__((always_inline)) void add_all(int64_t count, const double *values, double weight,
-                                                          bool first, double *restrict sum)
-{
-    for (int64_t t = 0; t < count && first; t++) {
-        sum[t] = weight * values[t];
-    }
-    for (int64_t t = 0; t < count && !first; t++) {
-        sum[t] += weight * values[t];
-    }
-}
-
-#if defined __x86_64__
-/* The same, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static void add_all_wide(int64_t count, const double *values, double weight,
-                                                         bool first, double *restrict sum)
-{
-    add_all(count, values, weight, first, sum);
-}
-#endif
-
-static void add_values(int64_t count, const double *values, double weight, bool first, double *restrict sum)
-{
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        add_all_wide(count, values, weight, first, sum);
-        return;
-    }
-#endif
-    add_all(count, values, weight, first, sum);
-}
-
 /* sum <- weight * row, or sum + weight * row if it is not the first, on all states. */
 static void add_row(int64_t states, const nadir_row *row, double weight, bool first, double *restrict sum)
 {
     const int64_t count = row->count;
     const double *values = row->values;
     if (row->columns == NULL) {
-        add_values(count, values, weight, first, sum);
+        nadir_vector_add(count, weight, values, first, sum);
         return;
     }
     if (first) {

@@ -75,7 +75,7 @@ static inline double nadir_row_group_largest(const nadir_row_group *group, doubl
 #define NADIR_ROWS_WITHIN (1 - 16 * (DBL_EPSILON / 2))
 
 /* Numbers of scratch for each row at p = 2. */
-#define NADIR_ROW_PIECE 12
+#define NADIR_ROW_PIECE 8
 
 /* (sum over the rows of norm^p)^(1/p). */
 double nadir_row_group_norm(const nadir_row_group *group);

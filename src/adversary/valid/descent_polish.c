@@ -14,6 +14,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Steps in a row that do not help, after which there are no more; and a change that is none. */
+enum { WORSE = 3 };
+#define STILL 1e-3
+
 /* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
  * [states] and ghosts, zeros, left so. */
 static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64_t row, double tau, double *p)
@@ -235,23 +239,26 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
     double least;
     double tau = attack->tau;
     bool taken = false;
-    int worse = 0;
+    bool passed = false;
     find->rough = find->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
     NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
-    while (worse < 3 && least > wanted) {
+    for (int worse = 0; worse < WORSE && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
         NADIR_CHECK(full_step(context, find, &tau));
         NADIR_CHECK(total_slack(context, find, find->here.kernel, tau, &slack));
-        worse = slack < least ? 0 : worse + 1;
-        if (slack < least) {
+        /* what the solves leave open stays as it is from step to step */
+        const bool still = fabs(slack - least) <= STILL * least;
+        passed = !(slack < least);
+        worse = still ? WORSE : passed ? worse + 1 : 0;
+        if (!passed) {
             least = slack;
             taken = true;
             take_point(find, tau, attack);
         }
         attack->iterations++;
     }
-    NADIR_CHECK(taken ? measure(context, find, worse > 0, attack) : NADIR_OK);
+    NADIR_CHECK(taken ? measure(context, find, passed, attack) : NADIR_OK);
     NADIR_CHECK(nadir_remote_bring(context, attack->kernel));
 cleanup:
     return status;
