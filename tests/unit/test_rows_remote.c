@@ -191,6 +191,7 @@ static void test_answers(void **state)
         assert_null(made.context->device);
         teardown(&made);
         skip();
+        return;
     }
     nadir_row_answer *answers = test_new(made.count, sizeof *answers);
     nadir_kernel *here = NULL;
@@ -241,6 +242,7 @@ static void test_nothing_found(void **state)
     if (made.remote.step == NULL) {
         teardown(&made);
         skip();
+        return;
     }
     assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e4,
                                                      &budget, &found));
@@ -264,6 +266,7 @@ static void test_centred(void **state)
     if (made.remote.step == NULL) {
         teardown(&made);
         skip();
+        return;
     }
     const nadir_model *model = made.model;
     double *sums = test_new(2 * STATES, sizeof *sums);
