@@ -31,45 +31,13 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     *average = (nadir_average){0};
 }
 
-/* sum <- weight * values, or sum + weight * values if it is not the first. */
-static inline __attribute__((always_inline)) void add_all(int64_t count, const double *values, double weight,
-                                                          bool first, double *restrict sum)
-{
-    for (int64_t t = 0; t < count && first; t++) {
-        sum[t] = weight * values[t];
-    }
-    for (int64_t t = 0; t < count && !first; t++) {
-        sum[t] += weight * values[t];
-    }
-}
-
-#if defined __x86_64__
-/* The same, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static void add_all_wide(int64_t count, const double *values, double weight,
-                                                         bool first, double *restrict sum)
-{
-    add_all(count, values, weight, first, sum);
-}
-#endif
-
-static void add_values(int64_t count, const double *values, double weight, bool first, double *restrict sum)
-{
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        add_all_wide(count, values, weight, first, sum);
-        return;
-    }
-#endif
-    add_all(count, values, weight, first, sum);
-}
-
 /* sum <- weight * row, or sum + weight * row if it is not the first, on all states. */
 static void add_row(int64_t states, const nadir_row *row, double weight, bool first, double *restrict sum)
 {
     const int64_t count = row->count;
     const double *values = row->values;
     if (row->columns == NULL) {
-        add_values(count, values, weight, first, sum);
+        nadir_vector_add(count, weight, values, first, sum);
         return;
     }
     if (first) {
@@ -460,7 +428,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
-    if (nadir_remote_takes(context, kernel)) {
+    if (nadir_remote_averages(context, kernel)) {
         NADIR_CHECK(nadir_remote_average(context, kernel, policy, &made));
         norm = made.facts.norm;
     } else if (kernel->model->dense != NULL) {
@@ -492,7 +460,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
     nadir_status status = NADIR_OK;
     double norm = -1;
     const bool same_rows = note_active(policy, average->active);
-    if (average->remote != NULL || nadir_remote_takes(context, kernel)) {
+    if (average->remote != NULL || nadir_remote_averages(context, kernel)) {
         *same_pattern = false;
     } else if (average->dense != NULL) {
         norm = fill_dense(context, kernel, policy, average->dense);

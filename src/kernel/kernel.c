@@ -38,6 +38,7 @@ void nadir_kernel_free(nadir_kernel *kernel)
         nadir_memory_release(memory, arrays[i]);
     }
     nadir_along_release(memory, &kernel->along);
+    nadir_remote_forget(kernel);
     nadir_model_free(kernel->model);
     nadir_memory_release(memory, kernel);
     nadir_memory_free(memory);

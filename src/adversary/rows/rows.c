@@ -9,9 +9,6 @@
 #include <math.h>
 #include <omp.h>
 
-/* The ball is made smaller by this much, so that rounding does not leave it. */
-#define WITHIN (1 - 16 * (DBL_EPSILON / 2))
-
 /* Of less, alpha beta, nothing would be left of products with it: the rows stay as they are. */
 #define LEAST (DBL_MIN / DBL_EPSILON)
 
@@ -358,7 +355,7 @@ void nadir_rows_share(const nadir_rows *rows, int64_t first, int64_t end, const 
         .first = first,
         .end = end,
         .weights = weights,
-        .beta = beta * WITHIN,
+        .beta = beta * NADIR_ROWS_WITHIN,
         .threads = 1,
         .room = room,
         .room_each = each,
@@ -379,7 +376,7 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
         .rows = rows,
         .end = model->rows,
         .weights = weights,
-        .beta = beta * WITHIN,
+        .beta = beta * NADIR_ROWS_WITHIN,
         .threads = nadir_threads_for(context, 4 * entries_of(model, 0, model->rows)),
         .room_each = each,
         .answers = answers,
