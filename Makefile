@@ -9,7 +9,7 @@ fuzz_build = $(if $(filter afl,$(FUZZER)),afl,sanitize)
 # Tests that these leave out, as regular expressions; none.
 SANITIZE_SKIP ?= ^$$
 VALGRIND_SKIP ?= ^$$
-VALGRIND_LABELS ?= unit|cli
+VALGRIND_LABELS ?= unit|cli|fuzz
 # CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
 
 # Fresh from this make: our own -j, no jobserver handed down, no talk of entering directories.
@@ -114,7 +114,7 @@ clang: ## all tests with clang, warnings as errors
 	@$(call build,build-clang)
 	@$(call test_in,build-clang)
 
-valgrind: ## unit tests and tests of the command under memcheck (VALGRIND_LABELS=unit: those alone)
+valgrind: ## unit tests, tests of the command and seeds of fuzzing under memcheck (VALGRIND_LABELS=unit: those alone)
 	@scripts/deps check
 	@$(call configure,release -DNADIR_TESTS=ON)
 	@$(call build,build)

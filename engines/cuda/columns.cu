@@ -84,9 +84,9 @@ static nadir_status fill(const cuda_rows *rows, nadir_context *context, uint32_t
     CUDA_TRY(engine, context, cudaMemset(counts, 0, (size_t)start_bytes(made)));
     count_entries<<<grid, THREADS>>>(*rows, width, made->count, counts);
     CUDA_LAUNCHED(engine, context);
-    CUDA_TRY(engine, context,
-             cub::DeviceScan::ExclusiveSum(room, room_bytes, counts, made->starts,
-                                           made->count * made->rows + 1));
+    CUDA_TRY(
+        engine, context,
+        cub::DeviceScan::ExclusiveSum(room, room_bytes, counts, made->starts, made->count * made->rows + 1));
     copy_entries<<<grid, THREADS>>>(*rows, width, made->count, made->starts, made->columns, made->values);
     CUDA_LAUNCHED(engine, context);
 cleanup:
@@ -112,9 +112,9 @@ nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cu
     CUDA_TRY(engine, context,
              cub::DeviceScan::ExclusiveSum(NULL, room_bytes, (uint32_t *)NULL, (uint32_t *)NULL,
                                            made.count * made.rows + 1));
-    if (!cuda_fits(engine, 1.01 * (2 * start_bytes(&made) + 12.0 * (double)made.entries +
-                                   (double)room_bytes) +
-                               1e8)) {
+    if (!cuda_fits(engine,
+                   1.01 * (2 * start_bytes(&made) + 12.0 * (double)made.entries + (double)room_bytes) +
+                       1e8)) {
         return NADIR_OK;
     }
     CUDA_CHECK(take(engine, context, start_bytes(&made), (void **)&made.starts));

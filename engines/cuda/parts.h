@@ -144,6 +144,47 @@ nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed,
                           double scale, const double *x, double *y);
 bool cuda_longest_transposed(const void *matrix, int64_t *longest);
 
+/* numbers.cu: numbers of other kernels in the places of the model's. */
+typedef struct cuda_numbers {
+    cuda_engine *engine;
+    int64_t rows, entries;
+    double *values; /* [entries] */
+    bool *nominal;  /* [rows] */
+} cuda_numbers;
+nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, cuda_numbers **numbers);
+nadir_status cuda_bring(const void *numbers, nadir_context *context, double *values, bool *nominal);
+nadir_status cuda_put(void *kept, nadir_context *context, const double *values, const bool *nominal,
+                      void **numbers);
+void cuda_forget(void *numbers);
+nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
+                                 const double *probabilities, void **matrix, nadir_device_facts *facts);
+
+/* steps.cu, centred.cu: the linear step over rows. Arrays are on the device. */
+typedef struct cuda_step {
+    const cuda_rows *rows;
+    double gamma;
+    double *probabilities; /* [rows] */
+    double *scales;        /* [rows], NULL: ones */
+    double *weights;       /* [rows] w */
+    double *x;             /* [states] */
+    double *d;             /* [states] */
+    nadir_device_answer answer;
+    /* Rows by column, once they were asked for; ~row where the number is no probability. */
+    int64_t *column_starts; /* [states + 1] */
+    int32_t *column_rows;   /* [entries] */
+    double2 *pulls;         /* [rows] (gamma y alpha pi)^2, and that times the mean */
+} cuda_step;
+nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, const double *probabilities,
+                            const double *scales, void **step);
+void cuda_step_close(void *step);
+nadir_status cuda_step_answer(void *step, nadir_context *context, double beta, const double *x,
+                              const double *d, nadir_device_answer *answer);
+nadir_status cuda_step_values(void *step, nadir_context *context, void **numbers);
+nadir_status cuda_step_slack(void *step, nadir_context *context, const void *numbers, double range,
+                             double tau, double *slack);
+nadir_status cuda_step_centred(void *step, nadir_context *context, const double *y, const double *z,
+                               double *sums);
+
 /* columns.cu: makes blocks of columns where products with these rows are worth them and they fit; otherwise
  * nothing is made, which is no failure. */
 nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cuda_columns *blocks);

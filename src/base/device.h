@@ -63,6 +63,16 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
+/* The linear step over all rows of a sparse model, p = 2, domain support (adversary/rows/rows.h), in units of
+ * x and of `unit`. found false: the ball does not matter, or nothing moves; the rest says nothing then. */
+typedef struct nadir_device_answer {
+    bool found;
+    double unit; /* the largest alpha w */
+    double step; /* of a row of alpha w = unit */
+    double gain; /* sum over rows of w (Phat - X) . x */
+    double norm; /* (sum of (|Delta| / alpha)^2)^(1/2) */
+} nadir_device_answer;
+
 /* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
  * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
  * numbers D(s, t) pi(a|t), those of s = 0 first, then by t and a. Points and cells have the bits that the
@@ -121,6 +131,17 @@ typedef struct nadir_device {
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
                             nadir_device_facts *facts);
     /* A matrix of the caller's. */
+    /* The same of a kernel that has other numbers in the places of the model's, made by `put` or
+     * `step_values`. */
+    nadir_status (*average_values)(void *kept, nadir_context *context, const void *values,
+                                   const double *probabilities, void **matrix, nadir_device_facts *facts);
+    /* values: [entries]; nominal: [rows] rows that have the model's numbers whatever is in `values`. The
+     * numbers are to be forgotten, if need be after the engine was closed. */
+    nadir_status (*put)(void *kept, nadir_context *context, const double *values, const bool *nominal,
+                        void **numbers);
+    void (*forget)(void *numbers);
+    /* Numbers that `step_values` has made; values: [entries], nominal: [rows] rows that are the model's. */
+    nadir_status (*bring)(const void *numbers, nadir_context *context, double *values, bool *nominal);
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
                            nadir_device_facts *facts);
     void (*release)(void *matrix);
@@ -140,6 +161,24 @@ typedef struct nadir_device {
     nadir_status (*solve)(void *factors, nadir_context *context, bool transposed, int64_t count,
                           const double *b, double *x);
     void (*release_factors)(void *factors);
+
+    /* Linear steps with the rows of a sparse model: w(row) = gamma max(d(s), 0) pi(row), alpha(row) = scales
+     * or one. probabilities and scales, [rows], are copied. */
+    nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, const double *probabilities,
+                              const double *scales, void **step);
+    void (*step_close)(void *step);
+    /* x: [states] in [0, 1]; d: [states]. Both stay for the calls below, as does the answer. */
+    nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
+                                const double *d, nadir_device_answer *answer);
+    /* The rows of the answer. */
+    nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);
+    /* Sum over rows of P . g - min g, g = w range x + 2 tau (P - Phat) / alpha^2; P: numbers. */
+    nadir_status (*step_slack)(void *step, nadir_context *context, const void *numbers, double range,
+                               double tau, double *slack);
+    /* sums(t) <- sum over rows with t of (gamma y(s) alpha pi)^2 (z(t) - mean of z over the row's
+     * successors); y, z, sums: [states]. */
+    nadir_status (*step_centred)(void *step, nadir_context *context, const double *y, const double *z,
+                                 double *sums);
 
     /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x is not
      * b. */

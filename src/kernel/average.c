@@ -428,7 +428,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
-    if (nadir_remote_takes(context, kernel)) {
+    if (nadir_remote_averages(context, kernel)) {
         NADIR_CHECK(nadir_remote_average(context, kernel, policy, &made));
         norm = made.facts.norm;
     } else if (kernel->model->dense != NULL) {
@@ -460,7 +460,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
     nadir_status status = NADIR_OK;
     double norm = -1;
     const bool same_rows = note_active(policy, average->active);
-    if (average->remote != NULL || nadir_remote_takes(context, kernel)) {
+    if (average->remote != NULL || nadir_remote_averages(context, kernel)) {
         *same_pattern = false;
     } else if (average->dense != NULL) {
         norm = fill_dense(context, kernel, policy, average->dense);

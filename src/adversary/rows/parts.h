@@ -6,6 +6,8 @@
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 
+#include <float.h>
+
 /* A row's allowed nominal successors as plain arrays. */
 typedef struct nadir_row_view {
     int64_t count;
@@ -69,8 +71,11 @@ static inline double nadir_row_group_largest(const nadir_row_group *group, doubl
     return group->whole != NULL ? nadir_join_maximum(group->whole, own) : own;
 }
 
+/* The ball is made smaller by this much, so that rounding does not leave it. */
+#define NADIR_ROWS_WITHIN (1 - 16 * (DBL_EPSILON / 2))
+
 /* Numbers of scratch for each row at p = 2. */
-#define NADIR_ROW_PIECE 12
+#define NADIR_ROW_PIECE 8
 
 /* (sum over the rows of norm^p)^(1/p). */
 double nadir_row_group_norm(const nadir_row_group *group);

@@ -1,6 +1,7 @@
 /* rows.c: row problems by norm, and what they have in common; see rows.h. */
 #include "adversary/rows/parts.h"
 
+#include "linalg/ahead.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -8,11 +9,19 @@
 #include <math.h>
 #include <omp.h>
 
-/* The ball is made smaller by this much, so that rounding does not leave it. */
-#define WITHIN (1 - 16 * (DBL_EPSILON / 2))
-
 /* Of less, alpha beta, nothing would be left of products with it: the rows stay as they are. */
 #define LEAST (DBL_MIN / DBL_EPSILON)
+
+/* Values of rows to come: in a long vector each successor is far from the last. */
+static void send_for_rows(const nadir_rows *rows, const nadir_row *row)
+{
+    const nadir_model *model = rows->model;
+    if (row->columns != NULL) {
+        const int64_t start = row->columns - model->columns;
+        nadir_ahead(rows->order->x, model->columns, start, start + row->count,
+                    nadir_ahead_entries(rows->order->states, model->row_starts[model->rows]));
+    }
+}
 
 double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
 {
@@ -20,6 +29,7 @@ double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
         return 0;
     }
     double base = 1;
+    send_for_rows(rows, row);
     for (int64_t i = 0; i < row->count; i++) {
         const double x = rows->order->x[nadir_row_column(row, i)];
         base = row->values[i] > 0 && x < base ? x : base;
@@ -27,11 +37,11 @@ double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
     return base;
 }
 
-/* The values of the successors of a sparse row, less the base, which is looked for on the way: in a long
- * vector each of them is far from the last, so that those of rows to come are sent for here. */
+/* The values of the successors of a sparse row, less the base, which is looked for on the way. Those of the
+ * next rows are sent for into the first cache: there is work between rows, during which they come. */
 static double take_values(const nadir_rows *rows, const nadir_row *row, double *room)
 {
-    enum { AHEAD = 24 };
+    enum { SOON = 24 };
     const double *x = rows->order->x;
     const nadir_model *model = rows->model;
     const int64_t left = model->row_starts[model->rows] - (row->columns - model->columns);
@@ -40,7 +50,7 @@ static double take_values(const nadir_rows *rows, const nadir_row *row, double *
     for (int64_t i = 0; i < row->count; i++) {
         const double here = x[row->columns[i]];
         const double allowed = support && row->values[i] > 0 ? here : 1;
-        __builtin_prefetch(&x[row->columns[i + AHEAD < left ? i + AHEAD : i]]);
+        __builtin_prefetch(&x[row->columns[i + SOON < left ? i + SOON : i]]);
         room[i] = here;
         base = allowed < base ? allowed : base;
     }
@@ -345,7 +355,7 @@ void nadir_rows_share(const nadir_rows *rows, int64_t first, int64_t end, const 
         .first = first,
         .end = end,
         .weights = weights,
-        .beta = beta * WITHIN,
+        .beta = beta * NADIR_ROWS_WITHIN,
         .threads = 1,
         .room = room,
         .room_each = each,
@@ -366,7 +376,7 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
         .rows = rows,
         .end = model->rows,
         .weights = weights,
-        .beta = beta * WITHIN,
+        .beta = beta * NADIR_ROWS_WITHIN,
         .threads = nadir_threads_for(context, 4 * entries_of(model, 0, model->rows)),
         .room_each = each,
         .answers = answers,

@@ -29,7 +29,9 @@ void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 double nadir_centre_total(const nadir_context *context, const nadir_problem *problem)
 {
     const int64_t *state_rows = problem->model->state_rows;
+    const int threads = nadir_threads_for(context, problem->rows);
     double high = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : high)
     for (int64_t s = 0; s < problem->states; s++) {
         high = fmax(high, nadir_vector_sum(state_rows[s + 1] - state_rows[s],
                                            problem->policy->probabilities + state_rows[s]));
@@ -87,6 +89,25 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
     take_sum(live, i, sum, X);
 }
 
+/* The same of a row that has its numbers in the places of the model's, all of which are allowed. False: it
+ * is none. */
+static bool take_stored(const nadir_live *live, int64_t i, const nadir_explicit *rows, double *X)
+{
+    const double *values = nadir_explicit_on_support(rows, live->rows[i]);
+    const nadir_model *model = nadir_kernel_model(rows->kernel);
+    const int64_t length = nadir_live_length(live, i);
+    if (values == NULL || length != nadir_model_row(model, live->rows[i]).count) {
+        return false;
+    }
+    double sum = 0;
+    for (int64_t j = 0; j < length; j++) {
+        X[j] = values[j] > 0 ? values[j] : 0;
+        sum += X[j];
+    }
+    take_sum(live, i, sum, X);
+    return true;
+}
+
 /* *same: the live rows are those of the kernel. */
 static nadir_status take_rows(nadir_context *context, const nadir_live *live, const nadir_kernel *kernel,
                               const bool *nominal, double *X, bool *same)
@@ -99,14 +120,26 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
+    const int threads = nadir_threads_for(context, live->entries);
+    int64_t stored = 0;
+    int64_t left = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : stored, left)
     for (int64_t s = 0; s < live->states; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1] && (nominal == NULL || !nominal[s]); i++) {
+            const bool taken = take_stored(live, i, &rows, X + live->starts[i]);
+            stored += taken;
+            left += !taken;
+        }
+    }
+    *same = stored == 0;
+    for (int64_t s = 0; s < live->states && (left > 0 || stored == 0); s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             const double *whole = nadir_explicit_whole(&rows, live->rows[i]);
             if (nominal != NULL && nominal[s]) {
                 *same = *same && nadir_kernel_is_nominal(kernel, live->rows[i]);
             } else if (whole != NULL && nadir_live_length(live, i) == live->states) {
                 *same = take_whole(live, i, whole, X + live->starts[i]) && *same;
-            } else {
+            } else if (!take_stored(live, i, &rows, X + live->starts[i])) {
                 *same = false;
                 const nadir_row row = nadir_explicit_row(&rows, live->rows[i]);
                 take_row(live, i, &row, X + live->starts[i]);
@@ -126,6 +159,8 @@ static nadir_status write_support(nadir_context *context, nadir_model *model, co
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
     const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    const int threads = nadir_threads_for(context, live->entries);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < live->count; i++) {
         const nadir_row nominal = nadir_model_row(model, live->rows[i]);
         double *values = tilt->values + model->row_starts[live->rows[i]];
@@ -199,6 +234,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
+    const bool iterative = strcmp(nadir_occupancy_backend(problem->occupancy), "krylov") == 0;
     bool same;
     *centre = (nadir_centre){.live = live, .problem = *problem};
     NADIR_NEW(context, centre->X, live->entries);
@@ -216,7 +252,8 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
         NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
                                                    problem->policy, &centre->occupancy)
                          : nadir_occupancy_create(context, centre->problem.kernel, problem->policy,
-                                                  problem->gamma, NULL, 0, &centre->occupancy));
+                                                  problem->gamma, iterative ? "krylov" : NULL, 0,
+                                                  &centre->occupancy));
         centre->problem.occupancy = centre->occupancy;
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);
@@ -295,6 +332,7 @@ nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
     centre->off = centre->d + n;
     const double *near = centre->near != NULL ? centre->near->d : NULL;
     NADIR_CHECK(solve(context, centre, true, centre->problem.mu, near, centre->d, &enclosed));
+    centre->shared = enclosed.error; /* in the 1-norm */
     for (int64_t s = 0; s < n; s++) {
         centre->off[s] = enclosed.error + fmax(-centre->d[s], 0);
         centre->d[s] = fmax(centre->d[s], 0);

@@ -27,6 +27,7 @@ typedef struct nadir_centre {
     double *D;            /* [states * states] column t: x less its mean; NULL until asked for */
     double *d;            /* [states] mu . x, at least 0 */
     double *off;          /* [states] what d and the sum over d_P are off by, in all */
+    double shared;        /* part of every `off`: errors that add up to this at most; 0: none */
     nadir_kernel *kernel; /* X, where it is not that of the attack; or NULL */
     nadir_occupancy *occupancy;
     const nadir_attack *near; /* that X is the kernel of, nearly; NULL: of none */

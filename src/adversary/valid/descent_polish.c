@@ -7,10 +7,16 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "kernel/explicit.h"
+#include "kernel/remote.h"
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Steps in a row that do not help, after which there are no more; and a change that is none. */
+enum { WORSE = 3 };
+#define STILL 1e-3
 
 /* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
  * [states] and ghosts, zeros, left so. */
@@ -59,8 +65,11 @@ static double stored_slack(const nadir_descent *find, const double *own, int64_t
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
     const double pull = 2 * tau / (scale * scale);
     const double weight = find->weights[row] * find->order.range;
+    const int64_t start = problem->model->row_starts[row];
     double smallest = INFINITY;
     double mean = 0;
+    nadir_ahead(find->order.x, problem->model->columns, start, start + nominal.count,
+                nadir_ahead_entries(problem->states, problem->model->row_starts[problem->rows]));
     for (int64_t i = 0; i < nominal.count; i++) {
         const double x = find->order.x[nominal.columns[i]];
         const double g = weight * x + pull * (own[i] - nominal.values[i]);
@@ -129,15 +138,25 @@ static double dense_slack(const nadir_descent *find, const double *own, int64_t 
 }
 
 /* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
-static nadir_status total_slack(nadir_context *context, nadir_descent *find, const nadir_kernel *of,
-                                double tau, double *total)
+static nadir_status total_slack(nadir_context *context, nadir_descent *find, nadir_kernel *of, double tau,
+                                double *total)
 {
     nadir_status status = NADIR_OK;
     const bool support = find->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
     const bool dense = find->problem->model->dense != NULL && !support;
     nadir_explicit kernel = {0};
     double *p = NULL;
+    bool done = false;
     *total = 0;
+    if (find->remotely) {
+        NADIR_CHECK(
+            nadir_rows_remote_slack(context, &find->remote, of, find->order.range, tau, total, &done));
+        if (done) {
+            goto cleanup;
+        }
+        NADIR_CHECK(nadir_descent_weigh(context, find));
+        NADIR_CHECK(nadir_remote_bring(context, of));
+    }
     NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t row = 0; row < find->problem->rows; row++) {
@@ -177,7 +196,7 @@ static nadir_status full_step(nadir_context *context, nadir_descent *find, doubl
 {
     nadir_status status = NADIR_OK;
     *tau = find->budget.tau;
-    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &find->there.kernel));
+    NADIR_CHECK(nadir_descent_write(context, find, &find->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
     nadir_descent_point_swap(&find->here, &find->there);
     NADIR_CHECK(nadir_descent_answer(context, find));
@@ -207,7 +226,7 @@ static nadir_status measure(nadir_context *context, nadir_descent *find, bool pa
         NADIR_CHECK(resume(context, find, attack));
         NADIR_CHECK(nadir_descent_answer(context, find));
     }
-    nadir_descent_measure(context, find, attack->kernel);
+    NADIR_CHECK(nadir_descent_measure(context, find, attack->kernel));
     attack->gap = find->gap;
 cleanup:
     return status;
@@ -220,23 +239,27 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
     double least;
     double tau = attack->tau;
     bool taken = false;
-    int worse = 0;
+    bool passed = false;
     find->rough = find->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
     NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
-    while (worse < 3 && least > wanted) {
+    for (int worse = 0; worse < WORSE && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
         NADIR_CHECK(full_step(context, find, &tau));
         NADIR_CHECK(total_slack(context, find, find->here.kernel, tau, &slack));
-        worse = slack < least ? 0 : worse + 1;
-        if (slack < least) {
+        /* what the solves leave open stays as it is from step to step */
+        const bool still = fabs(slack - least) <= STILL * least;
+        passed = !(slack < least);
+        worse = still ? WORSE : passed ? worse + 1 : 0;
+        if (!passed) {
             least = slack;
             taken = true;
             take_point(find, tau, attack);
         }
         attack->iterations++;
     }
-    NADIR_CHECK(taken ? measure(context, find, worse > 0, attack) : NADIR_OK);
+    NADIR_CHECK(taken ? measure(context, find, passed, attack) : NADIR_OK);
+    NADIR_CHECK(nadir_remote_bring(context, attack->kernel));
 cleanup:
     return status;
 }
