@@ -7,6 +7,7 @@
  *
  * dense: a certified value on the free domain, non-rectangular, p = 2; `here`: the same without the device.
  * sparse: a garnet of 4 actions and 5 successors. leak: so many evaluations, and what memory they left.
+ * Then products and solves alone, one and 32 at once, and 50 radii at once.
  * Models are made here and go to the device once, apart from the evaluation. The second of two evaluations
  * counts: the first one warms up libraries.
  */
@@ -21,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MANY = 32, RADII = 50 };
 
 /* splitmix64: each row has numbers of its own, whoever makes it. */
 static double uniform(uint64_t *state)
@@ -128,6 +131,7 @@ static void measure_parts(nadir_context *context, nadir_model *model, const nadi
     nadir_occupancy *occupancy = NULL;
     double *x = bench_new(n, sizeof *x);
     double *y = bench_new(n, sizeof *y);
+    double *many = bench_new((int64_t)2 * MANY * n, sizeof *many);
     for (int64_t i = 0; i < n; i++) {
         x[i] = 1.0 / (double)(i + 1);
     }
@@ -150,11 +154,56 @@ static void measure_parts(nadir_context *context, nadir_model *model, const nadi
     printf(", solve %.5f", nadir_clock_seconds() - at);
     at = nadir_clock_seconds();
     bench_check(context, nadir_occupancy_solve_transposed(context, occupancy, 1, x, y, NULL));
-    printf(", transposed %.5f\n", nadir_clock_seconds() - at);
+    printf(", transposed %.5f", nadir_clock_seconds() - at);
+    for (int64_t i = 0; i < MANY * n; i++) {
+        many[i] = cos((double)i);
+    }
+    for (int i = 0; i < 2; i++) {
+        at = nadir_clock_seconds();
+        bench_check(context, nadir_occupancy_solve(context, occupancy, MANY, many, many + MANY * n, NULL));
+        printf(", %d solves %.5f", MANY, nadir_clock_seconds() - at);
+    }
+    printf("\n");
+    free(many);
     nadir_occupancy_free(context, occupancy);
     nadir_kernel_free(kernel);
     free(x);
     free(y);
+}
+
+/* Many radii, from nothing but the model. */
+static void measure_radii(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                          double radius, const char *backend)
+{
+    nadir_robust results[RADII];
+    double factors[RADII];
+    nadir_solver_settings settings;
+    nadir_solver *solver = NULL;
+    nadir_nominal nominal = {.size = sizeof nominal};
+    nadir_ball ball;
+    nadir_solver_settings_default(&settings);
+    settings.backend = backend;
+    nadir_ball_default(&ball);
+    ball.domain = NADIR_DOMAIN_FREE;
+    ball.norm = 2;
+    ball.radius = &radius;
+    ball.radius_count = 1;
+    for (int i = 0; i < RADII; i++) {
+        factors[i] = (double)(i + 1) / RADII;
+        results[i] = (nadir_robust){.size = sizeof results[i]};
+    }
+    bench_check(context, nadir_solver_create(context, model, policy, &settings, &solver));
+    bench_check(context, nadir_solver_nominal(context, solver, &nominal));
+    const double begun = nadir_clock_seconds();
+    bench_check(context, nadir_solver_robust_many(context, solver, &ball, NULL, RADII, factors, results));
+    const double seconds = nadir_clock_seconds() - begun;
+    int certified = 0;
+    for (int i = 0; i < RADII; i++) {
+        certified += results[i].certified;
+    }
+    printf("  %d radii %.5f s, %d certified, J_U of the last %.17g\n", RADII, seconds, certified,
+           results[RADII - 1].robust_return);
+    nadir_solver_free(solver);
 }
 
 int main(int argc, char **argv)
@@ -200,6 +249,7 @@ int main(int argc, char **argv)
     }
     if (!support && !leak) {
         measure_parts(context, model, policy, backend);
+        measure_radii(context, model, policy, radius, backend);
     }
     nadir_policy_free(policy);
     nadir_model_free(model);

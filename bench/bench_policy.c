@@ -66,7 +66,7 @@ static void head(const char *title)
 static void random_models(nadir_context *context)
 {
     static const int64_t sizes[][2] = {{20, 4}, {60, 8}, {100, 10}, {300, 10}};
-    static const double radii[] = {0.01, 0.1, 0.5};
+    static const double radii[] = {0.01, 0.1, 0.3, 0.5};
     for (int i = 0; i < 4; i++) {
         char name[64];
         nadir_generate_settings shape;
@@ -78,7 +78,7 @@ static void random_models(nadir_context *context)
         shape.seed = 3;
         bench_check(context, nadir_model_generate(context, "random", &shape, &model));
         (void)snprintf(name, sizeof name, "random, S = %d, A = %d", (int)sizes[i][0], (int)sizes[i][1]);
-        for (int j = 0; j < 3; j++) {
+        for (int j = 0; j < 4; j++) {
             table_row(context, model, name, NADIR_DOMAIN_SIMPLEX, radii[j], "auto");
         }
         nadir_model_free(model);

@@ -12,8 +12,11 @@
  * held since the model was there, over the bytes of the model: probabilities, columns, starts and rewards.
  * "effort" is products with the nominal P^pi or its transpose, in all; of the optimum, policies evaluated.
  * Growth is told in seconds and in entries of P^pi, of any kernel, that products have read: the second does
- * not depend on the machine. Exponents are slopes of least squares in logarithms.
+ * not depend on the machine. Exponents are slopes of least squares in logarithms. There are two families of
+ * the same size and shape: garnets, whose successors lie anywhere, which is the worst that a cache can meet,
+ * and garnets whose successors lie within 50 states, of a smaller discount: news travels slowly there.
  */
+#include "growth.h"
 #include "kernel/kernel.h"
 #include "linalg/matrix.h"
 #include "measure.h"
@@ -24,20 +27,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { SIZES = 6, KINDS = 4 };
+enum { FAMILIES = 2 };
 
 /* A model, and what its value alone costs. */
 typedef struct subject {
     nadir_context *context;
     nadir_model *model;
     nadir_policy *policy;
-    double bytes;     /* of the model */
-    double value;     /* seconds of v */
-    int64_t products; /* of v */
+    double bytes;       /* of the model */
+    double value;       /* seconds of v */
+    int64_t products;   /* of v */
+    const char *wanted; /* backend; NULL: any */
     const char *backend;
 } subject;
 
@@ -77,8 +79,8 @@ static void measure_value(subject *on)
     double *v = bench_new(model->states, sizeof *v);
     const double begun = cpu_seconds();
     bench_check(context, nadir_kernel_create(context, on->model, &kernel));
-    bench_check(context,
-                nadir_occupancy_create(context, kernel, on->policy, model->discount, NULL, 0, &occupancy));
+    bench_check(context, nadir_occupancy_create(context, kernel, on->policy, model->discount, on->wanted, 0,
+                                                &occupancy));
     nadir_average_rewards(model, on->policy, R);
     bench_check(context, nadir_occupancy_solve(context, occupancy, 1, R, v, NULL));
     on->value = cpu_seconds() - begun;
@@ -91,14 +93,19 @@ static void measure_value(subject *on)
     free(v);
 }
 
+static void complete(subject *made)
+{
+    bench_check(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
+    const nadir_model *model = made->model;
+    made->bytes = 12.0 * (double)model->nonzeros + 16.0 * (double)model->rows + 16.0 * (double)model->states;
+    measure_value(made);
+}
+
 static subject make(const char *kind, const nadir_generate_settings *shape, int32_t threads)
 {
     subject made = {.context = bench_context(threads)};
     bench_check(made.context, nadir_model_generate(made.context, kind, shape, &made.model));
-    bench_check(made.context, nadir_policy_create_uniform(made.context, made.model, &made.policy));
-    const nadir_model *model = made.model;
-    made.bytes = 12.0 * (double)model->nonzeros + 16.0 * (double)model->rows + 16.0 * (double)model->states;
-    measure_value(&made);
+    complete(&made);
     return made;
 }
 
@@ -131,11 +138,14 @@ static double evaluate_once(const subject *on, nadir_domain domain, double radiu
                             int64_t *products)
 {
     nadir_solver *solver = NULL;
+    nadir_solver_settings settings;
     nadir_nominal nominal = {.size = sizeof nominal};
     const nadir_ball ball = ball_of(domain, &radius);
+    nadir_solver_settings_default(&settings);
+    settings.backend = on->wanted;
     const double begun = cpu_seconds();
     *result = (nadir_robust){.size = sizeof *result};
-    bench_check(on->context, nadir_solver_create(on->context, on->model, on->policy, NULL, &solver));
+    bench_check(on->context, nadir_solver_create(on->context, on->model, on->policy, &settings, &solver));
     bench_check(on->context, nadir_solver_robust(on->context, solver, &ball, NULL, result, NULL));
     const double seconds = cpu_seconds() - begun;
     bench_check(on->context, nadir_solver_nominal(on->context, solver, &nominal));
@@ -170,6 +180,7 @@ static answer optimise(const subject *on, nadir_domain domain, double radius)
     const nadir_ball ball = ball_of(domain, &radius);
     nadir_robust_optimum_settings_default(&settings);
     settings.gap = 1e-4;
+    settings.backend = on->wanted;
     bench_reset_peak();
     const double begun = cpu_seconds();
     bench_check(on->context,
@@ -264,7 +275,38 @@ static void structured(bench_mode mode)
 
 /* ----------------------------------------------------------------------------------------- growth */
 
-static const char *const names[KINDS] = {"v", "free", "support", "optimise"};
+static const char *const families[FAMILIES] = {"successors anywhere", "successors within 50 states"};
+
+static const double discounts[FAMILIES] = {0.95, 0.8};
+
+/* A garnet whose transitions lead somewhere near instead: the k-th of a row to the k-th fifth of a window. */
+static subject make_near(const nadir_generate_settings *shape, int32_t threads)
+{
+    enum { WINDOW = 100 };
+    subject made = {.context = bench_context(threads), .wanted = "krylov"};
+    nadir_model *garnet_model = NULL;
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    bench_check(made.context, nadir_model_generate(made.context, "garnet", shape, &garnet_model));
+    nadir_model_view(garnet_model, &data);
+    int32_t *columns = bench_new(data.nonzeros, sizeof *columns);
+    const int64_t part = WINDOW / shape->branch;
+    for (int64_t s = 0; s < data.states; s++) {
+        for (int64_t row = data.state_rows[s]; row < data.state_rows[s + 1]; row++) {
+            for (int64_t i = data.row_starts[row]; i < data.row_starts[row + 1]; i++) {
+                const int64_t k = i - data.row_starts[row];
+                const int64_t near = s - WINDOW / 2 + k * part + data.columns[i] % part;
+                columns[i] = (int32_t)((near + data.states) % data.states);
+            }
+        }
+    }
+    data.columns = columns;
+    bench_check(made.context, nadir_model_create(made.context, &data, &made.model));
+    nadir_model_free(garnet_model);
+    free(columns);
+    complete(&made);
+    return made;
+}
 
 /* Entries of P^pi, or of its transpose, that products have read: the linker hands every call of
  * nadir_matrix_combine to this one (CMakeLists.txt). */
@@ -284,14 +326,6 @@ void bench_count_combine(const nadir_context *context, const nadir_matrix *matri
     bench_combine(context, matrix, count, shift, scale, x, y);
 }
 
-/* What grows: of each question and size, seconds and entries read. */
-typedef struct grown {
-    int count; /* of sizes */
-    double transitions[SIZES];
-    double seconds[KINDS][SIZES];
-    double entries[KINDS][SIZES];
-} grown;
-
 static double ask(int kind, subject *on)
 {
     switch (kind) {
@@ -308,12 +342,12 @@ static double ask(int kind, subject *on)
 }
 
 /* The least seconds of a few runs: of small models there are more, since they are over so soon. */
-static void measure_size(int64_t states, int i, bench_mode mode, grown *all)
+static void measure_size(int family, int64_t states, int i, bench_mode mode, grown *all)
 {
-    const nadir_generate_settings shape = garnet(states, 0.95);
-    subject on = make("garnet", &shape, mode.threads);
+    const nadir_generate_settings shape = garnet(states, discounts[family]);
+    subject on = family == 0 ? make("garnet", &shape, mode.threads) : make_near(&shape, mode.threads);
     all->transitions[i] = (double)on.model->nonzeros;
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < GROWN_KINDS; kind++) {
         double spent = 0;
         double least = INFINITY;
         for (int run = 0; run == 0 || (run < 9 && spent < 1); run++) {
@@ -328,114 +362,51 @@ static void measure_size(int64_t states, int i, bench_mode mode, grown *all)
     clear(&on);
 }
 
-/* The slope of log y over log x, from size `from` on. */
-static double exponent(const grown *all, int from, const double *y)
-{
-    const int count = all->count - from;
-    double sums[4] = {0};
-    for (int i = from; i < all->count; i++) {
-        const double x = log(all->transitions[i]);
-        sums[0] += x;
-        sums[1] += log(y[i]);
-        sums[2] += x * x;
-        sums[3] += x * log(y[i]);
-    }
-    return (count * sums[3] - sums[0] * sums[1]) / (count * sums[2] - sums[0] * sums[0]);
-}
-
-/* Lets gnuplot read a script, in a locale that it understands. */
-static void run_gnuplot(FILE *script)
-{
-    int status = 0;
-    rewind(script);
-    const pid_t child = fork();
-    if (child == 0) {
-        (void)setenv("LC_ALL", "C", 1);
-        (void)dup2(fileno(script), STDIN_FILENO);
-        (void)execlp("gnuplot", "gnuplot", "-", (char *)NULL);
-        _exit(127);
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-        (void)fprintf(stderr, "bench: gnuplot did not draw the picture\n");
-    }
-}
-
-/* One of two panels: lines of y, and what grows as the model does, through the first point of each. */
-static void draw_panel(FILE *script, const char *title, const grown *all, const double y[KINDS][SIZES])
-{
-    for (int kind = 0; kind < KINDS; kind++) {
-        (void)fprintf(script, "$data%d << END\n", kind);
-        for (int i = 0; i < all->count; i++) {
-            (void)fprintf(script, "%g %g %g\n", all->transitions[i], y[kind][i],
-                          y[kind][0] * all->transitions[i] / all->transitions[0]);
-        }
-        (void)fprintf(script, "END\n");
-    }
-    (void)fprintf(script, "set title '%s'\nplot ", title);
-    for (int kind = 0; kind < KINDS; kind++) {
-        (void)fprintf(script,
-                      "$data%d using 1:2 with linespoints pt 7 ps 0.5 lw 2 lc %d title '%s: exponent %.2f', "
-                      "$data%d using 1:3 with lines dt 3 lc %d notitle%s",
-                      kind, kind + 1, names[kind], exponent(all, 0, y[kind]), kind, kind + 1,
-                      kind + 1 < KINDS ? ", " : "\n");
-    }
-}
-
-static void draw(const char *path, const grown *all)
-{
-    FILE *script = tmpfile();
-    if (script == NULL) {
-        return;
-    }
-    (void)fprintf(script,
-                  "set terminal svg size 1080,460 background 'white' font 'sans,13'\nset output '%s'\n"
-                  "set encoding utf8\nset multiplot layout 1,2\nset logscale xy\nset grid\nset key left top\n"
-                  "set format x '10^{%%T}'\nset format y '10^{%%T}'\n"
-                  "set xlabel 'transitions of the model'\n",
-                  path);
-    draw_panel(script, "processor seconds (dotted: in proportion)", all, all->seconds);
-    draw_panel(script, "entries of P^{π} read by products", all, all->entries);
-    (void)fprintf(script, "unset multiplot\n");
-    run_gnuplot(script);
-    (void)fclose(script);
-}
-
 static void print_exponents(const grown *all, int from, const char *what)
 {
     (void)printf("| | %s |", what);
-    for (int kind = 0; kind < KINDS; kind++) {
-        (void)printf(" %.3f |", exponent(all, from, all->seconds[kind]));
+    for (int kind = 0; kind < GROWN_KINDS; kind++) {
+        (void)printf(" %.3f |", bench_exponent(all, from, all->seconds[kind]));
     }
-    for (int kind = 0; kind < KINDS; kind++) {
-        (void)printf(" %.3f |", exponent(all, from, all->entries[kind]));
+    for (int kind = 0; kind < GROWN_KINDS; kind++) {
+        (void)printf(" %.3f |", bench_exponent(all, from, all->entries[kind]));
     }
     (void)printf("\n");
 }
 
-static void growth(bench_mode mode, const char *picture)
+static void grow(int family, bench_mode mode, grown *all)
 {
-    static const int64_t states[SIZES] = {5000, 15000, 50000, 150000, 400000, 1000000};
-    grown all = {.count = mode.quick ? 4 : SIZES};
-    (void)printf("\n### Growth: garnets of 4 actions with 5 successors, discount 0.95, radius 0.05\n\n"
+    static const int64_t states[GROWN_SIZES] = {5000, 15000, 50000, 150000, 400000, 1000000};
+    *all = (grown){.count = mode.quick ? 4 : GROWN_SIZES};
+    (void)printf("\n### Growth: 4 actions, 5 %s, discount %g, radius 0.05\n\n"
                  "| states | transitions | v, s | free, s | support, s | optimise, s | "
                  "v, entries | free, entries | support, entries | optimise, entries |\n"
-                 "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
-    for (int i = 0; i < all.count; i++) {
-        measure_size(states[i], i, mode, &all);
-        (void)printf("| %lld | %.3g |", (long long)states[i], all.transitions[i]);
-        for (int kind = 0; kind < KINDS; kind++) {
-            (void)printf(" %.3g |", all.seconds[kind][i]);
+                 "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+                 families[family], discounts[family]);
+    for (int i = 0; i < all->count; i++) {
+        measure_size(family, states[i], i, mode, all);
+        (void)printf("| %lld | %.3g |", (long long)states[i], all->transitions[i]);
+        for (int kind = 0; kind < GROWN_KINDS; kind++) {
+            (void)printf(" %.3g |", all->seconds[kind][i]);
         }
-        for (int kind = 0; kind < KINDS; kind++) {
-            (void)printf(" %.3g |", all.entries[kind][i]);
+        for (int kind = 0; kind < GROWN_KINDS; kind++) {
+            (void)printf(" %.3g |", all->entries[kind][i]);
         }
         (void)printf("\n");
         (void)fflush(stdout);
     }
-    print_exponents(&all, 0, "exponent");
-    print_exponents(&all, 2, "exponent from 10⁶ on");
+    print_exponents(all, 0, "exponent");
+    print_exponents(all, 2, "exponent from 10⁶ on");
+}
+
+static void growth(bench_mode mode, const char *picture)
+{
+    grown all[FAMILIES];
+    for (int family = 0; family < FAMILIES; family++) {
+        grow(family, mode, &all[family]);
+    }
     if (picture != NULL) {
-        draw(picture, &all);
+        bench_draw_growth(picture, FAMILIES, families, all);
     }
 }
 

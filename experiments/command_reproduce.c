@@ -21,8 +21,9 @@ static const char about[] =
     "page\n"
     "that shows them with the settings, what the paper reports, what was measured, and why the two differ.\n"
     "\n"
-    "An experiment that DIR holds already, for the same settings, seed and number of threads, is not made "
-    "again:\n"
+    "An experiment that DIR holds already, for the same settings, seed, number of threads and engine, is "
+    "not\n"
+    "made again:\n"
     "a run that was interrupted goes on where it stopped when the same command is given again. DIR/NAME/\n"
     "SHA256SUMS lists what a finished experiment has written. The same seed gives the same CSV files, but "
     "for\n"
@@ -261,9 +262,13 @@ static int reproduce_main(cli_run *run, int argc, char **argv)
     reproduction all = {0};
     char text[8192];
     int exit;
+    int engine = 0;
     const cli_option own[] = {
         {"--out", CLI_TEXT, "DIR", NULL, &all.out, "the folder to write to; made if it is not there"},
         {"--quick", CLI_FLAG, NULL, NULL, &all.quick, "smaller and fewer instances: minutes for all of them"},
+        {"--engine", CLI_CHOICE, NULL, "none|cuda", &engine,
+         "cuda: random policies and kernels, and linear systems, on an NVIDIA GPU\n(docs/gpu.md); times are "
+         "the device's then"},
         {0},
     };
     cli_option common[CLI_COMMON_OPTIONS];
@@ -283,6 +288,7 @@ static int reproduce_main(cli_run *run, int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     all.name = positionals[0];
+    run->engine_name = engine == 1 ? "cuda" : NULL;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = reproduce(run, &all);

@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { N = GEOMETRY_ENTRIES, S = GEOMETRY_STATES, BLOCK = 1 << 14 };
+enum { N = GEOMETRY_ENTRIES, S = GEOMETRY_STATES, BLOCK = GEOMETRY_BLOCK };
 
 void geometry_model_make(uint32_t seed, geometry_model *model)
 {
@@ -106,6 +106,8 @@ typedef struct sums {
     double second[N * (N + 1) / 2];
 } sums;
 
+_Static_assert(sizeof(sums) == GEOMETRY_SUMS * sizeof(double), "all of them in a row");
+
 static void add_block(const geometry_model *model, uint64_t seed, int64_t block, int64_t count,
                       const double *centre, sums *into)
 {
@@ -171,17 +173,14 @@ static void set_moments(const sums *total, const double *centre, int64_t samples
     }
 }
 
-nadir_status geometry_moments_compute(nadir_context *context, const geometry_model *model, uint64_t seed,
-                                      int64_t samples, geometry_moments *moments)
+static nadir_status add_all(nadir_context *context, const geometry_model *model, uint64_t seed,
+                            int64_t samples, const double *centre, sums *total)
 {
     const int64_t blocks = (samples + BLOCK - 1) / BLOCK;
     const int threads = nadir_threads_for(context, samples * N * N / 2);
-    const double middle[S] = {0.5, 0.5, 0.5};
-    double centre[N];
     nadir_status status = NADIR_OK;
     nadir_status stopped = NADIR_OK;
     sums *parts = NULL;
-    geometry_point(model, middle, centre);
     NADIR_NEW(context, parts, blocks);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t block = 0; block < blocks; block++) {
@@ -191,20 +190,40 @@ nadir_status geometry_moments_compute(nadir_context *context, const geometry_mod
         }
     }
     NADIR_CHECK(stopped);
+    *total = parts[0];
     for (int64_t block = 1; block < blocks; block++) {
         for (int i = 0; i < N; i++) {
-            parts[0].first[i] += parts[block].first[i];
+            total->first[i] += parts[block].first[i];
         }
         for (int i = 0; i < N * (N + 1) / 2; i++) {
-            parts[0].second[i] += parts[block].second[i];
+            total->second[i] += parts[block].second[i];
         }
     }
-    set_moments(&parts[0], centre, samples, moments);
+cleanup:
+    nadir_release(context, parts);
+    return status;
+}
+
+nadir_status geometry_moments_compute(nadir_context *context, const geometry_model *model, uint64_t seed,
+                                      int64_t samples, geometry_moments *moments)
+{
+    const double middle[S] = {0.5, 0.5, 0.5};
+    double centre[N];
+    nadir_status status = NADIR_OK;
+    sums total;
+    geometry_point(model, middle, centre);
+    if (context->device != NULL) {
+        double numbers[GEOMETRY_SUMS];
+        NADIR_CHECK(geometry_device_sums(context, model, seed, samples, centre, numbers));
+        memcpy(&total, numbers, sizeof total);
+    } else {
+        NADIR_CHECK(add_all(context, model, seed, samples, centre, &total));
+    }
+    set_moments(&total, centre, samples, moments);
     if (!find_components(moments)) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "no principal components were found");
     }
 cleanup:
-    nadir_release(context, parts);
     return status;
 }
 
@@ -281,6 +300,9 @@ nadir_status geometry_views_fill(nadir_context *context, const geometry_model *m
     nadir_status status = NADIR_OK;
     nadir_status stopped = NADIR_OK;
     int64_t *counts = NULL; /* of each thread */
+    if (context->device != NULL) {
+        return geometry_device_fill(context, model, seed, samples, origin, count, views);
+    }
     NADIR_NEW_ZERO(context, counts, threads * count * cells);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t block = 0; block < blocks; block++) {

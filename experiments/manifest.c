@@ -17,9 +17,11 @@ static bool join(const experiment_run *run, const char *name, char path[EXPERIME
 /* All that the data depends on. */
 static void print_head(const experiment_run *run, char head[256])
 {
-    (void)snprintf(head, 256, "# nadir %s reproduce %s\n# %s settings, seed %" PRIu64 ", threads %d\n",
+    const char *engine = run->cli->engine_name;
+    (void)snprintf(head, 256, "# nadir %s reproduce %s\n# %s settings, seed %" PRIu64 ", threads %d%s%s\n",
                    nadir_version(), run->experiment->name, run->quick ? "quick" : "full", run->seed,
-                   (int)nadir_context_threads(run->context));
+                   (int)nadir_context_threads(run->context), engine != NULL ? ", engine " : "",
+                   engine != NULL ? engine : "");
 }
 
 /* The digest of a file of the folder; false: it is not there. */

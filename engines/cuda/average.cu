@@ -276,6 +276,14 @@ cleanup:
     return status;
 }
 
+nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
+                                 const double *probabilities, void **matrix, nadir_device_facts *facts)
+{
+    cuda_rows rows = *(const cuda_rows *)kept; /* a view, which owns nothing */
+    rows.values = ((const cuda_numbers *)values)->values;
+    return cuda_average(&rows, context, probabilities, matrix, facts);
+}
+
 nadir_status cuda_upload(void *self, nadir_context *context, const nadir_device_rows *rows, void **result,
                          nadir_device_facts *facts)
 {
@@ -298,6 +306,8 @@ void cuda_release(void *matrix)
 {
     cuda_matrix *of = (cuda_matrix *)matrix;
     if (of != NULL) {
+        cuda_columns_clear(of->of.engine, &of->blocks[0]);
+        cuda_columns_clear(of->of.engine, &of->blocks[1]);
         cuda_rows_clear(&of->transpose);
         cuda_rows_clear(&of->of);
         free(of);

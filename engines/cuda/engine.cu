@@ -51,6 +51,14 @@ nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *
                               (engine->limit < (double)all ? engine->limit : (double)all) / gibibyte);
 }
 
+bool cuda_fits(const cuda_engine *engine, double bytes)
+{
+    size_t left = 0;
+    size_t all = 0;
+    return cudaMemGetInfo(&left, &all) == cudaSuccess && bytes <= (double)left &&
+           bytes <= engine->limit - engine->used;
+}
+
 void cuda_give(cuda_engine *engine, double bytes, void *block)
 {
     if (block != NULL) {
@@ -175,13 +183,27 @@ static void finish(void *self, int exit_status, const char *sentence)
     }
 }
 
+static void memory(const void *self, double *taken, double *left)
+{
+    size_t free = 0;
+    size_t all = 0;
+    (void)cudaMemGetInfo(&free, &all);
+    *taken = ((const cuda_engine *)self)->used;
+    *left = (double)free;
+}
+
 static const nadir_device device = {
+    .memory = memory,
     .keep = cuda_keep,
     .drop = cuda_drop,
     .multiply = cuda_multiply,
     .minimum = cuda_minimum,
     .order = cuda_order,
     .average = cuda_average,
+    .average_values = cuda_average_values,
+    .put = cuda_put,
+    .forget = cuda_forget,
+    .bring = cuda_bring,
     .upload = cuda_upload,
     .release = cuda_release,
     .fetch = cuda_fetch,
@@ -191,7 +213,16 @@ static const nadir_device device = {
     .factor = cuda_factor,
     .solve = cuda_solve,
     .release_factors = cuda_release_factors,
+    .step_open = cuda_step_open,
+    .step_close = cuda_step_close,
+    .step_answer = cuda_step_answer,
+    .step_values = cuda_step_values,
+    .step_slack = cuda_step_slack,
+    .step_centred = cuda_step_centred,
     .iterate = cuda_iterate,
+    .iterate_many = cuda_iterate_many,
+    .policies = cuda_policies,
+    .kernels = cuda_kernels,
 };
 
 extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;

@@ -192,6 +192,7 @@ nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, 
                                       transposed ? CUBLAS_OP_N : CUBLAS_OP_T, n, now, CUDA_R_64F, of->factors,
                                       n, of->pivots, CUDA_R_64F, engine->vectors, n, result));
         CUDA_TRY(engine, context, cudaMemcpy(x + j * n, engine->vectors, bytes, cudaMemcpyDeviceToHost));
+        CUDA_CHECK(engine->host->progress(context, CUDA_TASK, -1));
     }
 cleanup:
     return status;

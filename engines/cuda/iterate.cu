@@ -7,11 +7,12 @@
  * reads after each step whether it was the last.
  */
 #include "parts.h"
+#include "reduce.h"
 
 #include <cmath>
 #include <cstring>
 
-enum { THREADS = 256, BLOCKS = 512 };
+enum { THREADS = CUDA_REDUCE_THREADS, BLOCKS = 512 };
 #define GOAL_SHARE     0.7
 #define LEAST_SHARE    0.01
 #define LEAST_PRODUCTS 40
@@ -19,40 +20,8 @@ enum { THREADS = 256, BLOCKS = 512 };
 #define MOST_DOUBLINGS 30
 /* More of the contraction is not worth waiting for. */
 #define MOST_CONTRACTION 10000000
-#define LAST_PRODUCTS  4
-#define COARSE         1e-2 /* residual with which |x| is known well enough */
-
-static __device__ double join(bool maximum, double a, double b)
-{
-    return maximum ? (b > a || isnan(b) ? b : a) : a + b; /* a NaN stays */
-}
-
-/* Of the numbers that the threads of a block have; the result is thread 0's. */
-static __device__ double over_block(bool maximum, double mine)
-{
-    __shared__ double parts[THREADS];
-    parts[threadIdx.x] = mine;
-    __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) {
-            parts[threadIdx.x] = join(maximum, parts[threadIdx.x], parts[threadIdx.x + half]);
-        }
-        __syncthreads();
-    }
-    const double all = parts[0];
-    __syncthreads();
-    return all;
-}
-
-/* Of what the blocks left, by one block. */
-static __device__ double over_blocks(bool maximum, const double *partials)
-{
-    double mine = 0;
-    for (int i = threadIdx.x; i < BLOCKS; i += THREADS) {
-        mine = join(maximum, mine, partials[i]);
-    }
-    return over_block(maximum, mine);
-}
+#define LAST_PRODUCTS    4
+#define COARSE           1e-2 /* residual with which |x| is known well enough */
 
 #define EACH(i, n)                                                                                           \
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;                                                 \
@@ -64,9 +33,9 @@ static __global__ void take_norm(int64_t n, bool maximum, const double *x, doubl
 {
     double norm = 0;
     for (EACH(i, n)) {
-        norm = join(maximum, norm, fabs(x[i]));
+        norm = cuda_join(maximum, norm, fabs(x[i]));
     }
-    norm = over_block(maximum, norm);
+    norm = cuda_over_block(maximum, norm);
     if (threadIdx.x == 0) {
         partials[blockIdx.x] = norm;
     }
@@ -74,7 +43,7 @@ static __global__ void take_norm(int64_t n, bool maximum, const double *x, doubl
 
 static __global__ void end_norm(bool maximum, double *partials)
 {
-    const double norm = over_blocks(maximum, partials);
+    const double norm = cuda_over_blocks(maximum, BLOCKS, partials);
     if (threadIdx.x == 0) {
         partials[0] = norm;
     }
@@ -99,7 +68,7 @@ static __global__ void start_run(int64_t n, const double *r, double *r0, double 
         e[i] = 0;
         sum += r[i] * r[i];
     }
-    sum = over_block(false, sum);
+    sum = cuda_over_block(false, sum);
     if (threadIdx.x == 0) {
         partials[blockIdx.x] = sum;
     }
@@ -107,7 +76,7 @@ static __global__ void start_run(int64_t n, const double *r, double *r0, double 
 
 static __global__ void end_start(double residual, double goal, const double *partials, cuda_scalars *of)
 {
-    const double rho = over_blocks(false, partials);
+    const double rho = cuda_over_blocks(false, BLOCKS, partials);
     if (threadIdx.x == 0) {
         *of = {.rho = rho,
                .alpha = 0,
@@ -135,8 +104,8 @@ static __global__ void take_dots(int64_t n, const double *x, const double *y, bo
         dot += value * y[i];
         square += value * value;
     }
-    dot = over_block(false, dot);
-    square = both ? over_block(false, square) : 0;
+    dot = cuda_over_block(false, dot);
+    square = both ? cuda_over_block(false, square) : 0;
     if (threadIdx.x == 0) {
         partials[blockIdx.x] = dot;
         if (both) {
@@ -151,7 +120,7 @@ static __global__ void end_alpha(const double *partials, cuda_scalars *of)
     if (of->done != 0) {
         return;
     }
-    const double dot = over_blocks(false, partials);
+    const double dot = cuda_over_blocks(false, BLOCKS, partials);
     if (threadIdx.x == 0) {
         of->alpha = of->rho / dot;
         of->done = isfinite(of->alpha) ? 0 : 2;
@@ -176,8 +145,8 @@ static __global__ void end_omega(const double *partials, cuda_scalars *of)
     if (of->done != 0) {
         return;
     }
-    const double dot = over_blocks(false, partials);
-    const double square = over_blocks(false, partials + CUDA_PARTIALS);
+    const double dot = cuda_over_blocks(false, BLOCKS, partials);
+    const double square = cuda_over_blocks(false, BLOCKS, partials + CUDA_PARTIALS);
     if (threadIdx.x == 0) {
         of->omega = square > 0 ? dot / square : 0;
         of->done = isfinite(of->omega) ? 0 : 2;
@@ -201,10 +170,10 @@ static __global__ void take_step(int64_t n, bool maximum, const double *p, const
         e[i] += alpha * p[i] + omega * s;
         r[i] = next;
         dot += r0[i] * next;
-        norm = join(maximum, norm, fabs(next));
+        norm = cuda_join(maximum, norm, fabs(next));
     }
-    dot = over_block(false, dot);
-    norm = over_block(maximum, norm);
+    dot = cuda_over_block(false, dot);
+    norm = cuda_over_block(maximum, norm);
     if (threadIdx.x == 0) {
         partials[blockIdx.x] = dot;
         partials[CUDA_PARTIALS + blockIdx.x] = norm;
@@ -216,8 +185,8 @@ static __global__ void end_step(bool maximum, const double *partials, cuda_scala
     if (of->done != 0) {
         return;
     }
-    const double rho = over_blocks(false, partials);
-    const double norm = over_blocks(maximum, partials + CUDA_PARTIALS);
+    const double rho = cuda_over_blocks(false, BLOCKS, partials);
+    const double norm = cuda_over_blocks(maximum, BLOCKS, partials + CUDA_PARTIALS);
     if (threadIdx.x == 0) {
         of->beta = rho / of->rho * (of->alpha / of->omega);
         of->rho = rho;
@@ -336,6 +305,7 @@ static nadir_status run(solve *at, double goal, int64_t limit)
         if (seen.done != 0) {
             break;
         }
+        CUDA_CHECK(engine->host->progress(at->context, CUDA_TASK, -1));
     }
 cleanup:
     return status;
@@ -373,6 +343,7 @@ static nadir_status contract(solve *at, int64_t products, double level, bool *co
         CUDA_LAUNCHED(engine, at->context);
         CUDA_CHECK(compute_residual(at, at->x, &at->residual));
         *contracted = at->residual <= start * pow(at->system->rate, (double)done / 2) + level;
+        CUDA_CHECK(engine->host->progress(at->context, CUDA_TASK, -1));
     }
 cleanup:
     return status;

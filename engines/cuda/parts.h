@@ -11,6 +11,9 @@
 /* Numbers that a run of the iteration keeps on the device, and partial sums of reductions. */
 enum { CUDA_PARTIALS = 1024, CUDA_SUMS = 4 };
 
+/* For reports of progress. */
+#define CUDA_TASK "solving"
+
 /* Of a run of the iteration, on the device. */
 typedef struct cuda_scalars {
     double rho, alpha, omega, beta;
@@ -46,11 +49,22 @@ typedef struct cuda_rows {
     double bytes;
 } cuda_rows;
 
+/* The entries of a CSR matrix once more, by blocks of columns; see columns.cu. */
+typedef struct cuda_columns {
+    int64_t count;    /* blocks; 0: not made */
+    uint32_t *starts; /* [count * rows + 1] */
+    int32_t *columns; /* [entries] */
+    double *values;   /* [entries] */
+    int64_t rows, entries;
+    int64_t products; /* asked for so far */
+} cuda_columns;
+
 /* M and, for a CSR one, its transpose once it was asked for. */
 typedef struct cuda_matrix {
     cuda_rows of;
     cuda_rows transpose; /* starts NULL: not there */
     int64_t longest, longest_transposed;
+    cuda_columns blocks[2]; /* of M and of the transpose */
 } cuda_matrix;
 
 /* Keeps what went wrong, NADIR_ERROR_MEMORY where the device had no memory left. */
@@ -63,6 +77,8 @@ nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *conte
 nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
                        void **block);
 void cuda_give(cuda_engine *engine, double bytes, void *block);
+/* Whether so much could be taken. */
+bool cuda_fits(const cuda_engine *engine, double bytes);
 
 /* engine->vectors has room for so many numbers. */
 nadir_status cuda_reserve(cuda_engine *engine, nadir_context *context, int64_t numbers);
@@ -128,6 +144,52 @@ nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed,
                           double scale, const double *x, double *y);
 bool cuda_longest_transposed(const void *matrix, int64_t *longest);
 
+/* numbers.cu: numbers of other kernels in the places of the model's. */
+typedef struct cuda_numbers {
+    cuda_engine *engine;
+    int64_t rows, entries;
+    double *values; /* [entries] */
+    bool *nominal;  /* [rows] */
+} cuda_numbers;
+nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, cuda_numbers **numbers);
+nadir_status cuda_bring(const void *numbers, nadir_context *context, double *values, bool *nominal);
+nadir_status cuda_put(void *kept, nadir_context *context, const double *values, const bool *nominal,
+                      void **numbers);
+void cuda_forget(void *numbers);
+nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
+                                 const double *probabilities, void **matrix, nadir_device_facts *facts);
+
+/* steps.cu, centred.cu: the linear step over rows. Arrays are on the device. */
+typedef struct cuda_step {
+    const cuda_rows *rows;
+    double gamma;
+    double *probabilities; /* [rows] */
+    double *scales;        /* [rows], NULL: ones */
+    double *weights;       /* [rows] w */
+    double *x;             /* [states] */
+    double *d;             /* [states] */
+    nadir_device_answer answer;
+    /* Rows by column, once they were asked for; ~row where the number is no probability. */
+    int64_t *column_starts; /* [states + 1] */
+    int32_t *column_rows;   /* [entries] */
+    double2 *pulls;         /* [rows] (gamma y alpha pi)^2, and that times the mean */
+} cuda_step;
+nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, const double *probabilities,
+                            const double *scales, void **step);
+void cuda_step_close(void *step);
+nadir_status cuda_step_answer(void *step, nadir_context *context, double beta, const double *x,
+                              const double *d, nadir_device_answer *answer);
+nadir_status cuda_step_values(void *step, nadir_context *context, void **numbers);
+nadir_status cuda_step_slack(void *step, nadir_context *context, const void *numbers, double range,
+                             double tau, double *slack);
+nadir_status cuda_step_centred(void *step, nadir_context *context, const double *y, const double *z,
+                               double *sums);
+
+/* columns.cu: makes blocks of columns where products with these rows are worth them and they fit; otherwise
+ * nothing is made, which is no failure. */
+nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cuda_columns *blocks);
+void cuda_columns_clear(cuda_engine *engine, cuda_columns *blocks);
+
 /* transpose.cu: makes matrix->transpose. */
 nadir_status cuda_transpose(cuda_matrix *matrix, nadir_context *context);
 nadir_status cuda_order(void *self, nadir_context *context, int64_t count, const double *x, int32_t *order);
@@ -148,5 +210,16 @@ void cuda_release_factors(void *factors);
 /* iterate.cu */
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
                           const double *b, double *x, nadir_device_outcome *outcome);
+
+/* iterate_many.cu */
+nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir_device_system *system,
+                               int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
+/* policies.cu */
+nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
+
+/* kernels.cu */
+nadir_status cuda_kernels(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
+                          int64_t first, int64_t count, double *returns);
 
 #endif

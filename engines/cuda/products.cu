@@ -1,14 +1,22 @@
 /*
  * products.cu: products with rows and matrices on the device.
  *
- * Dense ones are cuBLAS's. A CSR row is taken by 2 to 32 threads next to each other, about as many as it has
- * entries: rows that stand side by side are then read in one stretch. Entries are read once and pass by the
- * cache, which is left to x. (cuSPARSE plans each product anew for rows of all lengths; rows of 5 to 20
- * entries need no plan.)
+ * Dense ones are cuBLAS's. Of many CSR rows a warp takes 32: it reads their entries in one stretch, leaves
+ * the products in shared memory, and then each thread adds up those of its row, in their order. So all reads
+ * of x are under way at once, whatever the lengths of the rows. Little shared memory is used, since the rest
+ * is the cache through which they pass. Few rows are taken by 2 to 32 threads each, about as many as they
+ * have entries. Entries are read once and pass by the cache, which is left to x; where x is larger than that
+ * the matrix is taken by blocks of columns (columns.cu). (cuSPARSE plans each product anew for rows of all
+ * lengths; rows of 5 to 20 entries need no plan.)
  */
 #include "parts.h"
 
-enum { THREADS = 256 };
+enum {
+    THREADS = 256,
+    STAGED = 192,        /* products of a warp in shared memory */
+    MANY_ROWS = 1 << 17, /* that give every processor enough warps */
+    WORTH_BLOCKS = 3     /* products with a matrix after which it is taken apart */
+};
 
 template <int WIDTH>
 static __global__ void multiply_csr(int64_t rows, const int64_t *starts, const int32_t *columns,
@@ -33,6 +41,94 @@ static __global__ void multiply_csr(int64_t rows, const int64_t *starts, const i
     }
 }
 
+/*
+ * y <- shift x + scale M x of the rows, or with `more` y <- y + scale M x. A launch that follows another one
+ * may begin before that one has ended, and waits before it looks at y.
+ */
+template <typename INDEX>
+static __global__ void __launch_bounds__(THREADS)
+    multiply_staged(int64_t rows, const INDEX *starts, const int32_t *columns, const double *values,
+                    bool more, double shift, double scale, const double *x, double *y)
+{
+    enum { EACH = STAGED / 32 };
+    __shared__ double products[THREADS / 32][STAGED];
+    double *mine = products[threadIdx.x / 32];
+    const int lane = threadIdx.x % 32;
+    const int64_t first = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32 * 32;
+    const int64_t row = first + lane;
+    const bool here = row < rows;
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    if (first >= rows) {
+        return;
+    }
+    const INDEX end = starts[first + 32 < rows ? first + 32 : rows];
+    const INDEX start = here ? starts[row] : end;
+    INDEX stop = __shfl_down_sync(0xffffffffu, start, 1);
+    stop = lane == 31 ? end : stop;
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    const double before = !here ? 0 : more ? __ldcs(y + row) : shift != 0 ? shift * x[row] : 0;
+    double sum = 0;
+    INDEX next = start;
+    for (INDEX from = __shfl_sync(0xffffffffu, start, 0); from < end; from += STAGED) {
+        int32_t column[EACH];
+        double value[EACH];
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const INDEX at = from + (INDEX)(lane + 32 * i);
+            if (at < end) {
+                column[i] = __ldcs(columns + at);
+                value[i] = __ldcs(values + at);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            if (from + (INDEX)(lane + 32 * i) < end) {
+                mine[lane + 32 * i] = value[i] * __ldg(x + column[i]);
+            }
+        }
+        __syncwarp();
+        const bool whole = start <= from && stop >= from + STAGED; /* a long row has all of these */
+        if (__any_sync(0xffffffffu, whole)) {
+            double part = 0;
+#pragma unroll
+            for (int i = 0; i < EACH; i++) {
+                part += mine[lane + 32 * i];
+            }
+            for (int step = 16; step > 0; step /= 2) {
+                part += __shfl_xor_sync(0xffffffffu, part, step);
+            }
+            sum += whole ? part : 0;
+            next = whole ? from + STAGED : next;
+        } else {
+            const INDEX limit = stop < from + STAGED ? stop : from + STAGED;
+            for (; next < limit; next++) {
+                sum += mine[next - from];
+            }
+        }
+        __syncwarp();
+    }
+    if (here) {
+        __stcs(y + row, before + scale * sum);
+    }
+}
+
+template <typename INDEX>
+static cudaError_t launch_staged(int64_t rows, const INDEX *starts, const int32_t *columns,
+                                 const double *values, bool more, double shift, double scale, const double *x,
+                                 double *y)
+{
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t how = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = more ? 1 : 0;
+    how.gridDim = dim3(cuda_blocks(rows, THREADS));
+    how.blockDim = dim3(THREADS);
+    how.attrs = &attribute;
+    how.numAttrs = 1;
+    return cudaLaunchKernelEx(&how, multiply_staged<INDEX>, rows, starts, columns, values, more, shift, scale,
+                              x, y);
+}
+
 /* Threads for a row of this many entries, as measured on rows of equal lengths. */
 static int width_for(const cuda_rows *rows)
 {
@@ -40,7 +136,17 @@ static int width_for(const cuda_rows *rows)
     return mean <= 3 ? 2 : mean <= 8 ? 4 : mean <= 24 ? 8 : mean <= 64 ? 16 : 32;
 }
 
-static nadir_status apply_csr(const cuda_rows *rows, nadir_context *context, double shift, double scale,
+static nadir_status apply_many(const cuda_rows *rows, nadir_context *context, double shift, double scale,
+                               const double *x, double *y)
+{
+    nadir_status status = NADIR_OK;
+    CUDA_TRY(rows->engine, context,
+             launch_staged(rows->rows, rows->starts, rows->columns, rows->values, false, shift, scale, x, y));
+cleanup:
+    return status;
+}
+
+static nadir_status apply_few(const cuda_rows *rows, nadir_context *context, double shift, double scale,
                               const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
@@ -69,6 +175,26 @@ static nadir_status apply_csr(const cuda_rows *rows, nadir_context *context, dou
             <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
     }
     CUDA_LAUNCHED(rows->engine, context);
+cleanup:
+    return status;
+}
+
+static nadir_status apply_csr(const cuda_rows *rows, nadir_context *context, double shift, double scale,
+                              const double *x, double *y)
+{
+    return (rows->rows >= MANY_ROWS ? apply_many : apply_few)(rows, context, shift, scale, x, y);
+}
+
+/* Block after block, each adding to what is in y. */
+static nadir_status apply_blocks(const cuda_rows *rows, nadir_context *context, const cuda_columns *blocks,
+                                 double shift, double scale, const double *x, double *y)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = 0; i < blocks->count; i++) {
+        CUDA_TRY(rows->engine, context,
+                 launch_staged(rows->rows, blocks->starts + i * rows->rows, blocks->columns, blocks->values,
+                               i > 0, shift, scale, x, y));
+    }
 cleanup:
     return status;
 }
@@ -117,9 +243,17 @@ nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transp
     if (transposed && matrix->transpose.starts == NULL) {
         CUDA_CHECK(cuda_transpose(matrix, context));
     }
-    for (int64_t j = 0; j < count; j++) {
-        CUDA_CHECK(apply_csr(transposed ? &matrix->transpose : &matrix->of, context, shift, scale, x + j * n,
-                             y + j * n));
+    {
+        const cuda_rows *rows = transposed ? &matrix->transpose : &matrix->of;
+        cuda_columns *blocks = &matrix->blocks[transposed];
+        for (int64_t j = 0; j < count; j++) {
+            if (blocks->products++ == WORTH_BLOCKS) {
+                CUDA_CHECK(cuda_columns_make(rows, context, blocks));
+            }
+            CUDA_CHECK(blocks->count > 0
+                           ? apply_blocks(rows, context, blocks, shift, scale, x + j * n, y + j * n)
+                           : apply_csr(rows, context, shift, scale, x + j * n, y + j * n));
+        }
     }
 cleanup:
     return status;

@@ -153,11 +153,27 @@ void petsc_meet(petsc_engine *engine, const char *call, int64_t count)
     }
 }
 
-static double seconds(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double seconds(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+petsc_moment petsc_wait_begin(void)
+{
+    return (petsc_moment){seconds(), read_clock(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+void petsc_wait_end(petsc_engine *engine, petsc_moment begun)
+{
+    engine->waited += seconds() - begun.clock;
+    engine->polled += read_clock(CLOCK_THREAD_CPUTIME_ID) - begun.processor;
 }
 
 /* What an evaluation costs beside products: for the model of cost in docs/scaling.md. */
@@ -165,9 +181,11 @@ static void tell_counts(const petsc_engine *engine)
 {
     if (getenv("NADIR_ENGINE_COUNTS") != NULL) { /* NOLINT(concurrency-mt-unsafe): nothing here sets it */
         (void)fprintf(stderr,
-                      "nadir: process %d: %lld reductions, %lld exchanges, %lld numbers sent in them\n",
+                      "nadir: process %d: %lld reductions, %lld exchanges, %lld numbers sent in them; waited "
+                      "%.2f s; %.2f s of processor time, and %.2f waiting\n",
                       engine->table.rank, (long long)engine->reductions, (long long)engine->exchanges,
-                      (long long)engine->exchanged);
+                      (long long)engine->exchanged, engine->waited,
+                      read_clock(CLOCK_PROCESS_CPUTIME_ID) - engine->polled, engine->polled);
     }
 }
 

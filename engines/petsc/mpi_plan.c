@@ -230,7 +230,9 @@ static void fetch(void *self, void *made, const double *values, double *ghosts)
         }
     }
     engine->exchanged += at;
+    const petsc_moment begun = petsc_wait_begin();
     MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
+    petsc_wait_end(engine, begun);
 }
 
 /* add, from where the others have it. */
@@ -271,7 +273,9 @@ static void add(void *self, void *made, const double *ghosts, double *values)
             from += of->wanted[rank];
         }
     }
+    const petsc_moment begun = petsc_wait_begin();
     MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
+    petsc_wait_end(engine, begun);
     const int64_t total = to - of->packed;
     engine->exchanged += from - ghosts;
     for (int64_t i = 0; i < total; i++) {

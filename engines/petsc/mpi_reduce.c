@@ -55,10 +55,12 @@ static nadir_status sum(void *self, nadir_context *context, int64_t count, doubl
     (void)context;
     petsc_engine *engine = self;
     petsc_meet(engine, "sum", count);
+    const petsc_moment begun = petsc_wait_begin();
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
         MPI_Allreduce(MPI_IN_PLACE, values + done, piece, MPI_DOUBLE, MPI_SUM, engine->work);
     }
+    petsc_wait_end(engine, begun);
     return NADIR_OK;
 }
 
@@ -70,7 +72,9 @@ static void reduce_few(void *self, int count, const nadir_reduction *operations,
     for (int i = 0; i < count; i++) {
         numbers[i] = (tagged){values[i], (double)operations[i]};
     }
+    const petsc_moment begun = petsc_wait_begin();
     MPI_Allreduce(MPI_IN_PLACE, numbers, count, engine->tagged, engine->join, engine->work);
+    petsc_wait_end(engine, begun);
     for (int i = 0; i < count; i++) {
         values[i] = numbers[i].value;
     }
@@ -93,10 +97,12 @@ static nadir_status maximum(void *self, nadir_context *context, int64_t count, n
     (void)context;
     petsc_engine *engine = self;
     petsc_meet(engine, "maximum", count);
+    const petsc_moment begun = petsc_wait_begin();
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
         MPI_Allreduce(MPI_IN_PLACE, values + done, piece, engine->placed, engine->largest, engine->work);
     }
+    petsc_wait_end(engine, begun);
     return NADIR_OK;
 }
 
@@ -105,10 +111,12 @@ static nadir_status scan(void *self, nadir_context *context, int64_t count, doub
     (void)context;
     petsc_engine *engine = self;
     petsc_meet(engine, "scan", count);
+    const petsc_moment begun = petsc_wait_begin();
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
         MPI_Exscan(MPI_IN_PLACE, values + done, piece, MPI_DOUBLE, MPI_SUM, engine->work);
     }
+    petsc_wait_end(engine, begun);
     for (int64_t i = 0; engine->table.rank == 0 && i < count; i++) {
         values[i] = 0; /* MPI leaves what was there */
     }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 struct petsc_shared {
+    petsc_engine *engine;
     MPI_Comm machine;
     int64_t first, count, total;
     int64_t *widths; /* [members] numbers in a room of each process */
@@ -89,7 +90,7 @@ static bool map_memory(petsc_shared *shared, int rank)
     return agree(shared->all != NULL, shared->machine);
 }
 
-petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64_t count, int64_t total,
+petsc_shared *petsc_shared_make(petsc_engine *engine, int64_t first, int64_t count, int64_t total,
                                 int64_t wanted)
 {
     const int members = engine->table.members;
@@ -112,7 +113,8 @@ petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64
     for (int rank = 0; rank < members; rank++) {
         length += 2 * widths[rank];
     }
-    *shared = (petsc_shared){.machine = engine->machine,
+    *shared = (petsc_shared){.engine = engine,
+                             .machine = engine->machine,
                              .first = first,
                              .count = count,
                              .total = total,
@@ -134,9 +136,11 @@ petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64
 static int meet(petsc_shared *shared)
 {
     const int turn = shared->turn;
+    const petsc_moment begun = petsc_wait_begin();
     atomic_thread_fence(memory_order_seq_cst);
     MPI_Barrier(shared->machine);
     atomic_thread_fence(memory_order_seq_cst);
+    petsc_wait_end(shared->engine, begun);
     shared->turn = !turn;
     return turn;
 }

@@ -23,12 +23,21 @@ typedef struct petsc_engine {
     int64_t reductions; /* so far */
     int64_t exchanges;  /* of ghosts, either way */
     int64_t exchanged;  /* numbers that this process has sent in them */
+    double waited;      /* seconds for the others */
+    double polled;      /* of those, seconds of the processor: MPI asks again and again */
     nadir_communication table;
 } petsc_engine;
 
 /* Counts calls. With NADIR_ENGINE_WATCH set, compares what all processes are about to do: the job ends, and
  * says where each of them is, as soon as they differ. count: -1: may differ. */
 void petsc_meet(petsc_engine *engine, const char *call, int64_t count);
+
+/* Around calls that wait for other processes, to be counted. */
+typedef struct petsc_moment {
+    double clock, processor;
+} petsc_moment;
+petsc_moment petsc_wait_begin(void);
+void petsc_wait_end(petsc_engine *engine, petsc_moment begun);
 
 /* mpi_reduce.c: makes and frees the types and operations; fills in sum, reduce, reduce_few, maximum, scan. */
 void petsc_reductions_start(petsc_engine *engine);
@@ -42,7 +51,7 @@ void petsc_gathers_start(petsc_engine *engine);
  * is no memory for it, for all of them alike. first, count: of the own values among `total`; wanted: ghosts.
  */
 typedef struct petsc_shared petsc_shared;
-petsc_shared *petsc_shared_make(const petsc_engine *engine, int64_t first, int64_t count, int64_t total,
+petsc_shared *petsc_shared_make(petsc_engine *engine, int64_t first, int64_t count, int64_t total,
                                 int64_t wanted);
 void petsc_shared_free(petsc_shared *shared);
 /* The values of all, to be read until the next call of this or of petsc_shared_send. */

@@ -48,6 +48,7 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
         .J_error = solver->value.J_error,
         .near_v = optimistic ? NULL : solver->near_v,
         .near_d = optimistic ? NULL : solver->near_d,
+        .near = optimistic ? NULL : solver->near,
     };
     if (optimistic) {
         negated(states, asked->owned, asked->owned);

@@ -63,8 +63,57 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
+/* The linear step over all rows of a sparse model, p = 2, domain support (adversary/rows/rows.h), in units of
+ * x and of `unit`. found false: the ball does not matter, or nothing moves; the rest says nothing then. */
+typedef struct nadir_device_answer {
+    bool found;
+    double unit; /* the largest alpha w */
+    double step; /* of a row of alpha w = unit */
+    double gain; /* sum over rows of w (Phat - X) . x */
+    double norm; /* (sum of (|Delta| / alpha)^2)^(1/2) */
+} nadir_device_answer;
+
+/* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
+ * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
+ * numbers D(s, t) pi(a|t), those of s = 0 first, then by t and a. Points and cells have the bits that the
+ * processor gives them. */
+enum { NADIR_DEVICE_FEW = 3, NADIR_DEVICE_POINT = 18, NADIR_DEVICE_SUMS = 189 };
+typedef struct nadir_device_policies {
+    double gamma;
+    const double *kernel; /* [2 * FEW * FEW] rows (0, 0), (0, 1), (1, 0), ... */
+    int64_t count, each;  /* policies; so many of each stream, fewer of the last */
+    /* [4 * streams] their states (base/random.h), streams = count / each, rounded up. */
+    const uint64_t *streams;
+    const double *centre; /* [POINT] */
+
+    /* [SUMS] of x, then of x(i) x(j), j <= i, row after row, x a point less the centre; NULL: not wanted. */
+    double *sums;
+    /* How many points fall into each of bins x bins cells along pairs of axes, x . axis between low and high;
+     * NULL: not wanted. */
+    int64_t views, bins;
+    const double *axes;   /* [views * 2 * POINT] */
+    const double *ranges; /* [views * 4] low and high of the first axis, then of the second */
+    int64_t *counts;      /* [views * bins * bins] */
+} nadir_device_policies;
+
+/* Random kernels around M: P^pi = M + beta Delta^pi / |Delta|, Delta(t|row) normal with its rows centred,
+ * those of scale 0 left out. Sample i has the stream (base/random.h) that is seeded with key + i. */
+typedef struct nadir_device_kernels {
+    double gamma, beta;
+    uint64_t key;
+    int64_t rows;
+    const int64_t *state_rows;   /* [states + 1] */
+    const double *probabilities; /* [rows] pi(a|s) */
+    const double *scales;        /* [rows] */
+    const double *rewards;       /* [states] R^pi */
+    const double *initial;       /* [states] mu */
+} nadir_device_kernels;
+
 /* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
 typedef struct nadir_device {
+    /* Bytes of the device's memory: what the engine has taken, as it counts, and what is left. */
+    void (*memory)(const void *self, double *taken, double *left);
+
     /* The rows of a model; `kept` is to be dropped, if need be after the engine was closed. */
     nadir_status (*keep)(void *self, nadir_context *context, const nadir_device_rows *rows, void **kept);
     void (*drop)(void *kept);
@@ -82,6 +131,17 @@ typedef struct nadir_device {
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
                             nadir_device_facts *facts);
     /* A matrix of the caller's. */
+    /* The same of a kernel that has other numbers in the places of the model's, made by `put` or
+     * `step_values`. */
+    nadir_status (*average_values)(void *kept, nadir_context *context, const void *values,
+                                   const double *probabilities, void **matrix, nadir_device_facts *facts);
+    /* values: [entries]; nominal: [rows] rows that have the model's numbers whatever is in `values`. The
+     * numbers are to be forgotten, if need be after the engine was closed. */
+    nadir_status (*put)(void *kept, nadir_context *context, const double *values, const bool *nominal,
+                        void **numbers);
+    void (*forget)(void *numbers);
+    /* Numbers that `step_values` has made; values: [entries], nominal: [rows] rows that are the model's. */
+    nadir_status (*bring)(const void *numbers, nadir_context *context, double *values, bool *nominal);
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
                            nadir_device_facts *facts);
     void (*release)(void *matrix);
@@ -102,10 +162,39 @@ typedef struct nadir_device {
                           const double *b, double *x);
     void (*release_factors)(void *factors);
 
+    /* Linear steps with the rows of a sparse model: w(row) = gamma max(d(s), 0) pi(row), alpha(row) = scales
+     * or one. probabilities and scales, [rows], are copied. */
+    nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, const double *probabilities,
+                              const double *scales, void **step);
+    void (*step_close)(void *step);
+    /* x: [states] in [0, 1]; d: [states]. Both stay for the calls below, as does the answer. */
+    nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
+                                const double *d, nadir_device_answer *answer);
+    /* The rows of the answer. */
+    nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);
+    /* Sum over rows of P . g - min g, g = w range x + 2 tau (P - Phat) / alpha^2; P: numbers. */
+    nadir_status (*step_slack)(void *step, nadir_context *context, const void *numbers, double range,
+                               double tau, double *slack);
+    /* sums(t) <- sum over rows with t of (gamma y(s) alpha pi)^2 (z(t) - mean of z over the row's
+     * successors); y, z, sums: [states]. */
+    nadir_status (*step_centred)(void *step, nadir_context *context, const double *y, const double *z,
+                                 double *sums);
+
     /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x is not
      * b. */
     nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
                             const double *b, double *x, nadir_device_outcome *outcome);
+
+    /* The same for `count` vectors, which share their products: those of several vectors together are counted
+     * once, for the first of them. outcomes: [count], always with x_norm. Vectors whose residual is not small
+     * enough yet are for `iterate` to finish. */
+    nadir_status (*iterate_many)(void *matrix, nadir_context *context, const nadir_device_system *system,
+                                 int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
+    nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
+    /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */
+    nadir_status (*kernels)(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
+                            int64_t first, int64_t count, double *returns);
 } nadir_device;
 
 #endif

@@ -94,7 +94,7 @@ static nadir_status load(nadir_context *context, const char *name, const nadir_e
 nadir_status nadir_engine_open(nadir_context *context, const char *name, const char *options,
                                bool share_threads, nadir_engine **engine)
 {
-    static const nadir_engine_host host = {nadir_fail, &nadir_communication_alone};
+    static const nadir_engine_host host = {nadir_fail, &nadir_communication_alone, nadir_progress};
     nadir_status status = NADIR_OK;
     nadir_engine *made = NULL;
     const nadir_communication *communication;

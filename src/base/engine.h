@@ -12,7 +12,7 @@
 #include "base/communication.h"
 #include "base/device.h"
 
-#define NADIR_ENGINE_VERSION 3
+#define NADIR_ENGINE_VERSION 4
 #define NADIR_ENGINE_SYMBOL  "nadir_engine_entry"
 
 /* What the library lends to an engine. */
@@ -20,6 +20,8 @@ typedef struct nadir_engine_host {
     nadir_status (*fail)(nadir_context *context, nadir_status status, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
     const nadir_communication *alone; /* order statistics and the like of what one process has */
+    /* As the library calls it in its own loops: rarely does anything, and says when to stop. */
+    nadir_status (*progress)(nadir_context *context, const char *task, double share);
 } nadir_engine_host;
 
 /* The rows that a process owns of a square CSR matrix M. Columns below `count` are its own places, the others

@@ -1,6 +1,8 @@
 /* memory.c: counted memory with a limit; see memory.h. */
 #include "base/memory.h"
 
+#include "base/pages.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,15 +13,10 @@
 /* Before each block: its size, in a space that keeps the alignment of malloc. */
 #define HEADER 16
 
-/* Blocks that are kept: so many, of this size or more, and so much in all that needs no other reason. From
- * KEPT_LARGE on a block may serve a request that is smaller by one part in KEPT_SLACK. */
-enum { KEPT = 32, KEPT_SLACK = 16 };
+/* Blocks that are kept: so many, of this size or more, and so much in all. */
+enum { KEPT = 32 };
 #define KEPT_LEAST ((size_t)1 << 16)
-#define KEPT_LARGE ((size_t)1 << 24)
 #define KEPT_ALL   ((size_t)1 << 26)
-
-/* Blocks of this size or more begin where a huge page may. */
-#define HUGE_PAGE ((size_t)1 << 21)
 
 /* A tool that watches over released memory must see it released. */
 #if defined __SANITIZE_ADDRESS__
@@ -49,6 +46,7 @@ struct nadir_memory {
     kept_block kept[KEPT]; /* the oldest first */
     int kept_count;
     atomic_size_t kept_bytes;
+    nadir_pages pages; /* of the largest blocks */
 };
 
 /* Asks for huge pages for what of a block is made of whole ones; whether there are any is the system's to
@@ -57,8 +55,8 @@ struct nadir_memory {
 static void prefer_huge_pages(void *raw, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    const uintptr_t first = ((uintptr_t)raw + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    const uintptr_t end = ((uintptr_t)raw + bytes) / HUGE_PAGE * HUGE_PAGE;
+    const uintptr_t first = ((uintptr_t)raw + NADIR_HUGE_PAGE - 1) / NADIR_HUGE_PAGE * NADIR_HUGE_PAGE;
+    const uintptr_t end = ((uintptr_t)raw + bytes) / NADIR_HUGE_PAGE * NADIR_HUGE_PAGE;
     if (raw != NULL && first < end) {
         (void)madvise((char *)raw + (first - (uintptr_t)raw), end - first, MADV_HUGEPAGE);
     }
@@ -71,11 +69,11 @@ static void prefer_huge_pages(void *raw, size_t bytes)
 static void *default_allocate(void *user, size_t bytes)
 {
     (void)user;
-    if (bytes < HUGE_PAGE) {
+    if (bytes < NADIR_HUGE_PAGE) {
         return malloc(bytes);
     }
     void *raw = NULL;
-    if (posix_memalign(&raw, HUGE_PAGE, bytes) != 0) {
+    if (posix_memalign(&raw, NADIR_HUGE_PAGE, bytes) != 0) {
         return NULL;
     }
     prefer_huge_pages(raw, bytes);
@@ -125,6 +123,9 @@ nadir_memory *nadir_memory_create(const nadir_allocator *hooks, size_t limit)
     atomic_flag_clear(&memory->busy);
     memory->kept_count = 0;
     atomic_init(&memory->kept_bytes, 0);
+    memory->pages.count = 0;
+    atomic_flag_clear(&memory->pages.busy);
+    atomic_init(&memory->pages.bytes, 0);
     return memory;
 }
 
@@ -156,20 +157,45 @@ static void *find_kept(nadir_memory *memory, size_t bytes)
     if (!memory->keeps || bytes < KEPT_LEAST) {
         return NULL;
     }
-    const size_t most = bytes < KEPT_LARGE ? bytes : bytes + bytes / KEPT_SLACK;
     lock(memory);
     for (int i = memory->kept_count - 1; i >= 0 && raw == NULL; i--) { /* the warmest first */
-        const size_t here = memory->kept[i].bytes;
-        raw = here >= bytes && here <= most ? take(memory, i) : NULL;
+        raw = memory->kept[i].bytes == bytes ? take(memory, i) : NULL;
     }
     unlock(memory);
     return raw;
 }
 
-/* Gives back what is kept, the oldest first, until no more than so much is left. */
-static void give_back(nadir_memory *memory, size_t left)
+/* What the limit leaves beside what is in use. */
+static size_t beside(const nadir_memory *memory)
 {
-    while (atomic_load(&memory->kept_bytes) > left) {
+    const size_t used = atomic_load(&memory->used);
+    return used < memory->limit ? memory->limit - used : 0;
+}
+
+/* What may be kept of blocks. */
+static size_t keepable(const nadir_memory *memory)
+{
+    const size_t left = beside(memory);
+    return left < KEPT_ALL ? left : KEPT_ALL;
+}
+
+/* What may be kept of pages beside what is in use: never more than twice that, nor so much that both together
+ * were more than has been in use before. So they do not raise the peak, and go when the work is done. */
+static size_t keepable_pages(const nadir_memory *memory)
+{
+    const size_t used = atomic_load(&memory->used);
+    const size_t peak = atomic_load(&memory->peak);
+    const size_t blocks = atomic_load(&memory->kept_bytes);
+    const size_t left = beside(memory);
+    const size_t below_peak = used < peak ? peak - used : 0;
+    const size_t most = below_peak / 2 < used ? below_peak : 2 * used;
+    return left < blocks + most ? (left > blocks ? left - blocks : 0) : most;
+}
+
+/* Gives back what is kept, the oldest first, until no more is left than may be. */
+static void give_back(nadir_memory *memory)
+{
+    while (atomic_load(&memory->kept_bytes) > keepable(memory)) {
         lock(memory);
         void *raw = memory->kept_count > 0 ? take(memory, 0) : NULL;
         unlock(memory);
@@ -177,19 +203,7 @@ static void give_back(nadir_memory *memory, size_t left)
             memory->hooks.release(memory->hooks.user, raw);
         }
     }
-}
-
-/* What may be kept beside what is in use: never more than that, nor so much that both together were more
- * than has been in use before. So what is kept does not raise the peak, and goes when the work is done. */
-static size_t keepable(const nadir_memory *memory)
-{
-    const size_t used = atomic_load(&memory->used);
-    const size_t peak = atomic_load(&memory->peak);
-    const size_t left = used < memory->limit ? memory->limit - used : 0;
-    const size_t below_peak = used < peak ? peak - used : 0;
-    size_t most = below_peak < used ? below_peak : used;
-    most = most > KEPT_ALL ? most : KEPT_ALL;
-    return left < most ? left : most;
+    nadir_pages_trim(&memory->pages, keepable_pages(memory));
 }
 
 /* False: the block is still the caller's to release. */
@@ -212,6 +226,52 @@ static bool keep(nadir_memory *memory, void *raw, size_t bytes)
     return true;
 }
 
+/* Whether a block is made of pages. */
+static bool paged(const nadir_memory *memory, size_t bytes)
+{
+    return memory->keeps && nadir_pages_suit(bytes);
+}
+
+/* A block of bytes that are booked; NULL: there is none. */
+static void *obtain(nadir_memory *memory, size_t bytes)
+{
+    const bool of_pages = paged(memory, bytes);
+    void *raw = of_pages ? nadir_pages_get(&memory->pages, bytes) : find_kept(memory, bytes);
+    if (raw == NULL || of_pages) {
+        give_back(memory);
+    }
+    return raw != NULL || of_pages ? raw : memory->hooks.allocate(memory->hooks.user, bytes);
+}
+
+/* The block is no more; its bytes are not booked any longer. */
+static void discard(nadir_memory *memory, void *raw, size_t bytes)
+{
+    if (paged(memory, bytes)) {
+        nadir_pages_put(&memory->pages, raw, bytes, keepable_pages(memory));
+    } else if (!keep(memory, raw, bytes)) {
+        memory->hooks.release(memory->hooks.user, raw);
+    }
+    give_back(memory);
+}
+
+/* The same block with another size; NULL: there is none, and it is as it was. */
+static void *change(nadir_memory *memory, void *raw, size_t before, size_t bytes)
+{
+    if (!paged(memory, before) && !paged(memory, bytes)) {
+        return memory->hooks.reallocate(memory->hooks.user, raw, bytes);
+    }
+    if (paged(memory, bytes) && bytes <= before) {
+        nadir_pages_shrink(raw, before, bytes);
+        return raw;
+    }
+    void *changed = obtain(memory, bytes);
+    if (changed != NULL) {
+        memcpy(changed, raw, before < bytes ? before : bytes);
+        discard(memory, raw, before);
+    }
+    return changed;
+}
+
 nadir_memory *nadir_memory_retain(nadir_memory *memory)
 {
     atomic_fetch_add(&memory->references, 1);
@@ -222,7 +282,8 @@ void nadir_memory_free(nadir_memory *memory)
 {
     if (memory != NULL && atomic_fetch_sub(&memory->references, 1) == 1) {
         const nadir_allocator hooks = memory->hooks;
-        give_back(memory, 0);
+        memory->limit = 0;
+        give_back(memory);
         hooks.release(hooks.user, memory);
     }
 }
@@ -276,11 +337,7 @@ void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size)
     if (!total(count, size, &bytes) || !book(memory, bytes)) {
         return NULL;
     }
-    void *raw = find_kept(memory, bytes);
-    if (raw == NULL) {
-        give_back(memory, keepable(memory));
-        raw = memory->hooks.allocate(memory->hooks.user, bytes);
-    }
+    void *raw = obtain(memory, bytes);
     if (raw == NULL) {
         unbook(memory, bytes);
         return NULL;
@@ -298,7 +355,7 @@ void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_
     if (!total(count, size, &bytes) || (bytes > before && !book(memory, bytes - before))) {
         return NULL;
     }
-    void *raw = memory->hooks.reallocate(memory->hooks.user, (char *)block - HEADER, bytes);
+    void *raw = change(memory, (char *)block - HEADER, before, bytes);
     if (raw == NULL) {
         if (bytes > before) {
             unbook(memory, bytes - before);
@@ -315,12 +372,8 @@ void nadir_memory_release(nadir_memory *memory, void *block)
 {
     if (block != NULL) {
         const size_t bytes = block_bytes(block);
-        void *raw = (char *)block - HEADER;
         unbook(memory, bytes);
-        if (!keep(memory, raw, bytes)) {
-            memory->hooks.release(memory->hooks.user, raw);
-        }
-        give_back(memory, keepable(memory));
+        discard(memory, (char *)block - HEADER, bytes);
     }
 }
 

@@ -5,12 +5,12 @@
  * hostile file can ask for much, it gets no more than the limit. One nadir_memory is shared by a context
  * and everything made with it, and outlives the context as long as a model needs it. Safe in threads.
  *
- * Large blocks that are released are kept for the next request of the same size, a few of them: what the
- * system hands out anew it has to clear first, page by page, which costs more than most work that is done
- * with such blocks. What is kept is given back when the limit needs it, when most of what it lay beside is
- * gone, and at the end; it never makes a process larger than what was in use at once has made it. Hooks of
- * the caller see every request and every release. Without hooks, blocks of megabytes are put on huge pages
- * where the system has them.
+ * Large blocks that are released are kept for the next request of the same size, a few of them; those of
+ * megabytes are made of pages, which are kept for any other such block (pages.h): what the system hands out
+ * anew it has to clear first, which costs more than most work that is done with such blocks. What is kept is
+ * given back when the limit needs it, when most of what it lay beside is gone, and at the end; it never makes
+ * a process larger, but for 64 MB, than what was in use at once has made it. Hooks of the caller see every
+ * request and every release.
  */
 #ifndef NADIR_BASE_MEMORY_H
 #define NADIR_BASE_MEMORY_H

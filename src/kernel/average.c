@@ -37,9 +37,7 @@ static void add_row(int64_t states, const nadir_row *row, double weight, bool fi
     const int64_t count = row->count;
     const double *values = row->values;
     if (row->columns == NULL) {
-        for (int64_t t = 0; t < count; t++) {
-            sum[t] = (first ? 0 : sum[t]) + weight * values[t];
-        }
+        nadir_vector_add(count, weight, values, first, sum);
         return;
     }
     if (first) {
@@ -430,7 +428,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
-    if (nadir_remote_takes(context, kernel)) {
+    if (nadir_remote_averages(context, kernel)) {
         NADIR_CHECK(nadir_remote_average(context, kernel, policy, &made));
         norm = made.facts.norm;
     } else if (kernel->model->dense != NULL) {
@@ -462,7 +460,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
     nadir_status status = NADIR_OK;
     double norm = -1;
     const bool same_rows = note_active(policy, average->active);
-    if (average->remote != NULL || nadir_remote_takes(context, kernel)) {
+    if (average->remote != NULL || nadir_remote_averages(context, kernel)) {
         *same_pattern = false;
     } else if (average->dense != NULL) {
         norm = fill_dense(context, kernel, policy, average->dense);

@@ -74,6 +74,10 @@ void nadir_average_multiply(const nadir_context *context, const nadir_average *a
 nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                                const double *x, double *y);
 
+/* Before many products: makes the transposed copy now where these are faster with it as well, as they are
+ * with models spread over processes, unless it was given back. */
+nadir_status nadir_average_prepare(nadir_context *context, nadir_average *average);
+
 /* Gives the memory of the transposed copy back; the next transposed product makes it anew. */
 void nadir_average_forget_transpose(nadir_context *context, nadir_average *average);
 

@@ -4,6 +4,9 @@
 #include "kernel/remote.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
+#include "linalg/threads.h"
+
+#include <string.h>
 
 void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result)
 {
@@ -26,11 +29,60 @@ static void subtract_rank_one(const nadir_context *context, int64_t n, const dou
     }
 }
 
+/* Whether products with M are to be made from its transpose, column after column. Rows that lead to states of
+ * all processes ask for entries of x all over memory; of y a process has its part alone, which stays in its
+ * cache, and x is read in order, where it stands. A product of a million states, 20 entries a row, takes each
+ * of two processes 20 to 24 ms instead of 33 to 50. Threads would write to the same y. */
+static bool by_columns(const nadir_context *context, const nadir_average *average)
+{
+    const nadir_exchange *exchange = average->exchange;
+    return exchange != NULL && average->remote == NULL && exchange->ghosts > exchange->count / 2 &&
+           nadir_threads_for(context, average->matrix.starts[average->states]) == 1;
+}
+
+nadir_status nadir_average_prepare(nadir_context *context, nadir_average *average)
+{
+    nadir_average *owner = average->lender != NULL ? average->lender : average;
+    const bool missing = owner->transpose.starts == NULL && owner->transposed_row == 0;
+    return missing && by_columns(context, owner)
+               ? nadir_matrix_transpose(context, &owner->matrix, &owner->transpose)
+               : NADIR_OK;
+}
+
+/* Y = shift X + scale M X from the transpose of M; the same bits as from M. */
+static void combine_by_columns(const nadir_average *average, const nadir_entries *transpose, int64_t count,
+                               double shift, double scale, const double *x, double *y)
+{
+    const int64_t n = average->states;
+    const nadir_matrix matrix = {average->matrix.width, NULL, transpose->starts, transpose->columns,
+                                 transpose->values,     0};
+    for (int64_t j = 0; j < count; j++) {
+        const double *own = x + j * n;
+        double *sums = y + j * n;
+        nadir_exchange_piece pieces[NADIR_EXCHANGE_PIECES];
+        const int many = nadir_exchange_pieces(average->exchange, own, pieces);
+        int64_t column = 0;
+        memset(sums, 0, (size_t)n * sizeof *sums);
+        for (int i = 0; i < many; i++) {
+            nadir_matrix_scatter(&matrix, column, pieces[i].count, pieces[i].values, sums);
+            column += pieces[i].count;
+        }
+        for (int64_t s = 0; s < n; s++) {
+            sums[s] = shift == 0 ? scale * sums[s] : shift * own[s] + scale * sums[s];
+        }
+    }
+}
+
 /* Y = shift X + scale M X where M has columns of other processes: one vector after the other. */
 static void combine_spread(const nadir_context *context, const nadir_average *average, int64_t count,
                            double shift, double scale, const double *x, double *y)
 {
     const int64_t n = average->states;
+    const nadir_average *owner = average->lender != NULL ? average->lender : average;
+    if (owner->transpose.starts != NULL && by_columns(context, average)) {
+        combine_by_columns(average, &owner->transpose, count, shift, scale, x, y);
+        return;
+    }
     for (int64_t j = 0; j < count; j++) {
         const double *extended = nadir_exchange_extend(average->exchange, x + j * n);
         nadir_matrix_combine(context, &average->matrix, 1, shift, scale, extended, y + j * n);

@@ -2,6 +2,7 @@
 #include "kernel/parts.h"
 #include "kernel/remote.h"
 
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -37,6 +38,7 @@ void nadir_kernel_free(nadir_kernel *kernel)
         nadir_memory_release(memory, arrays[i]);
     }
     nadir_along_release(memory, &kernel->along);
+    nadir_remote_forget(kernel);
     nadir_model_free(kernel->model);
     nadir_memory_release(memory, kernel);
     nadir_memory_free(memory);
@@ -238,10 +240,12 @@ void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_v
     }
     if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
         const nadir_tilt *tilt = &kernel->tilt;
+        const int64_t ahead = nadir_ahead_entries(nadir_model_width(model), model->row_starts[model->rows]);
         for (int64_t row = first; row < end; row++) {
             const bool own = tilt->values != NULL && !tilt->nominal[row];
             const double *values = own ? tilt->values : model->probabilities;
             const int64_t start = model->row_starts[row];
+            nadir_ahead(x, model->columns, start, model->row_starts[row + 1], ahead);
             y[row - first] =
                 sparse_product(model->row_starts[row + 1] - start, model->columns + start, values + start, x);
         }
@@ -306,6 +310,11 @@ static void measure_row(const nadir_row *row, double *sum, double *size)
 {
     double plus = 0;
     double minus = 0;
+    if (row->count > 0 && nadir_vector_smallest(row->count, row->values) >= 0) {
+        *size = nadir_vector_norm_1(row->count, row->values);
+        *sum = *size;
+        return;
+    }
     for (int64_t i = 0; i < row->count; i++) {
         plus += row->values[i] > 0 ? row->values[i] : 0;
         minus -= row->values[i] < 0 ? row->values[i] : 0;

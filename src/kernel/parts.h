@@ -23,6 +23,11 @@ struct nadir_kernel {
     double *values;
     int64_t *place;  /* [rows] where a row stands among the changed ones, -1: nominal; NULL: none changed */
     nadir_tilt tilt; /* values NULL: none */
+    /* The numbers of a tilt on a device as well (base/device.h), until somebody may write to it; NULL: not
+     * so. */
+    const struct nadir_device *remote_device;
+    void *remote;
+    bool away; /* they are there alone; see nadir_remote_bring */
     /* Work space of a spread tilt, whose arrays may change between any two calls; NULL otherwise. */
     nadir_along along;     /* as nadir_tilt_look found it */
     nadir_spot *spots;     /* [states] likewise */

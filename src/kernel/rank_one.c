@@ -70,9 +70,6 @@ static void put_in_order(const nadir_context *context, nadir_rank_one_search *se
 {
     const int64_t n = search->model->states;
     placed *order = search->order;
-    if (search->row < 0 && order_remotely(context, n, k, order)) {
-        return;
-    }
     int64_t moves = search->row >= 0 ? FEW * n : 0;
     for (int64_t i = 0; i < n; i++) {
         order[i].state = search->row >= 0 ? order[i].state : (int32_t)i;
@@ -87,7 +84,7 @@ static void put_in_order(const nadir_context *context, nadir_rank_one_search *se
         order[to] = here;
         moves -= i - to;
     }
-    if (moves <= 0) {
+    if (moves <= 0 && !order_remotely(context, n, k, order)) {
         qsort(order, (size_t)n, sizeof *order, by_k);
     }
 }

@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* Tilted kernels with fewer entries are averaged here in less time than a call takes. */
+#define TILTED_ENTRIES 65536
+
 /* Products cannot fail for who asks for them, so their context is constant; a device's can, and keeps its
  * sentence there. */
 static nadir_context *own(const nadir_context *context)
@@ -18,8 +21,68 @@ bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel
            kernel->model->exchange == NULL;
 }
 
-/* The rows of the model, made when first asked for. Another thread may do the same meanwhile. */
-static nadir_status rows_of(nadir_context *context, nadir_model *model, void **rows)
+bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *kernel)
+{
+    const nadir_model *model = kernel->model;
+    const bool tilted = kernel->tilt.values != NULL && kernel->tilt.x == NULL && kernel->b == NULL;
+    return nadir_remote_takes(context, kernel) ||
+           (context->device != NULL && tilted && kernel->place == NULL && model->dense == NULL &&
+            model->exchange == NULL && model->nonzeros >= TILTED_ENTRIES);
+}
+
+void nadir_remote_forget(nadir_kernel *kernel)
+{
+    if (kernel->remote != NULL) {
+        kernel->remote_device->forget(kernel->remote);
+        kernel->remote = NULL;
+        kernel->away = false;
+    }
+}
+
+nadir_status nadir_remote_bring(nadir_context *context, nadir_kernel *kernel)
+{
+    nadir_status status = NADIR_OK;
+    if (kernel->away) {
+        NADIR_CHECK(
+            kernel->remote_device->bring(kernel->remote, context, kernel->tilt.values, kernel->tilt.nominal));
+        kernel->away = false;
+    }
+cleanup:
+    return status;
+}
+
+const void *nadir_remote_has(const nadir_kernel *kernel)
+{
+    return kernel->remote;
+}
+
+void nadir_remote_adopt(const nadir_context *context, nadir_kernel *kernel, void *numbers)
+{
+    nadir_remote_forget(kernel);
+    kernel->remote_device = context->device;
+    kernel->remote = numbers;
+    kernel->away = true;
+}
+
+nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *kernel, const void **numbers)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
+    void *rows;
+    void *made;
+    if (kernel->remote == NULL) {
+        NADIR_CHECK(nadir_remote_rows(context, kernel->model, &rows));
+        NADIR_CHECK(context->device->put(rows, context, kernel->tilt.values, kernel->tilt.nominal, &made));
+        nadir_remote_adopt(context, kept, made);
+        kept->away = false;
+    }
+    *numbers = kernel->remote;
+cleanup:
+    return status;
+}
+
+/* Another thread may do the same meanwhile. */
+nadir_status nadir_remote_rows(nadir_context *context, nadir_model *model, void **rows)
 {
     const nadir_device *device = context->device;
     const nadir_device_rows from = {
@@ -54,9 +117,16 @@ nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *ke
 {
     nadir_status status = NADIR_OK;
     void *rows;
-    NADIR_CHECK(rows_of(context, kernel->model, &rows));
-    NADIR_CHECK(
-        context->device->average(rows, context, policy->probabilities, &average->remote, &average->facts));
+    const void *numbers;
+    NADIR_CHECK(nadir_remote_rows(context, kernel->model, &rows));
+    if (kernel->tilt.values == NULL) {
+        NADIR_CHECK(context->device->average(rows, context, policy->probabilities, &average->remote,
+                                             &average->facts));
+    } else {
+        NADIR_CHECK(nadir_remote_numbers(context, kernel, &numbers));
+        NADIR_CHECK(context->device->average_values(rows, context, numbers, policy->probabilities,
+                                                    &average->remote, &average->facts));
+    }
     average->device = context->device;
     average->sparse = kernel->model->dense == NULL;
 cleanup:

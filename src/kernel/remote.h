@@ -5,11 +5,27 @@
 
 #include "kernel/average.h"
 
-/* Whether the device makes the average of this kernel: its stored rows are those of the model. */
+/* Whether the device makes products with the rows of this kernel: its stored rows are those of the model. */
 bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel);
+/* Whether it makes its average: those, or tilted kernels of sparse models that are large enough and not
+ * spread. */
+bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *kernel);
 
-/* M on the device, of a kernel that it takes; the model's rows go there if they are not there yet. The norm
- * is that of M. */
+/* The rows of a model on the device, made when first asked for. */
+nadir_status nadir_remote_rows(nadir_context *context, nadir_model *model, void **rows);
+
+/* The numbers of a tilted kernel that is not spread on the device, brought there if need be. */
+nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *kernel, const void **numbers);
+/* They are there alone: `numbers` becomes the kernel's. Until they were brought here the kernel can be
+ * averaged, freed and written over, and nothing else. */
+void nadir_remote_adopt(const nadir_context *context, nadir_kernel *kernel, void *numbers);
+nadir_status nadir_remote_bring(nadir_context *context, nadir_kernel *kernel);
+void nadir_remote_forget(nadir_kernel *kernel);
+/* NULL: they are not there. */
+const void *nadir_remote_has(const nadir_kernel *kernel);
+
+/* M on the device, of a kernel that it averages; the model's rows go there if they are not there yet. The
+ * norm is that of M. */
 nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average);
 

@@ -9,6 +9,7 @@
  * from, P(t) is the nominal probability plus l(t), so that what is taken off here is what was put on there.
  */
 #include "kernel/parts.h"
+#include "kernel/remote.h"
 
 #include <float.h>
 #include <math.h>
@@ -76,6 +77,7 @@ cleanup:
 
 nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel)
 {
+    nadir_remote_forget(kernel); /* who asks may write */
     return kernel->tilt.values != NULL ? &kernel->tilt : NULL;
 }
 

@@ -89,6 +89,25 @@ const double *nadir_exchange_extend(const nadir_exchange *exchange, const double
     return room;
 }
 
+int nadir_exchange_pieces(const nadir_exchange *exchange, const double *x,
+                          nadir_exchange_piece pieces[NADIR_EXCHANGE_PIECES])
+{
+    const nadir_communication *table = exchange->table;
+    const int64_t first = exchange->first;
+    const int64_t end = first + exchange->count;
+    const double *all = exchange->whole ? table->publish(table->self, exchange->plan, x) : NULL;
+    pieces[0] = (nadir_exchange_piece){exchange->count, x};
+    if (all != NULL) {
+        pieces[1] = (nadir_exchange_piece){first, all};
+        pieces[2] = (nadir_exchange_piece){exchange->total - end, all + end};
+        return 3;
+    }
+    double *ghosts = nadir_exchange_room(exchange) + exchange->count;
+    table->fetch(table->self, exchange->plan, x, ghosts);
+    pieces[1] = (nadir_exchange_piece){exchange->ghosts, ghosts};
+    return 2;
+}
+
 void nadir_exchange_fill(const nadir_exchange *exchange, double *x)
 {
     if (exchange != NULL) {

@@ -31,6 +31,15 @@ void nadir_exchange_free(nadir_exchange *exchange);
 
 /* x: [count] with its ghosts behind it: [count + ghosts], valid until the next call. */
 const double *nadir_exchange_extend(const nadir_exchange *exchange, const double *x);
+/* The same without a copy where the others' memory can be read: x and its ghosts one after another in pieces,
+ * valid until the next call. Returns how many. */
+enum { NADIR_EXCHANGE_PIECES = 3 };
+typedef struct nadir_exchange_piece {
+    int64_t count;
+    const double *values;
+} nadir_exchange_piece;
+int nadir_exchange_pieces(const nadir_exchange *exchange, const double *x,
+                          nadir_exchange_piece pieces[NADIR_EXCHANGE_PIECES]);
 /* The same in place: x: [count + ghosts], of which the first `count` are given. */
 void nadir_exchange_fill(const nadir_exchange *exchange, double *x);
 

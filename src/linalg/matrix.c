@@ -1,6 +1,7 @@
 /* matrix.c: products with square matrices; see matrix.h. */
 #include "linalg/matrix.h"
 
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -74,6 +75,7 @@ typedef struct csr_product {
     const double *x;
     double *y;
     int64_t width; /* columns in one pass: 1, 2 or 4 */
+    int64_t ahead; /* entries up to which those of x are sent for; one column in a pass */
 } csr_product;
 
 /* `width` columns, the first of which is `column`, in one pass over rows [first, end). Every column is summed
@@ -91,6 +93,9 @@ multiply_columns(const csr_product *product, const int width, int64_t column, in
     const double scale = product->scale;
     for (int64_t s = first; s < end; s++) {
         double sum[4] = {0};
+        if (width == 1) {
+            nadir_ahead(x, columns, starts[s], starts[s + 1], product->ahead);
+        }
         for (int64_t i = starts[s]; i < starts[s + 1]; i++) {
             const double value = values[i];
             const double *from = x + columns[i];
@@ -118,6 +123,8 @@ static void multiply_rows(const csr_product *product, int64_t count, int64_t fir
     }
 }
 
+enum { CACHED = 1 << 19 }; /* numbers */
+
 /* How far apart the first and the last entry of a row are, on average over a few rows. */
 static int64_t typical_reach(const nadir_matrix *matrix)
 {
@@ -134,13 +141,8 @@ static int64_t typical_reach(const nadir_matrix *matrix)
 
 /* How many columns to do in one pass: reading the matrix less often pays as long as what its rows reach of
  * all those columns stays in the cache; scattered rows over long vectors are done one column at a time. */
-static int64_t columns_at_once(const nadir_matrix *matrix, int64_t count)
+static int64_t columns_at_once(int64_t reach)
 {
-    enum { CACHED = 1 << 19 }; /* numbers */
-    if (count == 1) {
-        return 1;
-    }
-    const int64_t reach = matrix->size > CACHED / 4 ? typical_reach(matrix) : matrix->size;
     return reach <= CACHED / 4 ? 4 : reach <= CACHED / 2 ? 2 : 1;
 }
 
@@ -151,7 +153,9 @@ void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matr
         multiply_dense(context, matrix, CblasTrans, count, shift, scale, x, y);
         return;
     }
-    const csr_product product = {matrix, shift, scale, x, y, columns_at_once(matrix, count)};
+    const int64_t reach = matrix->size > CACHED / 4 ? typical_reach(matrix) : matrix->size;
+    const int64_t ahead = nadir_ahead_entries(reach, matrix->starts[matrix->size]);
+    const csr_product product = {matrix, shift, scale, x, y, columns_at_once(reach), ahead};
     const int shares = nadir_threads_for(context, matrix->starts[matrix->size] * count);
     if (shares == 1) { /* a parallel region of one thread still costs a system call */
         multiply_rows(&product, count, 0, matrix->size);
@@ -176,6 +180,22 @@ void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *mat
     nadir_matrix_combine(context, matrix, count, 0, 1, x, y);
 }
 
+void nadir_matrix_scatter(const nadir_matrix *matrix, int64_t first, int64_t count, const double *x,
+                          double *y)
+{
+    const int64_t *starts = matrix->starts + first;
+    const int32_t *columns = matrix->columns;
+    const double *values = matrix->values;
+    for (int64_t s = 0; s < count; s++) {
+        const double from = x[s];
+        for (int64_t i = starts[s]; i < starts[s + 1]; i++) {
+            y[columns[i]] += values[i] * from;
+        }
+    }
+}
+
+enum { SOON = 32 }; /* entries */
+
 /* Counts in counts[t] the entries of columns t in [first, end). */
 static void count_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *counts)
 {
@@ -188,12 +208,34 @@ static void count_columns(const nadir_matrix *matrix, int64_t first, int64_t end
     }
 }
 
+static int64_t width_of(const nadir_matrix *matrix)
+{
+    return matrix->width > 0 ? matrix->width : matrix->size;
+}
+
+/* Every entry goes somewhere else: sends for the counters that entries will need, and nearer by, whose
+ * counters have come, for the places themselves. */
+static void send_for_places(const nadir_matrix *matrix, int64_t first, int64_t end, const int64_t *next,
+                            const nadir_entries *transpose)
+{
+    for (int64_t i = first; i < end; i++) {
+        const int64_t place = next[matrix->columns[i + SOON]];
+        __builtin_prefetch(next + matrix->columns[i + 2 * SOON], 1, 3);
+        __builtin_prefetch(transpose->columns + place, 1, 3);
+        __builtin_prefetch(transpose->values + place, 1, 3);
+    }
+}
+
 /* Moves the entries of columns [first, end) to their places; next[t] is the place of the next one of column
  * t. */
 static void move_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *next,
                          const nadir_entries *transpose)
 {
+    const int64_t far = nadir_ahead_entries(width_of(matrix), matrix->starts[matrix->size]);
     for (int64_t s = 0; s < matrix->size; s++) {
+        if (matrix->starts[s + 1] + 2 * SOON <= far) {
+            send_for_places(matrix, matrix->starts[s], matrix->starts[s + 1], next, transpose);
+        }
         for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
             const int64_t t = matrix->columns[i];
             if (t >= first && t < end) {
@@ -203,11 +245,6 @@ static void move_columns(const nadir_matrix *matrix, int64_t first, int64_t end,
             }
         }
     }
-}
-
-static int64_t width_of(const nadir_matrix *matrix)
-{
-    return matrix->width > 0 ? matrix->width : matrix->size;
 }
 
 /* starts[t] is where row t of the transpose starts; its columns and values are filled in. Every thread looks

@@ -40,6 +40,12 @@ void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matr
 void nadir_matrix_combine_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                                      double shift, double scale, const double *x, double *y);
 
+/* y <- y + M^T x of the rows [first, first + count) of a CSR matrix alone, x: [count]. Each y is summed in
+ * the order of the rows: over all of them, with y = 0 at first, the same bits as the product with a
+ * transpose. One thread. */
+void nadir_matrix_scatter(const nadir_matrix *matrix, int64_t first, int64_t count, const double *x,
+                          double *y);
+
 /* The transpose of a CSR matrix, as many rows as that has columns; columns rise within its rows. */
 nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *matrix,
                                     nadir_entries *transpose);

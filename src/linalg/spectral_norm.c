@@ -10,6 +10,9 @@
  *
  * tau starts at what Lanczos iterations say and rises until the factors exist.
  *
+ * Fourth powers: |N|_2^2 <= |N^T N|_F, for which single precision does: what is lost to it is a few n u of
+ * |N|_F^2.
+ *
  * Quotient: for N >= 0 and x > 0, |N|_2^2 = rho(N^T N) <= max_i (N^T N x)_i / x_i (Collatz and Wielandt),
  * which power steps on x only lower. All terms are positive: sums of n are off by n roundings, relatively.
  */
@@ -24,7 +27,8 @@
 #include <math.h>
 #include <string.h>
 
-#define UNIT (DBL_EPSILON / 2)
+#define UNIT        (DBL_EPSILON / 2)
+#define UNIT_SINGLE ((double)FLT_EPSILON / 2)
 
 enum { STEPS = 8 };       /* of the quotient */
 #define WORTH       0.999 /* another step lowers the bound below this share of it, or is the last */
@@ -129,25 +133,48 @@ static void fill_gram(const nadir_context *context, int64_t n, const double *N, 
     nadir_blas_restore(before);
 }
 
+/* The sum of the squares of all entries of a symmetric matrix whose lower triangle G is; a dsdot may add up
+ * in single precision, of positive terms. */
+static double sum_squares(int64_t n, const float *G)
+{
+    double square = 0;
+    for (int64_t j = 0; j < n; j++) {
+        const float *column = G + j * n;
+        square += (double)column[j] * column[j] +
+                  2 * cblas_dsdot((blasint)(n - j - 1), column + j + 1, 1, column + j + 1, 1);
+    }
+    return square;
+}
+
 nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const double *N, double *bound)
 {
     nadir_status status = NADIR_OK;
-    double *G = NULL;
-    double square = 0;
+    float *F = NULL;
     const double frobenius = cblas_dnrm2((blasint)(n * n), N, 1) * (1 + rounding_of((double)n * (double)n));
-    NADIR_NEW(context, G, n * n);
-    fill_gram(context, n, N, G);
-    for (int64_t j = 0; j < n; j++) {
-        const double *column = G + j * n;
-        square += column[j] * column[j] +
-                  2 * cblas_ddot((blasint)(n - j - 1), column + j + 1, 1, column + j + 1, 1);
+    const double half = rounding_of((double)n) * (UNIT_SINGLE / UNIT);
+    int exponent;
+    *bound = frobenius;
+    if (frobenius == 0 || !isfinite(frobenius) || !(half < 0.1)) {
+        return NADIR_OK;
     }
-    /* |fl(N^T N) - N^T N|_F <= gamma_n |N|_F^2 */
-    const double fourth = sqrt(square) * (1 + rounding_of((double)n * (double)n)) +
-                          rounding_of((double)n) * frobenius * frobenius;
-    *bound = fmin(frobenius, sqrt(fourth) * (1 + 8 * UNIT));
+    NADIR_NEW(context, F, 2 * n * n);
+    float *G = F + n * n;
+    (void)frexp(frobenius, &exponent);
+    const double scale = ldexp(1, -exponent); /* |scale N|_F is in [1/2, 1) */
+    for (int64_t i = 0; i < n * n; i++) {
+        F[i] = (float)(scale * N[i]);
+    }
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
+    cblas_ssyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, F, (blasint)n, 0, G,
+                (blasint)n);
+    nadir_blas_restore(before);
+    /* |F|_F <= 1 + 2 u, |G - F^T F|_F <= gamma_n |F|_F^2, |F - scale N|_F <= u, and what vanishes */
+    const double square = sum_squares(n, G) * (1 + rounding_of((double)n * (double)n));
+    const double fourth = sqrt(square) * (1 + half) + 1.01 * half + (double)n * (double)n * FLT_MIN;
+    const double norm = sqrt(fourth) + 1.01 * UNIT_SINGLE + (double)n * FLT_MIN;
+    *bound = fmin(frobenius, norm / scale * (1 + 8 * UNIT));
 cleanup:
-    nadir_release(context, G);
+    nadir_release(context, F);
     return status;
 }
 

@@ -13,8 +13,9 @@
 nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double from,
                                        double *bound);
 
-/* *bound >= |N^T N|_F^(1/2) >= |N|_2, the fourth root of the sum of the fourth powers of all singular values:
- * a third of n^3 multiplications and room for n^2 numbers. N as above. */
+/* *bound >= |N^T N|_F^(1/2) >= |N|_2, the fourth root of the sum of the fourth powers of all singular values,
+ * and at most a share of n^(3/2) 1e-7 above it: a third of n^3 multiplications in single precision, and room
+ * for n^2 numbers. N as above. */
 nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const double *N, double *bound);
 
 /* At least |B|_2 for every B with |B| <= N entry by entry, from a few products with N >= 0: [n * n] column

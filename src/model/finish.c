@@ -18,7 +18,7 @@ static nadir_status model_fail(nadir_context *context, const nadir_source *sourc
 static nadir_status check_shape(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     const char *path = source->path;
-    if (model->states < 1 || model->states > NADIR_STATES_LIMIT) {
+    if (nadir_model_total(model) < 1 || model->states > NADIR_STATES_LIMIT) {
         return nadir_fail(context, NADIR_ERROR_MODEL, "%s: %lld states; expected 1 to %d", path,
                           (long long)model->states, NADIR_STATES_LIMIT);
     }

@@ -9,19 +9,12 @@
 
 enum { BITS = 64 };
 
-nadir_status nadir_model_own_states(nadir_context *context, const char *path, int64_t total, int64_t *first,
-                                    int64_t *end)
+void nadir_model_own_states(const nadir_context *context, int64_t total, int64_t *first, int64_t *end)
 {
     const int64_t rank = context->communication->rank;
     const int64_t members = context->communication->members;
-    if (total < members) {
-        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                          "%s: %lld states for %lld processes; expected one for each at least", path,
-                          (long long)total, (long long)members);
-    }
     *first = total / members * rank + (rank < total % members ? rank : total % members);
     *end = *first + total / members + (rank < total % members);
-    return NADIR_OK;
 }
 
 /* The states of others among the successors. */

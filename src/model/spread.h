@@ -9,10 +9,9 @@
 
 #include "model/model.h"
 
-/* The states of a process: [first, end) of `total`, as many for each as for any other, give or take one.
- * NADIR_ERROR_UNSUPPORTED when there are fewer states than processes. */
-nadir_status nadir_model_own_states(nadir_context *context, const char *path, int64_t total, int64_t *first,
-                                    int64_t *end);
+/* The states of a process: [first, end) of `total`, as many for each as for any other, give or take one; the
+ * last ones have none where there are more processes than states. */
+void nadir_model_own_states(const nadir_context *context, int64_t total, int64_t *first, int64_t *end);
 
 /* Before nadir_model_finish. Every process calls at once. */
 nadir_status nadir_model_spread(nadir_context *context, nadir_model *model, const char *path, int64_t first,

@@ -17,7 +17,9 @@ typedef struct bellman_job {
     nadir_kernel_vector vector; /* v */
     const double *v;
     double tie;
-    int64_t *choice;      /* maximise; NULL: average */
+    int64_t *choice;     /* maximise; NULL: average */
+    const double *known; /* [rows] maximise: less `rise`, at least q; NULL: nothing is known */
+    double rise;
     const double *weight; /* [rows] average */
     double *value;
     const double *products; /* [rows] where a device made them; or NULL */
@@ -93,6 +95,31 @@ static void maximise_states(const bellman_job *job, int64_t first, int64_t end, 
     }
 }
 
+/* The same, where rows that cannot be better than the chosen one need not be read. */
+static void maximise_known(const bellman_job *job, int64_t first, int64_t end, nadir_bellman_pass *pass)
+{
+    const nadir_model *model = job->model;
+    for (int64_t s = first; s < end; s++) {
+        int64_t best_row = job->choice[s];
+        double product;
+        nadir_kernel_multiply_rows(job->kernel, &job->vector, best_row, best_row + 1, &product);
+        const double chosen = model->rewards[best_row] + job->gamma * product;
+        double best = chosen;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            if (row != job->choice[s] && !(job->known[row] + job->rise < chosen)) {
+                nadir_kernel_multiply_rows(job->kernel, &job->vector, row, row + 1, &product);
+                const double q = model->rewards[row] + job->gamma * product;
+                best_row = q > best ? row : best_row;
+                best = larger(q, best);
+            }
+        }
+        const bool change = !(best <= chosen + job->tie);
+        note(job, s, change ? best : chosen, best, pass);
+        job->choice[s] = change ? best_row : job->choice[s];
+        pass->changed += change;
+    }
+}
+
 static void average_states(const bellman_job *job, int64_t first, int64_t end, nadir_bellman_pass *pass)
 {
     const nadir_model *model = job->model;
@@ -125,7 +152,9 @@ static void run(const nadir_context *context, const bellman_job *job, nadir_bell
 #pragma omp for schedule(dynamic) nowait
         for (int64_t first = 0; first < model->states; first += step) {
             const int64_t end = first + step < model->states ? first + step : model->states;
-            (job->choice != NULL ? maximise_states : average_states)(job, first, end, &part);
+            (job->choice == NULL  ? average_states
+             : job->known != NULL ? maximise_known
+                                  : maximise_states)(job, first, end, &part);
         }
 #pragma omp critical(nadir_bellman_join)
         join(&all, &part);
@@ -141,8 +170,8 @@ static void run(const nadir_context *context, const bellman_job *job, nadir_bell
 }
 
 void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *kernel, double gamma,
-                            const double *v, double tie, int64_t *choice, double *value,
-                            nadir_bellman_pass *pass)
+                            const double *v, double tie, const double *known, double rise, int64_t *choice,
+                            double *value, nadir_bellman_pass *pass)
 {
     const bellman_job job = {
         .kernel = kernel,
@@ -152,6 +181,8 @@ void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *ke
         .v = v,
         .tie = tie,
         .choice = choice,
+        .known = known,
+        .rise = rise,
         .value = value,
     };
     run(context, &job, pass);

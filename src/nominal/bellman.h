@@ -24,11 +24,12 @@ typedef struct nadir_bellman_pass {
 /*
  * (Tv)(s) = max over a of q(s, a). v, value: [states], not overlapping; choice: [states], in: the row chosen
  * so far, out: a row whose q is within `tie` of the largest, the old one if possible; value(s): q of that
- * row.
+ * row. known: [rows], q(row) <= known[row] + rise as it would be computed: rows for which that is below q of
+ * the row chosen so far are not read; NULL: all are.
  */
 void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *kernel, double gamma,
-                            const double *v, double tie, int64_t *choice, double *value,
-                            nadir_bellman_pass *pass);
+                            const double *v, double tie, const double *known, double rise, int64_t *choice,
+                            double *value, nadir_bellman_pass *pass);
 
 /* value(s) = sum over a of pi(a|s) q(s, a); `highest` is of value, too, and `changed` is 0. */
 void nadir_bellman_average(const nadir_context *context, const nadir_kernel *kernel, double gamma,

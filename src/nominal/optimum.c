@@ -41,6 +41,7 @@ typedef struct search {
     int64_t *choice;    /* [states] the row of the policy */
     nadir_policy *policy;
     nadir_occupancy *base;      /* through which to solve; NULL: none */
+    const double *from, *known; /* [states] the first v, and [rows] about the most that q is there; or NULL */
     nadir_occupancy *occupancy; /* of an earlier choice; NULL before the first solve */
     int64_t changed;            /* states whose choice is not that of `occupancy` */
     double inner;
@@ -57,8 +58,18 @@ typedef struct search {
     nadir_optimum_result result;
 } search;
 
-/* from: [states] the first v, or NULL. */
-static nadir_status begin(search *at, const double *from)
+/* The row of each state that may be the best. */
+static void choose_known(search *at)
+{
+    const nadir_model *model = at->model;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            at->choice[s] = at->known[row] > at->known[at->choice[s]] ? row : at->choice[s];
+        }
+    }
+}
+
+static nadir_status begin(search *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = at->model;
@@ -75,14 +86,17 @@ static nadir_status begin(search *at, const double *from)
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     at->sweep_work = (double)nadir_whole_count(at->context, entries);
     at->share = (double)nadir_model_total(model) / (double)nadir_whole_count(at->context, model->rows);
-    at->work_left = from == NULL ? FIRST_SWEEPS * at->sweep_work : 0;
+    at->work_left = at->from == NULL ? FIRST_SWEEPS * at->sweep_work : 0;
     NADIR_NEW_ZERO(at->context, at->v, model->states);
     NADIR_NEW(at->context, at->value, model->states);
     NADIR_NEW(at->context, at->correction, model->states);
     NADIR_NEW(at->context, at->choice, model->states);
     memcpy(at->choice, model->state_rows, (size_t)model->states * sizeof *at->choice);
-    if (from != NULL) {
-        memcpy(at->v, from, (size_t)model->states * sizeof *from);
+    if (at->from != NULL) {
+        memcpy(at->v, at->from, (size_t)model->states * sizeof *at->v);
+    }
+    if (at->known != NULL) {
+        choose_known(at);
     }
     NADIR_CHECK(nadir_policy_create_uniform(at->context, model, &at->policy));
 cleanup:
@@ -118,14 +132,31 @@ static nadir_status not_finite(const search *at)
                       at->largest_reward, at->gamma);
 }
 
+/* By how much q of a row can be above what is known of it: by gamma rho max (v - from), and roundings of
+ * both. */
+static double rise_of(const search *at)
+{
+    double most = -INFINITY;
+    if (at->known == NULL) {
+        return 0;
+    }
+    for (int64_t s = 0; s < at->model->states; s++) {
+        most = fmax(most, at->v[s] - at->from[s]);
+    }
+    most = nadir_join_maximum(at->context, most);
+    const double largest = nadir_whole_largest(at->context, at->model->states, at->from);
+    const double before = nadir_bellman_rounding(&at->size, at->gamma, 1, at->largest_reward, largest);
+    return discounted(at, most) + 2 * (at->rounding + before);
+}
+
 /* One pass, and what it proves. */
 static nadir_status sweep(search *at)
 {
     const double largest_v = nadir_whole_largest(at->context, at->model->states, at->v);
     at->rounding = nadir_bellman_rounding(&at->size, at->gamma, 1, at->largest_reward, largest_v);
     at->tie = 2 * at->rounding;
-    nadir_bellman_maximise(at->context, at->kernel, at->gamma, at->v, at->tie, at->choice, at->value,
-                           &at->pass);
+    nadir_bellman_maximise(at->context, at->kernel, at->gamma, at->v, at->tie, at->known, rise_of(at),
+                           at->choice, at->value, &at->pass);
     at->result.sweeps++;
     at->changed += at->pass.changed;
     if (!at->pass.finite) {
@@ -319,9 +350,9 @@ static nadir_status check_settings(nadir_context *context, const nadir_optimum_s
 
 /* kept: see nadir_optimum_keep; NULL: nobody wants it. */
 static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                             const nadir_optimum_settings *settings, const double *start, double *value,
-                             nadir_policy **policy, nadir_optimum_result *result, nadir_occupancy *base,
-                             nadir_occupancy **kept)
+                             const nadir_optimum_settings *settings, const double *start, const double *known,
+                             double *value, nadir_policy **policy, nadir_optimum_result *result,
+                             nadir_occupancy *base, nadir_occupancy **kept)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
@@ -332,10 +363,12 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
         .gamma = gamma,
         .settings = *settings,
         .base = base,
+        .from = start,
+        .known = known,
         .result = {.size = sizeof at.result},
     };
     NADIR_CHECK(check_settings(context, settings));
-    NADIR_CHECK(begin(&at, start));
+    NADIR_CHECK(begin(&at));
     NADIR_CHECK(iterate(&at));
     NADIR_CHECK(conclude(&at));
     for (int64_t s = 0; s < at.model->states && value != NULL; s++) {
@@ -367,15 +400,15 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
                                      const nadir_optimum_settings *settings, const double *start,
                                      double *value, nadir_policy **policy, nadir_optimum_result *result)
 {
-    return optimise(context, kernel, gamma, settings, start, value, policy, result, NULL, NULL);
+    return optimise(context, kernel, gamma, settings, start, NULL, value, policy, result, NULL, NULL);
 }
 
 nadir_status nadir_optimum_near(nadir_context *context, const nadir_kernel *kernel, double gamma,
                                 const nadir_optimum_settings *settings, nadir_occupancy *base,
-                                const double *start, double *value, nadir_policy **policy,
-                                nadir_optimum_result *result)
+                                const double *start, const double *known, double *value,
+                                nadir_policy **policy, nadir_optimum_result *result)
 {
-    return optimise(context, kernel, gamma, settings, start, value, policy, result, base, NULL);
+    return optimise(context, kernel, gamma, settings, start, known, value, policy, result, base, NULL);
 }
 
 void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size)
@@ -408,7 +441,8 @@ nadir_status nadir_optimum_keep(nadir_context *context, nadir_model *model,
     }
     NADIR_CHECK(nadir_value_check_model(context, model));
     NADIR_CHECK(nadir_kernel_create(context, model, &kernel));
-    status = optimise(context, kernel, model->discount, &use, NULL, NULL, policy, &found, NULL, occupancy);
+    status =
+        optimise(context, kernel, model->discount, &use, NULL, NULL, NULL, policy, &found, NULL, occupancy);
     if (*policy != NULL) {
         (void)nadir_result_copy(result, &found, sizeof found);
     }

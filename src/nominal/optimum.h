@@ -31,11 +31,12 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
                                      double *value, nadir_policy **policy, nadir_optimum_result *result);
 
 /* The same through the solves of a near kernel and policy, so that nothing is factored; base NULL: none is
- * near. */
+ * near. known: [rows] at least q of each row at `start`, up to its rounding, which saves looks at rows that
+ * cannot be the best; NULL: nothing is known. */
 nadir_status nadir_optimum_near(nadir_context *context, const nadir_kernel *kernel, double gamma,
                                 const nadir_optimum_settings *settings, nadir_occupancy *base,
-                                const double *start, double *value, nadir_policy **policy,
-                                nadir_optimum_result *result);
+                                const double *start, const double *known, double *value,
+                                nadir_policy **policy, nadir_optimum_result *result);
 
 /* As nadir_optimum; *occupancy: the operator of the policy, owned by the caller from then on, where a direct
  * backend has made it anyway; NULL otherwise. */

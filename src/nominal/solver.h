@@ -13,8 +13,9 @@ struct nadir_solver {
     double factor_seconds;
     nadir_value value; /* v NULL: not solved yet */
     nadir_nominal nominal;
-    const double *near_v, *near_d; /* [states] about value and occupancy under the worst kernel: where
-                                      searches may begin; not owned; NULL: nothing is known */
+    const double *near_v, *near_d;    /* [states] about value and occupancy under the worst kernel: where
+                                         searches may begin; not owned; NULL: nothing is known */
+    const struct nadir_descent *near; /* a search that has come there, likewise */
 };
 
 /* As nadir_solver_create; *occupancy, unless it is NULL, is the operator of the policy under the nominal

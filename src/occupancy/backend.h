@@ -58,11 +58,11 @@ typedef struct nadir_backend {
     nadir_status (*solve)(nadir_context *context, void *self, bool transposed, int64_t count, const double *b,
                           double residual, double *x);
 
-    /* NULL: none. x: [states], in: a guess, out: with a residual of at most `relative` |x| or what rounding
-     * allows, NADIR_REFINED_ROUNDING (|b| + 2 |x|); x and b do not overlap. norms: of b, x and the
-     * residual, which may be larger if nothing is won any more. */
-    nadir_status (*refine)(nadir_context *context, void *self, bool transposed, const double *b,
-                           double relative, double *x, double norms[3]);
+    /* NULL: none. x: [states * count], in: guesses, out: each with a residual of at most `relative` |x| or
+     * what rounding allows, NADIR_REFINED_ROUNDING (|b| + 2 |x|); x and b do not overlap. norms: [3 * count],
+     * of each b, x and residual, which may be larger if nothing is won any more. */
+    nadir_status (*refine)(nadir_context *context, void *self, bool transposed, int64_t count,
+                           const double *b, double relative, double *x, double *norms);
 
     void (*statistics)(const void *self, nadir_backend_statistics *statistics);
     void (*destroy)(nadir_context *context, void *self);

@@ -15,6 +15,9 @@
 
 #define FACTORED_STATES 32768 /* factors of 8 GiB */
 
+/* Columns of larger sparse systems go one after another: to each of them M is small. */
+#define MANY_STATES 100000
+
 #define NEAR_ENOUGH 10 /* times the residual wanted, where rounding allows no better */
 
 typedef struct device_krylov {
@@ -106,23 +109,6 @@ cleanup:
     return status;
 }
 
-/* One column, whose index is for the message. */
-static nadir_status solve_one(nadir_context *context, device_krylov *self, nadir_device_system *system,
-                              int64_t index, const double *b, double *x)
-{
-    nadir_status status = NADIR_OK;
-    nadir_device_outcome outcome;
-    NADIR_CHECK(iterate(context, self, system, b, x, &outcome));
-    if (!(outcome.residual <= NEAR_ENOUGH * system->residual)) {
-        status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
-                            "device-krylov: the residual of right-hand side %lld stays at %.3g; %.3g was "
-                            "wanted",
-                            (long long)index, outcome.residual, system->residual);
-    }
-cleanup:
-    return status;
-}
-
 static nadir_device_system system_of(const device_krylov *self, bool transposed)
 {
     return (nadir_device_system){
@@ -134,20 +120,87 @@ static nadir_device_system system_of(const device_krylov *self, bool transposed)
     };
 }
 
-static nadir_status refine(nadir_context *context, void *backend, bool transposed, const double *b,
-                           double relative, double *x, double norms[3])
+/* Residuals that are small enough, as the device judges them. */
+static bool is_near(const nadir_device_system *system, const nadir_device_outcome *outcome)
+{
+    const double least = system->least * (outcome->b_norm + 2 * outcome->x_norm);
+    const double wanted = system->residual > 0 ? system->residual : system->relative * outcome->x_norm;
+    return outcome->residual <= wanted || (system->residual <= 0 && outcome->residual <= least);
+}
+
+/* All columns at once, as far as that goes, from the guesses or the factors; a product with all of them
+ * counts as one: what takes the time is to read M. */
+static nadir_status approach(nadir_context *context, device_krylov *self, nadir_device_system *system,
+                             int64_t count, const double *b, double *x, nadir_device_outcome *outcomes)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_device *device = self->on.device;
+    const int64_t left = products_allowed(self) - self->statistics.iterations;
+    system->limit = self->iterates || self->factors != NULL ? 0 : left > 1 ? left : 1;
+    if (self->factors == NULL) {
+        const int64_t before = self->statistics.iterations;
+        bool near = true;
+        NADIR_CHECK(device->iterate_many(self->on.matrix, context, system, count, b, x, outcomes));
+        for (int64_t j = 0; j < count; j++) {
+            near = near && is_near(system, &outcomes[j]);
+            self->statistics.iterations += outcomes[j].products;
+        }
+        if (near || system->limit == 0 || self->statistics.iterations - before < system->limit) {
+            goto cleanup;
+        }
+        make_factors(context, self);
+        system->limit = 0;
+    }
+    if (self->factors != NULL) {
+        NADIR_CHECK(device->solve(self->factors, context, system->transposed, count, b, x));
+    }
+    NADIR_CHECK(device->iterate_many(self->on.matrix, context, system, count, b, x, outcomes));
+    for (int64_t j = 0; j < count; j++) {
+        self->statistics.iterations += outcomes[j].products;
+    }
+cleanup:
+    return status;
+}
+
+/* Columns that all together did not settle are iterated alone. */
+static nadir_status settle(nadir_context *context, device_krylov *self, nadir_device_system *system,
+                           int64_t count, const double *b, double *x, nadir_device_outcome *outcomes)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->average->states;
+    const bool together = count > 1 && (n <= MANY_STATES || nadir_average_is_dense(self->average));
+    if (together) {
+        NADIR_CHECK(approach(context, self, system, count, b, x, outcomes));
+    }
+    for (int64_t j = 0; j < count; j++) {
+        if (together && is_near(system, &outcomes[j])) {
+            self->statistics.solves++;
+            continue;
+        }
+        NADIR_CHECK(nadir_progress(context, "solving", -1));
+        NADIR_CHECK(iterate(context, self, system, b + j * n, x + j * n, &outcomes[j]));
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status refine(nadir_context *context, void *backend, bool transposed, int64_t count,
+                           const double *b, double relative, double *x, double *norms)
 {
     nadir_status status = NADIR_OK;
     device_krylov *self = backend;
     nadir_device_system system = system_of(self, transposed);
-    nadir_device_outcome outcome;
+    nadir_device_outcome *outcomes = NULL;
     system.relative = relative;
-    NADIR_CHECK(nadir_progress(context, "solving", -1));
-    NADIR_CHECK(iterate(context, self, &system, b, x, &outcome));
-    norms[0] = outcome.b_norm;
-    norms[1] = outcome.x_norm;
-    norms[2] = outcome.residual;
+    NADIR_NEW(context, outcomes, count);
+    NADIR_CHECK(settle(context, self, &system, count, b, x, outcomes));
+    for (int64_t j = 0; j < count; j++) {
+        norms[3 * j] = outcomes[j].b_norm;
+        norms[3 * j + 1] = outcomes[j].x_norm;
+        norms[3 * j + 2] = outcomes[j].residual;
+    }
 cleanup:
+    nadir_release(context, outcomes);
     return status;
 }
 
@@ -155,21 +208,22 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
                           const double *b, double residual, double *x)
 {
     nadir_status status = NADIR_OK;
-    nadir_status kept = NADIR_OK;
     device_krylov *self = backend;
-    const int64_t n = self->average->states;
     nadir_device_system system = system_of(self, transposed);
+    nadir_device_outcome *outcomes = NULL;
     system.residual = residual > 0 ? residual : DBL_MIN;
-    for (int64_t j = 0; j < count; j++) {
-        NADIR_CHECK(nadir_progress(context, "solving", -1));
-        status = solve_one(context, self, &system, j, b + j * n, x + j * n);
-        if (status != NADIR_OK && status != NADIR_ERROR_NOT_CONVERGED) {
-            goto cleanup;
+    NADIR_NEW(context, outcomes, count);
+    NADIR_CHECK(settle(context, self, &system, count, b, x, outcomes));
+    for (int64_t j = 0; j < count && status == NADIR_OK; j++) {
+        if (!(outcomes[j].residual <= NEAR_ENOUGH * system.residual)) {
+            status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                                "device-krylov: the residual of right-hand side %lld stays at %.3g; %.3g was "
+                                "wanted",
+                                (long long)j, outcomes[j].residual, system.residual);
         }
-        kept = status != NADIR_OK ? status : kept;
     }
-    status = kept;
 cleanup:
+    nadir_release(context, outcomes);
     return status;
 }
 

@@ -426,6 +426,7 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
                           .norm = nadir_operator_norm(transposed),
                           .goal = residual};
     const int64_t width = columns_in_step(self, count);
+    NADIR_CHECK(nadir_average_prepare(context, self->average));
     NADIR_CHECK(make_room(context, self, width));
     for (int64_t j = 0; j < count; j += width) {
         const int64_t some = count - j < width ? count - j : width;

@@ -374,7 +374,7 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
     }
     occupancy->ready = false;
     occupancy->updates++;
-    if (occupancy->average.states > 0) {
+    if (occupancy->average.active != NULL) { /* a process may have no states */
         NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
     } else { /* the update before ran out of memory */
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));

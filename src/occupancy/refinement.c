@@ -302,25 +302,24 @@ static nadir_status leave_to_backend(refinement *at, bool guessed, nadir_accurac
         memcpy(occupancy->work, at->b, size * sizeof *at->b);
         at->b = occupancy->work;
     }
-    NADIR_RESERVE(at->context, occupancy->norms, 4 * at->count, occupancy->norms_capacity);
+    NADIR_RESERVE(at->context, occupancy->norms, 6 * at->count, occupancy->norms_capacity);
     at->b_norm = occupancy->norms;
     at->x_norm = at->b_norm + at->count;
     at->r_norm = at->x_norm + at->count;
+    double *norms = at->r_norm + at->count;
+    if (!guessed) {
+        memset(at->x, 0, (size_t)(n * at->count) * sizeof *at->x);
+    }
+    NADIR_CHECK(occupancy->backend->refine(at->context, occupancy->self, at->transposed, at->count, at->b,
+                                           relative, at->x, norms));
     for (int64_t j = 0; j < at->count; j++) {
-        double *x = at->x + j * n;
-        double norms[3];
-        if (!guessed) {
-            memset(x, 0, (size_t)n * sizeof *x);
-        }
-        NADIR_CHECK(occupancy->backend->refine(at->context, occupancy->self, at->transposed, at->b + j * n,
-                                               relative, x, norms));
-        if (!isfinite(norms[0])) {
+        at->b_norm[j] = norms[3 * j];
+        at->x_norm[j] = norms[3 * j + 1];
+        at->r_norm[j] = norms[3 * j + 2];
+        if (!isfinite(at->b_norm[j])) {
             return nadir_fail(at->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
                               (long long)j);
         }
-        at->b_norm[j] = norms[0];
-        at->x_norm[j] = norms[1];
-        at->r_norm[j] = norms[2];
     }
     NADIR_CHECK(assess(at, accuracy));
 cleanup:

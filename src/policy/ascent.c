@@ -211,8 +211,8 @@ static nadir_status ask_ceiling(nadir_ascent *at)
     }
     at->ceiling.base = nadir_duel_base(&at->duel);
     if (at->here->verdict.attack.kernel != NULL) { /* else it was tried already */
-        NADIR_CHECK(
-            nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel, at->here->v));
+        NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel,
+                                      at->here->v, at->here->q));
     }
     if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
         stop_here(at, "gap");
@@ -249,13 +249,18 @@ static nadir_status propose(nadir_ascent *at, double *slope)
     if (at->kind == NADIR_ASCENT_PAPER) {
         NADIR_CHECK(propose_paper(at));
     } else {
-        if (at->state.glances != 0) { /* no step has taught anything: the curvature is that of the rows */
+        const bool glances = at->state.glances != 0;
+        const int pairs = at->secants.count;
+        if (glances) { /* no step has taught anything: the curvature is that of the rows */
             at->state.alpha = 0;
+            at->secants.count = 0;
         }
         nadir_ascent_measure(at);
         nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->state.alpha);
         NADIR_CHECK(nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
                                        at->here->policy->probabilities, at->gradient, at->direction));
+        at->secants.count = pairs;
+        NADIR_CHECK(glances ? nadir_ascent_mix(at) : NADIR_OK);
     }
     *slope = 0;
     for (int64_t s = 0; s < model->states; s++) {
@@ -357,8 +362,8 @@ static nadir_status keep_both(nadir_ascent *at)
     nadir_response *both[] = {at->here, at->there};
     for (int i = 0; i < 2; i++) {
         if (both[i]->verdict.attack.kernel != NULL) {
-            NADIR_CHECK(
-                nadir_ceiling_try(at->context, &at->ceiling, &both[i]->verdict.attack.kernel, both[i]->v));
+            NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &both[i]->verdict.attack.kernel,
+                                          both[i]->v, both[i]->q));
         }
     }
 cleanup:
@@ -378,6 +383,7 @@ static nadir_status look_closely(nadir_ascent *at)
     nadir_status status = NADIR_OK;
     at->state.glances = 0;
     at->state.alpha = 0;
+    at->secants.count = 0;
     at->state.tolerance = next_tolerance(at);
     NADIR_CHECK(look(at, 0));
     arrive(at);

@@ -94,6 +94,16 @@ void nadir_ascent_clear(nadir_ascent *ascent);
  * takes the widest choice all the way. */
 void nadir_ascent_measure(nadir_ascent *at);
 
+/*
+ * Anderson's mixing of a step at a glance, F(pi) = pi + step being what the steps make of a policy: with the
+ * policy and the step before, (pi', step'),
+ *
+ *     step <- step - t (pi - pi' + step - step'),     t making |step - t (step - step')| least in the metric.
+ *
+ * What was before is kept as a pair of the secants, which glances have no other use for.
+ */
+nadir_status nadir_ascent_mix(nadir_ascent *at);
+
 /* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
 nadir_status nadir_ascent_learn(nadir_ascent *at);
 

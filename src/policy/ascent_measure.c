@@ -4,6 +4,7 @@
 #include "linalg/distributed.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Occupancies take part in the metric with this power. 1 is the natural gradient; the adversary's answer to a
  * change of the policy curves the return as d(s)^2, where nothing else keeps it from answering; what is
@@ -13,6 +14,9 @@
 /* States that are visited less than this share of the average count as if they were: what their policy does
  * matters as soon as some other policy, or kernel, leads there. */
 #define UNVISITED 1e-6
+/* Steps that are not mixed, since they are far from each other yet, and the most that others are. */
+#define UNMIXED 2
+#define MIXED   1.0
 
 /*
  * Where rows have all successors, the worst kernel is about that of the free domain, which takes c |x|_2, x =
@@ -53,8 +57,8 @@ void nadir_ascent_measure(nadir_ascent *at)
         at->metric[s] = pow(fabs(d), power);
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             at->gradient[row] = d * (here->q[row] - here->v[s]);
-            low = fmin(low, at->gradient[row]);
-            high = fmax(high, at->gradient[row]);
+            low = at->gradient[row] < low ? at->gradient[row] : low;
+            high = at->gradient[row] > high ? at->gradient[row] : high;
         }
         widest = fmax(widest, (high - low) / at->metric[s]);
     }
@@ -65,6 +69,53 @@ void nadir_ascent_measure(nadir_ascent *at)
     if (!(at->state.alpha > 0 && isfinite(at->state.alpha))) {
         at->state.alpha = widest > 0 ? 1 / widest : 1;
     }
+}
+
+/* The share of the change since the step before that makes the step least, in the metric. */
+static double mixing_share(const nadir_ascent *at, const double *before)
+{
+    const nadir_model *model = at->duel.model;
+    double along = 0;
+    double square = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double change = at->direction[row] - before[row];
+            along += at->metric[s] * change * at->direction[row];
+            square += at->metric[s] * change * change;
+        }
+    }
+    return square > 0 ? fmin(fmax(along / square, -MIXED), MIXED) : 0;
+}
+
+nadir_status nadir_ascent_mix(nadir_ascent *at)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t rows = at->duel.model->rows;
+    const double *pi = at->here->policy->probabilities;
+    const bool first = at->secants.count == 0;
+    double slope = 0;
+    if (at->state.iterations < UNMIXED) {
+        return NADIR_OK;
+    }
+    if (first) {
+        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
+    }
+    double *policy = at->secants.s[0];
+    double *step = at->secants.y[0];
+    const double share = first ? 0 : mixing_share(at, step);
+    for (int64_t row = 0; row < rows; row++) {
+        const double plain = at->direction[row];
+        const double mixed = first ? plain : plain - share * (pi[row] - policy[row] + plain - step[row]);
+        slope += at->gradient[row] * mixed;
+        policy[row] = pi[row];
+        step[row] = plain;
+        at->direction[row] = mixed;
+    }
+    if (!(slope > 0)) {
+        memcpy(at->direction, step, (size_t)rows * sizeof *step);
+    }
+cleanup:
+    return status;
 }
 
 nadir_status nadir_ascent_learn(nadir_ascent *at)

@@ -33,7 +33,7 @@ void nadir_ceiling_clear(nadir_context *context, nadir_ceiling *ceiling)
 }
 
 nadir_status nadir_ceiling_of(nadir_context *context, const nadir_ceiling *ceiling,
-                              const nadir_kernel *kernel, double *value, double *upper)
+                              const nadir_kernel *kernel, const double *q, double *value, double *upper)
 {
     nadir_policy *policy = NULL;
     nadir_optimum_settings settings;
@@ -42,7 +42,7 @@ nadir_status nadir_ceiling_of(nadir_context *context, const nadir_ceiling *ceili
     settings.backend = ceiling->backend;
     settings.tolerance = ceiling->tolerance;
     nadir_status status = nadir_optimum_near(context, kernel, ceiling->model->discount, &settings,
-                                             ceiling->base, value, value, &policy, &result);
+                                             ceiling->base, value, q, value, &policy, &result);
     if (policy != NULL && status == NADIR_ERROR_NOT_CONVERGED) { /* its bounds hold all the same */
         status = NADIR_OK;
     }
@@ -73,7 +73,7 @@ static void lower(nadir_context *context, nadir_ceiling *ceiling, nadir_kernel *
 }
 
 nadir_status nadir_ceiling_try(nadir_context *context, nadir_ceiling *ceiling, nadir_kernel **kernel,
-                               const double *v)
+                               const double *v, const double *q)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = ceiling->model->states;
@@ -81,7 +81,7 @@ nadir_status nadir_ceiling_try(nadir_context *context, nadir_ceiling *ceiling, n
     double upper;
     NADIR_NEW(context, value, states);
     memcpy(value, v, (size_t)states * sizeof *v);
-    NADIR_CHECK(nadir_ceiling_of(context, ceiling, *kernel, value, &upper));
+    NADIR_CHECK(nadir_ceiling_of(context, ceiling, *kernel, q, value, &upper));
     if (upper < ceiling->upper) {
         lower(context, ceiling, *kernel, value, upper);
         ceiling->mixed = 1;
@@ -112,7 +112,7 @@ static nadir_status look(nadir_context *context, const nadir_ceiling *ceiling, c
     at->kernel = NULL;
     at->t = t;
     NADIR_CHECK(nadir_kernel_mix(context, ceiling->model, ceiling->kernel, to, t, &at->kernel));
-    NADIR_CHECK(nadir_ceiling_of(context, ceiling, at->kernel, value, &at->upper));
+    NADIR_CHECK(nadir_ceiling_of(context, ceiling, at->kernel, NULL, value, &at->upper));
 cleanup:
     return status;
 }
@@ -149,7 +149,7 @@ static nadir_status mix_with(nadir_context *context, nadir_ceiling *ceiling, con
     }
     point *best = a.upper <= b.upper ? &a : &b;
     if (best->upper < ceiling->upper) {
-        NADIR_CHECK(nadir_ceiling_of(context, ceiling, best->kernel, value, &best->upper));
+        NADIR_CHECK(nadir_ceiling_of(context, ceiling, best->kernel, NULL, value, &best->upper));
         *fallen = ceiling->upper - best->upper;
         nadir_kernel_free(ceiling->kernel);
         ceiling->kernel = NULL;

@@ -28,14 +28,15 @@ typedef struct nadir_ceiling {
 void nadir_ceiling_clear(nadir_context *context, nadir_ceiling *ceiling);
 
 /* Takes a kernel into account, unless it has negative entries, and takes it over: *kernel becomes NULL. v:
- * [states] about what V* of it is. */
+ * [states] about what V* of it is; q: [rows] at least what rows have there, see nadir_optimum_near, or NULL.
+ */
 nadir_status nadir_ceiling_try(nadir_context *context, nadir_ceiling *ceiling, nadir_kernel **kernel,
-                               const double *v);
+                               const double *v, const double *q);
 
 /* mu . V*(P), or more, of a kernel; infinity where it has negative entries. value: [states] in: about V*,
- * out: V*. */
+ * out: V*; q: as above. */
 nadir_status nadir_ceiling_of(nadir_context *context, const nadir_ceiling *ceiling,
-                              const nadir_kernel *kernel, double *value, double *upper);
+                              const nadir_kernel *kernel, const double *q, double *value, double *upper);
 
 /* Mixtures of the kernels that were tried, as long as they bring the ceiling down by more than `worth`. */
 nadir_status nadir_ceiling_mix(nadir_context *context, nadir_ceiling *ceiling, double worth);

@@ -7,16 +7,18 @@
  */
 #include "adversary/valid/descent.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
+#include "nominal/bellman.h"
 #include "policy/response.h"
 
 #include <math.h>
 #include <string.h>
 
 struct nadir_glance {
-    nadir_kernel *kernel; /* nominal */
-    nadir_occupancy *base;
+    nadir_solver *solver; /* of the first policy: the nominal kernel, and its factors */
     nadir_uncertainty uncertainty;
-    double *R; /* [states] */
+    double *R;             /* [states] */
+    double largest_reward; /* of all rows */
     nadir_problem problem;
     nadir_descent *descent;
 };
@@ -26,8 +28,7 @@ void nadir_glance_free(nadir_context *context, nadir_glance *glance)
     if (glance != NULL) {
         nadir_descent_free(context, glance->descent);
         nadir_uncertainty_clear(context, &glance->uncertainty);
-        nadir_occupancy_free(context, glance->base);
-        nadir_kernel_free(glance->kernel);
+        nadir_solver_free(glance->solver);
         nadir_release(context, glance->R);
         nadir_release(context, glance);
     }
@@ -35,7 +36,12 @@ void nadir_glance_free(nadir_context *context, nadir_glance *glance)
 
 nadir_occupancy *nadir_duel_base(const nadir_duel *duel)
 {
-    return duel->glance != NULL ? duel->glance->base : NULL;
+    return duel->glance != NULL ? duel->glance->solver->occupancy : NULL;
+}
+
+const struct nadir_descent *nadir_duel_descent(const nadir_duel *duel)
+{
+    return duel->glance != NULL ? duel->glance->descent : NULL;
 }
 
 bool nadir_response_can_glance(const nadir_response *response)
@@ -47,7 +53,7 @@ bool nadir_response_can_glance(const nadir_response *response)
            (response->solver == NULL || !nadir_occupancy_iterates(response->solver->occupancy));
 }
 
-nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const nadir_response *first)
+nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, nadir_response *first)
 {
     nadir_status status = NADIR_OK;
     if (duel->glance != NULL) {
@@ -56,16 +62,14 @@ nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const na
     nadir_model *model = duel->model;
     nadir_glance *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
-    NADIR_CHECK(nadir_kernel_create(context, model, &made->kernel));
-    NADIR_CHECK(nadir_occupancy_create(context, first->verdict.attack.kernel, first->policy, model->discount,
-                                       duel->backend, 0, &made->base));
     NADIR_CHECK(nadir_uncertainty_make(context, model, first->policy, duel->ball, &made->uncertainty));
     NADIR_NEW(context, made->R, model->states);
+    made->largest_reward = nadir_vector_largest(model->rows, model->rewards);
     made->problem = (nadir_problem){
         .model = model,
-        .kernel = made->kernel,
+        .kernel = first->solver->kernel,
         .policy = first->policy,
-        .occupancy = made->base,
+        .occupancy = first->solver->occupancy,
         .uncertainty = &made->uncertainty,
         .states = model->states,
         .rows = model->rows,
@@ -77,6 +81,8 @@ nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const na
         .J = NAN,
     };
     NADIR_CHECK(nadir_descent_create(context, &made->problem, &made->descent));
+    made->solver = first->solver;
+    first->solver = NULL;
     duel->glance = made;
     made = NULL;
 cleanup:
@@ -89,7 +95,7 @@ typedef struct measuring {
     const nadir_response *before;
     const nadir_kernel *kernel;
     nadir_kernel_vector vector;
-    double rise; /* gamma max (v - v before) */
+    double rise; /* gamma max (v - v before), and what products with both are off by */
 } measuring;
 
 static double measure_row(const measuring *at, const nadir_response *response, int64_t row)
@@ -122,17 +128,31 @@ static void measure_state(const measuring *at, nadir_response *response, int64_t
     }
 }
 
-static void measure_rows(nadir_context *context, const nadir_response *before, nadir_response *response)
+/* Of products with nominal rows, by which rows that are not chosen are told. */
+static double rise_between(const nadir_glance *glance, const nadir_response *before,
+                           const nadir_response *response)
+{
+    const nadir_model *model = response->asked.problem.model;
+    const nadir_row_limits *limits = &model->limits;
+    const nadir_kernel_size size = {limits->sum_low, limits->sum_high, limits->sum_high, limits->rounding};
+    const double largest = fmax(nadir_vector_largest(model->states, response->v),
+                                nadir_vector_largest(model->states, before->v));
+    double most = -INFINITY;
+    for (int64_t s = 0; s < model->states; s++) {
+        most = fmax(most, response->v[s] - before->v[s]);
+    }
+    return model->discount * most * (most > 0 ? size.sum_high : size.sum_low) +
+           4 * nadir_bellman_rounding(&size, model->discount, 1, glance->largest_reward, largest);
+}
+
+static void measure_rows(nadir_context *context, const nadir_glance *glance, const nadir_response *before,
+                         nadir_response *response)
 {
     const nadir_model *model = response->asked.problem.model;
     const nadir_kernel *kernel = response->verdict.attack.kernel;
     const int threads = nadir_threads_for(context, model->rows * model->states);
-    measuring at = {before, kernel, nadir_kernel_prepare(context, kernel, response->v), -INFINITY};
-    for (int64_t s = 0; s < model->states; s++) {
-        at.rise = fmax(at.rise, response->v[s] - before->v[s]);
-    }
-    /* rounding is far below, but nothing is lost by a little more */
-    at.rise = model->discount * at.rise + 1e-12 * fabs(response->J);
+    const measuring at = {before, kernel, nadir_kernel_prepare(context, kernel, response->v),
+                          rise_between(glance, before, response)};
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t s = 0; s < model->states; s++) {
         measure_state(&at, response, s);
@@ -165,7 +185,7 @@ nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, con
     response->error = attack->gap;
     NADIR_NEW(context, response->q, duel->model->rows);
     if (before != NULL) {
-        measure_rows(context, before, response);
+        measure_rows(context, glance, before, response);
     } else {
         nadir_value_q(context, attack->kernel, duel->model->discount, response->v, response->q);
     }

@@ -263,6 +263,7 @@ static nadir_status take_solver(quest *at)
     if (here != NULL && at->solver != NULL) {
         at->solver->near_v = here->v;
         at->solver->near_d = here->d;
+        at->solver->near = nadir_duel_descent(&at->ascent.duel);
     }
 cleanup:
     return status;
@@ -344,7 +345,7 @@ static nadir_status bound(quest *at)
     }
     NADIR_NEW(at->context, value, at->model->states);
     memcpy(value, at->ascent.here->v, (size_t)at->model->states * sizeof *value);
-    NADIR_CHECK(nadir_ceiling_of(at->context, ceiling, nadir_worst_kernel(at->worst), value, &upper));
+    NADIR_CHECK(nadir_ceiling_of(at->context, ceiling, nadir_worst_kernel(at->worst), NULL, value, &upper));
     at->upper = fmin(at->upper, upper);
     at->result.mixed_kernels = 1;
     if (at->upper - lower > wanted && ceiling->kernel != NULL) {

@@ -348,7 +348,7 @@ static nadir_status bound_above(optimum *at, double *upper)
     NADIR_CHECK(nadir_rows_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
     NADIR_CHECK(nadir_membership_check(context, at->worst, &at->set, 1, &membership));
     nadir_kernel_measure(context, at->worst, &size);
-    nadir_bellman_maximise(context, at->worst, model->discount, at->v, 0, choice, at->R, &pass);
+    nadir_bellman_maximise(context, at->worst, model->discount, at->v, 0, NULL, 0, choice, at->R, &pass);
     const double rounding = nadir_bellman_rounding(&size, model->discount, 1,
                                                    nadir_whole_largest(context, model->rows, model->rewards),
                                                    nadir_whole_largest(context, model->states, at->v));

@@ -160,7 +160,8 @@ double nadir_response_advantage(const nadir_context *context, const nadir_respon
         double best = -INFINITY;
         double mean = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            best = fmax(best, d * response->q[row]);
+            const double q = d * response->q[row];
+            best = q > best ? q : best;
             mean += response->policy->probabilities[row] * response->q[row];
         }
         sum += best - d * mean;

@@ -56,9 +56,11 @@ nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel,
 bool nadir_response_can_glance(const nadir_response *response);
 /* Makes the duel ready for that, from any response that can be glanced from; what it is matters to the work
  * alone. Nothing is done a second time. */
-nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, const nadir_response *first);
+nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, nadir_response *first);
 /* The operator of that response, through which others are solved; NULL: the duel is not ready. */
 nadir_occupancy *nadir_duel_base(const nadir_duel *duel);
+/* The search that glances are steps of; NULL likewise. */
+const struct nadir_descent *nadir_duel_descent(const nadir_duel *duel);
 /*
  * The response in one step from near_v and near_d, and roughly: linear systems are solved by a few
  * corrections. There is no solver, and no nominal return; the error is a bound as far as v and d are known.

@@ -153,10 +153,11 @@ static double look(const nadir_context *context, const nadir_model *model, const
         const double step = alpha / metric[s];
         double largest = -INFINITY;
         for (int64_t row = first; row < first + count; row++) {
-            largest = fmax(largest, slope[row]);
+            largest = slope[row] > largest ? slope[row] : largest;
         }
         for (int64_t row = first; row < first + count; row++) {
-            way[row] = pi[row] + delta[row] + fmax(step * (slope[row] - largest), -FAR);
+            const double fall = step * (slope[row] - largest);
+            way[row] = pi[row] + delta[row] + (fall > -FAR ? fall : -FAR);
         }
         nadir_simplex_project(count, way + first, room);
         for (int64_t row = first; row < first + count; row++) {
@@ -177,8 +178,13 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
     double *product = secants->work[2];
     double first = 0;
     memset(delta, 0, (size_t)secants->rows * sizeof *delta);
+    if (secants->count == 0) { /* states are apart, and one projection is the best */
+        (void)look(context, model, metric, alpha, pi, delta, g, way, secants->work[3]);
+        memcpy(delta, way, (size_t)secants->rows * sizeof *delta);
+        return nadir_progress(context, "improving the policy", -1);
+    }
     memcpy(slope, g, (size_t)secants->rows * sizeof *g);
-    for (int i = 0; i < (secants->count > 0 ? STEPS : 1); i++) {
+    for (int i = 0; i < STEPS; i++) {
         const double promise = look(context, model, metric, alpha, pi, delta, slope, way, secants->work[3]);
         first = i == 0 ? promise : first;
         if (!(promise > ENOUGH * first)) {
@@ -187,7 +193,7 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
         NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
         multiply(context, secants, secants->count, way, product);
         const double curvature = nadir_blocks_dot(context, secants->rows, way, product);
-        const double t = secants->count > 0 && curvature > promise ? promise / curvature : 1;
+        const double t = curvature > promise ? promise / curvature : 1;
         double length = 0;
         for (int64_t s = 0; s < model->states; s++) {
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {

@@ -3,7 +3,8 @@
  *
  * theta solves sum max(x - theta, 0) = 1. With the n largest entries counted in, theta_n = (their sum - 1) /
  * n; the set is right when its smallest entry is above theta_n and the next one is not. Entries are dropped
- * until that holds (Michelot): each round is a pass over what is left, and theta only rises.
+ * until that holds (Michelot): each round is a pass over what is left, and theta only rises. What is by one
+ * below the largest is dropped before the first: theta is not lower than that.
  */
 #include "policy/simplex.h"
 
@@ -12,15 +13,16 @@
 void nadir_simplex_project(int64_t count, double *x, double *room)
 {
     double largest = -INFINITY;
-    int64_t left = count;
+    int64_t left = 0;
     int64_t before;
     double theta;
     for (int64_t i = 0; i < count; i++) {
-        largest = fmax(largest, x[i]);
+        largest = x[i] > largest ? x[i] : largest;
     }
     for (int64_t i = 0; i < count; i++) { /* from the largest on: nothing is lost to a common part */
         x[i] -= largest;
-        room[i] = x[i];
+        room[left] = x[i];
+        left += !(x[i] <= -1);
     }
     do {
         double sum = 0;
@@ -38,7 +40,7 @@ void nadir_simplex_project(int64_t count, double *x, double *room)
     } while (left < before);
     double sum = 0;
     for (int64_t i = 0; i < count; i++) {
-        x[i] = fmax(x[i] - theta, 0);
+        x[i] = x[i] > theta ? x[i] - theta : 0;
         sum += x[i];
     }
     for (int64_t i = 0; i < count; i++) {

@@ -44,6 +44,7 @@ compare() { # MODEL and options
 "$NADIR" generate random large.npz --states 700 --actions 3 --seed 4 --quiet >/dev/null
 "$NADIR" generate garnet sparse.npz --states 3000 --actions 4 --branch 5 --seed 5 --quiet >/dev/null
 "$NADIR" generate garnet wide.npz --states 30000 --actions 4 --branch 5 --seed 6 --quiet >/dev/null
+"$NADIR" generate garnet long.npz --states 8000 --actions 3 --branch 12 --seed 7 --quiet >/dev/null
 "$NADIR" generate riverswim river.npz --quiet >/dev/null
 
 for model in dense large sparse wide; do
@@ -60,6 +61,9 @@ compare dense.npz --policy optimal --radius 0.01 --domain free --norm 1
 compare dense.npz --policy uniform --radius 0.01 --domain free --set sa
 compare dense.npz --policy uniform --radius 0.05 --domain simplex
 compare sparse.npz --policy uniform --radius 0.05 --domain support
+compare wide.npz --policy uniform --radius 0.1 --domain support
+compare wide.npz --policy optimal --radius 0.03 --domain support
+compare long.npz --policy uniform --radius 0.1 --domain support
 compare river.npz --policy uniform --radius 0.0241 --domain simplex
 compare dense.npz --policy uniform --radius 0.01 --domain free --certify strict
 

@@ -46,6 +46,28 @@ if ((PROCESSES == 3)); then # the others have the rest of this script
     compare river.npz --radius 0.01 --domain free
 fi
 
+# Fewer states than processes: some have none.
+run generate riverswim few.npz --states 3 --discount 0.9 --quiet
+run generate inventory little.npz --capacity 2 --demand 2 --discount 0.9 --quiet
+if ((PROCESSES == 4)); then
+    compare few.npz --radius 0.01 --domain free
+    compare few.npz --radius 0.05 --set sa --domain support --norm inf
+    compare little.npz --radius 0.05 --set s --domain support --norm 1
+    compare little.npz --radius 0.01 --domain free --backend krylov
+    run convert few.npz few.P.bin --quiet
+    compare few.P.bin --rewards few.g.bin --discount 0.9 --radius 0.01 --domain free
+    run evaluate few.npz --policy uniform --radius 0.02 --domain support --json
+    cp stdout.txt alone.txt
+    run_many evaluate few.npz --policy uniform --radius 0.02 --domain support --json --backend petsc
+    expect_status 0
+    expect_same alone.txt 1e-9 robust_return penalty upper_bound
+    run optimize few.npz --radius 0.02 --domain support --out one.npy --json
+    cp stdout.txt alone.txt
+    run_many optimize few.npz --radius 0.02 --domain support --out many.npy --json
+    expect_status 0
+    expect_same alone.txt 1e-9 robust_return nominal_optimum
+fi
+
 # PETSc's solver, with options of its own.
 run evaluate garnet.npz --policy uniform --radius 0.05 --domain free --json
 cp stdout.txt free.txt

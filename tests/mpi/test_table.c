@@ -3,6 +3,7 @@
 #include "support/support.h"
 
 #include "base/context.h"
+#include "linalg/exchange.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -216,6 +217,43 @@ static void test_sharing(void **state)
     table->release(table->self, plan);
 }
 
+/* An extended vector in one piece and in several, where all others or every `step`-th are ghosts. */
+static void check_pieces(int64_t step)
+{
+    int64_t places[ALL];
+    int64_t many = 0;
+    nadir_exchange *exchange = NULL;
+    for (int64_t i = 0; i < ALL; i += step) {
+        if (i < first || i >= first + count) {
+            places[many++] = i;
+        }
+    }
+    assert_ok(context, nadir_exchange_create(context, first, count, many, places, &exchange));
+    for (int again = 0; again < 3; again++) {
+        nadir_exchange_piece pieces[NADIR_EXCHANGE_PIECES];
+        const int parts = nadir_exchange_pieces(exchange, values + first, pieces);
+        int64_t column = 0;
+        for (int part = 0; part < parts; part++) {
+            for (int64_t i = 0; i < pieces[part].count; i++, column++) {
+                assert_true(pieces[part].values[i] == values[nadir_exchange_place(exchange, column)]);
+            }
+        }
+        assert_int_equal(column, count + many);
+        const double *extended = nadir_exchange_extend(exchange, values + first);
+        for (int64_t i = 0; i < column; i++) {
+            assert_true(extended[i] == values[nadir_exchange_place(exchange, i)]);
+        }
+    }
+    nadir_exchange_free(exchange);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    check_pieces(1);
+    check_pieces(7);
+}
+
 static void test_halo(void **state)
 {
     (void)state;
@@ -245,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_sharing),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_halo),
     };
     const int failed = cmocka_run_group_tests(tests, set_up, NULL) != 0;

@@ -132,7 +132,7 @@ static void walk(const test_family *family, uint64_t seed)
             assert_ptr_equal(before.starts, average.matrix.starts);
             assert_ptr_equal(before.columns, average.matrix.columns);
         } else {
-            assert_null(average.matrix.dense);
+            assert_true(average.matrix.dense == NULL || context->device != NULL);
         }
         check_average(context, &average, model, dense, policy, &random);
     }
@@ -184,10 +184,20 @@ static void clear(fixture *made)
     nadir_context_free(made->context);
 }
 
+/* On a device averages are made anew: there is no pattern to be kept. */
+static void skip_with_device(fixture *made)
+{
+    if (made->context->device != NULL) {
+        clear(made);
+        skip();
+    }
+}
+
 static void the_same_actions_keep_the_pattern(void **state)
 {
     (void)state;
     fixture f = garnet();
+    skip_with_device(&f);
     bool same = false;
     nadir_policy *other = test_policy_same_support(f.context, f.model, f.policy, &f.random);
     assert_ok(f.context, nadir_average_remake(f.context, f.kernel, other, &f.average, &same));
@@ -204,6 +214,7 @@ static void a_term_of_rank_one_keeps_the_pattern(void **state)
 {
     (void)state;
     fixture f = garnet();
+    skip_with_device(&f);
     bool same = false;
     nadir_kernel *other = test_kernel(f.context, f.model, TEST_RANK_ONE, GAMMA, &f.random, NULL);
     assert_ok(f.context, nadir_average_remake(f.context, other, f.policy, &f.average, &same));
@@ -222,6 +233,7 @@ static void a_tilt_keeps_the_pattern(void **state)
 {
     (void)state;
     fixture f = garnet();
+    skip_with_device(&f);
     bool same = false;
     nadir_kernel *other = NULL;
     assert_ok(f.context, nadir_kernel_create_tilted(f.context, f.model, true, &other));
@@ -295,6 +307,7 @@ static void changed_rows_keep_the_pattern_when_it_is_the_same(void **state)
 {
     (void)state;
     fixture f = garnet();
+    skip_with_device(&f);
     bool same = false;
     nadir_kernel *inside = reweighed(&f);
     assert_ok(f.context, nadir_average_remake(f.context, inside, f.policy, &f.average, &same));

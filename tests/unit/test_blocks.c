@@ -239,6 +239,10 @@ static void the_transpose_is_right(void **state)
         nadir_matrix_multiply(context, &matrix.view, 1, x, mx);
         nadir_matrix_multiply(context, &other, 1, y, my);
         assert_close(nadir_blocks_dot(context, n, y, mx), nadir_blocks_dot(context, n, my, x), 1e-11);
+        memset(my, 0, (size_t)n * sizeof *my); /* M x from M^T, in two parts: the same bits */
+        nadir_matrix_scatter(&other, 0, n / 3, x, my);
+        nadir_matrix_scatter(&other, n / 3, n - n / 3, x + n / 3, my);
+        assert_memory_equal(my, mx, (size_t)n * sizeof *my);
         nadir_entries_clear(context, &transpose);
         free_csr(&matrix);
         free(x);

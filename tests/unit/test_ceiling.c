@@ -58,7 +58,7 @@ static void test_mixture(void **state)
     assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
     for (int which = 0; which < 2; which++) {
         nadir_kernel *kernel = make_kernel(context, model, which, 0.1);
-        assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v));
+        assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v, NULL));
         assert_null(kernel);
         assert_close(ceiling.upper, 9, 1e-11);
         assert_true(ceiling.upper >= 9);
@@ -91,11 +91,11 @@ static void test_no_bound(void **state)
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
     nadir_kernel *kernel = make_kernel(context, model, 0, -0.01);
-    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v));
+    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v, NULL));
     assert_true(kernel == NULL && ceiling.kernel == NULL && isinf(ceiling.upper));
     assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
     kernel = make_kernel(context, model, 2, 0.1);
-    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v));
+    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v, NULL));
     assert_true(ceiling.upper < 9);
     assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
     assert_true(isinf(ceiling.upper));

@@ -117,8 +117,8 @@ static void test_large_blocks_are_kept(void **state)
     nadir_context_free(context);
 }
 
-/* Very large ones too, as long as as much is in use and has been before; and for requests that are a little
- * smaller. The limit still gets what is kept. */
+/* The pages of very large ones too, as long as as much is in use and has been before, for blocks of any size.
+ * The limit still gets what is kept. */
 static void test_very_large_blocks_are_kept(void **state)
 {
     (void)state;
@@ -149,6 +149,51 @@ static void test_very_large_blocks_are_kept(void **state)
     memset(most, 1, large + large / 2 - 65536);
     nadir_release(context, most);
     nadir_release(context, first);
+    assert_int_equal(nadir_context_memory(context), before);
+    nadir_context_free(context);
+}
+
+/* Blocks made of pages that others had keep what is written to them, as they come, go, grow and shrink. */
+static void test_pages_go_from_block_to_block(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 6, ROUNDS = 400, STEP = 4096 };
+    const size_t unit = (size_t)1 << 20;
+    nadir_context *context = test_context();
+    const size_t before = nadir_context_memory(context);
+    char *model = nadir_allocate(context, 40 * unit, 1); /* beside which others are kept */
+    assert_non_null(model);
+    char *blocks[BLOCKS] = {NULL};
+    size_t sizes[BLOCKS] = {0};
+    uint64_t random = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        const int i = (int)(random >> 33) % BLOCKS;
+        const size_t size = unit + (size_t)(random >> 20) % (20 * unit);
+        for (size_t k = 0; k < sizes[i]; k += STEP) {
+            assert_int_equal(blocks[i][k], (char)(i + (int)(k / STEP)));
+        }
+        if (blocks[i] != NULL && round % 3 == 0) {
+            nadir_release(context, blocks[i]);
+            blocks[i] = NULL;
+            sizes[i] = 0;
+            continue;
+        }
+        blocks[i] = nadir_reallocate(context, blocks[i], size, 1);
+        assert_non_null(blocks[i]);
+        for (size_t k = 0; k < sizes[i] && k < size; k += STEP) {
+            assert_int_equal(blocks[i][k], (char)(i + (int)(k / STEP)));
+        }
+        for (size_t k = 0; k < size; k += STEP) {
+            blocks[i][k] = (char)(i + (int)(k / STEP));
+        }
+        blocks[i][size - 1] = blocks[i][(size - 1) / STEP * STEP];
+        sizes[i] = size;
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+        nadir_release(context, blocks[i]);
+    }
+    nadir_release(context, model);
     assert_int_equal(nadir_context_memory(context), before);
     nadir_context_free(context);
 }
@@ -319,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_counted),
         cmocka_unit_test(test_large_blocks_are_kept),
         cmocka_unit_test(test_very_large_blocks_are_kept),
+        cmocka_unit_test(test_pages_go_from_block_to_block),
         cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_every_allocation_can_fail),
         cmocka_unit_test(test_progress_can_interrupt),

@@ -5,6 +5,7 @@
 #include "support/support.h"
 
 #include "adversary/valid/descent.h"
+#include "nominal/bellman.h"
 #include "nominal/optimum.h"
 #include "policy/response.h"
 #include "support/problem.h"
@@ -256,8 +257,8 @@ static void test_near_optimum(void **state)
     assert_ok(context, nadir_occupancy_create(context, kernel, near, 0.9, "lapack", 0, &base));
     assert_ok(context, nadir_optimum_of_kernel(context, kernel, 0.9, &settings, NULL, NULL, &policies[0],
                                                &results[0]));
-    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, base, NULL, values, &policies[1],
-                                          &results[1]));
+    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, base, NULL, NULL, values,
+                                          &policies[1], &results[1]));
     results[2] = (nadir_optimum_result){.size = sizeof *results};
     assert_ok(context, nadir_optimum_keep(context, model, &settings, &policies[2], &results[2], &kept));
     for (int i = 1; i < 3; i++) {
@@ -284,6 +285,74 @@ static void test_near_optimum(void **state)
     nadir_kernel_free(kernel);
     nadir_policy_free(near);
     nadir_model_free(model);
+    nadir_context_free(context);
+}
+
+/* What is known of the rows at the start saves looks at them, and changes nothing: neither a pass nor the
+ * optimum, however much more than q it is in rows that are not the best. */
+static void check_known_rows(nadir_context *context, int run)
+{
+    nadir_model *model = generate(context, 30, 5, SEED + (uint64_t)run);
+    nadir_policy *policies[2] = {NULL};
+    nadir_kernel *kernel = NULL;
+    nadir_optimum_settings settings;
+    nadir_optimum_result results[2];
+    nadir_bellman_pass passes[2];
+    const int64_t states = model->states;
+    double *values = test_new(4 * states, sizeof *values);
+    double *q = test_new(model->rows, sizeof *q);
+    int64_t *choices = test_new(2 * states, sizeof *choices);
+    nadir_optimum_settings_default(&settings);
+    assert_ok(context, nadir_kernel_create(context, model, &kernel));
+    assert_ok(context, nadir_optimum_of_kernel(context, kernel, 0.9, &settings, NULL, values, &policies[0],
+                                               &results[0]));
+    for (int64_t s = 0; s < states; s++) {
+        values[s] += 0.01 * (run % 4) * sin((double)(s * (run + 1)));
+    }
+    nadir_value_q(context, kernel, 0.9, values, q);
+    for (int64_t s = 0; s < states; s++) {
+        double best = -INFINITY;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            best = fmax(best, q[row]);
+        }
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            q[row] += 0.5 * (best - q[row]);
+        }
+        choices[s] = model->state_rows[s] + s % 5;
+        choices[states + s] = choices[s];
+    }
+    for (int i = 0; i < 2; i++) {
+        nadir_bellman_maximise(context, kernel, 0.9, values, 0, i == 0 ? NULL : q, 1e-12,
+                               choices + i * states, values + (2 + i) * states, &passes[i]);
+    }
+    assert_memory_equal(choices, choices + states, (size_t)states * sizeof *choices);
+    assert_memory_equal(values + 2 * states, values + 3 * states, (size_t)states * sizeof *values);
+    assert_true(passes[0].highest == passes[1].highest && passes[0].lowest == passes[1].lowest);
+    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, NULL, values, q, values,
+                                          &policies[1], &results[1]));
+    assert_memory_equal(policies[1]->probabilities, policies[0]->probabilities,
+                        (size_t)model->rows * sizeof(double));
+    assert_close(results[1].nominal_optimum, results[0].nominal_optimum,
+                 1e-9 * fabs(results[0].nominal_optimum));
+    assert_true(results[1].upper_bound >= results[0].lower_bound);
+    nadir_policy_free(policies[0]);
+    nadir_policy_free(policies[1]);
+    free(values);
+    free(q);
+    free(choices);
+    nadir_kernel_free(kernel);
+    nadir_model_free(model);
+}
+
+static void test_known_rows(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    for (int run = 0; run < 20; run++) {
+        test_note("seed %d", (int)SEED + run);
+        check_known_rows(context, run);
+    }
+    test_note_clear();
     nadir_context_free(context);
 }
 
@@ -320,9 +389,9 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_approach),      cmocka_unit_test(test_responses),
-        cmocka_unit_test(test_same_optimum),  cmocka_unit_test(test_near_optimum),
-        cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_approach),     cmocka_unit_test(test_responses),
+        cmocka_unit_test(test_same_optimum), cmocka_unit_test(test_near_optimum),
+        cmocka_unit_test(test_known_rows),   cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,6 +244,10 @@ static void new_numbers_need_no_setup(void **state)
     (void)state;
     const double gamma = 0.95;
     nadir_context *context = test_context();
+    if (context->device != NULL) { /* averages are made anew there */
+        nadir_context_free(context);
+        skip();
+    }
     test_krylov f;
     test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma);
     double *b = test_krylov_sides(f.states, 1);

@@ -147,6 +147,31 @@ static void test_stops(void **state)
     nadir_context_free(context);
 }
 
+/* A few products do where much less is wanted, and do not where a single vector among thousands is far above
+ * the rest, whatever the start. */
+static void test_far_below(void **state)
+{
+    enum { SIZE = 3000, SEEDS = 40 };
+    nadir_context *context = test_context();
+    (void)state;
+    reflected flat = make(SIZE, 2, SEED);
+    reflected peak = make(SIZE, 0, SEED);
+    peak.values[0] = 20;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        const nadir_largest low = find(context, &flat, SEED + seed, 60, INFINITY, 0, 12);
+        test_note("seed %d", SEED + (int)seed);
+        assert_that(low.upper <= 60 && low.upper >= 3 * (1 - 1e-12), "upper %.17g", low.upper);
+        assert_true(low.products <= 8);
+        for (int64_t limit = 5; limit <= 9; limit++) {
+            const nadir_largest high = find(context, &peak, SEED + seed, 19.9, INFINITY, 0, limit);
+            assert_that(high.upper >= 20 * (1 - 1e-12), "upper %.17g after %d", high.upper, (int)limit);
+        }
+    }
+    clear(&flat);
+    clear(&peak);
+    nadir_context_free(context);
+}
+
 static void test_fails(void **state)
 {
     nadir_context *context = test_context();
@@ -186,9 +211,8 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_sides),
-        cmocka_unit_test(test_stops),
-        cmocka_unit_test(test_fails),
+        cmocka_unit_test(test_both_sides),    cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_far_below),     cmocka_unit_test(test_fails),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,7 +290,7 @@ static void test_threads(void **state)
             v[s] = sin((double)s);
             choices[i][s] = 6 * s + s % 6;
         }
-        nadir_bellman_maximise(context, kernel, 0.9, v, 0.01, choices[i], values[i], &passes[i]);
+        nadir_bellman_maximise(context, kernel, 0.9, v, 0.01, NULL, 0, choices[i], values[i], &passes[i]);
         free(v);
         nadir_kernel_free(kernel);
         nadir_model_free(model);

@@ -274,6 +274,7 @@ static void test_scarce_memory(void **state)
     const nadir_problem *problem = test_problem_view(&made);
     nadir_attack attack = test_descend(context, problem, radius);
     const prepared of = {problem, &attack, radius};
+    assert_ok(context, prove_once(context, &of)); /* what is made once and kept is there then */
     test_run_out(prove_once, &of, NULL, "proof"); /* with everything tried, as too much is wanted */
     nadir_attack_clear(context, &attack);
     test_problem_clear(&made);

@@ -22,7 +22,8 @@
 /* Products of shorter or longer vectors might lose digits. */
 #define NORM_LEAST 1e-140
 
-/* What is left of vectors that are combinations of others. */
+/* What is left of vectors that are combinations of others; sqrt(states) units where that is more, since
+ * products of long vectors are rounded more often. */
 #define SPAN_TOLERANCE (32 * UNIT)
 
 static void clear_stack(nadir_context *context, nadir_combined_stack *stack)
@@ -209,7 +210,8 @@ static nadir_status make_frame(nadir_context *context, int64_t n, int N, nadir_c
     NADIR_NEW(context, sizes, N);
     memcpy(rest, stack->vectors, (size_t)(n * N) * sizeof *rest);
     memset(stack->frame, 0, (size_t)(N * N) * sizeof *stack->frame);
-    stack->rank = nadir_span_split(context, n, N, N, SPAN_TOLERANCE, rest, Q, stack->frame, sizes);
+    const double tolerance = fmax(SPAN_TOLERANCE, UNIT * sqrt((double)n));
+    stack->rank = nadir_span_split(context, n, N, N, tolerance, rest, Q, stack->frame, sizes);
     if (stack->rank < 0) {
         stack->stretch = INFINITY;
         goto cleanup;

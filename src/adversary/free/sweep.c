@@ -81,11 +81,12 @@ static nadir_status check_points(sweep *at, const nadir_combined *of)
 static void settle(sweep *at, const nadir_combined *of)
 {
     const int m = of->size;
+    const bool bounds = at->settings->certify != NADIR_CERTIFY_OFF; /* without one a radius goes alone */
     for (int64_t j = 0; j < at->checked; j++) {
         const nadir_combined_answer *answer = &at->answers[j];
         const double wanted = answer->lambda * (1 + 0.5 * at->settings->width);
         const int64_t i = at->which[j];
-        if (!answer->usable || (of->bounded && !(answer->lambda_high <= wanted))) {
+        if (!answer->usable || (bounds && !(of->bounded && answer->lambda_high <= wanted))) {
             continue;
         }
         fill_verdict(at, &at->points[i], answer, &at->verdicts[i]);

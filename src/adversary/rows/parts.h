@@ -6,6 +6,8 @@
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 
+#include <float.h>
+
 /* A row's allowed nominal successors as plain arrays. */
 typedef struct nadir_row_view {
     int64_t count;
@@ -51,6 +53,8 @@ typedef struct nadir_row_group {
     double *room;               /* [threads * room_each] */
     int64_t room_each;          /* 3 * longest row */
     double *scratch;            /* [nadir_rows_scratch] */
+    int64_t *moving;            /* [end - first] the rows that can move, rising: */
+    int64_t moving_count;       /* so many */
     nadir_row_answer *answers;  /* [end - first] */
     const nadir_context *whole; /* of a budget that rows of other processes share too; NULL: none do */
     nadir_context *context;     /* of passes that can be interrupted, NULL: none */
@@ -67,8 +71,11 @@ static inline double nadir_row_group_largest(const nadir_row_group *group, doubl
     return group->whole != NULL ? nadir_join_maximum(group->whole, own) : own;
 }
 
+/* The ball is made smaller by this much, so that rounding does not leave it. */
+#define NADIR_ROWS_WITHIN (1 - 16 * (DBL_EPSILON / 2))
+
 /* Numbers of scratch for each row at p = 2. */
-#define NADIR_ROW_PIECE 12
+#define NADIR_ROW_PIECE 8
 
 /* (sum over the rows of norm^p)^(1/p). */
 double nadir_row_group_norm(const nadir_row_group *group);
@@ -84,7 +91,7 @@ static inline double nadir_row_group_share(const nadir_row_group *group, int64_t
     return weight > 0 && group->unit > 0 ? nadir_rows_scale(group->rows, row) * weight / group->unit : 0;
 }
 
-/* Numbers of scratch for rows first .. end - 1. */
+/* Numbers of scratch for rows first .. end - 1, without the list of those that move. */
 int64_t nadir_rows_scratch(const nadir_rows *rows, int64_t first, int64_t end);
 
 /* Calls work(group, row, room, data) for every row that can move, on the threads of the group. */

@@ -182,25 +182,31 @@ static quadratic_sums add_order(const nadir_rows *rows, const nadir_row_view *vi
     return sums;
 }
 
-/* What a row brings into the closed forms. */
+/* What a row brings into the closed forms: sums at the omega and the step of its answer. */
 typedef struct piece {
     double n, moved, squares;
-    double mean;         /* of x over I */
-    double variance;     /* V */
-    double change;       /* of omega against the pass before; 0 when I is the same and the mass is right */
-    double omega, slope; /* of the sums */
-    double first, second, lost, margin; /* of them; margin 0: not known */
+    double change; /* of omega against the pass before; 0 when I is the same and the mass is right */
+    double first, second, lost, margin; /* margin 0: not known */
 } piece;
 _Static_assert(sizeof(piece) == NADIR_ROW_PIECE * sizeof(double), "a piece is an array of numbers");
 
-static double level(const piece *at, double slope)
+/* The level at which the mass is right; omega: of the sums. */
+static double level(const piece *at, double omega, double slope)
 {
-    return at->moved > 0 ? at->mean + at->moved / (at->n * slope) : at->mean;
+    const double mean = at->n > 0 ? omega + at->first / at->n : 0;
+    return at->moved > 0 ? mean + at->moved / (at->n * slope) : mean;
+}
+
+/* V. Where it is lost in rounding a little more is taken: kappa comes out too small, and the next pass
+ * measures from closer by. */
+static double variance_of(const piece *at)
+{
+    const double variance = at->n > 0 ? at->second - at->first * (at->first / at->n) : 0;
+    return fmax(variance, 4 * DBL_EPSILON * at->second);
 }
 
 /* What comes of the sums at answer->omega and the slope, alpha s; the answer gets gain and norm of that
- * point. Where V is lost in rounding a little more is taken: kappa comes out too small, and the next pass
- * measures from closer by. */
+ * point. */
 static void take_sums(const nadir_row_view *view, double slope, const quadratic_sums *sums, piece *at,
                       nadir_row_answer *answer)
 {
@@ -210,15 +216,10 @@ static void take_sums(const nadir_row_view *view, double slope, const quadratic_
     at->n = sums->n;
     at->moved = sums->moved;
     at->squares = sums->squares;
-    at->omega = answer->omega;
-    at->slope = slope;
     at->first = sums->first;
     at->second = sums->second;
     at->lost = sums->lost;
     at->margin = sums->margin;
-    at->mean = sums->n > 0 ? answer->omega + sums->first / sums->n : 0;
-    const double variance = sums->n > 0 ? sums->second - sums->first * (sums->first / sums->n) : 0;
-    at->variance = fmax(variance, 4 * DBL_EPSILON * sums->second);
     answer->gain = slope * sums->second + sums->lost;
     answer->norm = sqrt(slope * slope * sums->second + sums->squares) / view->alpha;
 }
@@ -233,15 +234,17 @@ static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double
 }
 
 /*
- * The sums at answer->omega and the slope without a pass, where I cannot have changed since the last one: no
+ * The sums at answer->omega and the slope without a pass, where I cannot have changed since the last one, at
+ * omega and another slope: no
  * Phat - slope d has changed by more than |slope' - slope| max |d| + slope' |omega' - omega|, x being in [0,
  * 1].
  */
-static bool move_sums(const nadir_row_view *view, double slope, piece *at, nadir_row_answer *answer)
+static bool move_sums(const nadir_row_view *view, double omega, double other, double slope, piece *at,
+                      nadir_row_answer *answer)
 {
-    const double fall = answer->omega - at->omega;
-    const double reach = fmax(fabs(at->omega), fabs(1 - at->omega));
-    const double moved = fabs(slope - at->slope) * reach + slope * fabs(fall);
+    const double fall = answer->omega - omega;
+    const double reach = fmax(fabs(omega), fabs(1 - omega));
+    const double moved = fabs(slope - other) * reach + slope * fabs(fall);
     const double rounding = 16 * DBL_EPSILON * (1 + slope * (reach + fabs(fall)));
     if (!(moved + rounding < at->margin)) {
         return false;
@@ -283,7 +286,7 @@ void nadir_rows_quadratic_row(const nadir_rows *rows, const nadir_row_view *view
     }
     /* The mass is convex in omega: from the second on, levels fall to the root. */
     for (int i = 0; i < COLD_LIMIT; i++) {
-        const double next = level(&at, slope);
+        const double next = level(&at, answer->omega, slope);
         const bool falls = next < answer->omega;
         at.change = fabs(next - answer->omega);
         answer->omega = next;
@@ -322,11 +325,13 @@ static void visit(const nadir_row_group *group, int64_t row, double *room, void 
     const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
     piece *at = (piece *)group->scratch + (row - group->first);
     nadir_row_answer *answer = &group->answers[row - group->first];
+    const double omega = answer->omega; /* of the pass before, and its slope */
+    const double other = view.alpha * answer->step;
     answer->step = now->kappa * nadir_row_group_share(group, row);
     answer->share = 0;
     double slope = view.alpha * answer->step;
     if (now->started) {
-        const double next = level(at, slope);
+        const double next = level(at, omega, slope);
         at->change = fabs(next - answer->omega);
         answer->omega = next;
     } else {
@@ -340,7 +345,7 @@ static void visit(const nadir_row_group *group, int64_t row, double *room, void 
         take_sums(&view, slope, &now->all, at, answer);
         return;
     }
-    if (now->started && move_sums(&view, slope, at, answer)) {
+    if (now->started && move_sums(&view, omega, other, slope, at, answer)) {
         return;
     }
     visit_row(group->rows, &view, slope, at, answer);
@@ -354,11 +359,9 @@ static bool add_pieces(const nadir_row_group *group, double *variance, double *l
     double empty = 0; /* rows without an entry that is positive */
     *variance = 0;
     *change = 0;
-    for (int64_t row = group->first; row < group->end; row++) {
+    for (int64_t i = 0; i < group->moving_count; i++) {
+        const int64_t row = group->moving[i];
         const double share = nadir_row_group_share(group, row);
-        if (!(share > 0)) {
-            continue;
-        }
         const piece *at = &pieces[row - group->first];
         if (!(at->n > 0)) {
             empty = 1;
@@ -366,7 +369,7 @@ static bool add_pieces(const nadir_row_group *group, double *variance, double *l
         }
         const double alpha = nadir_rows_scale(group->rows, row);
         const double moved = at->moved / alpha;
-        *variance += share * share * at->variance;
+        *variance += share * share * variance_of(at);
         spent += moved * moved / at->n + at->squares / alpha / alpha;
         *change = fmax(*change, at->change);
     }

@@ -1,6 +1,7 @@
 /* rows.c: row problems by norm, and what they have in common; see rows.h. */
 #include "adversary/rows/parts.h"
 
+#include "linalg/ahead.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -8,11 +9,19 @@
 #include <math.h>
 #include <omp.h>
 
-/* The ball is made smaller by this much, so that rounding does not leave it. */
-#define WITHIN (1 - 16 * (DBL_EPSILON / 2))
-
 /* Of less, alpha beta, nothing would be left of products with it: the rows stay as they are. */
 #define LEAST (DBL_MIN / DBL_EPSILON)
+
+/* Values of rows to come: in a long vector each successor is far from the last. */
+static void send_for_rows(const nadir_rows *rows, const nadir_row *row)
+{
+    const nadir_model *model = rows->model;
+    if (row->columns != NULL) {
+        const int64_t start = row->columns - model->columns;
+        nadir_ahead(rows->order->x, model->columns, start, start + row->count,
+                    nadir_ahead_entries(rows->order->states, model->row_starts[model->rows]));
+    }
+}
 
 double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
 {
@@ -20,6 +29,7 @@ double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
         return 0;
     }
     double base = 1;
+    send_for_rows(rows, row);
     for (int64_t i = 0; i < row->count; i++) {
         const double x = rows->order->x[nadir_row_column(row, i)];
         base = row->values[i] > 0 && x < base ? x : base;
@@ -27,11 +37,11 @@ double nadir_row_base(const nadir_rows *rows, const nadir_row *row)
     return base;
 }
 
-/* The values of the successors of a sparse row, less the base, which is looked for on the way: in a long
- * vector each of them is far from the last, so that those of rows to come are sent for here. */
+/* The values of the successors of a sparse row, less the base, which is looked for on the way. Those of the
+ * next rows are sent for into the first cache: there is work between rows, during which they come. */
 static double take_values(const nadir_rows *rows, const nadir_row *row, double *room)
 {
-    enum { AHEAD = 24 };
+    enum { SOON = 24 };
     const double *x = rows->order->x;
     const nadir_model *model = rows->model;
     const int64_t left = model->row_starts[model->rows] - (row->columns - model->columns);
@@ -40,7 +50,7 @@ static double take_values(const nadir_rows *rows, const nadir_row *row, double *
     for (int64_t i = 0; i < row->count; i++) {
         const double here = x[row->columns[i]];
         const double allowed = support && row->values[i] > 0 ? here : 1;
-        __builtin_prefetch(&x[row->columns[i + AHEAD < left ? i + AHEAD : i]]);
+        __builtin_prefetch(&x[row->columns[i + SOON < left ? i + SOON : i]]);
         room[i] = here;
         base = allowed < base ? allowed : base;
     }
@@ -142,7 +152,7 @@ int64_t nadir_rows_scratch(const nadir_rows *rows, int64_t first, int64_t end)
 
 int64_t nadir_rows_room(const nadir_rows *rows, int64_t first, int64_t end)
 {
-    return 3 * longest_row(rows->model, first, end) + nadir_rows_scratch(rows, first, end);
+    return 3 * longest_row(rows->model, first, end) + nadir_rows_scratch(rows, first, end) + (end - first);
 }
 
 /* Whether the work on a row is still wanted. */
@@ -155,10 +165,8 @@ static bool goes_on(const nadir_row_group *group)
 void nadir_row_group_run(const nadir_row_group *group, nadir_row_work work, void *data)
 {
     if (group->threads == 1) {
-        for (int64_t row = group->first; row < group->end; row++) {
-            if (nadir_row_group_share(group, row) > 0 && goes_on(group)) {
-                work(group, row, group->room, data);
-            }
+        for (int64_t i = 0; i < group->moving_count && goes_on(group); i++) {
+            work(group, group->moving[i], group->room, data);
         }
         return;
     }
@@ -166,9 +174,9 @@ void nadir_row_group_run(const nadir_row_group *group, nadir_row_work work, void
     {
         double *room = group->room + group->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 64)
-        for (int64_t row = group->first; row < group->end; row++) {
-            if (nadir_row_group_share(group, row) > 0 && goes_on(group)) {
-                work(group, row, room, data);
+        for (int64_t i = 0; i < group->moving_count; i++) {
+            if (goes_on(group)) {
+                work(group, group->moving[i], room, data);
             }
         }
     }
@@ -224,11 +232,10 @@ static void settle_row(const nadir_row_group *group, int64_t row, double *room, 
 
 double nadir_row_group_norm(const nadir_row_group *group)
 {
-    const int64_t count = group->end - group->first;
     const double p = group->rows->p;
     double largest = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const double norm = group->answers[i].norm;
+    for (int64_t i = 0; i < group->moving_count; i++) {
+        const double norm = group->answers[group->moving[i] - group->first].norm;
         largest = norm > largest ? norm : largest;
     }
     largest = nadir_row_group_largest(group, largest);
@@ -237,11 +244,12 @@ double nadir_row_group_norm(const nadir_row_group *group)
     }
     double sum = 0;
     double lost = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (group->answers[i].norm == 0) {
+    for (int64_t i = 0; i < group->moving_count; i++) {
+        const double norm = group->answers[group->moving[i] - group->first].norm;
+        if (norm == 0) {
             continue;
         }
-        const double term = nadir_power(group->answers[i].norm / largest, p);
+        const double term = nadir_power(norm / largest, p);
         const double next = sum + term;
         lost += sum >= term ? (sum - next) + term : (term - next) + sum;
         sum = next;
@@ -256,15 +264,12 @@ void nadir_row_group_settle(const nadir_row_group *group)
 
 bool nadir_row_group_settles(const nadir_row_group *group)
 {
-    enum { FEW = 8 };                                /* rows that mostly show it already */
-    int64_t looked = group->whole == NULL ? 0 : FEW; /* processes must agree */
-    for (int64_t row = group->first; row < group->end && looked < FEW; row++) {
-        if (nadir_row_group_share(group, row) > 0) {
-            looked++;
-            settle_row(group, row, group->room, group->answers);
-            if (group->answers[row - group->first].norm > group->beta) {
-                return false;
-            }
+    enum { FEW = 8 };                                     /* rows that mostly show it already */
+    const int64_t looks = group->whole != NULL ? 0 : FEW; /* processes must agree */
+    for (int64_t i = 0; i < group->moving_count && i < looks; i++) {
+        settle_row(group, group->moving[i], group->room, group->answers);
+        if (group->answers[group->moving[i] - group->first].norm > group->beta) {
+            return false;
         }
     }
     nadir_row_group_settle(group);
@@ -284,6 +289,20 @@ static nadir_row_common solve_group(const nadir_row_group *group, double start)
            : p == 2   ? nadir_rows_quadratic(group, start)
            : isinf(p) ? nadir_rows_capped(group)
                       : nadir_rows_power(group, start);
+}
+
+/* The rows that can move; the answers of others are none. */
+static void list_moving(nadir_row_group *group, bool moves)
+{
+    group->moving_count = 0;
+    for (int64_t row = group->first; row < group->end; row++) {
+        nadir_row_answer *answer = &group->answers[row - group->first];
+        if (moves && nadir_row_group_share(group, row) > 0) {
+            group->moving[group->moving_count++] = row;
+        } else if (answer->step != 0 || answer->omega != 0 || answer->norm != 0) {
+            *answer = (nadir_row_answer){0};
+        }
+    }
 }
 
 static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
@@ -308,11 +327,7 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
         start = nadir_join_maximum(group->whole, own == group->unit && isfinite(start) ? start : 0);
     }
     const bool moves = group->unit > 0 && range > 0 && group->beta * alpha > LEAST;
-    for (int64_t i = 0; i < count; i++) {
-        if (!moves || !(nadir_row_group_share(group, group->first + i) > 0)) {
-            group->answers[i] = (nadir_row_answer){0};
-        }
-    }
+    list_moving(group, moves);
     if (!moves) {
         *budget = (nadir_row_budget){.step = INFINITY};
         return;
@@ -322,9 +337,10 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
     budget->step = common.step / factor;
     budget->tau = common.tau * range * group->unit;
     budget->gain = 0;
-    for (int64_t i = 0; i < count; i++) {
-        group->answers[i].gain *= range;
-        budget->gain += group->weights[i] * group->answers[i].gain;
+    for (int64_t i = 0; i < group->moving_count; i++) {
+        const int64_t place = group->moving[i] - group->first;
+        group->answers[place].gain *= range;
+        budget->gain += group->weights[place] * group->answers[place].gain;
     }
     budget->gain = nadir_row_group_sum(group, budget->gain);
     budget->norm = nadir_row_group_norm(group);
@@ -339,11 +355,12 @@ void nadir_rows_share(const nadir_rows *rows, int64_t first, int64_t end, const 
         .first = first,
         .end = end,
         .weights = weights,
-        .beta = beta * WITHIN,
+        .beta = beta * NADIR_ROWS_WITHIN,
         .threads = 1,
         .room = room,
         .room_each = each,
         .scratch = room + each,
+        .moving = (int64_t *)(void *)(room + each + nadir_rows_scratch(rows, first, end)),
         .answers = answers,
     };
     share_budget(&group, budget);
@@ -359,7 +376,7 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
         .rows = rows,
         .end = model->rows,
         .weights = weights,
-        .beta = beta * WITHIN,
+        .beta = beta * NADIR_ROWS_WITHIN,
         .threads = nadir_threads_for(context, 4 * entries_of(model, 0, model->rows)),
         .room_each = each,
         .answers = answers,
@@ -372,6 +389,7 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
     }
     NADIR_NEW(context, group.room, group.threads * each);
     NADIR_NEW(context, group.scratch, nadir_rows_scratch(rows, 0, model->rows));
+    NADIR_NEW(context, group.moving, model->rows);
     share_budget(&group, budget);
     if (status != NADIR_OK) {
         goto cleanup;
@@ -380,5 +398,6 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
 cleanup:
     nadir_release(context, group.room);
     nadir_release(context, group.scratch);
+    nadir_release(context, group.moving);
     return status;
 }

@@ -12,6 +12,8 @@
 
 #define UNIT      (DBL_EPSILON / 2)
 #define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
+/* Rows that sum to one like this need not be made to: how far they are off is measured. */
+#define DISTRIBUTION 1e-14
 
 void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 {
@@ -27,7 +29,9 @@ void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 double nadir_centre_total(const nadir_context *context, const nadir_problem *problem)
 {
     const int64_t *state_rows = problem->model->state_rows;
+    const int threads = nadir_threads_for(context, problem->rows);
     double high = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : high)
     for (int64_t s = 0; s < problem->states; s++) {
         high = fmax(high, nadir_vector_sum(state_rows[s + 1] - state_rows[s],
                                            problem->policy->probabilities + state_rows[s]));
@@ -38,7 +42,35 @@ double nadir_centre_total(const nadir_context *context, const nadir_problem *pro
     return gap > 0 ? mass / gap * (1 + 8 * UNIT) : INFINITY;
 }
 
-/* The allowed entries of one row: what is negative or not allowed counts as nothing. */
+/* A row with the entries X as a distribution; sum: of them. */
+static void take_sum(const nadir_live *live, int64_t i, double sum, double *X)
+{
+    const int64_t length = nadir_live_length(live, i);
+    if (sum > 0.5) {
+        nadir_vector_divide(length, sum, X);
+    } else {
+        memcpy(X, live->phat + live->starts[i], (size_t)length * sizeof *X);
+    }
+}
+
+/* The entries of one row all of whose states are allowed: what is negative counts as nothing. True: it is
+ * taken as it is. */
+static bool take_whole(const nadir_live *live, int64_t i, const double *row, double *restrict X)
+{
+    const int64_t length = nadir_live_length(live, i);
+    const double sum = nadir_vector_norm_1(length, row);
+    if (fabs(sum - 1) <= DISTRIBUTION && nadir_vector_smallest(length, row) >= 0) {
+        memcpy(X, row, (size_t)length * sizeof *X);
+        return true;
+    }
+    for (int64_t t = 0; t < length; t++) {
+        X[t] = row[t] > 0 ? row[t] : 0;
+    }
+    take_sum(live, i, nadir_vector_norm_1(length, X), X);
+    return false;
+}
+
+/* The allowed entries of one row, likewise: what is not allowed counts as nothing. */
 static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, double *X)
 {
     const int64_t length = nadir_live_length(live, i);
@@ -54,28 +86,61 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
             sum += row->values[j];
         }
     }
-    if (!(sum > 0.5)) {
-        memcpy(X, live->phat + live->starts[i], (size_t)length * sizeof *X);
-        return;
-    }
-    for (int64_t j = 0; j < length; j++) {
-        X[j] /= sum;
-    }
+    take_sum(live, i, sum, X);
 }
 
+/* The same of a row that has its numbers in the places of the model's, all of which are allowed. False: it
+ * is none. */
+static bool take_stored(const nadir_live *live, int64_t i, const nadir_explicit *rows, double *X)
+{
+    const double *values = nadir_explicit_on_support(rows, live->rows[i]);
+    const nadir_model *model = nadir_kernel_model(rows->kernel);
+    const int64_t length = nadir_live_length(live, i);
+    if (values == NULL || length != nadir_model_row(model, live->rows[i]).count) {
+        return false;
+    }
+    double sum = 0;
+    for (int64_t j = 0; j < length; j++) {
+        X[j] = values[j] > 0 ? values[j] : 0;
+        sum += X[j];
+    }
+    take_sum(live, i, sum, X);
+    return true;
+}
+
+/* *same: the live rows are those of the kernel. */
 static nadir_status take_rows(nadir_context *context, const nadir_live *live, const nadir_kernel *kernel,
-                              const bool *nominal, double *X)
+                              const bool *nominal, double *X, bool *same)
 {
     nadir_status status = NADIR_OK;
     nadir_explicit rows = {0};
     memcpy(X, live->phat, (size_t)live->entries * sizeof *X);
+    *same = true;
     if (kernel == NULL) {
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
+    const int threads = nadir_threads_for(context, live->entries);
+    int64_t stored = 0;
+    int64_t left = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : stored, left)
     for (int64_t s = 0; s < live->states; s++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1] && (nominal == NULL || !nominal[s]); i++) {
+            const bool taken = take_stored(live, i, &rows, X + live->starts[i]);
+            stored += taken;
+            left += !taken;
+        }
+    }
+    *same = stored == 0;
+    for (int64_t s = 0; s < live->states && (left > 0 || stored == 0); s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            if (nominal == NULL || !nominal[s]) {
+            const double *whole = nadir_explicit_whole(&rows, live->rows[i]);
+            if (nominal != NULL && nominal[s]) {
+                *same = *same && nadir_kernel_is_nominal(kernel, live->rows[i]);
+            } else if (whole != NULL && nadir_live_length(live, i) == live->states) {
+                *same = take_whole(live, i, whole, X + live->starts[i]) && *same;
+            } else if (!take_stored(live, i, &rows, X + live->starts[i])) {
+                *same = false;
                 const nadir_row row = nadir_explicit_row(&rows, live->rows[i]);
                 take_row(live, i, &row, X + live->starts[i]);
             }
@@ -94,12 +159,39 @@ static nadir_status write_support(nadir_context *context, nadir_model *model, co
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
     const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    const int threads = nadir_threads_for(context, live->entries);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < live->count; i++) {
         const nadir_row nominal = nadir_model_row(model, live->rows[i]);
         double *values = tilt->values + model->row_starts[live->rows[i]];
         const double *next = X + live->starts[i];
         for (int64_t j = 0; j < nominal.count; j++) {
             values[j] = nominal.values[j] > 0 ? *next++ : 0;
+        }
+        tilt->nominal[live->rows[i]] = false;
+    }
+cleanup:
+    return status;
+}
+
+/* The same of a dense model. */
+static nadir_status write_dense(nadir_context *context, nadir_model *model, const nadir_live *live,
+                                const double *X, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
+    const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    for (int64_t i = 0; i < live->count; i++) {
+        const int64_t length = nadir_live_length(live, i);
+        const double *from = X + live->starts[i];
+        double *values = tilt->values + live->rows[i] * model->states;
+        if (length == model->states) {
+            memcpy(values, from, (size_t)length * sizeof *values);
+        } else {
+            memset(values, 0, (size_t)model->states * sizeof *values);
+            for (int64_t j = 0; j < length; j++) {
+                values[nadir_live_column(live, i, j)] = from[j];
+            }
         }
         tilt->nominal[live->rows[i]] = false;
     }
@@ -142,19 +234,26 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
+    const bool iterative = strcmp(nadir_occupancy_backend(problem->occupancy), "krylov") == 0;
+    bool same;
     *centre = (nadir_centre){.live = live, .problem = *problem};
     NADIR_NEW(context, centre->X, live->entries);
-    NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X));
-    if (kernel != NULL) {
-        const bool support =
-            problem->model->dense == NULL && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
-        NADIR_CHECK((support ? write_support : write_kernel)(context, problem->model, live, centre->X,
-                                                             &centre->kernel));
-        NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->kernel,
-                                                   problem->policy, &centre->occupancy)
-                         : nadir_occupancy_create(context, centre->kernel, problem->policy, problem->gamma,
-                                                  NULL, 0, &centre->occupancy));
+    NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X, &same));
+    centre->problem.kernel = kernel != NULL ? kernel : problem->kernel;
+    if (kernel != NULL && !(same && near)) { /* what is near outlives this */
+        const bool dense = problem->model->dense != NULL;
+        const bool support = !dense && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+        NADIR_CHECK((dense     ? write_dense
+                     : support ? write_support
+                               : write_kernel)(context, problem->model, live, centre->X, &centre->kernel));
         centre->problem.kernel = centre->kernel;
+    }
+    if (kernel != NULL) {
+        NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
+                                                   problem->policy, &centre->occupancy)
+                         : nadir_occupancy_create(context, centre->problem.kernel, problem->policy,
+                                                  problem->gamma, iterative ? "krylov" : NULL, 0,
+                                                  &centre->occupancy));
         centre->problem.occupancy = centre->occupancy;
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);
@@ -233,6 +332,7 @@ nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
     centre->off = centre->d + n;
     const double *near = centre->near != NULL ? centre->near->d : NULL;
     NADIR_CHECK(solve(context, centre, true, centre->problem.mu, near, centre->d, &enclosed));
+    centre->shared = enclosed.error; /* in the 1-norm */
     for (int64_t s = 0; s < n; s++) {
         centre->off[s] = enclosed.error + fmax(-centre->d[s], 0);
         centre->d[s] = fmax(centre->d[s], 0);

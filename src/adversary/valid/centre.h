@@ -21,13 +21,14 @@ typedef struct nadir_centre {
     const nadir_live *live;
     nadir_problem problem; /* the problem given, with the occupancy operator of X */
     nadir_enclosure known;
-    double *X;      /* [entries] of the live rows; all others are nominal */
-    double sum_off; /* how far a row of X may be from summing to one */
-    double total;   /* at least the sum of d_P, for every kernel P of the set */
-    double *D;      /* [states * states] column t: x less its mean; NULL until asked for */
-    double *d;      /* [states] mu . x, at least 0 */
-    double *off;    /* [states] what d and the sum over d_P are off by, in all */
-    nadir_kernel *kernel;
+    double *X;            /* [entries] of the live rows; all others are nominal */
+    double sum_off;       /* how far a row of X may be from summing to one */
+    double total;         /* at least the sum of d_P, for every kernel P of the set */
+    double *D;            /* [states * states] column t: x less its mean; NULL until asked for */
+    double *d;            /* [states] mu . x, at least 0 */
+    double *off;          /* [states] what d and the sum over d_P are off by, in all */
+    double shared;        /* part of every `off`: errors that add up to this at most; 0: none */
+    nadir_kernel *kernel; /* X, where it is not that of the attack; or NULL */
     nadir_occupancy *occupancy;
     const nadir_attack *near; /* that X is the kernel of, nearly; NULL: of none */
 } nadir_centre;

@@ -12,6 +12,7 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "adversary/valid/kernel_mix.h"
+#include "kernel/remote.h"
 #include "linalg/distributed.h"
 
 #include <float.h>
@@ -61,7 +62,8 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     find->problem = problem;
     find->beta = beta;
     find->order.exchange = problem->model->exchange;
-    find->order.unsorted = problem->model->exchange != NULL;
+    find->order.unsorted =
+        problem->model->exchange != NULL || (set->domain == NADIR_DOMAIN_SUPPORT && set->p == 2);
     find->operator=(nadir_valid_operator){.problem = problem};
     find->rows = (nadir_rows){
         .model = problem->model,
@@ -73,15 +75,23 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     };
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->here));
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
-    NADIR_NEW_ZERO(context, find->answers, problem->rows);
-    NADIR_NEW(context, find->weights, problem->rows);
-    NADIR_NEW(context, find->product, 2 * problem->rows);
+    NADIR_CHECK(nadir_rows_remote_open(context, &find->rows, problem->gamma, problem->policy->probabilities,
+                                       &find->remote));
+    if (find->remote.step != NULL) {
+        NADIR_NEW(context, find->averages, 2 * problem->states);
+    } else {
+        NADIR_CHECK(nadir_descent_make_room(context, find));
+    }
+    if (problem->near != NULL && problem->near->answers != NULL && find->answers != NULL) {
+        memcpy(find->answers, problem->near->answers, (size_t)problem->rows * sizeof *find->answers);
+    }
 cleanup:
     return status;
 }
 
 void nadir_descent_finish(nadir_context *context, nadir_descent *find)
 {
+    nadir_rows_remote_close(&find->remote);
     nadir_valid_operator_clear(context, &find->operator);
     nadir_descent_point_clear(context, &find->here);
     nadir_descent_point_clear(context, &find->there);
@@ -90,6 +100,7 @@ void nadir_descent_finish(nadir_context *context, nadir_descent *find)
     nadir_release(context, find->answers);
     nadir_release(context, find->weights);
     nadir_release(context, find->product);
+    nadir_release(context, find->averages);
 }
 
 nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
@@ -113,45 +124,11 @@ cleanup:
     return status;
 }
 
-/* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
- * the gap is lost to their common part. */
-nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
+/* The linear step, and the gap. */
+static nadir_status look_down(nadir_context *context, nadir_descent *find)
 {
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = find->problem;
-    const nadir_model *model = problem->model;
-    for (int64_t s = 0; s < problem->states; s++) {
-        const double d = find->here.d[s] > 0 ? find->here.d[s] : 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            find->weights[row] = problem->gamma * d * problem->policy->probabilities[row];
-        }
-    }
-    NADIR_CHECK(nadir_order_make(context, problem->states, find->here.v, &find->order));
-    NADIR_CHECK(
-        nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
-cleanup:
-    return status;
-}
-
-/* That, and the gap. */
-nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = find->problem;
-    double *own = find->product;
-    double *nominal = find->product + problem->rows;
-    NADIR_CHECK(nadir_descent_answer(context, find));
-    nadir_kernel_multiply_where(context, find->here.kernel, find->weights, find->order.x, own);
-    nadir_kernel_multiply_where(context, problem->kernel, find->weights, find->order.x, nominal);
-    double gap = 0;
-    for (int64_t row = 0; row < problem->rows; row++) {
-        const double moved = (own[row] - nominal[row]) * find->order.range;
-        gap += find->weights[row] * (moved + find->answers[row].gain);
-    }
-    gap = nadir_join_sum(context, gap);
-    find->gap = gap > 0 ? gap : 0;
-cleanup:
-    return status;
+    const nadir_status status = nadir_descent_answer(context, find);
+    return status == NADIR_OK ? nadir_descent_measure(context, find, find->here.kernel) : status;
 }
 
 void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b)
@@ -287,10 +264,13 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     nadir_descent_point *there = &find->there;
     nadir_kernel *full = NULL;
     double t = 1;
-    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &there->kernel));
+    NADIR_CHECK(nadir_descent_write(context, find, &there->kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(context, find);
     if (!*moved) {
+        NADIR_CHECK(nadir_descent_make_room(context, find));
+        NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
+        NADIR_CHECK(nadir_remote_bring(context, there->kernel));
         full = there->kernel;
         there->kernel = NULL;
         NADIR_CHECK(find_lowest(context, find, full, find->gap, &t));
@@ -348,7 +328,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     const char *reason = NULL;
     bool moved = true;
     int idle = 0;
-    NADIR_CHECK(nadir_descent_look_down(context, find));
+    NADIR_CHECK(look_down(context, find));
     double least = find->gap;
     while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved &&
            attack->iterations < iterations_limit) {
@@ -357,7 +337,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
         NADIR_CHECK(step(context, find, &moved));
         attack->iterations++;
         if (moved) {
-            NADIR_CHECK(nadir_descent_look_down(context, find));
+            NADIR_CHECK(look_down(context, find));
             idle = find->here.J < before - noise(context, find) || find->gap < least ? 0 : idle + 1;
             least = fmin(least, find->gap);
             moved = idle < IDLE;
@@ -366,6 +346,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     attack->converged = reason != NULL || !moved;
     attack->stop_reason = reason != NULL ? reason : moved ? "iterations" : "stable";
     attack->method = "conditional-gradient";
+    NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
     hand_over(find, attack);
 cleanup:
     return status;
@@ -432,7 +413,7 @@ void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
 /* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
 static void scale_steps(nadir_descent *descent, double beta)
 {
-    if (descent->beta > 0 && descent->rows.p == 2) {
+    if (descent->beta > 0 && descent->rows.p == 2 && descent->answers != NULL) {
         for (int64_t row = 0; row < descent->problem->rows; row++) {
             descent->answers[row].step *= beta / descent->beta;
         }
@@ -455,7 +436,7 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
     memcpy(descent->here.v, v, (size_t)states * sizeof *v);
     memcpy(descent->here.d, d, (size_t)states * sizeof *d);
     NADIR_CHECK(nadir_descent_answer(context, descent));
-    NADIR_CHECK(nadir_rows_kernel(context, &descent->rows, descent->answers, &descent->there.kernel));
+    NADIR_CHECK(nadir_descent_write(context, descent, &descent->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, descent, &descent->here, &descent->there));
     nadir_descent_point_swap(&descent->here, &descent->there);
     attack->iterations = 1;

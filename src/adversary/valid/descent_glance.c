@@ -2,6 +2,8 @@
  * descent.h. */
 #include "adversary/valid/descent_parts.h"
 
+#include "kernel/remote.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -70,8 +72,10 @@ nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent
     memcpy(there->v, v, bytes);
     memcpy(there->d, d, bytes);
     NADIR_CHECK(nadir_descent_answer(context, descent));
-    NADIR_CHECK(nadir_rows_kernel(context, &descent->rows, descent->answers, &there->kernel));
+    NADIR_CHECK(nadir_descent_make_room(context, descent));
+    NADIR_CHECK(nadir_descent_write(context, descent, &there->kernel));
     NADIR_CHECK(nadir_valid_operator_set(context, &descent->operator, there->kernel));
+    NADIR_CHECK(nadir_remote_bring(context, there->kernel));
     NADIR_CHECK(nadir_valid_operator_approach(context, &descent->operator, there->v, there->d, &there->J));
     *attack = (nadir_attack){
         .kernel = there->kernel,

@@ -2,6 +2,7 @@
 #ifndef NADIR_ADVERSARY_DESCENT_PARTS_H
 #define NADIR_ADVERSARY_DESCENT_PARTS_H
 
+#include "adversary/rows/remote.h"
 #include "adversary/rows/rows.h"
 #include "adversary/valid/descent.h"
 #include "adversary/valid/operator.h"
@@ -22,10 +23,14 @@ struct nadir_descent {
     nadir_descent_point there; /* the next one; its kernel is filled anew for every step */
     nadir_order order;         /* of here.v */
     nadir_rows rows;
+    nadir_rows_remote remote; /* linear steps by a device, where there is one */
+    bool remotely;            /* the last answer is there */
+    double *averages;         /* [2 * states] with such steps */
+    /* Without, or once they are needed; NULL until then: */
     nadir_row_answer *answers; /* [rows] the linear step from here */
+    double *weights;           /* [rows] gamma d pi */
+    double *product;           /* [rows] P_r . v, [rows] Phat_r . v */
     nadir_row_budget budget;
-    double *weights; /* [rows] gamma d pi */
-    double *product; /* [rows] P_r . v, [rows] Phat_r . v */
     double gap;
     bool rough;           /* v and d of steps need not be better than the steps after them make them */
     nadir_kernel *before; /* where the last step came from, if it went part of the way; NULL otherwise */
@@ -48,7 +53,14 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
 /* The linear step from here: answers and budget. */
 nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find);
 
-/* That, and the gap. */
-nadir_status nadir_descent_look_down(nadir_context *context, nadir_descent *find);
+/* answers, weights and product; does nothing where they are there. */
+nadir_status nadir_descent_make_room(nadir_context *context, nadir_descent *find);
+/* weights of here. */
+nadir_status nadir_descent_weigh(nadir_context *context, nadir_descent *find);
+/* The kernel of the answers. */
+nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel);
+
+/* The gap of a kernel whose v, d and J are those of here, where the answers are known. */
+nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, nadir_kernel *kernel);
 
 #endif

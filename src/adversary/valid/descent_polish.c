@@ -7,10 +7,16 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "kernel/explicit.h"
+#include "kernel/remote.h"
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Steps in a row that do not help, after which there are no more; and a change that is none. */
+enum { WORSE = 3 };
+#define STILL 1e-3
 
 /* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
  * [states] and ghosts, zeros, left so. */
@@ -59,8 +65,11 @@ static double stored_slack(const nadir_descent *find, const double *own, int64_t
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
     const double pull = 2 * tau / (scale * scale);
     const double weight = find->weights[row] * find->order.range;
+    const int64_t start = problem->model->row_starts[row];
     double smallest = INFINITY;
     double mean = 0;
+    nadir_ahead(find->order.x, problem->model->columns, start, start + nominal.count,
+                nadir_ahead_entries(problem->states, problem->model->row_starts[problem->rows]));
     for (int64_t i = 0; i < nominal.count; i++) {
         const double x = find->order.x[nominal.columns[i]];
         const double g = weight * x + pull * (own[i] - nominal.values[i]);
@@ -71,8 +80,13 @@ static double stored_slack(const nadir_descent *find, const double *own, int64_t
     return mean - smallest;
 }
 
+/* Numbers by fours, in vectors of the language as GCC and Clang extend it. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
+
 /* The same of a dense row, whose states are all allowed. */
-static double dense_slack(const nadir_descent *find, const double *own, int64_t row, double tau)
+static inline __attribute__((always_inline)) double slack_of_all(const nadir_descent *find, const double *own,
+                                                                 int64_t row, double tau)
 {
     enum { LANES = 4 };
     const nadir_problem *problem = find->problem;
@@ -81,35 +95,68 @@ static double dense_slack(const nadir_descent *find, const double *own, int64_t 
     const double pull = 2 * tau / (scale * scale);
     const double *x = find->order.x;
     const double weight = find->weights[row] * find->order.range;
-    double lows[LANES] = {INFINITY, INFINITY, INFINITY, INFINITY};
-    double means[LANES] = {0};
+    four low = {INFINITY, INFINITY, INFINITY, INFINITY};
+    four mean = {0};
     int64_t t = 0;
     for (; t + LANES <= problem->states; t += LANES) {
-        for (int lane = 0; lane < LANES; lane++) {
-            const double g = weight * x[t + lane] + pull * (own[t + lane] - nominal[t + lane]);
-            lows[lane] = g < lows[lane] ? g : lows[lane];
-            means[lane] += own[t + lane] * g;
-        }
+        four at;
+        four p;
+        four p_nominal;
+        memcpy(&at, x + t, sizeof at);
+        memcpy(&p, own + t, sizeof p);
+        memcpy(&p_nominal, nominal + t, sizeof p_nominal);
+        const four g = weight * at + pull * (p - p_nominal);
+        const four_mask lower = g < low;
+        low = (four)(((four_mask)g & lower) | ((four_mask)low & ~lower));
+        mean += p * g;
     }
     for (; t < problem->states; t++) {
         const double g = weight * x[t] + pull * (own[t] - nominal[t]);
-        lows[0] = g < lows[0] ? g : lows[0];
-        means[0] += own[t] * g;
+        low[0] = g < low[0] ? g : low[0];
+        mean[0] += own[t] * g;
     }
-    return (means[0] + means[1]) + (means[2] + means[3]) -
-           fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
+    return (mean[0] + mean[1]) + (mean[2] + mean[3]) - fmin(fmin(low[0], low[1]), fmin(low[2], low[3]));
+}
+
+#if defined __x86_64__
+/* The same, for processors that take four numbers at once. */
+__attribute__((target("avx2"))) static double slack_of_all_wide(const nadir_descent *find, const double *own,
+                                                                int64_t row, double tau)
+{
+    return slack_of_all(find, own, row, tau);
+}
+#endif
+
+static double dense_slack(const nadir_descent *find, const double *own, int64_t row, double tau)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        return slack_of_all_wide(find, own, row, tau);
+    }
+#endif
+    return slack_of_all(find, own, row, tau);
 }
 
 /* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
-static nadir_status total_slack(nadir_context *context, nadir_descent *find, const nadir_kernel *of,
-                                double tau, double *total)
+static nadir_status total_slack(nadir_context *context, nadir_descent *find, nadir_kernel *of, double tau,
+                                double *total)
 {
     nadir_status status = NADIR_OK;
     const bool support = find->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
     const bool dense = find->problem->model->dense != NULL && !support;
     nadir_explicit kernel = {0};
     double *p = NULL;
+    bool done = false;
     *total = 0;
+    if (find->remotely) {
+        NADIR_CHECK(
+            nadir_rows_remote_slack(context, &find->remote, of, find->order.range, tau, total, &done));
+        if (done) {
+            goto cleanup;
+        }
+        NADIR_CHECK(nadir_descent_weigh(context, find));
+        NADIR_CHECK(nadir_remote_bring(context, of));
+    }
     NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t row = 0; row < find->problem->rows; row++) {
@@ -149,10 +196,10 @@ static nadir_status full_step(nadir_context *context, nadir_descent *find, doubl
 {
     nadir_status status = NADIR_OK;
     *tau = find->budget.tau;
-    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, &find->there.kernel));
+    NADIR_CHECK(nadir_descent_write(context, find, &find->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
     nadir_descent_point_swap(&find->here, &find->there);
-    NADIR_CHECK(nadir_descent_look_down(context, find));
+    NADIR_CHECK(nadir_descent_answer(context, find));
 cleanup:
     return status;
 }
@@ -169,7 +216,20 @@ static void take_point(nadir_descent *find, double tau, nadir_attack *attack)
     memcpy(attack->d, find->here.d, bytes);
     attack->J = find->here.J;
     attack->tau = tau;
+}
+
+/* The gap of the attack. passed: steps have led on from it. */
+static nadir_status measure(nadir_context *context, nadir_descent *find, bool passed, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    if (passed) {
+        NADIR_CHECK(resume(context, find, attack));
+        NADIR_CHECK(nadir_descent_answer(context, find));
+    }
+    NADIR_CHECK(nadir_descent_measure(context, find, attack->kernel));
     attack->gap = find->gap;
+cleanup:
+    return status;
 }
 
 /* Full steps from here, where the answers are known. */
@@ -178,20 +238,28 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
     nadir_status status = NADIR_OK;
     double least;
     double tau = attack->tau;
+    bool taken = false;
+    bool passed = false;
     find->rough = find->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
     NADIR_CHECK(total_slack(context, find, attack->kernel, tau, &least));
-    for (int worse = 0; worse < 3 && least > wanted;) {
+    for (int worse = 0; worse < WORSE && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
         NADIR_CHECK(full_step(context, find, &tau));
         NADIR_CHECK(total_slack(context, find, find->here.kernel, tau, &slack));
-        worse = slack < least ? 0 : worse + 1;
-        if (slack < least) {
+        /* what the solves leave open stays as it is from step to step */
+        const bool still = fabs(slack - least) <= STILL * least;
+        passed = !(slack < least);
+        worse = still ? WORSE : passed ? worse + 1 : 0;
+        if (!passed) {
             least = slack;
+            taken = true;
             take_point(find, tau, attack);
         }
         attack->iterations++;
     }
+    NADIR_CHECK(taken ? measure(context, find, passed, attack) : NADIR_OK);
+    NADIR_CHECK(nadir_remote_bring(context, attack->kernel));
 cleanup:
     return status;
 }

@@ -267,11 +267,14 @@ static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict 
     qsort(all->order, (size_t)all->count, sizeof *all->order, by_factor);
     for (int64_t j = 0; j < all->count; j++) {
         rising[j] = all->order[j].factor;
-        all->runs[j] = (nadir_valid_run){all->context,  all->problem,
-                                         all->settings, rising[j] * all->problem->uncertainty->radius,
-                                         rising[j],     &verdicts[all->order[j].place],
-                                         NULL,          NULL,
-                                         false};
+        all->runs[j] = (nadir_valid_run){
+            .context = all->context,
+            .problem = all->problem,
+            .settings = all->settings,
+            .beta = rising[j] * all->problem->uncertainty->radius,
+            .factor = rising[j],
+            .verdict = &verdicts[all->order[j].place],
+        };
     }
     if (all->count == 1 && all->problem->near_v != NULL) { /* the worst kernel is known, or nearly so */
         all->runs[0].postponed = true;

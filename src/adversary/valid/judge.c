@@ -22,6 +22,8 @@
 /* What rows may lack of stationarity, as a share of the width. */
 #define POLISHED         1e-3
 #define POLISHED_ROUGHLY 0.15
+/* As a share of the return; iterative solves do not show less. */
+#define VISIBLE 2e-13
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
  * at p = 2 it changes every entry of a row. */
@@ -96,6 +98,11 @@ static double wanted_lower(const nadir_valid_run *run)
     return J - 0.5 * run->settings->width * (run->problem->J - J);
 }
 
+static bool is_iterative(const nadir_valid_run *run)
+{
+    return strcmp(nadir_occupancy_backend(run->problem->occupancy), "krylov") == 0;
+}
+
 /* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
 static nadir_status polish(nadir_valid_run *run, double share)
 {
@@ -105,10 +112,15 @@ static nadir_status polish(nadir_valid_run *run, double share)
     if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
         return NADIR_OK;
     }
+    if (run->polished > 0 && run->polished <= share) {
+        return NADIR_OK;
+    }
     nadir_attack *attack = &run->verdict->attack;
-    const double wanted = share * run->settings->width * (run->problem->J - attack->J);
+    const double wanted = fmax(share * run->settings->width * (run->problem->J - attack->J),
+                               is_iterative(run) ? VISIBLE * fabs(attack->J) : 0);
     nadir_descent *descent = run->descent;
     run->descent = NULL;
+    run->polished = share;
     return descent != NULL ? nadir_descent_polish_on(run->context, descent, wanted, attack)
                            : nadir_descent_polish(run->context, run->problem, run->beta, wanted, attack);
 }
@@ -174,8 +186,8 @@ static nadir_status prove_by_norms(nadir_valid_run *run, nadir_valid_proof *proo
     return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
 }
 
-/* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it.
- */
+/* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it,
+ * at once where starting over costs more than a step. */
 static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
@@ -185,7 +197,7 @@ static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_valid
         NADIR_CHECK(nadir_collective_foresee(run->context, run->problem, run->beta, &run->verdict->attack,
                                              &hopeless));
     }
-    for (int i = 0; i < 2 && brief && !hopeless; i++) {
+    for (int i = is_iterative(run) ? 1 : 0; i < 2 && brief && !hopeless; i++) {
         NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
         NADIR_CHECK(prove_by_norms(run, proof));
         if (proof->lower >= wanted_lower(run)) {
@@ -219,6 +231,7 @@ static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
     nadir_verdict *verdict = run->verdict;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         bool better = false;
+        run->polished = 0;
         NADIR_CHECK(prove(run, free, &proof));
         if (proof.lower < wanted_lower(run) && proof.v_tau != NULL) {
             NADIR_CHECK(search_again(run, &proof, &better));

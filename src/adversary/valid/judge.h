@@ -20,6 +20,7 @@ typedef struct nadir_valid_run {
     nadir_series *series;   /* of proofs; NULL: none */
     nadir_descent *descent; /* that has just made the attack; NULL: none */
     bool postponed;         /* the free domain is asked only if nothing else proves the answer */
+    double polished; /* share of the width that the attack lacks of stationarity, at most; 0: not known */
 } nadir_valid_run;
 
 /* Verdicts on the free domain, refused where there is nothing to learn from it. */

@@ -1,6 +1,8 @@
 /* live.c: the rows that the adversary can use; see live.h. */
 #include "adversary/valid/live.h"
 
+#include "linalg/threads.h"
+
 #include <string.h>
 
 void nadir_live_clear(nadir_context *context, nadir_live *live)
@@ -34,16 +36,22 @@ static bool can_move(const nadir_problem *problem, int64_t row)
     return nadir_uncertainty_scale(problem->uncertainty, row) > 0 && problem->policy->probabilities[row] > 0;
 }
 
-/* Sizes, and whether a row does not allow everything. starts: of the rows found, as they come. */
-static bool find_rows(const nadir_problem *problem, nadir_live *live)
+/* Sizes, and whether a row does not allow everything. starts: of the rows found, as they come. pi, [rows],
+ * has what each row allows until the rows found take its place. */
+static bool find_rows(const nadir_context *context, const nadir_problem *problem, nadir_live *live)
 {
     const nadir_model *model = problem->model;
+    const int threads = nadir_threads_for(context, model->nonzeros);
     bool listed = false;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < model->rows; row++) {
+        live->pi[row] = can_move(problem, row) ? (double)count_allowed(problem, row) : 0;
+    }
     live->starts[0] = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         live->first[s] = live->count;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const int64_t allowed = can_move(problem, row) ? count_allowed(problem, row) : 0;
+            const int64_t allowed = (int64_t)live->pi[row];
             if (allowed > 1) {
                 live->rows[live->count] = row;
                 live->alpha[live->count] = nadir_uncertainty_scale(problem->uncertainty, row);
@@ -113,7 +121,7 @@ nadir_status nadir_live_make(nadir_context *context, const nadir_problem *proble
     NADIR_NEW(context, live->starts, rows + 1);
     NADIR_NEW(context, live->alpha, rows);
     NADIR_NEW(context, live->pi, rows);
-    const bool listed = find_rows(problem, live) || live->exchange != NULL;
+    const bool listed = find_rows(context, problem, live) || live->exchange != NULL;
     if (listed && holds_all(problem->model, live)) {
         live->columns = problem->model->columns;
         live->phat = problem->model->probabilities;

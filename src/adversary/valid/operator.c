@@ -13,7 +13,7 @@
 #define CORRECTED 1e-12
 /* What is left of a residual after a few steps: as much as is wanted, and more than which they do not help.
  */
-#define APPROACHED 1e-3
+#define APPROACHED 3e-2
 #define REMOTE     0.3
 /* A residual that is not smaller than this share of the right-hand side is no correction. */
 #define WORTH 0.3
@@ -22,6 +22,14 @@ void nadir_valid_operator_clear(nadir_context *context, nadir_valid_operator *op
 {
     nadir_occupancy_free(context, operator->occupancy);
     operator->occupancy = NULL;
+    operator->kernel = NULL;
+}
+
+/* Whether the nominal operator is of no help: iterations with it inside cost more than those without. */
+static bool goes_alone(const nadir_problem *problem, const char *backend)
+{
+    return strcmp(backend, "krylov") == 0 ||
+           (strcmp(backend, "device-krylov") == 0 && problem->model->dense == NULL);
 }
 
 nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operator *operator,
@@ -30,7 +38,8 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = operator->problem;
     const char *backend = nadir_occupancy_backend(problem->occupancy);
-    if (strcmp(backend, "krylov") != 0) {
+    operator->kernel = NULL;
+    if (!goes_alone(problem, backend)) {
         bool done = false;
         if (operator->occupancy != NULL) {
             NADIR_CHECK(
@@ -41,7 +50,8 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
             NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
                                                 &operator->occupancy));
         }
-        return NADIR_OK;
+        operator->kernel = kernel;
+        goto cleanup;
     }
     if (operator->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend,
@@ -49,6 +59,7 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
     } else {
         NADIR_CHECK(nadir_occupancy_update(context, operator->occupancy, kernel, problem->policy));
     }
+    operator->kernel = kernel;
 cleanup:
     return status;
 }

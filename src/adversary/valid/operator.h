@@ -13,6 +13,7 @@
 typedef struct nadir_valid_operator {
     const nadir_problem *problem;
     nadir_occupancy *occupancy; /* of the last kernel */
+    const nadir_kernel *kernel; /* that one, to be compared with and nothing else */
 } nadir_valid_operator;
 
 /* The kernel need not outlive the call. */

@@ -18,7 +18,9 @@
  */
 #include "adversary/valid/second_order.h"
 
+#include "adversary/rows/remote.h"
 #include "adversary/valid/standing.h"
+#include "linalg/ahead.h"
 #include "linalg/distributed.h"
 #include "linalg/lanczos_largest.h"
 
@@ -47,6 +49,7 @@ typedef struct large {
     const double *w; /* [states] */
     double *work;    /* [2 * states] */
     double *spread;  /* [states] and ghosts; several processes */
+    nadir_rows_remote remote;
 } large;
 
 static void clear(nadir_context *context, large *of)
@@ -57,6 +60,7 @@ static void clear(nadir_context *context, large *of)
     nadir_centre_clear(context, &of->star);
     nadir_release(context, of->work);
     nadir_release(context, of->spread);
+    nadir_rows_remote_close(&of->remote);
 }
 
 static nadir_status start(nadir_context *context, const nadir_visits *visits, const nadir_attack *attack,
@@ -77,6 +81,11 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     NADIR_CHECK(nadir_standing_make_brief(context, &of->star, &at_star, visits, of->beta, attack->tau,
                                           unvisited, &of->standing, &of->pull));
     of->radius = 2 * of->beta * (1 + 1e-12);
+    const nadir_uncertainty *set = of->problem->uncertainty;
+    const nadir_rows rows = {
+        .model = of->problem->model, .scales = set->scales, .domain = set->domain, .p = set->p, .q = set->q};
+    NADIR_CHECK(nadir_rows_remote_open(context, &rows, of->problem->gamma, of->problem->policy->probabilities,
+                                       &of->remote));
 cleanup:
     nadir_sensitivity_clear(context, &at_star);
     nadir_release(context, unvisited);
@@ -100,12 +109,15 @@ static void tighten(const nadir_context *context, large *of)
 static void add_rows(const large *of, const double *z, double *sums)
 {
     const nadir_live *live = of->live;
+    const int64_t ahead = nadir_ahead_entries(live->states, live->columns != NULL ? live->entries : 0);
     memset(sums, 0, (size_t)nadir_model_width(of->problem->model) * sizeof *sums);
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             const double q = of->problem->gamma * of->y[s] * live->alpha[i] * live->pi[i];
             const int64_t length = nadir_live_length(live, i);
             double mean = 0;
+            nadir_ahead(z, live->columns, live->starts[i], live->starts[i + 1], ahead);
+            nadir_ahead(sums, live->columns, live->starts[i], live->starts[i + 1], ahead);
             for (int64_t j = 0; j < length; j++) {
                 mean += z[nadir_live_column(live, i, j)];
             }
@@ -119,17 +131,21 @@ static void add_rows(const large *of, const double *z, double *sums)
 }
 
 /* y = B z, z and y: [states]; what rows bring to states of other processes goes home. */
-static void apply_rows(const large *of, const double *z, double *y)
+static nadir_status apply_rows(nadir_context *context, const large *of, const double *z, double *y)
 {
     const nadir_exchange *exchange = of->live->exchange;
+    if (of->remote.step != NULL) {
+        return nadir_rows_remote_centred(context, &of->remote, of->y, z, y);
+    }
     if (exchange == NULL) {
         add_rows(of, z, y);
-        return;
+        return NADIR_OK;
     }
     const int64_t n = of->live->states;
     add_rows(of, nadir_exchange_extend(exchange, z), of->spread);
     memcpy(y, of->spread, (size_t)n * sizeof *y);
     exchange->table->add(exchange->table->self, exchange->plan, of->spread + n, y);
+    return NADIR_OK;
 }
 
 /* y = W D^T B D W x. */
@@ -144,7 +160,7 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
         r[t] = of->w[t] * x[t];
     }
     NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->star.problem.occupancy, false, 1, r, ROUGH, z));
-    apply_rows(of, z, r);
+    NADIR_CHECK(apply_rows(context, of, z, r));
     NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->star.problem.occupancy, true, 1, r, ROUGH, y));
     for (int64_t t = 0; t < n; t++) {
         y[t] *= of->w[t];

@@ -116,7 +116,11 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *li
     sensitivity->threads = nadir_threads_for(context, 16 * live->states * live->states);
     NADIR_NEW_ZERO(context, sensitivity->rising, sensitivity->threads);
     NADIR_NEW_ZERO(context, sensitivity->falling, sensitivity->threads);
-    NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * live->states);
+    if (sensitivity->starts[live->count] > 0) {
+        NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * live->states);
+    } else { /* nothing is put in order, and large models have no use for it */
+        NADIR_NEW(context, sensitivity->negative, sensitivity->threads * live->states);
+    }
     for (int part = 0; part < sensitivity->threads && sensitivity->starts[live->count] > 0; part++) {
         NADIR_CHECK(
             nadir_order_make(context, live->states, sensitivity->negative, &sensitivity->rising[part]));
@@ -239,9 +243,9 @@ static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state
     return (squares){sum.up * factor + DBL_MIN, sum.down * factor + DBL_MIN};
 }
 
-/* One column; the orders of the thread are used. */
+/* One column; the orders of the thread are used. threads: that it may start itself. */
 static nadir_status fill_column(nadir_context *context, const nadir_sensitivity *sensitivity, int thread,
-                                const double *g, double *up, double *down)
+                                int threads, const double *g, double *up, double *down)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = sensitivity->live->states;
@@ -257,6 +261,7 @@ static nadir_status fill_column(nadir_context *context, const nadir_sensitivity 
         NADIR_CHECK(nadir_order_make(context, n, g, rising));
         NADIR_CHECK(nadir_order_make(context, n, negative, falling));
     }
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t s = 0; s < n; s++) {
         const squares of = state_squares(sensitivity, s, falling, rising, g, whole);
         up[s] = of.up;
@@ -272,10 +277,14 @@ nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity 
                                       const double *g, double *up, double *down)
 {
     const int64_t n = sensitivity->live->states;
+    if (count == 1) {
+        const int threads = nadir_threads_for(context, 4 * sensitivity->live->entries);
+        return fill_column(context, sensitivity, 0, threads, g, up, down);
+    }
     int failures = 0; /* nothing is allocated: only numbers that are not finite can fail */
 #pragma omp parallel for num_threads(sensitivity->threads) schedule(static) reduction(+ : failures)
     for (int64_t t = 0; t < count; t++) {
-        failures += fill_column(context, sensitivity, omp_get_thread_num(), g + t * n, up + t * n,
+        failures += fill_column(context, sensitivity, omp_get_thread_num(), 1, g + t * n, up + t * n,
                                 down != NULL ? down + t * n : NULL) != NADIR_OK;
     }
     return failures == 0 ? NADIR_OK : NADIR_ERROR_ARGUMENT;

@@ -105,31 +105,58 @@ static double judge_row(const nadir_standing *standing, const judge *by, int64_t
     return (lack + 2 * rounding + sums) * (1 + 8 * UNIT);
 }
 
-/* Slack, change and e / d of all states; returns a lower bound on |Delta|^2. slack: room for that of a row,
- * if it is not to be kept, or NULL. */
-static double judge_rows(const nadir_context *context, nadir_standing *standing, const judge *by,
-                         double *slack, double *ratio)
+/* The states are taken in so many parts, whatever the threads: sums come out the same. */
+enum { PARTS = 64 };
+
+/* Slack, change and e / d of states first .. end - 1; returns their part of |Delta|^2. slack: room for that
+ * of a row, if it is not to be kept, or NULL. */
+static double judge_part(const nadir_standing *standing, const judge *by, int64_t first, int64_t end,
+                         double *slack, double *ratio, bool *bounded)
 {
     const nadir_live *live = standing->live;
     double distance = 0;
-    for (int64_t s = 0; s < live->states; s++) {
+    for (int64_t s = first; s < end; s++) {
         const double d = standing->centre->d[s];
         double e = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             double *here = slack != NULL ? slack : standing->slack + live->starts[i];
             e += judge_row(standing, by, i, d, here);
-            for (int64_t j = 0; j < nadir_live_length(live, i) && !standing->bounded; j++) {
-                standing->bounded = here[j] > 0;
+            for (int64_t j = 0; j < nadir_live_length(live, i) && !*bounded; j++) {
+                *bounded = here[j] > 0;
             }
         }
         ratio[s] =
             standing->unvisited[s] || live->first[s] == live->first[s + 1] ? 0 : e / d * (1 + 64 * UNIT);
     }
-    for (int64_t e = 0; e < live->entries; e++) {
+    for (int64_t e = live->starts[live->first[first]]; e < live->starts[live->first[end]]; e++) {
         distance += standing->change[e] * standing->change[e];
     }
+    return distance;
+}
+
+/* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS] rooms as long as the longest
+ * row, or NULL. */
+static double judge_rows(const nadir_context *context, nadir_standing *standing, const judge *by,
+                         int64_t longest, double *slack, double *ratio)
+{
+    const nadir_live *live = standing->live;
+    const int threads = nadir_threads_for(context, 4 * live->entries);
+    double distances[PARTS] = {0};
+    bool bounded[PARTS] = {0};
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < PARTS; part++) {
+        const int64_t first = live->states * part / PARTS;
+        const int64_t end = live->states * (part + 1) / PARTS;
+        distances[part] = judge_part(standing, by, first, end, slack != NULL ? slack + part * longest : NULL,
+                                     ratio, &bounded[part]);
+    }
+    double distance = 0;
+    for (int part = 0; part < PARTS; part++) {
+        distance += distances[part];
+        standing->bounded = standing->bounded || bounded[part];
+    }
     const double entries = (double)nadir_whole_count(context, live->entries);
-    return nadir_join_sum(context, distance) * (1 - UNIT * (entries + 16));
+    return nadir_join_sum(context, distance) * (1 - UNIT * (entries + PARTS + 16));
 }
 
 /* w of unvisited states: gamma / (2 tau) k(s, -v). */
@@ -140,6 +167,14 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
     const int64_t n = standing->live->states;
     const double mean = nadir_whole_sum(context, n, by->v) / (double)standing->live->total;
     double *up = NULL;
+    bool visited = true;
+    for (int64_t s = 0; s < n; s++) {
+        visited = visited && !standing->unvisited[s];
+        standing->reply[s] = 0;
+    }
+    if (nadir_join_all(context, visited)) {
+        return NADIR_OK;
+    }
     NADIR_NEW(context, up, 2 * n);
     for (int64_t s = 0; s < n; s++) {
         by->v[s] -= mean;
@@ -176,16 +211,24 @@ static void lift_visits(nadir_standing *standing)
     }
 }
 
-/* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. */
+/* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. Errors e that add up to
+ * `shared` have |e w|_2 <= shared max w, which with many states is less than if each were as large. */
 static double drift(const nadir_context *context, const nadir_standing *standing, const nadir_pull *pull)
 {
     const nadir_centre *centre = standing->centre;
-    double sum = 0;
+    double each = 0;
+    double rest = 0;
     for (int64_t t = 0; t < standing->live->states; t++) {
-        const double off = centre->off[t] + (standing->unvisited[t] ? centre->d[t] : 0);
-        sum += off * off * pull->w[t] * pull->w[t];
+        const double more = standing->unvisited[t] ? centre->d[t] : 0;
+        const double off = centre->off[t] + more;
+        const double own = fmax(centre->off[t] - centre->shared, 0) + 2 * UNIT * centre->off[t] + more;
+        each += off * off * pull->w[t] * pull->w[t];
+        rest += own * own * pull->w[t] * pull->w[t];
     }
-    return 4 * standing->tau * standing->beta * sqrt(nadir_join_sum(context, sum)) * (1 + 1e-12);
+    const double together = centre->shared * nadir_whole_largest(context, standing->live->states, pull->w) +
+                            sqrt(nadir_join_sum(context, rest));
+    const double all = fmin(sqrt(nadir_join_sum(context, each)), together);
+    return 4 * standing->tau * standing->beta * all * (1 + 1e-12 + UNIT * (double)standing->live->total);
 }
 
 /* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
@@ -201,12 +244,14 @@ static double uncentred(const nadir_context *context, const nadir_standing *stan
            sqrt(nadir_join_sum(context, sum));
 }
 
-/* The slack of all entries, or room for that of the longest row. */
-static nadir_status make_slack(nadir_context *context, bool brief, nadir_standing *standing, double **room)
+/* The slack of all entries, or room for that of the longest row of each part. */
+static nadir_status make_slack(nadir_context *context, bool brief, nadir_standing *standing, int64_t *most,
+                               double **room)
 {
     nadir_status status = NADIR_OK;
     const nadir_live *live = standing->live;
     int64_t longest = 0;
+    *most = 0;
     if (!brief) {
         NADIR_NEW(context, standing->slack, live->entries);
         return NADIR_OK;
@@ -214,7 +259,8 @@ static nadir_status make_slack(nadir_context *context, bool brief, nadir_standin
     for (int64_t i = 0; i < live->count; i++) {
         longest = nadir_live_length(live, i) > longest ? nadir_live_length(live, i) : longest;
     }
-    NADIR_NEW(context, *room, longest);
+    *most = longest;
+    NADIR_NEW(context, *room, PARTS * longest);
 cleanup:
     return status;
 }
@@ -229,11 +275,12 @@ static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sen
     judge by = {0};
     double *ratio = NULL;
     double *slack = NULL;
+    int64_t longest;
     double lacking;
     nadir_pull pull = {.norms_alone = true};
     *standing = (nadir_standing){.live = live, .centre = centre, .beta = beta, .tau = tau};
     NADIR_NEW(context, standing->change, live->entries);
-    NADIR_CHECK(make_slack(context, brief, standing, &slack));
+    NADIR_CHECK(make_slack(context, brief, standing, &longest, &slack));
     NADIR_NEW(context, standing->unvisited, n);
     NADIR_NEW(context, standing->reply, n);
     NADIR_NEW(context, by.v, nadir_model_width(centre->problem.model));
@@ -241,7 +288,7 @@ static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sen
     memcpy(standing->unvisited, unvisited, (size_t)n * sizeof *unvisited);
     lift_visits(standing);
     NADIR_CHECK(solve_value(context, standing, &by));
-    const double distance = judge_rows(context, standing, &by, slack, ratio);
+    const double distance = judge_rows(context, standing, &by, longest, slack, ratio);
     NADIR_CHECK(find_replies(context, standing, sensitivity, &by));
     NADIR_CHECK(nadir_visits_most(context, visits, ratio, &lacking));
     NADIR_CHECK(nadir_standing_pull(context, standing, NULL, &pull));
@@ -340,6 +387,8 @@ nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *s
             NADIR_NEW(context, pull->direction, live->entries);
         }
     }
+    const int threads = nadir_threads_for(context, 2 * live->entries);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t s = 0; s < live->states; s++) {
         double square = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {

@@ -137,7 +137,7 @@ static nadir_status count_states(reader *at)
                             at->npz.path, (long long)at->states, (long long)at->rows);
         goto cleanup;
     }
-    NADIR_CHECK(nadir_model_own_states(at->context, at->npz.path, at->states, &at->first, &at->end));
+    nadir_model_own_states(at->context, at->states, &at->first, &at->end);
     at->model->states = at->end - at->first;
     NADIR_NEW(at->context, at->model->state_rows, at->model->states + 1);
 cleanup:
@@ -196,6 +196,7 @@ static nadir_status group_rows(reader *at)
         before = state;
     }
     if (at->end == at->states) {
+        at->first_row = at->first < at->states ? at->first_row : at->rows;
         at->model->state_rows[at->model->states] = at->rows - at->first_row;
     }
     if (before < at->end - 1) {

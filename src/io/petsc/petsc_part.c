@@ -104,7 +104,7 @@ nadir_status nadir_petsc_read_part(nadir_context *context, const char *path,
     int64_t end;
     NADIR_CHECK(nadir_petsc_open(context, path, &file));
     NADIR_CHECK(check_form(&file));
-    NADIR_CHECK(nadir_model_own_states(context, path, file.columns, &first, &end));
+    nadir_model_own_states(context, file.columns, &first, &end);
     NADIR_CHECK(nadir_model_start(context, &made));
     const int64_t actions = file.rows / file.columns;
     made->states = end - first;

@@ -1,0 +1,93 @@
+/* remote.c: linear steps made by a device; see remote.h. */
+#include "adversary/rows/remote.h"
+
+#include "adversary/rows/parts.h"
+#include "kernel/remote.h"
+
+/* Fewer entries are gone through here in the time of a few calls. */
+#define LEAST_ENTRIES 65536
+
+nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows, double gamma,
+                                    const double *probabilities, nadir_rows_remote *remote)
+{
+    nadir_model *model = rows->model;
+    const nadir_device *device = context->device;
+    void *kept = NULL;
+    *remote = (nadir_rows_remote){.device = device, .model = model};
+    if (device == NULL || rows->p != 2 || rows->domain != NADIR_DOMAIN_SUPPORT || model->dense != NULL ||
+        model->exchange != NULL || model->nonzeros < LEAST_ENTRIES) {
+        return NADIR_OK;
+    }
+    nadir_status status = nadir_remote_rows(context, model, &kept);
+    if (status == NADIR_OK) {
+        status = device->step_open(kept, context, gamma, probabilities, rows->scales, &remote->step);
+    }
+    return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
+}
+
+void nadir_rows_remote_close(nadir_rows_remote *remote)
+{
+    if (remote->step != NULL) {
+        remote->device->step_close(remote->step);
+        remote->step = NULL;
+    }
+}
+
+nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_remote *remote,
+                                      const nadir_order *order, const double *d, double beta,
+                                      nadir_row_budget *budget, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    nadir_device_answer answer = {0};
+    *found = false;
+    if (order->range > 0) {
+        NADIR_CHECK(remote->device->step_answer(remote->step, context, beta * NADIR_ROWS_WITHIN, order->x, d,
+                                                &answer));
+    }
+    *found = answer.found;
+    if (*found) {
+        *budget = (nadir_row_budget){
+            .tau = order->range * answer.unit / (2 * answer.step),
+            .step = answer.step / answer.unit,
+            .gain = answer.gain * order->range,
+            .norm = answer.norm,
+        };
+    }
+    NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_remote *remote,
+                                      nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *made = NULL;
+    void *numbers = NULL;
+    nadir_tilt *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
+    if (tilt == NULL || tilt->x != NULL) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, false, &made));
+        nadir_kernel_free(*kernel);
+        *kernel = made;
+        tilt = nadir_kernel_tilt(made);
+    }
+    NADIR_CHECK(remote->device->step_values(remote->step, context, &numbers));
+    nadir_remote_adopt(context, *kernel, numbers);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_rows_remote_slack(nadir_context *context, const nadir_rows_remote *remote,
+                                     const nadir_kernel *kernel, double range, double tau, double *slack,
+                                     bool *done)
+{
+    const void *numbers = remote->step != NULL ? nadir_remote_has(kernel) : NULL;
+    *done = numbers != NULL;
+    return *done ? remote->device->step_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
+}
+
+nadir_status nadir_rows_remote_centred(nadir_context *context, const nadir_rows_remote *remote,
+                                       const double *y, const double *z, double *sums)
+{
+    return remote->device->step_centred(remote->step, context, y, z, sums);
+}

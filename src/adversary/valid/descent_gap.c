@@ -1,0 +1,96 @@
+/* descent_gap.c: what the linear step of a descent promises; see descent_parts.h. */
+#include "adversary/valid/descent_parts.h"
+
+#include "kernel/remote.h"
+#include "linalg/distributed.h"
+
+#include <float.h>
+#include <math.h>
+
+/*
+ * The gap of a rough step without a look at its rows: with r what v lacks, gamma P^pi v = v - R^pi + r and d
+ * . r = J - mu . v, so that
+ *
+ *     sum of w (P - Phat) . v = d . (v - R^pi - gamma Phat^pi v) + J - mu . v.
+ *
+ * 0: it is lost in rounding.
+ */
+static double measure_roughly(nadir_context *context, nadir_descent *find)
+{
+    const nadir_problem *problem = find->problem;
+    const nadir_descent_point *here = &find->here;
+    double *nominal = find->product; /* [rows], and so [states] */
+    double gap = here->J + find->budget.gain;
+    double size = fabs(here->J);
+    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, here->v, nominal);
+    for (int64_t s = 0; s < problem->states; s++) {
+        const double d = fmax(here->d[s], 0);
+        gap += d * (here->v[s] - problem->R[s] - problem->gamma * nominal[s]) - problem->mu[s] * here->v[s];
+        size += d * (fabs(here->v[s]) + fabs(problem->R[s]) + fabs(nominal[s]));
+    }
+    return gap > 8 * DBL_EPSILON * size ? gap : 0;
+}
+
+/* Row by row, with values from their smallest on. */
+static double measure_rows(nadir_context *context, nadir_descent *find, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = find->problem;
+    double *own = find->product;
+    double *nominal = find->product + problem->rows;
+    nadir_kernel_multiply_where(context, kernel, find->weights, find->order.x, own);
+    nadir_kernel_multiply_where(context, problem->kernel, find->weights, find->order.x, nominal);
+    double gap = 0;
+    for (int64_t row = 0; row < problem->rows; row++) {
+        const double moved = (own[row] - nominal[row]) * find->order.range;
+        gap += find->weights[row] * (moved + (find->remotely ? 0 : find->answers[row].gain));
+    }
+    return nadir_join_sum(context, gap) + (find->remotely ? find->budget.gain : 0);
+}
+
+/* With answers on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
+ * the answers gain. *done: false where the operator is of another kernel. */
+static nadir_status measure_averages(nadir_context *context, const nadir_descent *find,
+                                     const nadir_kernel *kernel, double *gap, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = find->problem;
+    const int64_t n = problem->states;
+    const bool start = nadir_kernel_is_remote(context, kernel); /* nominal */
+    double *own = find->averages;
+    double *nominal = find->averages + n;
+    double moved = 0;
+    *done = start || find->operator.kernel == kernel;
+    if (*done && !start) {
+        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(find->operator.occupancy), false,
+                                          1, 0, 1, find->order.x, own));
+        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(problem->occupancy), false, 1, 0,
+                                          1, find->order.x, nominal));
+        for (int64_t s = 0; s < n; s++) {
+            moved += (find->here.d[s] > 0 ? find->here.d[s] : 0) * (own[s] - nominal[s]);
+        }
+    }
+    *gap = problem->gamma * moved * find->order.range + find->budget.gain;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, nadir_kernel *kernel)
+{
+    nadir_status status = NADIR_OK;
+    double gap = 0;
+    bool done = false;
+    if (find->remotely) {
+        NADIR_CHECK(measure_averages(context, find, kernel, &gap, &done));
+    }
+    if (!done && find->remotely) {
+        NADIR_CHECK(nadir_descent_weigh(context, find));
+        NADIR_CHECK(nadir_remote_bring(context, kernel));
+    }
+    if (!done) {
+        const double roughly = find->rough ? measure_roughly(context, find) : 0;
+        gap = roughly > 0 ? roughly : measure_rows(context, find, kernel);
+    }
+    find->gap = gap > 0 ? gap : 0;
+cleanup:
+    return status;
+}

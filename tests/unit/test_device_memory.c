@@ -1,0 +1,108 @@
+/*
+ * Memory of an engine's device: a thousand evaluations, and the engine opened and closed, leave it as it was.
+ * Skipped unless NADIR_TEST_ENGINE names an engine with a device.
+ */
+#include "support/support.h"
+
+#include "base/context.h"
+#include "support/generated.h"
+#include "support/robust.h"
+
+#include <stdlib.h>
+
+enum { EVALUATIONS = 1000, FIRST = 40, OPENINGS = 8 };
+
+/* The device takes memory in pieces of this size. */
+#define PIECE (2.0 * 1024 * 1024)
+
+static const char *engine_name(void)
+{
+    const char *name = getenv("NADIR_TEST_ENGINE");
+    return name != NULL && *name != '\0' ? name : NULL;
+}
+
+/* The i-th kind of evaluation from nothing to nothing. */
+static void evaluate(nadir_context *context, int i)
+{
+    static const char *const backends[] = {"auto", "device-lu", "device-krylov"};
+    static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SUPPORT, NADIR_DOMAIN_SIMPLEX};
+    const double radius = 0.01;
+    nadir_generate_settings shape = test_generate_settings();
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_solver_settings settings;
+    shape.states = 24;
+    shape.seed = 1;
+    nadir_model *model = test_generate(context, i % 2 == 0 ? "random" : "garnet", &shape);
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domains[i / 6 % 3], 2, &radius, NULL);
+    nadir_solver_settings_default(&settings);
+    settings.backend = backends[i / 2 % 3];
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
+    (void)test_robust(context, solver, &ball, NULL, NULL);
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+}
+
+static void test_many_evaluations(void **state)
+{
+    double taken[2] = {0, 0};
+    double left[2] = {0, 0};
+    (void)state;
+    if (engine_name() == NULL) {
+        print_message("skipped: NADIR_TEST_ENGINE names no engine with a device\n");
+        skip();
+    }
+    for (int i = 0; i < EVALUATIONS; i++) {
+        nadir_context *context = test_context();
+        test_note("evaluation %d", i);
+        evaluate(context, i);
+        if (i == FIRST || i + 1 == EVALUATIONS) {
+            const int end = i == FIRST ? 0 : 1;
+            context->device->memory(context->device_self, &taken[end], &left[end]);
+        }
+        nadir_context_free(context);
+    }
+    test_note_clear();
+    print_message("device: %.0f bytes taken and %.0f left after %d evaluations, %.0f and %.0f after %d\n",
+                  taken[0], left[0], FIRST, taken[1], left[1], EVALUATIONS);
+    assert_that(taken[1] == taken[0], "%.0f bytes more are taken", taken[1] - taken[0]);
+    assert_that(left[1] >= left[0] - PIECE, "%.0f bytes fewer are left", left[0] - left[1]);
+}
+
+/* An engine of its own, opened and closed with all that was made in it. */
+static void test_openings(void **state)
+{
+    double left[2] = {0, 0};
+    (void)state;
+    if (engine_name() == NULL) {
+        skip();
+    }
+    for (int i = 0; i < OPENINGS; i++) {
+        nadir_context *context = NULL;
+        nadir_engine *engine = NULL;
+        double taken;
+        assert_int_equal(nadir_context_create(NULL, &context), NADIR_OK);
+        assert_ok(context, nadir_engine_open(context, engine_name(), NULL, false, &engine));
+        context->device->memory(context->device_self, &taken, &left[i == 1 ? 0 : 1]);
+        for (int kind = 0; kind < 18; kind++) {
+            evaluate(context, kind);
+        }
+        nadir_engine_close(engine, 0, "");
+        nadir_context_free(context);
+    }
+    print_message("device: %.0f bytes left at the second opening, %.0f at the last of %d\n", left[0], left[1],
+                  OPENINGS);
+    assert_that(left[1] >= left[0] - PIECE, "%.0f bytes fewer are left", left[0] - left[1]);
+}
+
+int main(void)
+{
+    /* before any other test keeps the engine open */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_openings),
+        cmocka_unit_test(test_many_evaluations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

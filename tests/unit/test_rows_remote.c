@@ -1,0 +1,310 @@
+/* Linear steps by a device against those made here, and what comes of them. Without a device: that there are
+ * none. */
+#include "support/support.h"
+
+#include "adversary/rows/remote.h"
+#include "base/random.h"
+#include "kernel/average.h"
+#include "kernel/remote.h"
+#include "support/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SEED = 1914, STATES = 9000, MOST = 14 };
+#define GAMMA 0.9
+
+/* A ragged model with rows of 1 to MOST successors, some of them pinned, some states not visited. */
+typedef struct fixture {
+    nadir_context *context;
+    nadir_model *model;
+    nadir_policy *policy;
+    nadir_order order;
+    nadir_rows rows;
+    nadir_rows_remote remote;
+    int64_t count; /* of rows */
+    double *scales, *weights, *d, *v;
+} fixture;
+
+static nadir_model *make_model(nadir_context *context, nadir_random *random)
+{
+    int64_t *state_rows = test_new(STATES + 1, sizeof *state_rows);
+    int64_t *starts = test_new(3 * STATES + 1, sizeof *starts);
+    int32_t *columns = test_new(3 * MOST * STATES, sizeof *columns);
+    double *values = test_new(3 * MOST * STATES, sizeof *values);
+    nadir_model_data data;
+    nadir_model *model = NULL;
+    int64_t rows = 0;
+    int64_t entries = 0;
+    for (int64_t s = 0; s < STATES; s++) {
+        state_rows[s] = rows;
+        for (int64_t a = 0; a <= s % 3; a++) {
+            const int64_t count = 1 + (s + 5 * a) % MOST;
+            const int64_t first = (int64_t)(nadir_random_uniform(random) * (STATES - 40 * MOST));
+            double sum = 0;
+            starts[rows] = entries;
+            for (int64_t i = 0; i < count; i++) {
+                columns[entries + i] =
+                    (int32_t)(first + 40 * i + (int64_t)(39 * nadir_random_uniform(random)));
+                values[entries + i] = nadir_random_uniform(random) * (i % 4 == 3 ? 1e-3 : 1) + 1e-9;
+                sum += values[entries + i];
+            }
+            for (int64_t i = 0; i < count; i++) {
+                values[entries + i] /= sum;
+            }
+            entries += count;
+            rows++;
+        }
+    }
+    state_rows[STATES] = rows;
+    starts[rows] = entries;
+    nadir_model_data_default(&data);
+    data.states = STATES;
+    data.rows = rows;
+    data.state_rows = state_rows;
+    data.row_starts = starts;
+    data.columns = columns;
+    data.probabilities = values;
+    data.discount = GAMMA;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    free(state_rows);
+    free(starts);
+    free(columns);
+    free(values);
+    return model;
+}
+
+static void setup(fixture *made)
+{
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    made->context = test_context();
+    made->model = make_model(made->context, &random);
+    made->count = made->model->rows;
+    assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
+    made->scales = test_new(made->count, sizeof *made->scales);
+    made->weights = test_new(made->count, sizeof *made->weights);
+    made->d = test_new(STATES, sizeof *made->d);
+    made->v = test_new(STATES, sizeof *made->v);
+    for (int64_t row = 0; row < made->count; row++) {
+        made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&random);
+    }
+    for (int64_t s = 0; s < STATES; s++) {
+        made->v[s] = 100 + 5 * nadir_random_uniform(&random);
+        made->d[s] = s % 13 == 0 ? -1e-18 : pow(nadir_random_uniform(&random), 4) / STATES;
+        for (int64_t row = made->model->state_rows[s]; row < made->model->state_rows[s + 1]; row++) {
+            made->weights[row] = GAMMA * fmax(made->d[s], 0) * made->policy->probabilities[row];
+        }
+    }
+    made->order.unsorted = true;
+    assert_ok(made->context, nadir_order_make(made->context, STATES, made->v, &made->order));
+    made->rows = (nadir_rows){.model = made->model,
+                              .order = &made->order,
+                              .scales = made->scales,
+                              .domain = NADIR_DOMAIN_SUPPORT,
+                              .p = 2,
+                              .q = 2};
+    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, GAMMA,
+                                                    made->policy->probabilities, &made->remote));
+}
+
+static void teardown(fixture *made)
+{
+    nadir_rows_remote_close(&made->remote);
+    nadir_order_clear(made->context, &made->order);
+    free(made->scales);
+    free(made->weights);
+    free(made->d);
+    free(made->v);
+    nadir_policy_free(made->policy);
+    nadir_model_free(made->model);
+    nadir_context_free(made->context);
+}
+
+/* Products of all rows with v. */
+static void compare_kernels(const fixture *made, const nadir_kernel *here, nadir_kernel *there)
+{
+    double *y = test_new(2 * made->count, sizeof *y);
+    assert_ok(made->context, nadir_remote_bring(made->context, there));
+    nadir_kernel_multiply(made->context, here, made->v, y);
+    nadir_kernel_multiply(made->context, there, made->v, y + made->count);
+    for (int64_t row = 0; row < made->count; row++) {
+        assert_that(fabs(y[row] - y[made->count + row]) <= 1e-11, "row %lld: %.17g, not %.17g",
+                    (long long)row, y[made->count + row], y[row]);
+        assert_int_equal(nadir_kernel_is_nominal(here, row), nadir_kernel_is_nominal(there, row));
+    }
+    assert_that(nadir_kernel_minimum(made->context, there) >= 0, "a negative entry");
+    free(y);
+}
+
+/* The average that the device makes of its kernel. */
+static void compare_average(const fixture *made, const nadir_kernel *here, const nadir_kernel *there)
+{
+    nadir_average average = {0};
+    double *y = test_new(STATES + made->count, sizeof *y);
+    double *rows = y + STATES;
+    assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
+    assert_non_null(average.remote);
+    nadir_average_multiply(made->context, &average, 1, made->v, y);
+    nadir_kernel_multiply(made->context, here, made->v, rows);
+    for (int64_t s = 0; s < STATES; s++) {
+        double sum = 0;
+        for (int64_t row = made->model->state_rows[s]; row < made->model->state_rows[s + 1]; row++) {
+            sum += made->policy->probabilities[row] * rows[row];
+        }
+        assert_that(fabs(y[s] - sum) <= 1e-11, "state %lld: %.17g, not %.17g", (long long)s, y[s], sum);
+    }
+    nadir_average_clear(made->context, &average);
+    free(y);
+}
+
+/* Sum over rows of P . g - min g. */
+static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
+{
+    const nadir_model *model = made->model;
+    const double *values = nadir_kernel_tilt(kernel)->values;
+    const bool *nominal = nadir_kernel_tilt(kernel)->nominal;
+    double total = 0;
+    for (int64_t row = 0; row < made->count; row++) {
+        double mean = 0;
+        double least = INFINITY;
+        for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
+            const double phat = model->probabilities[i];
+            const double p = nominal[row] ? phat : values[i];
+            const double g = made->weights[row] * made->order.range * made->order.x[model->columns[i]] +
+                             2 * tau * (p - phat) / (made->scales[row] * made->scales[row]);
+            mean += p * g;
+            least = fmin(least, g);
+        }
+        total += made->scales[row] > 0 && made->weights[row] > 0 ? mean - least : 0;
+    }
+    return total;
+}
+
+static void test_answers(void **state)
+{
+    static const double radii[] = {1e-6, 0.01, 0.1, 1, 5};
+    fixture made = {0};
+    (void)state;
+    setup(&made);
+    if (made.remote.step == NULL) {
+        assert_null(made.context->device);
+        teardown(&made);
+        skip();
+    }
+    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    nadir_kernel *here = NULL;
+    nadir_kernel *there = NULL;
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        nadir_row_budget wanted = {0};
+        nadir_row_budget budget = {0};
+        bool found;
+        bool done;
+        double slack;
+        test_note("radius %g", radii[i]);
+        assert_ok(made.context,
+                  nadir_rows_share_all(made.context, &made.rows, made.weights, radii[i], answers, &wanted));
+        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d,
+                                                         radii[i], &budget, &found));
+        assert_true(found);
+        assert_close(budget.tau / wanted.tau, 1, 1e-11);
+        assert_close(budget.step / wanted.step, 1, 1e-11);
+        assert_close(budget.gain / wanted.gain, 1, 1e-12);
+        assert_close(budget.norm / radii[i], 1, 1e-12);
+        assert_that(budget.norm <= radii[i], "outside: %.17g", budget.norm);
+        assert_ok(made.context, nadir_rows_kernel(made.context, &made.rows, answers, &here));
+        assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &there));
+        compare_average(&made, here, there); /* before it is brought here */
+        assert_ok(made.context, nadir_rows_remote_slack(made.context, &made.remote, there, made.order.range,
+                                                        1.5 * wanted.tau, &slack, &done));
+        assert_true(done);
+        compare_kernels(&made, here, there);
+        const double expected = slack_of(&made, there, 1.5 * wanted.tau); /* forgets what is there */
+        assert_close(slack / expected, 1, 1e-10);
+        compare_average(&made, here, there); /* put there again */
+    }
+    test_note_clear();
+    nadir_kernel_free(here);
+    nadir_kernel_free(there);
+    free(answers);
+    teardown(&made);
+}
+
+/* A ball in which every row can be settled, and values that are all the same. */
+static void test_nothing_found(void **state)
+{
+    fixture made = {0};
+    nadir_row_budget budget;
+    bool found = true;
+    (void)state;
+    setup(&made);
+    if (made.remote.step == NULL) {
+        teardown(&made);
+        skip();
+    }
+    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e4,
+                                                     &budget, &found));
+    assert_false(found);
+    found = true;
+    for (int64_t s = 0; s < STATES; s++) {
+        made.v[s] = 1;
+    }
+    assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
+    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
+                                                     &budget, &found));
+    assert_false(found);
+    teardown(&made);
+}
+
+static void test_centred(void **state)
+{
+    fixture made = {0};
+    (void)state;
+    setup(&made);
+    if (made.remote.step == NULL) {
+        teardown(&made);
+        skip();
+    }
+    const nadir_model *model = made.model;
+    double *sums = test_new(2 * STATES, sizeof *sums);
+    double *wanted = sums + STATES;
+    double largest = 0;
+    for (int64_t s = 0; s < STATES; s++) {
+        wanted[s] = 0;
+    }
+    for (int64_t s = 0; s < STATES; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double q = GAMMA * made.v[s] * made.scales[row] * made.policy->probabilities[row];
+            const int64_t length = model->row_starts[row + 1] - model->row_starts[row];
+            double mean = 0;
+            for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
+                mean += made.d[model->columns[i]] / (double)length;
+            }
+            for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
+                wanted[model->columns[i]] += q * q * (made.d[model->columns[i]] - mean);
+            }
+        }
+    }
+    for (int64_t t = 0; t < STATES; t++) {
+        largest = fmax(largest, fabs(wanted[t]));
+    }
+    for (int again = 0; again < 2; again++) {
+        assert_ok(made.context, nadir_rows_remote_centred(made.context, &made.remote, made.v, made.d, sums));
+        for (int64_t t = 0; t < STATES; t++) {
+            assert_that(fabs(sums[t] - wanted[t]) <= 1e-13 * largest, "state %lld: %.17g, not %.17g",
+                        (long long)t, sums[t], wanted[t]);
+        }
+    }
+    free(sums);
+    teardown(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_nothing_found),
+        cmocka_unit_test(test_centred),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
