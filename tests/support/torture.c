@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #define PICK(random, array) ((array)[nadir_random_below(random, sizeof(array) / sizeof *(array))])
 
@@ -263,4 +264,10 @@ void test_torture_refused(nadir_context *context, nadir_status status)
     if (getenv("NADIR_TORTURE_REFUSALS") != NULL) {
         print_message("  refused: %s\n", text);
     }
+}
+
+void test_torture_watch(int seconds)
+{
+    const struct itimerval limit = {.it_value = {.tv_sec = seconds}};
+    assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
 }

@@ -35,6 +35,9 @@ test_quad test_torture_rounding(const test_oracle *oracle);
  * prints it. */
 void test_torture_refused(nadir_context *context, nadir_status status);
 
+/* Ends the process by SIGPROF when so many seconds of computing have passed; 0: no more. */
+void test_torture_watch(int seconds);
+
 /* Another radius. On the free domain often one next to breakdown. */
 void test_torture_radius(nadir_random *random, test_torture *made);
 

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* What became of the problems. */
 typedef struct tally {
@@ -232,13 +231,13 @@ static void test_problems(void **state)
         }
         test_note("problem %d: %s; %s%s%s", i, made.name, test_ball_name(&made.ball),
                   made.ball.scales != NULL ? ", scales" : "", asked.optimistic ? ", optimistic" : "");
-        alarm(120);
+        test_torture_watch(60);
         ask(&asked);
         test_oracle_clear(&asked.oracle);
         test_torture_clear(&made);
         nadir_context_free(context);
     }
-    alarm(0);
+    test_torture_watch(0);
     print_message(
         "%lld answers (%lld certified, %lld without a bound), %lld refusals, %lld kernels tried, %lld "
         "between norms\n",

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct tally {
     int64_t verified, unclear, policies, radii, curves, refusals;
@@ -225,12 +224,12 @@ static void test_problems(void **state)
         test_torture_make(context, &random, &made);
         test_note("problem %d: %s; %s%s", i, made.name, test_ball_name(&made.ball),
                   made.ball.scales != NULL ? ", scales" : "");
-        alarm(120);
+        test_torture_watch(60);
         ask(context, &random, &made, &tallied);
         test_torture_clear(&made);
         nadir_context_free(context);
     }
-    alarm(0);
+    test_torture_watch(0);
     print_message("%lld evaluations verified, %lld too unclear for that, %lld policies, %lld radii, %lld "
                   "curves, %lld refusals\n",
                   (long long)tallied.verified, (long long)tallied.unclear, (long long)tallied.policies,
