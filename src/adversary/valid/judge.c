@@ -24,6 +24,8 @@
 #define POLISHED_ROUGHLY 0.15
 /* As a share of the return; iterative solves do not show less. */
 #define VISIBLE 2e-13
+/* States, from which on starting over costs more than a step of iterative solves does. */
+#define LARGE 20000
 
 /* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
  * at p = 2 it changes every entry of a row. */
@@ -187,7 +189,7 @@ static nadir_status prove_by_norms(nadir_valid_run *run, nadir_valid_proof *proo
 }
 
 /* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it,
- * at once where starting over costs more than a step. */
+ * and those of large models at once. */
 static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
@@ -197,7 +199,8 @@ static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_valid
         NADIR_CHECK(nadir_collective_foresee(run->context, run->problem, run->beta, &run->verdict->attack,
                                              &hopeless));
     }
-    for (int i = is_iterative(run) ? 1 : 0; i < 2 && brief && !hopeless; i++) {
+    const bool at_once = is_iterative(run) && nadir_model_total(run->problem->model) > LARGE;
+    for (int i = at_once ? 1 : 0; i < 2 && brief && !hopeless; i++) {
         NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
         NADIR_CHECK(prove_by_norms(run, proof));
         if (proof->lower >= wanted_lower(run)) {
