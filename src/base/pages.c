@@ -6,8 +6,8 @@
 
 #if defined __linux__ && defined MREMAP_FIXED
 
-/* Smaller blocks would leave too much of their last page unused. */
-#define LEAST (3 * NADIR_HUGE_PAGE)
+/* Smaller blocks are kept whole, which asks nothing of the system. */
+#define LEAST (8 * NADIR_HUGE_PAGE)
 
 bool nadir_pages_suit(size_t bytes)
 {
