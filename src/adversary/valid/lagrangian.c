@@ -25,6 +25,8 @@
 #define LARGE              20000
 #define TOLERANCE_ROUGHLY  1e-3
 #define TOLERANCE_OF_VALUE 1e-9
+/* Kernels there, for all tau together; the bound of the last one holds like any other. */
+#define KERNELS_ROUGHLY 24
 /* Never met: a step squares the error. */
 #define ITERATIONS_LIMIT 200
 
@@ -62,6 +64,11 @@ void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_sear
     nadir_release(context, search->charged);
     nadir_release(context, search->work);
     *search = (nadir_lagrangian_search){0};
+}
+
+bool nadir_lagrangian_search_is_spent(const nadir_lagrangian_search *search)
+{
+    return search->roughly && search->iterations >= KERNELS_ROUGHLY;
 }
 
 /* The kernel of the answers, its cost and its value. */
@@ -152,7 +159,8 @@ nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangia
         const double sum = nadir_vector_sum(n, lagrangian->v);
         const double share = search->roughly ? TOLERANCE_ROUGHLY : TOLERANCE;
         done = most <= share * (1 - problem->gamma) * (problem->J - J) ||
-               most <= 16 * DBL_EPSILON * nadir_vector_largest(n, lagrangian->v) || sum >= before;
+               most <= 16 * DBL_EPSILON * nadir_vector_largest(n, lagrangian->v) || sum >= before ||
+               nadir_lagrangian_search_is_spent(search);
         before = sum;
     }
     NADIR_CHECK(add_up_used(context, search, &lagrangian->used));

@@ -42,7 +42,7 @@ nadir_status nadir_lagrangian_aim(nadir_context *context, const nadir_problem *p
     double high_above = 0;
     double tau = tau_start;
     NADIR_CHECK(nadir_lagrangian_search_make(context, problem, beta, d_bar, &search));
-    while (search.evaluations < evaluations_limit) {
+    while (search.evaluations < evaluations_limit && !nadir_lagrangian_search_is_spent(&search)) {
         NADIR_CHECK(nadir_lagrangian_search_run(context, &search, tau, lagrangian));
         const aim at = look(lagrangian, room, level);
         if (fabs(at.above) <= SHARE * at.width || !(tau > 0)) {

@@ -24,6 +24,9 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
                                           const double *d_bar, nadir_lagrangian_search *search);
 void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search);
 
+/* Whether as many kernels were evaluated as a large model may take; another tau then gets one more. */
+bool nadir_lagrangian_search_is_spent(const nadir_lagrangian_search *search);
+
 /* v_tau from lagrangian->v on, or from the nominal value. */
 nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangian_search *search, double tau,
                                          nadir_lagrangian *lagrangian);

@@ -142,7 +142,8 @@ static nadir_status climb(nadir_context *context, nadir_lagrangian_search *searc
         narrow(&between, trial);
         keep_better(problem->states, best, trial);
         const double still = line_at(&between.right, crossing(&between)) - best->value;
-        if (still <= share * (problem->J - best->value) || !isfinite(still) || (tau == 0 && !between.rises)) {
+        if (still <= share * (problem->J - best->value) || !isfinite(still) || (tau == 0 && !between.rises) ||
+            nadir_lagrangian_search_is_spent(search)) {
             break;
         }
         tau = choose(&between, problem->uncertainty->q, still > before / 4);
