@@ -44,9 +44,10 @@ nadir_status nadir_average_prepare(nadir_context *context, nadir_average *averag
 {
     nadir_average *owner = average->lender != NULL ? average->lender : average;
     const bool missing = owner->transpose.starts == NULL && owner->transposed_row == 0;
-    return missing && by_columns(context, owner)
-               ? nadir_matrix_transpose(context, &owner->matrix, &owner->transpose)
-               : NADIR_OK;
+    const nadir_status status = missing && by_columns(context, owner)
+                                    ? nadir_matrix_transpose(context, &owner->matrix, &owner->transpose)
+                                    : NADIR_OK;
+    return status == NADIR_ERROR_MEMORY ? NADIR_OK : status; /* products by rows will do */
 }
 
 /* Y = shift X + scale M X from the transpose of M; the same bits as from M. */

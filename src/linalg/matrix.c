@@ -213,16 +213,19 @@ static int64_t width_of(const nadir_matrix *matrix)
     return matrix->width > 0 ? matrix->width : matrix->size;
 }
 
-/* Every entry goes somewhere else: sends for the counters that entries will need, and nearer by, whose
- * counters have come, for the places themselves. */
-static void send_for_places(const nadir_matrix *matrix, int64_t first, int64_t end, const int64_t *next,
-                            const nadir_entries *transpose)
+/* Every entry goes somewhere else: sends for the counters that the entries after those of row s will need,
+ * and nearer by, whose counters have come, for the places themselves. Counters of other columns than
+ * [first, end) are other threads'. */
+static void send_for_places(const nadir_matrix *matrix, int64_t s, int64_t first, int64_t end,
+                            const int64_t *next, const nadir_entries *transpose)
 {
-    for (int64_t i = first; i < end; i++) {
-        const int64_t place = next[matrix->columns[i + SOON]];
+    for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
+        const int64_t soon = matrix->columns[i + SOON];
         __builtin_prefetch(next + matrix->columns[i + 2 * SOON], 1, 3);
-        __builtin_prefetch(transpose->columns + place, 1, 3);
-        __builtin_prefetch(transpose->values + place, 1, 3);
+        if (soon >= first && soon < end) {
+            __builtin_prefetch(transpose->columns + next[soon], 1, 3);
+            __builtin_prefetch(transpose->values + next[soon], 1, 3);
+        }
     }
 }
 
@@ -234,7 +237,7 @@ static void move_columns(const nadir_matrix *matrix, int64_t first, int64_t end,
     const int64_t far = nadir_ahead_entries(width_of(matrix), matrix->starts[matrix->size]);
     for (int64_t s = 0; s < matrix->size; s++) {
         if (matrix->starts[s + 1] + 2 * SOON <= far) {
-            send_for_places(matrix, matrix->starts[s], matrix->starts[s + 1], next, transpose);
+            send_for_places(matrix, s, first, end, next, transpose);
         }
         for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
             const int64_t t = matrix->columns[i];

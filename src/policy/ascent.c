@@ -257,9 +257,10 @@ static nadir_status propose(nadir_ascent *at, double *slope)
         }
         nadir_ascent_measure(at);
         nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->state.alpha);
-        NADIR_CHECK(nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
-                                       at->here->policy->probabilities, at->gradient, at->direction));
+        status = nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
+                                    at->here->policy->probabilities, at->gradient, at->direction);
         at->secants.count = pairs;
+        NADIR_CHECK(status);
         NADIR_CHECK(glances ? nadir_ascent_mix(at) : NADIR_OK);
     }
     *slope = 0;

@@ -100,7 +100,8 @@ void nadir_ascent_measure(nadir_ascent *at);
  *
  *     step <- step - t (pi - pi' + step - step'),     t making |step - t (step - step')| least in the metric.
  *
- * What was before is kept as a pair of the secants, which glances have no other use for.
+ * Both are kept as pairs of the secants, which glances have no other use for: so a step that was proposed and
+ * interrupted is proposed again as it was.
  */
 nadir_status nadir_ascent_mix(nadir_ascent *at);
 

@@ -87,32 +87,52 @@ static double mixing_share(const nadir_ascent *at, const double *before)
     return square > 0 ? fmin(fmax(along / square, -MIXED), MIXED) : 0;
 }
 
+/* Makes the last pair that of this policy, the one before it that of the policy before; it is there already
+ * where the last step was proposed and not taken. */
+static nadir_status turn_pairs(nadir_context *context, const double *pi, nadir_secants *pairs)
+{
+    const int last = pairs->count - 1;
+    if (last >= 0 && memcmp(pairs->s[last], pi, (size_t)pairs->rows * sizeof *pi) == 0) {
+        return NADIR_OK;
+    }
+    if (last < 1) {
+        return nadir_secants_push(context, pairs);
+    }
+    double *s = pairs->s[0];
+    double *y = pairs->y[0];
+    pairs->s[0] = pairs->s[1];
+    pairs->y[0] = pairs->y[1];
+    pairs->s[1] = s;
+    pairs->y[1] = y;
+    return NADIR_OK;
+}
+
 nadir_status nadir_ascent_mix(nadir_ascent *at)
 {
     nadir_status status = NADIR_OK;
-    const int64_t rows = at->duel.model->rows;
+    nadir_secants *pairs = &at->secants;
     const double *pi = at->here->policy->probabilities;
-    const bool first = at->secants.count == 0;
     double slope = 0;
     if (at->state.iterations < UNMIXED) {
         return NADIR_OK;
     }
-    if (first) {
-        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
+    NADIR_CHECK(turn_pairs(at->context, pi, pairs));
+    const int last = pairs->count - 1;
+    double *step = pairs->y[last];
+    memcpy(pairs->s[last], pi, (size_t)pairs->rows * sizeof *pi);
+    memcpy(step, at->direction, (size_t)pairs->rows * sizeof *step);
+    if (last == 0) {
+        return NADIR_OK;
     }
-    double *policy = at->secants.s[0];
-    double *step = at->secants.y[0];
-    const double share = first ? 0 : mixing_share(at, step);
-    for (int64_t row = 0; row < rows; row++) {
-        const double plain = at->direction[row];
-        const double mixed = first ? plain : plain - share * (pi[row] - policy[row] + plain - step[row]);
-        slope += at->gradient[row] * mixed;
-        policy[row] = pi[row];
-        step[row] = plain;
-        at->direction[row] = mixed;
+    const double *policy_before = pairs->s[last - 1];
+    const double *step_before = pairs->y[last - 1];
+    const double share = mixing_share(at, step_before);
+    for (int64_t row = 0; row < pairs->rows; row++) {
+        at->direction[row] -= share * (pi[row] - policy_before[row] + step[row] - step_before[row]);
+        slope += at->gradient[row] * at->direction[row];
     }
     if (!(slope > 0)) {
-        memcpy(at->direction, step, (size_t)rows * sizeof *step);
+        memcpy(at->direction, step, (size_t)pairs->rows * sizeof *step);
     }
 cleanup:
     return status;

@@ -121,8 +121,8 @@ cleanup:
 /* x = (v - min v) / range; v: [own] */
 static nadir_status scale_values(nadir_context *context, int64_t own, const double *v, nadir_order *order)
 {
-    double lowest = v[0];
-    double highest = v[0];
+    double lowest = INFINITY; /* a process may have no states */
+    double highest = -INFINITY;
     for (int64_t s = 0; s < own; s++) {
         if (!isfinite(v[s])) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,

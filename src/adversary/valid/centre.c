@@ -341,6 +341,16 @@ cleanup:
     return status;
 }
 
+void nadir_centre_shift(nadir_centre *centre)
+{
+    const double shift =
+        centre->problem.gamma * centre->total * centre->sum_off / centre->known.gap * (1 + 8 * UNIT);
+    centre->shared += shift;
+    for (int64_t s = 0; s < centre->live->states; s++) {
+        centre->off[s] += shift;
+    }
+}
+
 nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
                                     const nadir_kernel *kernel, const double *visits, bool *unvisited)
 {

@@ -46,6 +46,9 @@ void nadir_centre_clear(nadir_context *context, nadir_centre *centre);
 
 /* Fills in d and off alone, off being that of d. */
 nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre);
+/* Adds to what the visits are off by what rows of P - X do to d_P that sum to sum_off; where columns of D are
+ * made, they pay for that. */
+void nadir_centre_shift(nadir_centre *centre);
 
 /* v: [states] the value of X. */
 nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,

@@ -101,11 +101,7 @@ static nadir_status stand(collective *of, const nadir_visits *visits, const nadi
     NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
     NADIR_CHECK(nadir_centre_make_near(context, of->problem, of->live, attack, unvisited, centre));
     NADIR_CHECK(nadir_centre_visits(context, centre));
-    /* rows of P - P* sum to sum_off at most, and so shift d_P by no more than the entries of D* */
-    for (int64_t t = 0; t < n; t++) {
-        centre->off[t] +=
-            of->problem->gamma * centre->total * centre->sum_off / centre->known.gap * (1 + 8 * UNIT);
-    }
+    nadir_centre_shift(centre);
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, centre->X, &of->sensitivity));
     NADIR_CHECK(nadir_standing_make(context, centre, &of->sensitivity, visits, of->beta, attack->tau,
                                     unvisited, &of->standing));

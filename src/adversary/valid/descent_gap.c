@@ -84,9 +84,9 @@ nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, 
     }
     if (!done && find->remotely) {
         NADIR_CHECK(nadir_descent_weigh(context, find));
-        NADIR_CHECK(nadir_remote_bring(context, kernel));
     }
     if (!done) {
+        NADIR_CHECK(nadir_remote_bring(context, kernel));
         const double roughly = find->rough ? measure_roughly(context, find) : 0;
         gap = roughly > 0 ? roughly : measure_rows(context, find, kernel);
     }

@@ -155,8 +155,8 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, nad
             goto cleanup;
         }
         NADIR_CHECK(nadir_descent_weigh(context, find));
-        NADIR_CHECK(nadir_remote_bring(context, of));
     }
+    NADIR_CHECK(nadir_remote_bring(context, of));
     NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t row = 0; row < find->problem->rows; row++) {

@@ -77,6 +77,7 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
     NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, attack->kernel, unvisited, &of->star));
     NADIR_CHECK(nadir_centre_visits(context, &of->star));
+    nadir_centre_shift(&of->star);
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &at_star));
     NADIR_CHECK(nadir_standing_make_brief(context, &of->star, &at_star, visits, of->beta, attack->tau,
                                           unvisited, &of->standing, &of->pull));
