@@ -114,8 +114,8 @@ nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cu
     void *counts = NULL;
     void *room = NULL;
     size_t room_bytes = 0;
-    const int64_t width = engine->block > 0 ? engine->block : BLOCK;
-    const int64_t least = engine->block > 0 ? engine->block + 1 : LEAST;
+    const int64_t width = engine->block > 0 ? engine->block : (int64_t)BLOCK;
+    const int64_t least = engine->block > 0 ? engine->block + 1 : (int64_t)LEAST;
     double count_bytes = 0;
     made.count = (rows->states - 1) / width + 1;
     made.rows = rows->rows;
