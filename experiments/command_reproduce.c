@@ -17,19 +17,16 @@ enum { EXPERIMENTS_LIMIT = 32 };
 
 static const char about[] =
     "Remakes the tables and figures of Kumar et al. (2025), Dual Formulation for Non-Rectangular L_p Robust\n"
-    "Markov Decision Processes: each as CSV, SVG and PNG in a folder of its own, and DIR/report.html, one "
-    "page\n"
-    "that shows them with the settings, what the paper reports, what was measured, and why the two differ.\n"
+    "Markov Decision Processes: each as CSV, SVG and PNG in a folder of its own, and DIR/report.html, one\n"
+    "page that shows them with the settings, what the paper reports, what was measured, and why the two\n"
+    "differ.\n"
     "\n"
-    "An experiment that DIR holds already, for the same settings, seed, number of threads and engine, is "
-    "not\n"
-    "made again:\n"
-    "a run that was interrupted goes on where it stopped when the same command is given again. DIR/NAME/\n"
-    "SHA256SUMS lists what a finished experiment has written. The same seed gives the same CSV files, but "
-    "for\n"
-    "columns that depend on the speed of the machine: their names begin with 'seconds' or 'timed_'.\n"
-    "DIR/findings.md holds the report's table of what the paper says and what was measured. Pictures need\n"
-    "gnuplot, which is tried first.\n"
+    "An experiment that DIR holds already, for the same settings, seed, number of threads and engine, is\n"
+    "not made again: a run that was interrupted goes on where it stopped when the same command is given\n"
+    "again. DIR/NAME/SHA256SUMS lists what a finished experiment has written. The same seed gives the same\n"
+    "CSV files, but for columns that depend on the speed of the machine: their names begin with 'seconds'\n"
+    "or 'timed_'. DIR/findings.md holds the report's table of what the paper says and what was measured.\n"
+    "Pictures need gnuplot, which is tried first.\n"
     "\n"
     "Examples:\n"
     "  nadir reproduce all --quick --out paper\n"
@@ -267,8 +264,8 @@ static int reproduce_main(cli_run *run, int argc, char **argv)
         {"--out", CLI_TEXT, "DIR", NULL, &all.out, "the folder to write to; made if it is not there"},
         {"--quick", CLI_FLAG, NULL, NULL, &all.quick, "smaller and fewer instances: minutes for all of them"},
         {"--engine", CLI_CHOICE, NULL, "none|cuda", &engine,
-         "cuda: random policies and kernels, and linear systems, on an NVIDIA GPU\n(docs/gpu.md); times are "
-         "the device's then"},
+         "none: everything on the processor (default); cuda: random policies and kernels,\n"
+         "and linear systems, on an NVIDIA GPU (docs/gpu.md); times are the device's then"},
         {0},
     };
     cli_option common[CLI_COMMON_OPTIONS];

@@ -60,17 +60,30 @@ static double start_bytes(const cuda_columns *blocks)
     return (double)(blocks->count * blocks->rows + 1) * sizeof *blocks->starts;
 }
 
+/* Places in blocks are 32 bits, and a warp counts on by CUDA_STAGED beyond the last. */
+static const int64_t most_entries = (int64_t)UINT32_MAX - CUDA_STAGED;
+
 void cuda_columns_clear(cuda_engine *engine, cuda_columns *blocks)
 {
+    if (blocks->count == 0) {
+        return;
+    }
+    cuda_columns **at = &engine->made;
+    while (*at != NULL && *at != blocks) {
+        at = &(*at)->next;
+    }
+    *at = *at != NULL ? blocks->next : NULL;
     cuda_give(engine, start_bytes(blocks), blocks->starts);
     cuda_give(engine, (double)blocks->entries * sizeof *blocks->columns, blocks->columns);
     cuda_give(engine, (double)blocks->entries * sizeof *blocks->values, blocks->values);
     *blocks = cuda_columns{};
 }
 
-static nadir_status take(cuda_engine *engine, nadir_context *context, double bytes, void **block)
+void cuda_columns_drop(cuda_engine *engine, cuda_columns *blocks)
 {
-    return cuda_take(engine, context, "blocks of columns", bytes, block);
+    const int64_t products = blocks->products; /* more than those after which they are made */
+    cuda_columns_clear(engine, blocks);
+    blocks->products = products;
 }
 
 /* The entries, by block. room: [room_bytes] of the scan, counts: [count * rows + 1]. */
@@ -101,12 +114,14 @@ nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cu
     void *counts = NULL;
     void *room = NULL;
     size_t room_bytes = 0;
+    const int64_t width = engine->block > 0 ? engine->block : (int64_t)BLOCK;
+    const int64_t least = engine->block > 0 ? engine->block + 1 : (int64_t)LEAST;
     double count_bytes = 0;
-    made.count = (rows->states + BLOCK - 1) / BLOCK;
+    made.count = (rows->states - 1) / width + 1;
     made.rows = rows->rows;
     made.entries = rows->entries;
     made.products = blocks->products;
-    if (rows->states < LEAST || made.count > MOST_BLOCKS || rows->entries > UINT32_MAX) {
+    if (rows->states < least || made.count > MOST_BLOCKS || rows->entries > most_entries) {
         return NADIR_OK;
     }
     CUDA_TRY(engine, context,
@@ -117,14 +132,18 @@ nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cu
                        1e8)) {
         return NADIR_OK;
     }
-    CUDA_CHECK(take(engine, context, start_bytes(&made), (void **)&made.starts));
-    CUDA_CHECK(take(engine, context, (double)made.entries * sizeof *made.columns, (void **)&made.columns));
-    CUDA_CHECK(take(engine, context, (double)made.entries * sizeof *made.values, (void **)&made.values));
     count_bytes = start_bytes(&made);
-    CUDA_CHECK(take(engine, context, count_bytes, &counts));
-    CUDA_CHECK(take(engine, context, (double)room_bytes, &room));
+    if (!cuda_take_spare(engine, start_bytes(&made), (void **)&made.starts) ||
+        !cuda_take_spare(engine, (double)made.entries * sizeof *made.columns, (void **)&made.columns) ||
+        !cuda_take_spare(engine, (double)made.entries * sizeof *made.values, (void **)&made.values) ||
+        !cuda_take_spare(engine, count_bytes, &counts) ||
+        !cuda_take_spare(engine, (double)room_bytes, &room)) {
+        goto cleanup;
+    }
     CUDA_CHECK(fill(rows, context, (uint32_t *)counts, room, room_bytes, &made));
     *blocks = made;
+    blocks->next = engine->made;
+    engine->made = blocks;
     made = cuda_columns{};
 cleanup:
     cuda_give(engine, count_bytes, counts);

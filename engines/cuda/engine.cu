@@ -2,7 +2,8 @@
  * engine.cu: the engine of one NVIDIA device; see base/engine.h and base/device.h.
  *
  * All work goes to the default stream, so that calls follow one another. NADIR_DEVICE_MEMORY, in bytes, makes
- * the device smaller than it is: what a model would need can be tried out anywhere.
+ * the device smaller than it is: what a model would need can be tried out anywhere. NADIR_DEVICE_BLOCK, in
+ * columns, makes products take the ways of large models: see cuda_engine.block.
  */
 #include "parts.h"
 
@@ -30,33 +31,52 @@ nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *conte
                               code, what);
 }
 
+/* Bytes that may still be taken; all: of the device. */
+static double room_left(const cuda_engine *engine, double *all)
+{
+    size_t left = 0;
+    size_t total = 0;
+    (void)cudaMemGetInfo(&left, &total);
+    const double allowed = engine->limit - engine->used;
+    *all = engine->limit < (double)total ? engine->limit : (double)total;
+    return allowed < (double)left ? allowed : (double)left;
+}
+
+bool cuda_take_spare(cuda_engine *engine, double bytes, void **block)
+{
+    double all;
+    void *made = NULL;
+    if (bytes <= room_left(engine, &all) && cudaMalloc(&made, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess) {
+        engine->used += bytes;
+        *block = made;
+        return true;
+    }
+    (void)cudaGetLastError();
+    return false;
+}
+
 nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
                        void **block)
 {
-    size_t left = 0;
-    size_t all = 0;
-    void *made = NULL;
-    (void)cudaMemGetInfo(&left, &all);
-    const double allowed = engine->limit - engine->used;
-    const double room = allowed < (double)left ? allowed : (double)left;
-    if (bytes <= room && cudaMalloc(&made, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess) {
-        engine->used += bytes;
-        *block = made;
-        return NADIR_OK;
+    double all;
+    while (!cuda_take_spare(engine, bytes, block)) {
+        if (engine->made != NULL) {
+            cuda_columns_drop(engine, engine->made);
+            continue;
+        }
+        const double room = room_left(engine, &all);
+        return engine->host->fail(
+            context, NADIR_ERROR_MEMORY,
+            "%s needs %.4g GiB of the device's memory; %.4g GiB of %.4g GiB are left there", what,
+            bytes / gibibyte, (room > 0 ? room : 0) / gibibyte, all / gibibyte);
     }
-    (void)cudaGetLastError();
-    return engine->host->fail(context, NADIR_ERROR_MEMORY,
-                              "%s needs %.4g GiB of the device's memory; %.4g GiB of %.4g GiB are left there",
-                              what, bytes / gibibyte, (room > 0 ? room : 0) / gibibyte,
-                              (engine->limit < (double)all ? engine->limit : (double)all) / gibibyte);
+    return NADIR_OK;
 }
 
 bool cuda_fits(const cuda_engine *engine, double bytes)
 {
-    size_t left = 0;
-    size_t all = 0;
-    return cudaMemGetInfo(&left, &all) == cudaSuccess && bytes <= (double)left &&
-           bytes <= engine->limit - engine->used;
+    double all;
+    return bytes <= room_left(engine, &all);
 }
 
 void cuda_give(cuda_engine *engine, double bytes, void *block)
@@ -89,11 +109,12 @@ static nadir_status refuse(const nadir_engine_host *host, nadir_context *context
     return host->fail(context, NADIR_ERROR_UNSUPPORTED, "the engine cuda has no device to work on: %s", why);
 }
 
-static double memory_limit(void)
+/* A number of the environment; `otherwise` where it says none. */
+static double said(const char *name, double otherwise)
 {
-    const char *text = getenv("NADIR_DEVICE_MEMORY");
+    const char *text = getenv(name);
     const double given = text != NULL ? strtod(text, NULL) : 0;
-    return given > 0 ? given : 1e300;
+    return given > 0 && given <= 1e18 ? given : otherwise;
 }
 
 /* Everything that lasts as long as the engine. */
@@ -101,7 +122,8 @@ static nadir_status prepare(cuda_engine *engine, nadir_context *context)
 {
     nadir_status status = NADIR_OK;
     void *made = NULL;
-    engine->limit = memory_limit();
+    engine->limit = said("NADIR_DEVICE_MEMORY", 1e300);
+    engine->block = (int64_t)said("NADIR_DEVICE_BLOCK", 0);
     CUDA_TRY(engine, context, cudaFree(NULL)); /* the device starts now, not in the midst of work */
     CUDA_LIBRARY(engine, context, cublasCreate(&engine->blas));
     CUDA_LIBRARY(engine, context, cusolverDnCreate(&engine->solver));
@@ -127,8 +149,10 @@ static void close(cuda_engine *engine)
         (void)cublasDestroy(engine->blas);
     }
     const double used = engine->used; /* models may be freed later */
+    cuda_columns *made = engine->made;
     memset(engine, 0, sizeof *engine);
     engine->used = used;
+    engine->made = made;
 }
 
 static nadir_status start(const nadir_engine_host *host, nadir_context *context, const char *options,

@@ -30,11 +30,15 @@ typedef struct cuda_engine {
     cublasHandle_t blas;
     cusolverDnHandle_t solver;
     cusolverDnParams_t parameters;
-    double limit;     /* bytes that may be in use, at most */
-    double used;      /* by what is kept */
-    double *vectors;  /* room for vectors of a call */
-    int64_t capacity; /* numbers */
-    double *partials; /* [CUDA_SUMS * CUDA_PARTIALS] */
+    double limit; /* bytes that may be in use, at most */
+    double used;  /* by what is kept */
+    /* Columns of a block (columns.cu) of matrices that have more, and few rows are taken as many are
+     * (products.cu); 0: as measured. */
+    int64_t block;
+    double *vectors;           /* room for vectors of a call */
+    int64_t capacity;          /* numbers */
+    double *partials;          /* [CUDA_SUMS * CUDA_PARTIALS] */
+    struct cuda_columns *made; /* those that could be dropped for want of memory */
 } cuda_engine;
 
 /* Rows of a kernel or a matrix on the device; dense or CSR. */
@@ -49,6 +53,9 @@ typedef struct cuda_rows {
     double bytes;
 } cuda_rows;
 
+/* Products of a warp in shared memory (products.cu). */
+enum { CUDA_STAGED = 192 };
+
 /* The entries of a CSR matrix once more, by blocks of columns; see columns.cu. */
 typedef struct cuda_columns {
     int64_t count;    /* blocks; 0: not made */
@@ -56,7 +63,8 @@ typedef struct cuda_columns {
     int32_t *columns; /* [entries] */
     double *values;   /* [entries] */
     int64_t rows, entries;
-    int64_t products; /* asked for so far */
+    int64_t products;          /* asked for so far */
+    struct cuda_columns *next; /* in the engine's list */
 } cuda_columns;
 
 /* M and, for a CSR one, its transpose once it was asked for. */
@@ -73,10 +81,13 @@ nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, cons
 nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *context, const char *what,
                                  int code);
 
-/* Memory of the device, counted; refused with the sizes. what: for the sentence. */
+/* Memory of the device, counted; refused with the sizes, once blocks of columns were dropped in vain. what:
+ * for the sentence. */
 nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
                        void **block);
 void cuda_give(cuda_engine *engine, double bytes, void *block);
+/* The same if it is there, and nothing is dropped for it. */
+bool cuda_take_spare(cuda_engine *engine, double bytes, void **block);
 /* Whether so much could be taken. */
 bool cuda_fits(const cuda_engine *engine, double bytes);
 
@@ -189,6 +200,8 @@ nadir_status cuda_step_centred(void *step, nadir_context *context, const double 
  * nothing is made, which is no failure. */
 nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cuda_columns *blocks);
 void cuda_columns_clear(cuda_engine *engine, cuda_columns *blocks);
+/* Gives their memory back; they are not made again. */
+void cuda_columns_drop(cuda_engine *engine, cuda_columns *blocks);
 
 /* transpose.cu: makes matrix->transpose. */
 nadir_status cuda_transpose(cuda_matrix *matrix, nadir_context *context);

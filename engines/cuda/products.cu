@@ -13,7 +13,7 @@
 
 enum {
     THREADS = 256,
-    STAGED = 192,        /* products of a warp in shared memory */
+    STAGED = CUDA_STAGED,
     MANY_ROWS = 1 << 17, /* that give every processor enough warps */
     WORTH_BLOCKS = 3     /* products with a matrix after which it is taken apart */
 };
@@ -41,6 +41,22 @@ static __global__ void multiply_csr(int64_t rows, const int64_t *starts, const i
     }
 }
 
+/* Lets the next launch begin, and waits for the last one to end: on devices of compute capability 9.0 and
+ * later. On others, launches always follow one another. */
+static __device__ void launch_next(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+static __device__ void wait_for_last(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /*
  * y <- shift x + scale M x of the rows, or with `more` y <- y + scale M x. A launch that follows another one
  * may begin before that one has ended, and waits before it looks at y.
@@ -57,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t first = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32 * 32;
     const int64_t row = first + lane;
     const bool here = row < rows;
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    launch_next();
     if (first >= rows) {
         return;
     }
@@ -65,7 +81,7 @@ static __global__ void __launch_bounds__(THREADS)
     const INDEX start = here ? starts[row] : end;
     INDEX stop = __shfl_down_sync(0xffffffffu, start, 1);
     stop = lane == 31 ? end : stop;
-    asm volatile("griddepcontrol.wait;" ::: "memory");
+    wait_for_last();
     const double before = !here ? 0 : more ? __ldcs(y + row) : shift != 0 ? shift * x[row] : 0;
     double sum = 0;
     INDEX next = start;
@@ -120,11 +136,11 @@ static cudaError_t launch_staged(int64_t rows, const INDEX *starts, const int32_
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t how = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = more ? 1 : 0;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
     how.gridDim = dim3(cuda_blocks(rows, THREADS));
     how.blockDim = dim3(THREADS);
     how.attrs = &attribute;
-    how.numAttrs = 1;
+    how.numAttrs = more && NADIR_CUDA_ARCHITECTURE >= 90 ? 1 : 0;
     return cudaLaunchKernelEx(&how, multiply_staged<INDEX>, rows, starts, columns, values, more, shift, scale,
                               x, y);
 }
@@ -182,7 +198,8 @@ cleanup:
 static nadir_status apply_csr(const cuda_rows *rows, nadir_context *context, double shift, double scale,
                               const double *x, double *y)
 {
-    return (rows->rows >= MANY_ROWS ? apply_many : apply_few)(rows, context, shift, scale, x, y);
+    const bool many = rows->rows >= MANY_ROWS || rows->engine->block > 0;
+    return (many ? apply_many : apply_few)(rows, context, shift, scale, x, y);
 }
 
 /* Block after block, each adding to what is in y. */

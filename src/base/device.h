@@ -130,7 +130,6 @@ typedef struct nadir_device {
     /* M(s, t) = sum over a of pi(a|s) P(t|s, a), added in the order of the rows; probabilities: [rows]. */
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
                             nadir_device_facts *facts);
-    /* A matrix of the caller's. */
     /* The same of a kernel that has other numbers in the places of the model's, made by `put` or
      * `step_values`. */
     nadir_status (*average_values)(void *kept, nadir_context *context, const void *values,
@@ -142,6 +141,7 @@ typedef struct nadir_device {
     void (*forget)(void *numbers);
     /* Numbers that `step_values` has made; values: [entries], nominal: [rows] rows that are the model's. */
     nadir_status (*bring)(const void *numbers, nadir_context *context, double *values, bool *nominal);
+    /* A matrix of the caller's. */
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
                            nadir_device_facts *facts);
     void (*release)(void *matrix);

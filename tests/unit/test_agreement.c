@@ -74,13 +74,17 @@ static void note_largest(double *so_far, double found)
     *so_far = fmax(*so_far, found);
 }
 
-/* max |x - sign y| / max |x| */
+/* max |x - sign y| / max |x|; NaN where a number is. */
 static double distance(int64_t n, const double *x, double sign, const double *y)
 {
     double off = 0;
     double most = 0;
     for (int64_t i = 0; i < n; i++) {
-        off = fmax(off, fabs(x[i] - sign * y[i]));
+        const double apart = fabs(x[i] - sign * y[i]);
+        if (isnan(apart)) {
+            return apart;
+        }
+        off = fmax(off, apart);
         most = fmax(most, fabs(x[i]));
     }
     return most > 0 ? off / most : off;

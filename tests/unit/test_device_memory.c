@@ -1,5 +1,6 @@
 /*
- * Memory of an engine's device: a thousand evaluations, and the engine opened and closed, leave it as it was.
+ * Memory of an engine's device: a thousand evaluations, some of a larger model, and the engine opened and
+ * closed, leave it as it was.
  * Skipped unless NADIR_TEST_ENGINE names an engine with a device.
  */
 #include "support/support.h"
@@ -10,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { EVALUATIONS = 1000, FIRST = 40, OPENINGS = 8 };
+enum { EVALUATIONS = 1000, FIRST = 40, OPENINGS = 8, LARGE = 20 };
 
 /* The device takes memory in pieces of this size. */
 #define PIECE (2.0 * 1024 * 1024)
@@ -45,6 +46,29 @@ static void evaluate(nadir_context *context, int i)
     nadir_model_free(model);
 }
 
+/* The domain support with transitions enough for steps, numbers and lists of columns on the device. */
+static void evaluate_large(nadir_context *context)
+{
+    const double radius = 0.05;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
+    nadir_generate_settings shape = test_generate_settings();
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_solver_settings settings;
+    nadir_solver_settings_default(&settings);
+    settings.backend = "device-krylov";
+    shape.states = 6000;
+    shape.seed = 1;
+    nadir_model *model = test_generate(context, "garnet", &shape);
+    assert_true(test_view(model).nonzeros >= 65536);
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
+    (void)test_robust(context, solver, &ball, NULL, NULL);
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+}
+
 static void test_many_evaluations(void **state)
 {
     double taken[2] = {0, 0};
@@ -58,6 +82,9 @@ static void test_many_evaluations(void **state)
         nadir_context *context = test_context();
         test_note("evaluation %d", i);
         evaluate(context, i);
+        if (i % (EVALUATIONS / LARGE) == FIRST - 1) {
+            evaluate_large(context);
+        }
         if (i == FIRST || i + 1 == EVALUATIONS) {
             const int end = i == FIRST ? 0 : 1;
             context->device->memory(context->device_self, &taken[end], &left[end]);
