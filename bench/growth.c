@@ -71,7 +71,7 @@ void bench_draw_growth(const char *path, int count, const char *const *families,
     (void)fprintf(
         script,
         "set terminal svg size 1080,%d background 'white' font 'sans,13'\nset output '%s'\n"
-        "set encoding utf8\nset multiplot layout %d,2\nset logscale xy\nset grid\nset key left top\n"
+        "set encoding utf8\nset multiplot layout %d,2\nset logscale xy\nset grid\nset key right bottom\n"
         "set format x '10^{%%T}'\nset format y '10^{%%T}'\n"
         "set xlabel 'transitions of the model'\n",
         430 * count, path, count);
