@@ -239,8 +239,8 @@ static void test_found(void **state)
 
 static void test_problems(void **state)
 {
-    const int count = test_variable("NADIR_TORTURE", test_attack_count(70));
-    const int first = test_variable("NADIR_TORTURE_FIRST", 0);
+    const int count = test_variable("NADIR_TORTURE", 1, test_attack_count(70));
+    const int first = test_variable("NADIR_TORTURE_FIRST", 0, 0);
     tally tallied = {0};
     (void)state;
     for (int i = first; i < first + count; i++) {
