@@ -235,12 +235,22 @@ static bool paged(const nadir_memory *memory, size_t bytes)
 /* A block of bytes that are booked; NULL: there is none. */
 static void *obtain(nadir_memory *memory, size_t bytes)
 {
-    const bool of_pages = paged(memory, bytes);
-    void *raw = of_pages ? nadir_pages_get(&memory->pages, bytes) : find_kept(memory, bytes);
-    if (raw == NULL || of_pages) {
+    void *raw = NULL;
+    if (paged(memory, bytes)) {
+        raw = nadir_pages_get(&memory->pages, bytes);
         give_back(memory);
+        if (raw == NULL) { /* what is kept may be what is missing */
+            nadir_pages_trim(&memory->pages, 0);
+            raw = nadir_pages_get(&memory->pages, bytes);
+        }
+        return raw;
     }
-    return raw != NULL || of_pages ? raw : memory->hooks.allocate(memory->hooks.user, bytes);
+    raw = find_kept(memory, bytes);
+    if (raw == NULL) {
+        give_back(memory);
+        raw = memory->hooks.allocate(memory->hooks.user, bytes);
+    }
+    return raw;
 }
 
 /* The block is no more; its bytes are not booked any longer. */
@@ -252,24 +262,6 @@ static void discard(nadir_memory *memory, void *raw, size_t bytes)
         memory->hooks.release(memory->hooks.user, raw);
     }
     give_back(memory);
-}
-
-/* The same block with another size; NULL: there is none, and it is as it was. */
-static void *change(nadir_memory *memory, void *raw, size_t before, size_t bytes)
-{
-    if (!paged(memory, before) && !paged(memory, bytes)) {
-        return memory->hooks.reallocate(memory->hooks.user, raw, bytes);
-    }
-    if (paged(memory, bytes) && bytes <= before) {
-        nadir_pages_shrink(raw, before, bytes);
-        return raw;
-    }
-    void *changed = obtain(memory, bytes);
-    if (changed != NULL) {
-        memcpy(changed, raw, before < bytes ? before : bytes);
-        discard(memory, raw, before);
-    }
-    return changed;
 }
 
 nadir_memory *nadir_memory_retain(nadir_memory *memory)
@@ -309,12 +301,14 @@ static void unbook(nadir_memory *memory, size_t bytes)
     atomic_fetch_sub(&memory->used, bytes);
 }
 
-static bool total(size_t count, size_t size, size_t *bytes)
+/* What a block takes; false: more than there can be. */
+static bool total(const nadir_memory *memory, size_t count, size_t size, size_t *bytes)
 {
     if (size != 0 && count > (SIZE_MAX - HEADER) / size) {
         return false;
     }
-    *bytes = count * size + HEADER;
+    const size_t least = count * size + HEADER;
+    *bytes = paged(memory, least) ? nadir_pages_round(least) : least;
     return true;
 }
 
@@ -334,7 +328,7 @@ static void *sign(void *raw, size_t bytes)
 void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size)
 {
     size_t bytes;
-    if (!total(count, size, &bytes) || !book(memory, bytes)) {
+    if (!total(memory, count, size, &bytes) || !book(memory, bytes)) {
         return NULL;
     }
     void *raw = obtain(memory, bytes);
@@ -345,17 +339,41 @@ void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size)
     return sign(raw, bytes);
 }
 
+/* The same, in the place of another, which is no more then. */
+static void *replace(nadir_memory *memory, void *block, size_t count, size_t size)
+{
+    void *other = nadir_memory_get(memory, count, size);
+    if (other != NULL) {
+        const size_t had = block_bytes(block);
+        const size_t has = block_bytes(other);
+        memcpy(other, block, (had < has ? had : has) - HEADER);
+        nadir_memory_release(memory, block);
+    }
+    return other;
+}
+
 void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_t size)
 {
     if (block == NULL) {
         return nadir_memory_get(memory, count, size);
     }
     const size_t before = block_bytes(block);
+    void *raw = (char *)block - HEADER;
     size_t bytes;
-    if (!total(count, size, &bytes) || (bytes > before && !book(memory, bytes - before))) {
+    if (!total(memory, count, size, &bytes)) {
         return NULL;
     }
-    void *raw = change(memory, (char *)block - HEADER, before, bytes);
+    if (paged(memory, before) ? bytes > before || !paged(memory, bytes) : paged(memory, bytes)) {
+        return replace(memory, block, count, size);
+    }
+    if (bytes > before && !book(memory, bytes - before)) {
+        return NULL;
+    }
+    if (paged(memory, bytes)) {
+        nadir_pages_shrink(raw, before, bytes);
+    } else {
+        raw = memory->hooks.reallocate(memory->hooks.user, raw, bytes);
+    }
     if (raw == NULL) {
         if (bytes > before) {
             unbook(memory, bytes - before);

@@ -26,7 +26,8 @@ void nadir_memory_free(nadir_memory *memory);
 
 /* NULL when count * size overflows, exceeds the limit, or the hooks refuse. count 0 gives a valid block. */
 void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size);
-/* Grows or shrinks a block (NULL: a new one); on failure returns NULL and leaves the block as it was. */
+/* Grows or shrinks a block (NULL: a new one); on failure returns NULL and leaves the block as it was. One of
+ * megabytes grows into another, beside itself. */
 void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_t size);
 void nadir_memory_release(nadir_memory *memory, void *block);
 

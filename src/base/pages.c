@@ -14,7 +14,7 @@ bool nadir_pages_suit(size_t bytes)
     return bytes >= LEAST && bytes <= SIZE_MAX / 2;
 }
 
-static size_t whole_pages(size_t bytes)
+size_t nadir_pages_round(size_t bytes)
 {
     return (bytes + NADIR_HUGE_PAGE - 1) / NADIR_HUGE_PAGE * NADIR_HUGE_PAGE;
 }
@@ -96,9 +96,16 @@ static size_t move(char *from, size_t bytes, char *to)
     return done;
 }
 
-/* Puts pages that are kept behind [start, end). Where the system does not move
- * them it is to make new ones there. False: not even that. */
-static bool fill(nadir_pages *pages, char *start, char *end)
+static void unmap(char *start, char *end)
+{
+    if (start < end) {
+        (void)munmap(start, (size_t)(end - start));
+    }
+}
+
+/* Puts pages that are kept behind [start, end). Returns the first page that the system did not move, or NULL:
+ * as many were moved as there were. */
+static char *fill(nadir_pages *pages, char *start, const char *end)
 {
     char *from = NULL;
     size_t bytes = 0;
@@ -106,29 +113,31 @@ static bool fill(nadir_pages *pages, char *start, char *end)
         const size_t moved = move(from, bytes, start);
         start += moved;
         if (moved < bytes) {
-            (void)munmap(from + moved, bytes - moved);
-            return mmap(start, (size_t)(end - start), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+            unmap(from + moved, from + bytes);
+            return start;
         }
     }
-    return true;
+    return NULL;
 }
 
 void *nadir_pages_get(nadir_pages *pages, size_t bytes)
 {
-    const size_t size = whole_pages(bytes);
+    const size_t size = nadir_pages_round(bytes);
     char *start = reserve(size);
-    if (start != NULL && !fill(pages, start, start + size)) {
-        (void)munmap(start, size);
-        start = NULL;
+    char *lost = start != NULL ? fill(pages, start, start + size) : NULL;
+    if (lost != NULL) {
+        /* The system may have taken the addresses of that page, and given them to another thread. */
+        unmap(start, lost);
+        unmap(lost + NADIR_HUGE_PAGE, start + size);
+        start = reserve(size);
     }
     return start;
 }
 
 void nadir_pages_shrink(void *block, size_t before, size_t bytes)
 {
-    const size_t had = whole_pages(before);
-    const size_t size = whole_pages(bytes);
+    const size_t had = nadir_pages_round(before);
+    const size_t size = nadir_pages_round(bytes);
     if (size < had) {
         (void)munmap((char *)block + size, had - size);
     }
@@ -137,7 +146,7 @@ void nadir_pages_shrink(void *block, size_t before, size_t bytes)
 void nadir_pages_put(nadir_pages *pages, void *block, size_t bytes, size_t most)
 {
     char *start = block;
-    const size_t size = whole_pages(bytes);
+    const size_t size = nadir_pages_round(bytes);
     const size_t kept = atomic_load(&pages->bytes);
     const size_t room = kept < most ? (most - kept) / NADIR_HUGE_PAGE * NADIR_HUGE_PAGE : 0;
     size_t keep = size < room ? size : room;
@@ -152,7 +161,7 @@ void nadir_pages_trim(nadir_pages *pages, size_t left)
     char *from = NULL;
     size_t kept = 0;
     while ((kept = atomic_load(&pages->bytes)) > left) {
-        const size_t most = whole_pages(kept - left);
+        const size_t most = nadir_pages_round(kept - left);
         const size_t bytes = take(pages, most, &from);
         if (bytes > 0) {
             (void)munmap(from, bytes);
@@ -166,6 +175,11 @@ bool nadir_pages_suit(size_t bytes)
 {
     (void)bytes;
     return false;
+}
+
+size_t nadir_pages_round(size_t bytes)
+{
+    return bytes;
 }
 
 void *nadir_pages_get(nadir_pages *pages, size_t bytes)

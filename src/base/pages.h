@@ -32,6 +32,8 @@ typedef struct nadir_pages {
 
 /* Whether blocks of this size are made of pages; else they are malloc's. */
 bool nadir_pages_suit(size_t bytes);
+/* What such a block takes: whole pages. */
+size_t nadir_pages_round(size_t bytes);
 
 /* A block that begins with a huge page; NULL: no memory. What is in it is anything. */
 void *nadir_pages_get(nadir_pages *pages, size_t bytes);
