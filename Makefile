@@ -84,7 +84,7 @@ attack: ## bounds, proofs and verification attacked: ATTACKS (50) times the prob
 	@NADIR_ATTACKS=$(ATTACKS) $(call test_in,build) --timeout 7200 --label-regex attack --verbose
 
 check-all: FUZZ_SECONDS = 120
-check-all: test clang sanitize valgrind tsan format-check lint analyze coverage faults attack fuzz fuzz-afl ## everything that can be checked, also what takes too long for .ci/run
+check-all: test clang sanitize valgrind tsan format-check lint analyze coverage faults fuzz fuzz-afl attack ## everything that can be checked, also what takes too long for .ci/run
 
 coverage: ## all tests, and which lines of src/ they reach: build-coverage/uncovered.txt
 	@scripts/deps check
@@ -102,8 +102,9 @@ fuzz: ## fuzz every reader for FUZZ_SECONDS (600) each, by libFuzzer or FUZZER=a
 	@scripts/deps check $(if $(filter afl,$(FUZZER)),afl)
 	@$(call configure,$(fuzz_build))
 	@$(call build,build-$(fuzz_build)) --target fuzzers
-	@find build-$(fuzz_build)/fuzz -maxdepth 1 -type f -name 'fuzz_*' | sort | \
-	    xargs -P $(JOBS) -I '{}' fuzz/run $(FUZZ_SECONDS) '{}' build-$(fuzz_build)/found
+	@programs=$$(find build-$(fuzz_build)/fuzz -maxdepth 1 -type f -name 'fuzz_*' | sort); \
+	    test -n "$$programs" || { echo "build-$(fuzz_build)/fuzz has no programs" >&2; exit 1; }; \
+	    echo "$$programs" | xargs -P $(JOBS) -I '{}' fuzz/run $(FUZZ_SECONDS) '{}' build-$(fuzz_build)/found
 
 fuzz-afl:
 	@$(MAKE) --no-print-directory fuzz FUZZER=afl FUZZ_SECONDS=$(FUZZ_SECONDS)

@@ -22,7 +22,10 @@ cd "$folder"
 for ((i = 0; i < repeats; i++)); do
     for n in 1 2; do
         mpirun --bind-to none -n $n "$build/nadir" evaluate garnet.npz --policy uniform --radius 0.05 --domain "$domain" \
-            --engine petsc --threads 1 --json >answer.txt 2>counts.txt
+            --engine petsc --threads 1 --json >answer.txt 2>counts.txt || {
+            cat counts.txt >&2
+            exit 1
+        }
         # The slowest process counts; load, nominal, robust, certify and total are of the clock.
         awk -v n=$n '
             FILENAME == "counts.txt" && / of processor time/ {

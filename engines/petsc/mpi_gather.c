@@ -67,9 +67,17 @@ static void partition(double *values, int64_t first, int64_t end, double pivot, 
     *above = high;
 }
 
+/* Sums over all processes. */
+static void add_up(petsc_engine *engine, int count, int64_t *numbers)
+{
+    const petsc_moment begun = petsc_wait_begin();
+    MPI_Allreduce(MPI_IN_PLACE, numbers, count, MPI_INT64_T, MPI_SUM, engine->work);
+    petsc_wait_end(engine, begun);
+}
+
 /* The value of this rank among all; values are reordered. */
-static nadir_status find_rank(const petsc_engine *engine, nadir_context *context, int64_t count,
-                              double *values, int64_t rank, share *shares, double *result)
+static nadir_status find_rank(petsc_engine *engine, nadir_context *context, int64_t count, double *values,
+                              int64_t rank, share *shares, double *result)
 {
     int64_t first = 0;
     int64_t end = count;
@@ -84,13 +92,15 @@ static nadir_status find_rank(const petsc_engine *engine, nadir_context *context
                 return status;
             }
         }
+        const petsc_moment begun = petsc_wait_begin();
         MPI_Allgather(&own, 2, MPI_DOUBLE, shares, 2, MPI_DOUBLE, engine->work);
+        petsc_wait_end(engine, begun);
         const double pivot = choose_pivot(engine->table.members, shares);
         int64_t equal;
         int64_t above;
         partition(values, first, end, pivot, &equal, &above);
         int64_t counts[2] = {equal - first, above - first};
-        MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT64_T, MPI_SUM, engine->work);
+        add_up(engine, 2, counts);
         if (rank < counts[0]) {
             end = equal;
         } else if (rank >= counts[1]) {
@@ -109,7 +119,7 @@ static nadir_status order_statistics(void *self, nadir_context *context, int64_t
     petsc_engine *engine = self;
     petsc_meet(engine, "order_statistics", wanted);
     int64_t total = count;
-    MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, engine->work);
+    add_up(engine, 1, &total);
     nadir_status status = NADIR_OK;
     share *shares = malloc((size_t)engine->table.members * sizeof *shares);
     if (shares == NULL) {
@@ -149,12 +159,14 @@ static nadir_status top(void *self, nadir_context *context, int64_t count, nadir
     }
     int here = (int)many;
     int total = 0;
+    const petsc_moment begun = petsc_wait_begin();
     MPI_Allgather(&here, 1, MPI_INT, sizes, 1, MPI_INT, engine->work);
     for (int rank = 0; rank < members; rank++) {
         sizes[members + rank] = total;
         total += sizes[rank];
     }
     MPI_Allgatherv(own, here, engine->placed, all, sizes, sizes + members, engine->placed, engine->work);
+    petsc_wait_end(engine, begun);
     status = alone->top(NULL, context, total, all, wanted, results, found);
 cleanup:
     free(own);
@@ -170,15 +182,19 @@ static nadir_status collect(void *self, nadir_context *context, int64_t count, c
     (void)context;
     petsc_engine *engine = self;
     petsc_meet(engine, "collect", -1);
+    if (engine->table.rank == 0) {
+        memmove(all, values, (size_t)count * sizeof *all);
+    }
+    const petsc_moment begun = petsc_wait_begin();
     if (engine->table.rank != 0) {
         MPI_Send(&count, 1, MPI_INT64_T, 0, 0, engine->work);
         for (int64_t done = 0; done < count; done += PIECE) {
             const int piece = (int)(count - done < PIECE ? count - done : PIECE);
             MPI_Send(values + done, piece, MPI_DOUBLE, 0, 0, engine->work);
         }
+        petsc_wait_end(engine, begun);
         return NADIR_OK;
     }
-    memmove(all, values, (size_t)count * sizeof *all);
     double *to = all + count;
     for (int rank = 1; rank < engine->table.members; rank++) {
         int64_t many;
@@ -189,20 +205,23 @@ static nadir_status collect(void *self, nadir_context *context, int64_t count, c
         }
         to += many;
     }
+    petsc_wait_end(engine, begun);
     return NADIR_OK;
 }
 
 static nadir_status gather(void *self, nadir_context *context, int64_t count, const double *values,
                            double *all)
 {
-    const petsc_engine *engine = self;
+    petsc_engine *engine = self;
     int64_t total = count;
-    MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, engine->work);
+    add_up(engine, 1, &total);
     const nadir_status status = collect(self, context, count, values, all);
+    const petsc_moment begun = petsc_wait_begin();
     for (int64_t done = 0; done < total; done += PIECE) {
         MPI_Bcast(all + done, (int)(total - done < PIECE ? total - done : PIECE), MPI_DOUBLE, 0,
                   engine->work);
     }
+    petsc_wait_end(engine, begun);
     return status;
 }
 

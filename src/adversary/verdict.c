@@ -2,6 +2,7 @@
 #include "adversary/verdict.h"
 #include "adversary/check/membership.h"
 #include "adversary/check/reward_bound.h"
+#include "linalg/distributed.h"
 #include "nominal/check.h"
 
 #include <float.h>
@@ -25,6 +26,12 @@ nadir_status nadir_verdict_keep_pair(nadir_context *context, int64_t states, con
     memcpy(verdict->enclosing + states, k, (size_t)states * sizeof *k);
 cleanup:
     return status;
+}
+
+bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem)
+{
+    const double largest = nadir_whole_largest(context, problem->rows, problem->rewards);
+    return largest > 0 && largest < NADIR_REWARD_LEAST;
 }
 
 nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,

@@ -56,6 +56,13 @@ nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_probl
 nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_problem *problem,
                                         nadir_verdict *verdict);
 
+/* The least that the largest reward may be where proofs are made, unless it is 0: what is lost by underflow
+ * is then lost in the rounding of it, too. */
+#define NADIR_REWARD_LEAST 1e-300
+
+/* Whether the rewards are smaller than that. What "rewards" and "bellman" say holds all the same. */
+bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem);
+
 /* Another lower bound, if it is better. */
 void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound);
 

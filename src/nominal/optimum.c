@@ -323,8 +323,9 @@ static nadir_status conclude(search *at)
     const double mass = nadir_whole_sum(at->context, model->states, model->initial);
     const double spread = fmax(fabs(at->low), fabs(at->high));
     const double slack = rounding + 8 * UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
-    result->lower_bound = mean + at->low - slack;
-    result->upper_bound = mean + at->high + slack;
+    const bool known = isfinite(spread); /* rounding overflows next to the largest double */
+    result->lower_bound = known ? mean + at->low - slack : -INFINITY;
+    result->upper_bound = known ? mean + at->high + slack : INFINITY;
     result->nominal_optimum = mean + at->middle;
     result->residual = range(at);
     if (at->occupancy != NULL) {

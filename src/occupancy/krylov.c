@@ -329,7 +329,9 @@ static nadir_status judge(krylov_block *block, int64_t j, double before, int64_t
         finish_column(block, j);
         return NADIR_OK;
     }
-    return residual <= enough * before ? NADIR_OK : fall_back(block, j, products);
+    /* the share of a denormal residual may be all of it */
+    const bool headway = residual < before && residual <= enough * before;
+    return headway ? NADIR_OK : fall_back(block, j, products);
 }
 
 /* One run of BiCGSTAB on all columns, and the judgement. */

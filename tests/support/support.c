@@ -11,6 +11,9 @@
 static char messages[1 << 16];
 static char note[512];
 
+/* The largest number that a variable may have: products with it stay within int. */
+#define MOST_ASKED 100000
+
 static void keep_message(void *user, nadir_log_level level, const char *message)
 {
     (void)user;
@@ -77,15 +80,16 @@ bool test_memcheck(void)
     return set != NULL && set[0] == '1';
 }
 
-bool test_sanitized(void)
+bool test_brief(void)
 {
-    return getenv("NADIR_SANITIZED") != NULL;
+    const char *asked = getenv("NADIR_BRIEF");
+    return getenv("NADIR_SANITIZED") != NULL && asked != NULL && asked[0] == '1';
 }
 
 /* A share of what is done elsewhere, at least once. */
-static int share(int often, int under_memcheck, int under_sanitizer)
+static int share(int often, int under_memcheck, int when_brief)
 {
-    const int part = test_memcheck() ? under_memcheck : test_sanitized() ? under_sanitizer : 1;
+    const int part = test_memcheck() ? under_memcheck : test_brief() ? when_brief : 1;
     return (often + part - 1) / part;
 }
 
@@ -96,13 +100,21 @@ int test_often(int often)
 
 int test_attack_count(int usual)
 {
-    return share(usual * test_variable("NADIR_ATTACKS", 1), 20, 4);
+    return share(usual * test_variable("NADIR_ATTACKS", 1, 1), 20, 4);
 }
 
-int test_variable(const char *name, int usual)
+int test_variable(const char *name, int least, int usual)
 {
     const char *text = getenv(name);
-    return text != NULL ? (int)strtol(text, NULL, 10) : usual;
+    if (text == NULL) {
+        return usual;
+    }
+    char *end;
+    const long number = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || number < least || number > MOST_ASKED) {
+        fail_msg("%s is \"%s\"; expected a number of %d to %d", name, text, least, MOST_ASKED);
+    }
+    return (int)number;
 }
 
 void test_note(const char *format, ...)

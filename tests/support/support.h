@@ -31,16 +31,17 @@ void test_write_file(const char *name, const char *text);
 void test_write_bytes(const char *name, const void *bytes, size_t count);
 
 /* Whether the test runs under memcheck, where everything takes some thirty times as long, or under a
-   sanitizer, five times; and how often to do a thing that is done `often` times elsewhere: a tenth, a third,
-   at least once. */
+   sanitizer, five times, and is to be brief there (NADIR_BRIEF=1); and how often to do a thing that is done
+   `often` times elsewhere: a tenth, a third, at least once. */
 bool test_memcheck(void);
-bool test_sanitized(void);
+bool test_brief(void);
 int test_often(int often);
 /* How many problems to attack: the usual number times what the variable NADIR_ATTACKS says; under memcheck a
- * twentieth of it, under sanitizers a quarter. */
+ * twentieth of it, under sanitizers that are to be brief a quarter. */
 int test_attack_count(int usual);
-/* The number in the variable `name`, `usual` where it is not set. */
-int test_variable(const char *name, int usual);
+/* The number in the variable `name`, `usual` where it is not set; anything but a number of `least` or more
+ * fails the test. */
+int test_variable(const char *name, int least, int usual);
 
 /* Which case of a table is being tested: the assertions below print it when they fail. It stands until the
  * next note, or until test_note_clear. */

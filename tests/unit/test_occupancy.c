@@ -413,7 +413,7 @@ static void conforms(void **state)
     if (strncmp(test->backend, "device", 6) == 0 && getenv("NADIR_TEST_ENGINE") == NULL) {
         skip();
     }
-    const size_t stride = test_memcheck() ? 7 : test_sanitized() ? 3 : 1;
+    const size_t stride = test_memcheck() ? 7 : test_brief() ? 3 : 1;
     for (size_t i = 0; i < TEST_FAMILIES * LENGTH(gammas); i++) {
         const size_t family = i / LENGTH(gammas);
         const uint64_t seed = SEED + i;

@@ -211,33 +211,49 @@ static void ask(question *asked)
     nadir_solver_free(solver);
 }
 
+static void try_problem(int i, tally *count)
+{
+    nadir_context *context = test_context();
+    nadir_random random;
+    test_torture made;
+    nadir_random_seed(&random, 20261115 + (uint64_t)i);
+    test_torture_make(context, &random, &made);
+    question asked = {.context = context, .random = &random, .made = &made, .count = count};
+    asked.optimistic = nadir_random_below(&random, 4) == 0;
+    asked.oracle = test_oracle_make(made.model, made.policy, &made.ball);
+    for (int64_t row = 0; row < asked.oracle.rows && asked.optimistic; row++) {
+        asked.oracle.rewards[row] = -asked.oracle.rewards[row];
+    }
+    test_note("problem %d: %s; %s%s%s", i, made.name, test_ball_name(&made.ball),
+              made.ball.scales != NULL ? ", scales" : "", asked.optimistic ? ", optimistic" : "");
+    test_torture_watch(60);
+    ask(&asked);
+    test_oracle_clear(&asked.oracle);
+    test_torture_clear(&made);
+    nadir_context_free(context);
+    test_torture_watch(0);
+}
+
+/* Problems that once were too much. */
+static void test_found(void **state)
+{
+    static const int found[] = {3010, 4967, 9253};
+    tally ignored = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        try_problem(found[i], &ignored);
+    }
+}
+
 static void test_problems(void **state)
 {
-    const int count = test_variable("NADIR_TORTURE", test_attack_count(600));
-    const int first = test_variable("NADIR_TORTURE_FIRST", 0);
+    const int count = test_variable("NADIR_TORTURE", 1, test_attack_count(600));
+    const int first = test_variable("NADIR_TORTURE_FIRST", 0, 0);
     tally tallied = {0};
     (void)state;
     for (int i = first; i < first + count; i++) {
-        nadir_context *context = test_context();
-        nadir_random random;
-        test_torture made;
-        nadir_random_seed(&random, 20261115 + (uint64_t)i);
-        test_torture_make(context, &random, &made);
-        question asked = {.context = context, .random = &random, .made = &made, .count = &tallied};
-        asked.optimistic = nadir_random_below(&random, 4) == 0;
-        asked.oracle = test_oracle_make(made.model, made.policy, &made.ball);
-        for (int64_t row = 0; row < asked.oracle.rows && asked.optimistic; row++) {
-            asked.oracle.rewards[row] = -asked.oracle.rewards[row];
-        }
-        test_note("problem %d: %s; %s%s%s", i, made.name, test_ball_name(&made.ball),
-                  made.ball.scales != NULL ? ", scales" : "", asked.optimistic ? ", optimistic" : "");
-        test_torture_watch(60);
-        ask(&asked);
-        test_oracle_clear(&asked.oracle);
-        test_torture_clear(&made);
-        nadir_context_free(context);
+        try_problem(i, &tallied);
     }
-    test_torture_watch(0);
     print_message(
         "%lld answers (%lld certified, %lld without a bound), %lld refusals, %lld kernels tried, %lld "
         "between norms\n",
@@ -252,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

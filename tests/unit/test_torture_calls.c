@@ -210,26 +210,42 @@ static void ask(nadir_context *context, nadir_random *random, test_torture *made
     nadir_solver_free(solver);
 }
 
+static void try_problem(int i, tally *count)
+{
+    nadir_context *context = test_context();
+    nadir_random random;
+    test_torture made;
+    nadir_random_seed(&random, 51115 + (uint64_t)i);
+    test_torture_make(context, &random, &made);
+    test_note("problem %d: %s; %s%s", i, made.name, test_ball_name(&made.ball),
+              made.ball.scales != NULL ? ", scales" : "");
+    test_torture_watch(60);
+    ask(context, &random, &made, count);
+    test_torture_clear(&made);
+    nadir_context_free(context);
+    test_torture_watch(0);
+}
+
+/* Problems that once were too much. */
+static void test_found(void **state)
+{
+    static const int found[] = {655, 3661};
+    tally ignored = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        try_problem(found[i], &ignored);
+    }
+}
+
 static void test_problems(void **state)
 {
-    const int count = test_variable("NADIR_TORTURE", test_attack_count(70));
-    const int first = test_variable("NADIR_TORTURE_FIRST", 0);
+    const int count = test_variable("NADIR_TORTURE", 1, test_attack_count(70));
+    const int first = test_variable("NADIR_TORTURE_FIRST", 0, 0);
     tally tallied = {0};
     (void)state;
     for (int i = first; i < first + count; i++) {
-        nadir_context *context = test_context();
-        nadir_random random;
-        test_torture made;
-        nadir_random_seed(&random, 51115 + (uint64_t)i);
-        test_torture_make(context, &random, &made);
-        test_note("problem %d: %s; %s%s", i, made.name, test_ball_name(&made.ball),
-                  made.ball.scales != NULL ? ", scales" : "");
-        test_torture_watch(60);
-        ask(context, &random, &made, &tallied);
-        test_torture_clear(&made);
-        nadir_context_free(context);
+        try_problem(i, &tallied);
     }
-    test_torture_watch(0);
     print_message("%lld evaluations verified, %lld too unclear for that, %lld policies, %lld radii, %lld "
                   "curves, %lld refusals\n",
                   (long long)tallied.verified, (long long)tallied.unclear, (long long)tallied.policies,
@@ -240,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "adversary/check/check_rank_one.h"
 #include "adversary/check/reward_bound.h"
+#include "adversary/free/free.h"
 #include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
 #include "adversary/free/strike.h"
@@ -214,6 +215,9 @@ static nadir_status prove_valid(bound *of)
     if (set->set != NADIR_SET_NONRECT || set->domain == NADIR_DOMAIN_FREE) {
         return lack(of, "it is one of the non-rectangular ball, domains simplex and support");
     }
+    if (nadir_rewards_underflow(run->context, of->problem)) {
+        return lack(of, "the rewards are too small for a proof");
+    }
     if (!(run->witness.tau >= 0)) {
         return lack(of, "the witness has no tau");
     }
@@ -263,7 +267,9 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
     for (size_t i = 0; run->witness.bound != NULL && i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(run->witness.bound, kinds[i].name) == 0) {
             set.domain = kinds[i].free ? NADIR_DOMAIN_FREE : set.domain;
-            status = kinds[i].prove(&of);
+            const bool room =
+                set.idle || set.domain != NADIR_DOMAIN_FREE || nadir_free_has_room(run->context, &problem);
+            status = room ? kinds[i].prove(&of) : lack(&of, "the rewards leave no room for a proof");
         }
     }
     *lower = of.lower;

@@ -98,17 +98,37 @@ static void narrow_by_rewards(nadir_verify_run *run, const nadir_membership *fou
     }
 }
 
-/* The return of any kernel, from its rows. */
-static nadir_status enclose_by_rows(nadir_verify_run *run)
+/* What the rows say with v: [states], whoever computed it. */
+static nadir_status narrow_by_rows(nadir_verify_run *run, const double *v)
 {
     nadir_status status = NADIR_OK;
     nadir_value_check check;
-    NADIR_CHECK(nadir_verify_solve(run));
-    NADIR_CHECK(nadir_value_check_rows(run->context, run->kernel, run->policy, run->model->discount,
-                                       run->value.v, &check));
-    run->low = run->asked.problem.sign > 0 ? check.lower : -check.upper;
-    run->high = run->asked.problem.sign > 0 ? check.upper : -check.lower;
+    NADIR_CHECK(
+        nadir_value_check_rows(run->context, run->kernel, run->policy, run->model->discount, v, &check));
+    run->low = fmax(run->low, run->asked.problem.sign > 0 ? check.lower : -check.upper);
+    run->high = fmin(run->high, run->asked.problem.sign > 0 ? check.upper : -check.lower);
 cleanup:
+    return status;
+}
+
+/* The return of any kernel, from its rows. Next to gamma = 1 the rounding of one v leaves bounds that another
+ * one misses: that of the witness is tried, too. */
+static nadir_status enclose_by_rows(nadir_verify_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = run->model->states;
+    double *v = NULL;
+    NADIR_CHECK(nadir_verify_solve(run));
+    NADIR_CHECK(narrow_by_rows(run, run->value.v));
+    if (run->witness.v != NULL) {
+        NADIR_NEW(run->context, v, states);
+        for (int64_t s = 0; s < states; s++) { /* with the signs of the model's rewards */
+            v[s] = run->asked.problem.sign * run->witness.v[s];
+        }
+        NADIR_CHECK(narrow_by_rows(run, v));
+    }
+cleanup:
+    nadir_release(run->context, v);
     return status;
 }
 
@@ -181,8 +201,12 @@ static void check_upper(nadir_verify_run *run, double claimed)
     if (!isnan(claimed)) {
         const bool holds = claimed >= run->high || (sharp && claimed >= run->low);
         nadir_verify_add(run, sign > 0 ? "upper_bound" : "lower_bound", holds,
-                         "the kernel %s the bound %.17g%s", holds ? "attains" : "does not attain",
-                         sign * claimed, sign > 0 ? " from above" : " from below");
+                         "the kernel %s the bound %.17g%s%s",
+                         holds                 ? "attains"
+                         : claimed >= run->low ? "is not known to attain"
+                                               : "does not attain",
+                         sign * claimed, sign > 0 ? " from above" : " from below",
+                         holds || claimed < run->low ? "" : ": its return is not known well enough");
     }
 }
 

@@ -350,14 +350,14 @@ cleanup:
     return status;
 }
 
-static nadir_status bound(comparison *run)
+/* Both policies under the same kernels. */
+static nadir_status bound_together(comparison *run)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     const nadir_uncertainty *set = &run->set[0];
     const bool small = run->problem[0].states <= NADIR_PROOF_STATES;
     double lower;
-    bound_decoupled(run);
     for (int i = 0; i < 2; i++) {
         if (set->domain != NADIR_DOMAIN_FREE && (small || run->settings.certify == NADIR_CERTIFY_STRICT)) {
             NADIR_CHECK(nadir_occupancy_range_make(context, &run->problem[i], &run->facts.range[i]));
@@ -368,6 +368,19 @@ static nadir_status bound(comparison *run)
         NADIR_CHECK(
             nadir_pair_second_order(context, &run->pair, &run->found, &run->facts, &lower, &run->kappa));
         take(run, lower, NADIR_PROOF_RIGOROUS, "second-order");
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status bound(comparison *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    const nadir_uncertainty *set = &run->set[0];
+    bound_decoupled(run);
+    if (!nadir_rewards_underflow(context, &run->problem[0])) {
+        NADIR_CHECK(bound_together(run));
     }
     if (isinf(run->lower)) {
         status = nadir_fail(context, NADIR_ERROR_UNSUPPORTED,

@@ -444,8 +444,6 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------------ */
 
-/* Rewards all of which are smaller, but not 0, leave no room for rounding. */
-#define REWARD_LEAST 1e-300
 /* What products of values and occupancies may reach. */
 #define PRODUCT_MOST 1e290
 
@@ -459,8 +457,8 @@ static double most_reward(const nadir_context *context, const nadir_problem *pro
 
 bool nadir_free_has_room(const nadir_context *context, const nadir_problem *problem)
 {
-    const double largest = nadir_whole_largest(context, problem->rows, problem->rewards);
-    return largest == 0 || (largest >= REWARD_LEAST && largest <= most_reward(context, problem));
+    return !nadir_rewards_underflow(context, problem) &&
+           nadir_whole_largest(context, problem->rows, problem->rewards) <= most_reward(context, problem);
 }
 
 static nadir_status check_rewards(nadir_context *context, const nadir_problem *problem)
@@ -471,7 +469,7 @@ static nadir_status check_rewards(nadir_context *context, const nadir_problem *p
                             "the largest reward is %g, which leaves too little room for bounds on the domain "
                             "free; expected %g to %g: multiply all rewards by a number, and divide the "
                             "returns by it",
-                            nadir_whole_largest(context, problem->rows, problem->rewards), REWARD_LEAST,
+                            nadir_whole_largest(context, problem->rows, problem->rewards), NADIR_REWARD_LEAST,
                             most_reward(context, problem));
 }
 
