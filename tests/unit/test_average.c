@@ -189,6 +189,7 @@ static void skip_with_device(fixture *made)
 {
     if (made->context->device != NULL) {
         clear(made);
+        print_message("skipped: on a device averages are made anew, and no pattern is kept\n");
         skip();
     }
 }

@@ -104,6 +104,7 @@ static void test_openings(void **state)
     double left[2] = {0, 0};
     (void)state;
     if (engine_name() == NULL) {
+        print_message("skipped: NADIR_TEST_ENGINE names no engine with a device\n");
         skip();
     }
     for (int i = 0; i < OPENINGS; i++) {
