@@ -1,6 +1,8 @@
 /* question.c: the problem of one solver and one ball; see question.h. */
 #include "adversary/question.h"
 
+#include "linalg/distributed.h"
+
 void nadir_question_clear(nadir_context *context, nadir_question *asked)
 {
     nadir_uncertainty_clear(context, &asked->uncertainty);
@@ -46,6 +48,7 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
         .v_error = solver->value.v_error,
         .d_error = solver->value.d_error,
         .J_error = solver->value.J_error,
+        .v_largest = nadir_whole_largest(context, states, solver->value.v),
         .near_v = optimistic ? NULL : solver->near_v,
         .near_d = optimistic ? NULL : solver->near_d,
         .near = optimistic ? NULL : solver->near,

@@ -47,8 +47,9 @@ static double sum_up(const nadir_problem *problem, double r, double low, double 
 {
     const double spread = UNIT * (double)(nadir_model_total(problem->model) + 4);
     const double rise = nadir_check_offset(r, problem->gamma, low, high);
-    const double upper = rise * mass * (rise > 0 ? 1 + spread : 1 - spread);
-    return isnan(upper) ? INFINITY : upper + 8 * UNIT * fabs(upper) + DBL_TRUE_MIN;
+    const double product = rise * mass * (rise > 0 ? 1 + spread : 1 - spread);
+    const double upper = fmax(product, -DBL_MAX); /* what is below all numbers is below the least */
+    return isnan(product) ? INFINITY : upper + 8 * UNIT * fabs(upper) + DBL_TRUE_MIN;
 }
 
 void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double *lower,

@@ -5,7 +5,6 @@
 #include "adversary/check/verify.h"
 
 #include "adversary/check/check_rank_one.h"
-#include "adversary/check/reward_bound.h"
 #include "adversary/free/free.h"
 #include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
@@ -69,7 +68,7 @@ static nadir_status prove_rewards(bound *of)
         return lack(of, "it is one of the domains simplex and support");
     }
     double upper;
-    nadir_reward_bounds(of->run->context, of->problem, &of->lower, &upper);
+    nadir_verify_rewards(of->problem, &of->lower, &upper);
     of->proof = NADIR_PROOF_RIGOROUS;
     return lack(of, "the rewards over 1 - gamma do not show it");
 }
