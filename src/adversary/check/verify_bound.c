@@ -13,6 +13,7 @@
 #include "adversary/valid/proof.h"
 #include "nominal/check.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,6 +38,14 @@ static nadir_status lack(bound *of, const char *reason)
 static double penalty_of(const bound *of, double lower)
 {
     return of->problem->J - of->problem->J_error - lower;
+}
+
+/* One that leaves `enough` once it is turned into a bound, rounding and all. */
+static double wanted_penalty(const bound *of)
+{
+    const nadir_problem *problem = of->problem;
+    const double penalty = penalty_of(of, of->enough);
+    return penalty - 8 * DBL_EPSILON * (fabs(problem->J) + problem->J_error + fabs(penalty));
 }
 
 /* D may be formed where the evaluation did it, whatever the size. */
@@ -80,8 +89,7 @@ static nadir_status prove_by_pair(bound *of, const nadir_problem *problem, doubl
     nadir_status status = NADIR_OK;
     nadir_context *context = of->run->context;
     const nadir_certify effort = may_form_columns(of) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
-    nadir_penalty_bound found = {.asked = {.beta = beta, .c = c, .k = k},
-                                 .wanted = penalty_of(of, of->enough)};
+    nadir_penalty_bound found = {.asked = {.beta = beta, .c = c, .k = k}, .wanted = wanted_penalty(of)};
     nadir_known_breakdown known;
     bool inside;
     if (c == NULL || k == NULL) {
