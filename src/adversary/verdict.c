@@ -50,8 +50,12 @@ nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_probl
     NADIR_CHECK(nadir_membership_check(context, kernel, problem->uncertainty, factor, &membership));
     NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
     nadir_reward_bounds(context, problem, &verdict->lower, &verdict->upper);
-    verdict->upper = fmin(verdict->upper, sign > 0 ? check.upper : -check.lower);
-    nadir_verdict_place(verdict, fmax(verdict->lower, sign > 0 ? check.lower : -check.upper), verdict->upper);
+    const double low = sign > 0 ? check.lower : -check.upper;
+    const double high = sign > 0 ? check.upper : -check.lower;
+    const bool distributions = check.minimum >= 0; /* searches of the free domain come here, too */
+    nadir_verdict_place(verdict, distributions ? fmax(low, verdict->lower) : low,
+                        distributions ? fmin(high, verdict->upper) : high);
+    verdict->upper = fmin(verdict->upper, high);
     verdict->minimum = membership.minimum;
     verdict->proof = NADIR_PROOF_NONE;
     verdict->bound = isfinite(verdict->lower) ? "rewards" : "none";
