@@ -66,7 +66,7 @@ cleanup:
 
 void nadir_verdict_place(nadir_verdict *verdict, double low, double high)
 {
-    if (low <= high) {
+    if (low <= high && isfinite(verdict->attack.J)) { /* else it is refused */
         verdict->attack.J = fmin(fmax(verdict->attack.J, low), high);
     }
 }
