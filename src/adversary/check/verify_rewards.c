@@ -1,6 +1,6 @@
 /*
  * verify_rewards.c: what kernels of distributions return at least and at most, for verification alone; the
- * evaluation has its own (reward_bound.c), which sums occupancies.
+ * evaluation has its own (reward_bound.c), which adds up what its roundings can amount to.
  *
  * With rho(s) = sum over a of pi(a|s), a constant w that has w <= R^pi(s) + gamma rho(s) w in every state has
  * w <= Tw under every kernel of distributions; T is monotone and, where gamma rho < 1, contracts, so that
@@ -12,6 +12,7 @@
  */
 #include "adversary/check/verify.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Remainders of products and quotients below this may underflow, and tell nothing. */
@@ -68,21 +69,41 @@ static double divide_down(double a, double b)
     return round_down(a / b, error);
 }
 
+/* The range of 1 - gamma rho(s). rho is kept as a sum and what its roundings left of it, as is the product
+ * with gamma: next to gamma = 1 the difference is exact, and the rest is small beside it. */
+static void find_gap(const nadir_problem *problem, int64_t s, double *low, double *high)
+{
+    const int64_t *state_rows = problem->model->state_rows;
+    double rho = 0;
+    double rest_low = 0;
+    double rest_high = 0;
+    for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
+        const double pi = problem->policy->probabilities[row];
+        const double error = sum_error(rho, pi, rho + pi);
+        rho += pi;
+        rest_low = add_down(rest_low, error);
+        rest_high = add_up(rest_high, error);
+    }
+    const double gamma = problem->gamma;
+    const double error = product_error(gamma, rho, gamma * rho);
+    const double least = isnan(error) ? -DBL_TRUE_MIN : error;
+    const double most = isnan(error) ? DBL_TRUE_MIN : error;
+    *low = add_down(add_down(1, -(gamma * rho)), -add_up(most, multiply_up(gamma, rest_high)));
+    *high = add_up(add_up(1, -(gamma * rho)), -add_down(least, multiply_down(gamma, rest_low)));
+}
+
 /* At most R^pi(s) / (1 - gamma rho(s)), of rewards times sign; -infinity: nothing is known. */
 static double least_of_state(const nadir_problem *problem, double sign, int64_t s)
 {
     const int64_t *state_rows = problem->model->state_rows;
     double reward = 0;
-    double rho_low = 0;
-    double rho_high = 0;
+    double gap_low;
+    double gap_high;
     for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
         const double pi = problem->policy->probabilities[row];
         reward = add_down(reward, multiply_down(pi, sign * problem->rewards[row]));
-        rho_low = add_down(rho_low, pi);
-        rho_high = add_up(rho_high, pi);
     }
-    const double gap_low = add_down(1, -multiply_up(problem->gamma, rho_high));
-    const double gap_high = add_up(1, -multiply_down(problem->gamma, rho_low));
+    find_gap(problem, s, &gap_low, &gap_high);
     const double least = divide_down(reward, reward >= 0 ? gap_high : gap_low);
     return gap_low > 0 && !isnan(least) ? least : -INFINITY;
 }
