@@ -30,8 +30,11 @@
 #define FLAT 1e-4
 enum {
     SECANTS = 20,
-    IDLE = 16 /* steps that lower neither the return nor the gap: the end */
+    IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
+    STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
 };
+/* Of a gap that shrinks by less in a stretch not much is to be hoped. */
+#define SHRUNK 0.9
 
 nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made)
 {
@@ -307,6 +310,28 @@ static const char *reason_to_stop(const nadir_context *context, const nadir_desc
     return find->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
 }
 
+/* Where a stretch of steps began. */
+typedef struct stretch {
+    int64_t iterations;
+    double J, gap;
+} stretch;
+
+/*
+ * Whether a whole stretch of steps lowered the return by less than the tolerance, and hardly the gap, the
+ * least of which is `least`: small steps to and fro between corners of the set, which go on like that.
+ */
+static bool drags(const nadir_descent *find, int64_t iterations, double least, double tolerance,
+                  stretch *begun)
+{
+    const double J = find->here.J;
+    if (iterations < begun->iterations + STRETCH) {
+        return false;
+    }
+    const bool little = begun->J - J <= tolerance * (find->problem->J - J) && least > SHRUNK * begun->gap;
+    *begun = (stretch){iterations, J, least};
+    return little;
+}
+
 static void hand_over(nadir_descent *find, nadir_attack *attack)
 {
     attack->kernel = find->here.kernel;
@@ -327,10 +352,12 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     nadir_status status = NADIR_OK;
     const char *reason = NULL;
     bool moved = true;
+    bool slow = false;
     int idle = 0;
     NADIR_CHECK(look_down(context, find));
     double least = find->gap;
-    while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved &&
+    stretch begun = {attack->iterations, find->here.J, least};
+    while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved && !slow &&
            attack->iterations < iterations_limit) {
         const double before = find->here.J;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
@@ -341,10 +368,11 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
             idle = find->here.J < before - noise(context, find) || find->gap < least ? 0 : idle + 1;
             least = fmin(least, find->gap);
             moved = idle < IDLE;
+            slow = drags(find, attack->iterations, least, tolerance, &begun);
         }
     }
     attack->converged = reason != NULL || !moved;
-    attack->stop_reason = reason != NULL ? reason : moved ? "iterations" : "stable";
+    attack->stop_reason = reason != NULL ? reason : !moved ? "stable" : slow ? "slow" : "iterations";
     attack->method = "conditional-gradient";
     NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
     hand_over(find, attack);
