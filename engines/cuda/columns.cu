@@ -14,7 +14,6 @@
 enum {
     THREADS = 256,
     BLOCK = 2500000, /* columns: 20 MB of x */
-    LEAST = 3500000, /* states below which one block is as good */
     MOST_BLOCKS = 64
 };
 
@@ -148,13 +147,12 @@ nadir_status cuda_columns_make(const cuda_rows *rows, nadir_context *context, cu
     cuda_columns made = {};
     void *sizes = NULL;
     const int64_t most = engine->block > 0 ? engine->block : (int64_t)BLOCK;
-    const int64_t least = engine->block > 0 ? engine->block + 1 : (int64_t)LEAST;
     made.count = (rows->states - 1) / most + 1;
     made.groups = (rows->rows + 31) / 32;
     made.products = blocks->products;
     const int64_t width = (rows->states + made.count - 1) / made.count;
     const double size_bytes = (double)(made.count * made.groups) * sizeof(int32_t);
-    if (rows->states < least || made.count > MOST_BLOCKS || !fits(rows, &made)) {
+    if (made.count < 2 || made.count > MOST_BLOCKS || !fits(rows, &made)) {
         return NADIR_OK;
     }
     if (!cuda_take_spare(engine, start_bytes(&made), (void **)&made.starts) ||
