@@ -93,7 +93,7 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
  * is none. */
 static bool take_stored(const nadir_live *live, int64_t i, const nadir_explicit *rows, double *X)
 {
-    const double *values = nadir_explicit_on_support(rows, live->rows[i]);
+    const double *values = nadir_kernel_on_support(rows->kernel, live->rows[i]);
     const nadir_model *model = nadir_kernel_model(rows->kernel);
     const int64_t length = nadir_live_length(live, i);
     if (values == NULL || length != nadir_model_row(model, live->rows[i]).count) {
