@@ -203,6 +203,10 @@ static nadir_status full_step(nadir_context *context, nadir_descent *find, doubl
 {
     nadir_status status = NADIR_OK;
     *tau = find->budget.tau;
+    if (find->there.kernel == NULL) { /* answers are of v and d, and what they came from is written over */
+        find->there.kernel = find->here.kernel;
+        find->here.kernel = NULL;
+    }
     NADIR_CHECK(nadir_descent_write(context, find, &find->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
     nadir_descent_point_swap(&find->here, &find->there);
