@@ -47,8 +47,8 @@ void nadir_ascent_clear(nadir_ascent *ascent)
     nadir_duel_clear(context, &ascent->duel);
     nadir_ceiling_clear(context, &ascent->ceiling);
     nadir_secants_clear(context, &ascent->secants);
-    double *arrays[] = {ascent->near_v,    ascent->near_d, ascent->best,  ascent->gradient,
-                        ascent->direction, ascent->trial,  ascent->metric};
+    nadir_policy_free(ascent->best);
+    double *arrays[] = {ascent->near_v, ascent->near_d, ascent->direction, ascent->metric};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }
@@ -65,13 +65,9 @@ static nadir_status make(nadir_ascent *at)
     NADIR_NEW_ZERO(context, at->there, 1);
     NADIR_NEW_ZERO(context, at->near_v, model->states);
     NADIR_NEW_ZERO(context, at->near_d, model->states);
-    NADIR_NEW(context, at->best, model->rows);
-    NADIR_NEW(context, at->gradient, model->rows);
-    NADIR_NEW(context, at->direction, model->rows);
-    NADIR_NEW(context, at->trial, model->rows);
     NADIR_NEW(context, at->metric, model->states);
-    NADIR_CHECK(nadir_secants_make(context, model->rows, at->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0,
-                                   &at->secants));
+    NADIR_CHECK(
+        nadir_secants_make(context, model, at->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0, &at->secants));
     at->ceiling = (nadir_ceiling){.model = at->duel.model,
                                   .backend = at->duel.backend,
                                   .tolerance = fmax(0.01 * at->settings->gap, 1e-13),
@@ -118,24 +114,31 @@ static void watch_progress(nadir_ascent *at)
     state->offered = first ? at->advantage : state->offered;
 }
 
+/* The policy at hand is the best. */
+static void keep_best(nadir_ascent *at)
+{
+    nadir_policy *before = at->best;
+    at->best = nadir_policy_retain(at->here->policy);
+    nadir_policy_free(before);
+    at->state.best = at->here->J - at->here->error;
+    at->state.best_nominal = at->here->asked.problem.J;
+}
+
 /* What is known of the policy at hand, once its response is there. */
 static void take_stock(nadir_ascent *at)
 {
-    const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
     at->advantage = nadir_response_advantage(at->context, here);
     watch_progress(at);
     at->state.evaluations = at->duel.evaluations;
     at->state.history[at->state.iterations % NADIR_ASCENT_HISTORY] = here->J;
     if (at->state.iterations == 0 || here->J - here->error > at->state.best) {
-        at->state.best = here->J - here->error;
-        at->state.best_nominal = here->asked.problem.J;
-        memcpy(at->best, here->policy->probabilities, (size_t)model->rows * sizeof *at->best);
+        keep_best(at);
     }
 }
 
 /* The response to the first policy, or to that of a checkpoint. */
-static nadir_status begin(nadir_ascent *at, const double *start)
+static nadir_status begin(nadir_ascent *at, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
     const bool resumed = at->settings->resume != NULL;
@@ -195,9 +198,7 @@ cleanup:
 static void stop_here(nadir_ascent *at, const char *reason)
 {
     at->stop_reason = reason;
-    at->state.best = at->here->J - at->here->error;
-    at->state.best_nominal = at->here->asked.problem.J;
-    memcpy(at->best, at->here->policy->probabilities, (size_t)at->duel.model->rows * sizeof *at->best);
+    keep_best(at);
 }
 
 /* Once the advantage is small, whether the bounds have met; where they never will (the worst kernel is no
@@ -232,13 +233,11 @@ static nadir_status propose_paper(nadir_ascent *at)
     const nadir_model *model = at->duel.model;
     for (int64_t s = 0; s < model->states; s++) {
         at->metric[s] = 1;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->gradient[row] = at->here->d[s] * at->here->q[row];
-        }
     }
-    nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->settings->step);
-    return nadir_secants_step(at->context, model, &at->secants, at->metric, at->settings->step,
-                              at->here->policy->probabilities, at->gradient, at->direction);
+    at->slope = (nadir_slope){.d = at->here->d, .q = at->here->q, .least = -INFINITY};
+    nadir_secants_prepare(at->context, &at->secants, at->metric, at->settings->step);
+    return nadir_secants_step(at->context, &at->secants, at->here->policy->probabilities, &at->slope,
+                              at->direction);
 }
 
 /* The direction, and in *slope what it promises at first order. */
@@ -246,6 +245,9 @@ static nadir_status propose(nadir_ascent *at, double *slope)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = at->duel.model;
+    if (at->direction == NULL) {
+        NADIR_NEW(at->context, at->direction, model->rows);
+    }
     if (at->kind == NADIR_ASCENT_PAPER) {
         NADIR_CHECK(propose_paper(at));
     } else {
@@ -256,9 +258,9 @@ static nadir_status propose(nadir_ascent *at, double *slope)
             at->secants.count = 0;
         }
         nadir_ascent_measure(at);
-        nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->state.alpha);
-        status = nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
-                                    at->here->policy->probabilities, at->gradient, at->direction);
+        nadir_secants_prepare(at->context, &at->secants, at->metric, at->state.alpha);
+        status = nadir_secants_step(at->context, &at->secants, at->here->policy->probabilities, &at->slope,
+                                    at->direction);
         at->secants.count = pairs;
         NADIR_CHECK(status);
         NADIR_CHECK(glances ? nadir_ascent_mix(at) : NADIR_OK);
@@ -274,31 +276,47 @@ cleanup:
     return status;
 }
 
-/* The response to the policy t of the way along the direction. */
-static nadir_status look(nadir_ascent *at, double t)
+/* The policy t of the way along the direction. */
+static nadir_status make_trial(nadir_ascent *at, double t, nadir_policy **trial)
 {
+    nadir_status status = NADIR_OK;
     const nadir_model *model = at->duel.model;
     const double *pi = at->here->policy->probabilities;
+    NADIR_CHECK(nadir_policy_create_blank(at->context, model, trial));
+    double *chances = (*trial)->probabilities;
     for (int64_t s = 0; s < model->states; s++) {
         double sum = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const double chance = t > 0 ? pi[row] + t * at->direction[row] : pi[row];
-            at->trial[row] = chance > NADIR_ASCENT_CHANCE ? chance : 0;
-            sum += at->trial[row];
+            chances[row] = chance > NADIR_ASCENT_CHANCE ? chance : 0;
+            sum += chances[row];
         }
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->trial[row] /= sum;
+            chances[row] /= sum;
         }
     }
+cleanup:
+    return status;
+}
+
+/* The response to it. */
+static nadir_status look(nadir_ascent *at, double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_policy *trial = NULL;
     nadir_response_recycle(at->context, &at->duel, at->there);
+    NADIR_CHECK(make_trial(at, t, &trial));
     if (isinf(at->state.tolerance)) {
-        const nadir_status status = nadir_duel_ready(at->context, &at->duel, at->here);
-        return status != NADIR_OK ? status
-                                  : nadir_response_glance(at->context, &at->duel, at->trial, at->here->v,
-                                                          at->here->d, at->here, at->there);
+        NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->here));
+        NADIR_CHECK(nadir_response_glance(at->context, &at->duel, trial, at->here->v, at->here->d, at->here,
+                                          at->there));
+    } else {
+        NADIR_CHECK(nadir_response_find(at->context, &at->duel, trial, at->here->v, at->here->d,
+                                        at->state.tolerance, at->there));
     }
-    return nadir_response_find(at->context, &at->duel, at->trial, at->here->v, at->here->d,
-                               at->state.tolerance, at->there);
+cleanup:
+    nadir_policy_free(trial);
+    return status;
 }
 
 /* What a step must not fall below: the worst of the last few returns, less what is not known of the present
@@ -453,7 +471,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start)
+nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
     ascent->begun = nadir_clock_seconds();

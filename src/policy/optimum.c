@@ -130,8 +130,7 @@ static nadir_status solve_nominal(quest *at)
         at->occupancy = NULL;
         nadir_policy_free(at->start);
         at->start = NULL;
-        NADIR_CHECK(nadir_policy_create(at->context, at->model,
-                                        nadir_policy_probabilities(at->settings.start), &at->start));
+        NADIR_CHECK(nadir_policy_share(at->context, at->model, at->settings.start, &at->start));
     }
 cleanup:
     return status;
@@ -145,7 +144,7 @@ static nadir_status measure_start(quest *at)
     nadir_status status = NADIR_OK;
     nadir_response first = {0};
     nadir_duel *duel = &at->ascent.duel;
-    status = nadir_response_find(at->context, duel, at->start->probabilities, NULL, NULL, 1e-9, &first);
+    status = nadir_response_find(at->context, duel, at->start, NULL, NULL, 1e-9, &first);
     duel->evaluations = 0;
     if (status == NADIR_ERROR_ILL_POSED) { /* it breaks down; others may not */
         at->result.initial_robust_return = NAN;
@@ -209,14 +208,31 @@ static double default_step(const nadir_context *context, const nadir_model *mode
 /* The best policy of the ascent, without chances that are rounding. */
 static nadir_status take_best(quest *at)
 {
-    const double *best = at->ascent.best;
-    double *clean = at->ascent.trial;
-    for (int64_t row = 0; row < at->model->rows; row++) {
-        clean[row] = best[row] > NADIR_ASCENT_CHANCE ? best[row] : 0;
-    }
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = at->model;
+    const double *best = at->ascent.best->probabilities;
+    bool clean = true;
     nadir_policy_free(at->found);
     at->found = NULL;
-    return nadir_policy_create(at->context, at->model, clean, &at->found);
+    for (int64_t row = 0; row < model->rows && clean; row++) {
+        clean = best[row] == 0 || best[row] > NADIR_ASCENT_CHANCE;
+    }
+    if (clean) {
+        at->found = nadir_policy_retain(at->ascent.best);
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_policy_create_blank(at->context, model, &at->found));
+    for (int64_t s = 0; s < model->states; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            sum += best[row] > NADIR_ASCENT_CHANCE ? best[row] : 0;
+        }
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            at->found->probabilities[row] = best[row] > NADIR_ASCENT_CHANCE ? best[row] / sum : 0;
+        }
+    }
+cleanup:
+    return status;
 }
 
 static nadir_status search_ascent(quest *at)
@@ -228,7 +244,7 @@ static nadir_status search_ascent(quest *at)
     if (at->settings.step == 0) {
         at->settings.step = default_step(at->context, at->model);
     }
-    status = nadir_ascent_run(ascent, at->start->probabilities);
+    status = nadir_ascent_run(ascent, at->start);
     if (ascent->stop_reason != NULL) {
         const nadir_status taken = take_best(at);
         status = status == NADIR_OK ? taken : status;
