@@ -278,20 +278,14 @@ nadir_status nadir_rows_step_kernel(nadir_context *context, const nadir_rows *ro
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
-    nadir_kernel *made = NULL;
+    nadir_tilt *tilt;
     passing at = {.rows = rows,
                   .weights = weights,
                   .step = *step,
                   .threads = nadir_threads_for(context, 2 * model->row_starts[model->rows])};
-    nadir_tilt *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
     (void)find_unit(rows, weights, &at.each);
     NADIR_NEW(context, at.room, at.threads * at.each);
-    if (tilt == NULL || tilt->x != NULL) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, rows->model, false, &made));
-        nadir_kernel_free(*kernel);
-        *kernel = made;
-        tilt = nadir_kernel_tilt(made);
-    }
+    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &tilt));
 #pragma omp parallel for num_threads(at.threads) schedule(static)
     for (int64_t s = 0; s < model->states; s++) {
         double *room = at.room + at.each * omp_get_thread_num();
