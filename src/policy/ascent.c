@@ -54,6 +54,25 @@ void nadir_ascent_clear(nadir_ascent *ascent)
     }
 }
 
+void nadir_ascent_rest(nadir_ascent *ascent)
+{
+    nadir_context *context = ascent->context;
+    nadir_secants_forget(context, &ascent->secants);
+    nadir_release(context, ascent->direction);
+    ascent->direction = NULL;
+    if (ascent->there != NULL) {
+        nadir_response_clear(context, ascent->there);
+    }
+    if (ascent->here != NULL) {
+        nadir_release(context, ascent->here->q);
+        ascent->here->q = NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel_free(ascent->duel.spare[i]);
+        ascent->duel.spare[i] = NULL;
+    }
+}
+
 static nadir_status make(nadir_ascent *at)
 {
     nadir_status status = NADIR_OK;
@@ -276,49 +295,6 @@ cleanup:
     return status;
 }
 
-/* The policy t of the way along the direction. */
-static nadir_status make_trial(nadir_ascent *at, double t, nadir_policy **trial)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = at->duel.model;
-    const double *pi = at->here->policy->probabilities;
-    NADIR_CHECK(nadir_policy_create_blank(at->context, model, trial));
-    double *chances = (*trial)->probabilities;
-    for (int64_t s = 0; s < model->states; s++) {
-        double sum = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double chance = t > 0 ? pi[row] + t * at->direction[row] : pi[row];
-            chances[row] = chance > NADIR_ASCENT_CHANCE ? chance : 0;
-            sum += chances[row];
-        }
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            chances[row] /= sum;
-        }
-    }
-cleanup:
-    return status;
-}
-
-/* The response to it. */
-static nadir_status look(nadir_ascent *at, double t)
-{
-    nadir_status status = NADIR_OK;
-    nadir_policy *trial = NULL;
-    nadir_response_recycle(at->context, &at->duel, at->there);
-    NADIR_CHECK(make_trial(at, t, &trial));
-    if (isinf(at->state.tolerance)) {
-        NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->here));
-        NADIR_CHECK(nadir_response_glance(at->context, &at->duel, trial, at->here->v, at->here->d, at->here,
-                                          at->there));
-    } else {
-        NADIR_CHECK(nadir_response_find(at->context, &at->duel, trial, at->here->v, at->here->d,
-                                        at->state.tolerance, at->there));
-    }
-cleanup:
-    nadir_policy_free(trial);
-    return status;
-}
-
 /* What a step must not fall below: the worst of the last few returns, less what is not known of the present
  * one. */
 static double reference(const nadir_ascent *at)
@@ -341,7 +317,7 @@ static nadir_status advance(nadir_ascent *at, double slope, bool *moved)
     double t = 1;
     *moved = false;
     while (!*moved && t > SHORTEST) {
-        status = look(at, t);
+        status = nadir_ascent_look(at, t);
         const bool broken = status == NADIR_ERROR_ILL_POSED;
         NADIR_CHECK(broken ? NADIR_OK : status);
         const double gained = broken ? -INFINITY : at->there->J - at->here->J;
@@ -404,7 +380,7 @@ static nadir_status look_closely(nadir_ascent *at)
     at->state.alpha = 0;
     at->secants.count = 0;
     at->state.tolerance = next_tolerance(at);
-    NADIR_CHECK(look(at, 0));
+    NADIR_CHECK(nadir_ascent_look(at, 0));
     arrive(at);
     at->state.idle = 0;
 cleanup:
@@ -436,7 +412,7 @@ static nadir_status climb(nadir_ascent *at)
         at->state.tolerance = next_tolerance(at);
         if (is_rough(at)) {
             at->state.tolerance = fmin(at->state.tolerance, 0.1 * wanted_gap(at) / penalty(at));
-            NADIR_CHECK(look(at, 0));
+            NADIR_CHECK(nadir_ascent_look(at, 0));
             arrive(at);
             continue;
         }

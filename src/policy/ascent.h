@@ -87,6 +87,9 @@ nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start);
 /* Goes on from the best policy, whose worst kernel is looked for from nothing: another one may be worse. */
 nadir_status nadir_ascent_again(nadir_ascent *ascent);
 
+/* Gives back what nothing but further steps would need; nadir_ascent_again makes it anew. */
+void nadir_ascent_rest(nadir_ascent *ascent);
+
 void nadir_ascent_clear(nadir_ascent *ascent);
 
 /* Gradient and metric at the policy at hand; a first alpha that fits the curvature, if that is known, or
@@ -106,6 +109,11 @@ nadir_status nadir_ascent_mix(nadir_ascent *at);
 
 /* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
 nadir_status nadir_ascent_learn(nadir_ascent *at);
+
+/* The response to the policy t of the way along the direction, in `there`. */
+nadir_status nadir_ascent_look(nadir_ascent *at, double t);
+/* In place of *policy the best policy of the ascent, without chances that are rounding. */
+nadir_status nadir_ascent_take_best(const nadir_ascent *ascent, nadir_policy **policy);
 
 /* Writes the checkpoint that the settings name, if it is time for one or must be `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);

@@ -205,36 +205,6 @@ static double default_step(const nadir_context *context, const nadir_model *mode
     return high > low ? (1 - model->discount) / (high - low) : 1;
 }
 
-/* The best policy of the ascent, without chances that are rounding. */
-static nadir_status take_best(quest *at)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = at->model;
-    const double *best = at->ascent.best->probabilities;
-    bool clean = true;
-    nadir_policy_free(at->found);
-    at->found = NULL;
-    for (int64_t row = 0; row < model->rows && clean; row++) {
-        clean = best[row] == 0 || best[row] > NADIR_ASCENT_CHANCE;
-    }
-    if (clean) {
-        at->found = nadir_policy_retain(at->ascent.best);
-        return NADIR_OK;
-    }
-    NADIR_CHECK(nadir_policy_create_blank(at->context, model, &at->found));
-    for (int64_t s = 0; s < model->states; s++) {
-        double sum = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            sum += best[row] > NADIR_ASCENT_CHANCE ? best[row] : 0;
-        }
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->found->probabilities[row] = best[row] > NADIR_ASCENT_CHANCE ? best[row] / sum : 0;
-        }
-    }
-cleanup:
-    return status;
-}
-
 static nadir_status search_ascent(quest *at)
 {
     nadir_status status = NADIR_OK;
@@ -246,7 +216,7 @@ static nadir_status search_ascent(quest *at)
     }
     status = nadir_ascent_run(ascent, at->start);
     if (ascent->stop_reason != NULL) {
-        const nadir_status taken = take_best(at);
+        const nadir_status taken = nadir_ascent_take_best(&at->ascent, &at->found);
         status = status == NADIR_OK ? taken : status;
     }
     at->result.initial_robust_return = ascent->state.initial;
@@ -296,6 +266,7 @@ static nadir_status evaluate(quest *at)
     nadir_worst_free(at->worst);
     at->worst = NULL;
     NADIR_CHECK(take_solver(at));
+    nadir_ascent_rest(&at->ascent);
     at->evaluation = (nadir_robust){.size = sizeof at->evaluation};
     NADIR_CHECK(
         nadir_robust_run(at->context, at->solver, at->ball, &settings, NULL, &at->evaluation, &at->worst));
@@ -317,7 +288,7 @@ static nadir_status evaluate_again(quest *at)
                     at->evaluation.robust_return < at->ascent.state.best - wanted;
          i++) {
         NADIR_CHECK(nadir_ascent_again(&at->ascent));
-        NADIR_CHECK(take_best(at));
+        NADIR_CHECK(nadir_ascent_take_best(&at->ascent, &at->found));
         at->known = at->ascent.state.best;
         at->known_nominal = at->ascent.state.best_nominal;
         NADIR_CHECK(evaluate(at));

@@ -54,17 +54,26 @@ cleanup:
     return status;
 }
 
-void nadir_secants_clear(nadir_context *context, nadir_secants *secants)
+void nadir_secants_forget(nadir_context *context, nadir_secants *secants)
 {
     for (int i = 0; i < NADIR_SECANTS_MOST; i++) {
-        nadir_release(context, secants->s[i]);
-        nadir_release(context, secants->y[i]);
-        nadir_release(context, secants->b[i]);
+        double **own[] = {&secants->s[i], &secants->y[i], &secants->b[i]};
+        for (int j = 0; j < 3; j++) {
+            nadir_release(context, *own[j]);
+            *own[j] = NULL;
+        }
     }
-    nadir_release(context, secants->room);
     for (int i = 0; i < 3; i++) {
         nadir_release(context, secants->work[i]);
+        secants->work[i] = NULL;
     }
+    secants->count = 0;
+}
+
+void nadir_secants_clear(nadir_context *context, nadir_secants *secants)
+{
+    nadir_secants_forget(context, secants);
+    nadir_release(context, secants->room);
     *secants = (nadir_secants){0};
 }
 

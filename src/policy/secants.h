@@ -53,6 +53,8 @@ static inline double nadir_slope_at(const nadir_slope *slope, int64_t state, int
 nadir_status nadir_secants_make(nadir_context *context, const nadir_model *model, int most,
                                 nadir_secants *secants);
 void nadir_secants_clear(nadir_context *context, nadir_secants *secants);
+/* No pairs, nor memory for any. */
+void nadir_secants_forget(nadir_context *context, nadir_secants *secants);
 
 /* Memory for so many pairs, which is taken as they come: three vectors as long as a policy each. */
 nadir_status nadir_secants_reserve(nadir_context *context, nadir_secants *secants, int pairs);
