@@ -80,13 +80,9 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
     NADIR_CHECK(nadir_rows_remote_open(context, &find->rows, problem->gamma, problem->policy->probabilities,
                                        &find->remote));
-    if (find->remote.step != NULL) {
-        NADIR_NEW(context, find->averages, 2 * problem->states);
-    } else {
-        NADIR_CHECK(nadir_descent_make_room(context, find));
-    }
-    if (problem->near != NULL && problem->near->answers != NULL && find->answers != NULL) {
-        memcpy(find->answers, problem->near->answers, (size_t)problem->rows * sizeof *find->answers);
+    NADIR_NEW(context, find->work, 2 * problem->states);
+    if (problem->near != NULL) {
+        find->budget.step = problem->near->budget.step;
     }
 cleanup:
     return status;
@@ -102,8 +98,7 @@ void nadir_descent_finish(nadir_context *context, nadir_descent *find)
     nadir_kernel_free(find->before);
     nadir_release(context, find->answers);
     nadir_release(context, find->weights);
-    nadir_release(context, find->product);
-    nadir_release(context, find->averages);
+    nadir_release(context, find->work);
 }
 
 nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
@@ -142,22 +137,12 @@ void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b)
 }
 
 /* d/dt of the return at a point of the way from here to `full`. */
-static double slope(nadir_context *context, nadir_descent *find, const nadir_descent_point *at,
+static double slope(nadir_context *context, const nadir_descent *find, const nadir_descent_point *at,
                     const nadir_kernel *full)
 {
     const nadir_problem *problem = find->problem;
-    const nadir_model *model = problem->model;
-    double *from = find->product;
-    double *to = find->product + problem->rows;
-    double sum = 0;
-    nadir_kernel_multiply_where(context, find->here.kernel, problem->policy->probabilities, at->v, from);
-    nadir_kernel_multiply_where(context, full, problem->policy->probabilities, at->v, to);
-    for (int64_t s = 0; s < problem->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            sum += at->d[s] * problem->policy->probabilities[row] * (to[row] - from[row]);
-        }
-    }
-    return problem->gamma * nadir_join_sum(context, sum);
+    return problem->gamma *
+           nadir_kernel_moved(context, find->here.kernel, full, at->d, problem->policy->probabilities, at->v);
 }
 
 /* There <- here + t (full - here). */
@@ -271,7 +256,6 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(context, find);
     if (!*moved) {
-        NADIR_CHECK(nadir_descent_make_room(context, find));
         NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
         NADIR_CHECK(nadir_remote_bring(context, there->kernel));
         full = there->kernel;
@@ -441,7 +425,11 @@ void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
 /* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
 static void scale_steps(nadir_descent *descent, double beta)
 {
-    if (descent->beta > 0 && descent->rows.p == 2 && descent->answers != NULL) {
+    if (!(descent->beta > 0) || descent->rows.p != 2) {
+        return;
+    }
+    descent->budget.step *= beta / descent->beta;
+    if (descent->answers != NULL) {
         for (int64_t row = 0; row < descent->problem->rows; row++) {
             descent->answers[row].step *= beta / descent->beta;
         }
