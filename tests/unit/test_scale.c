@@ -338,7 +338,7 @@ static void test_memory(void **state)
     }
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
     const sample of = {.kind = "garnet", .states = STATES, .discount = 0.95};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (test_brief() ? 1 : 2); i++) {
         nadir_context *context = test_context();
         nadir_model *model = make_model(context, &of);
         nadir_policy *policy = NULL;

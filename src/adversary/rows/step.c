@@ -102,6 +102,7 @@ typedef struct passing {
     const nadir_rows *rows;
     const nadir_row_weights *weights;
     nadir_rows_step step;
+    double inverse; /* of step.unit */
     int threads;
     double *room; /* [threads * each] */
     int64_t each;
@@ -111,19 +112,22 @@ static void add_row(const passing *at, int64_t row, double weight, double *room,
 {
     const nadir_row_view view = nadir_row_view_make(at->rows, row, room);
     const double alpha = view.alpha;
-    const double share = alpha * weight / at->step.unit;
+    const double share = alpha * weight * at->inverse;
     if (!(share > 0)) {
         return;
     }
-    const double slope = alpha * at->step.kappa * share;
+    const double step = at->step.kappa * share;
+    const double slope = alpha * step;
     solved row_is;
     solve_row(&view, slope, &row_is);
     to->variance += share * share * row_is.variance;
     to->gain += weight * (slope * row_is.second + row_is.lost);
-    to->square += (slope * slope * row_is.second + row_is.squares) / alpha / alpha;
+    to->square += step * step * row_is.second;
     if (row_is.moved > 0) {
         const double moved = row_is.moved / alpha;
-        to->spent += moved * moved / row_is.n + row_is.squares / alpha / alpha;
+        const double squares = row_is.squares / alpha / alpha;
+        to->spent += moved * moved / row_is.n + squares;
+        to->square += squares;
     }
     to->empty = row_is.n > 0 ? to->empty : 1;
 }
@@ -228,11 +232,12 @@ nadir_status nadir_rows_step_find(nadir_context *context, const nadir_rows *rows
     double unit = find_unit(rows, weights, &at.each);
     unit = model->exchange != NULL ? nadir_join_maximum(context, unit) : unit;
     *found = false;
-    if (!(unit > 0 && range > 0 && within * within > LEAST_SQUARE)) {
+    if (!(unit >= DBL_MIN && range > 0 && within * within > LEAST_SQUARE)) {
         goto cleanup;
     }
     NADIR_NEW(context, at.room, at.threads * at.each);
     at.step = (nadir_rows_step){.kappa = start * unit, .unit = unit};
+    at.inverse = 1 / unit;
     if (start > 0 && isfinite(at.step.kappa)) {
         NADIR_CHECK(iterate(context, &at, within, WARM_LIMIT, &all, found));
     }
@@ -257,7 +262,7 @@ static void write_row(const passing *at, int64_t row, double weight, double *roo
 {
     const nadir_model *model = at->rows->model;
     const double alpha = nadir_rows_scale(at->rows, row);
-    const double slope = alpha * at->step.kappa * (alpha * weight / at->step.unit);
+    const double slope = alpha * (at->step.kappa * (alpha * weight * at->inverse));
     tilt->nominal[row] = !(slope > 0);
     if (tilt->nominal[row]) {
         return;
@@ -282,6 +287,7 @@ nadir_status nadir_rows_step_kernel(nadir_context *context, const nadir_rows *ro
     passing at = {.rows = rows,
                   .weights = weights,
                   .step = *step,
+                  .inverse = 1 / step->unit,
                   .threads = nadir_threads_for(context, 2 * model->row_starts[model->rows])};
     (void)find_unit(rows, weights, &at.each);
     NADIR_NEW(context, at.room, at.threads * at.each);
