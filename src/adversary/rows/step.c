@@ -21,7 +21,7 @@
 
 /* States are taken in so many parts, whatever the threads: sums come out the same. */
 enum { PARTS = 64 };
-enum { WARM_LIMIT = 8, COLD_LIMIT = 100, ROW_LIMIT = 2000 };
+enum { WARM_LIMIT = 8, COLD_LIMIT = 100, ROW_LIMIT = 2000, RISES = 3 };
 /* Rows of so many entries are first tried as if nothing were clipped. */
 #define SHORT 16
 /* Of less nothing would be left of beta^2. */
@@ -37,6 +37,7 @@ typedef struct solved {
     double omega;
     double n, second, moved, squares, lost; /* of nadir_quadratic_sums */
     double variance;                        /* V */
+    bool astray;                            /* no level was found at which the mass is right */
 } solved;
 
 /* Where no entry is clipped at the mean, that is the answer. */
@@ -59,6 +60,12 @@ static bool is_interior(const nadir_row_view *view, double mean, double slope, s
     return true;
 }
 
+/* By how much the mass is off. */
+static double excess_of(const nadir_quadratic_sums *sums, double slope)
+{
+    return fabs(slope * sums->first + sums->moved);
+}
+
 static void solve_row(const nadir_row_view *view, double slope, solved *to)
 {
     double sum = 0;
@@ -69,11 +76,13 @@ static void solve_row(const nadir_row_view *view, double slope, solved *to)
     if (view->count <= SHORT && is_interior(view, omega, slope, to)) {
         return;
     }
+    int rises = 0; /* a level next to nothing falls too far by the rounding of the one before */
     nadir_quadratic_sums sums = nadir_quadratic_add(view, omega, slope);
     for (int i = 0; i < ROW_LIMIT && sums.n > 0; i++) {
         const double next =
             omega + sums.first / sums.n + (sums.moved > 0 ? sums.moved / (sums.n * slope) : 0);
-        if (fabs(slope * sums.first + sums.moved) <= NADIR_QUADRATIC_MASS || !(next < omega)) {
+        rises += !(next < omega);
+        if (excess_of(&sums, slope) <= NADIR_QUADRATIC_MASS || rises > RISES) {
             break;
         }
         omega = next;
@@ -86,7 +95,9 @@ static void solve_row(const nadir_row_view *view, double slope, solved *to)
                    .moved = sums.moved,
                    .squares = sums.squares,
                    .lost = sums.lost,
-                   .variance = fmax(variance, 4 * DBL_EPSILON * sums.second)};
+                   .variance = fmax(variance, 4 * DBL_EPSILON * sums.second),
+                   .astray = !(sums.n > 0 &&
+                               excess_of(&sums, slope) <= (double)(view->count + 4) * NADIR_QUADRATIC_MASS)};
 }
 
 /* What a pass adds up, over the rows of a part or all of them. */
@@ -95,7 +106,7 @@ typedef struct totals {
     double spent;    /* sum of (m^2 / n + Q) / alpha^2 */
     double gain;     /* sum of w gain, in units of x */
     double square;   /* sum of (|Delta| / alpha)^2 */
-    double empty;    /* 1: a row without an entry that is positive */
+    double astray;   /* 1: a row without an answer */
 } totals;
 
 typedef struct passing {
@@ -129,7 +140,7 @@ static void add_row(const passing *at, int64_t row, double weight, double *room,
         to->spent += moved * moved / row_is.n + squares;
         to->square += squares;
     }
-    to->empty = row_is.n > 0 ? to->empty : 1;
+    to->astray = row_is.astray ? 1 : to->astray;
 }
 
 static totals add_part(const passing *at, int part, double *room)
@@ -161,14 +172,14 @@ static totals pass(const nadir_context *whole, const passing *at)
         all.spent += parts[part].spent;
         all.gain += parts[part].gain;
         all.square += parts[part].square;
-        all.empty = fmax(all.empty, parts[part].empty);
+        all.astray = fmax(all.astray, parts[part].astray);
     }
     if (whole != NULL) {
         all.variance = nadir_join_sum(whole, all.variance);
         all.spent = nadir_join_sum(whole, all.spent);
         all.gain = nadir_join_sum(whole, all.gain);
         all.square = nadir_join_sum(whole, all.square);
-        all.empty = nadir_join_maximum(whole, all.empty);
+        all.astray = nadir_join_maximum(whole, all.astray);
     }
     return all;
 }
@@ -187,7 +198,7 @@ static nadir_status iterate(nadir_context *context, passing *at, double beta, in
         *all = pass(whole, at);
         NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
         const double left = beta * beta - all->spent;
-        if (all->empty > 0 || !(left > 0 && all->variance > 0)) {
+        if (all->astray > 0 || !(left > 0 && all->variance > 0)) {
             break;
         }
         const bool exact = fabs(kappa * kappa * all->variance - left) <= NADIR_QUADRATIC_MASS * beta * beta;
