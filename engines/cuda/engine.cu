@@ -240,6 +240,7 @@ static const nadir_device device = {
     .step_open = cuda_step_open,
     .step_close = cuda_step_close,
     .step_answer = cuda_step_answer,
+    .step_gains = cuda_step_gains,
     .step_values = cuda_step_values,
     .step_slack = cuda_step_slack,
     .step_centred = cuda_step_centred,

@@ -63,14 +63,15 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
-/* The linear step over all rows of a sparse model, p = 2, domain support (adversary/rows/rows.h), in units of
- * x and of `unit`. found false: the ball does not matter, or nothing moves; the rest says nothing then. */
+/* The linear step over all rows of a sparse model, domain support (adversary/rows/rows.h), in units of x and
+ * of `unit`. found false: the ball does not matter, or nothing moves; the rest says nothing then. */
 typedef struct nadir_device_answer {
     bool found;
     double unit; /* the largest alpha w */
     double step; /* of a row of alpha w = unit */
+    double tau;  /* multiplier of sum (|Delta| / alpha)^p; p = infinity: of the largest |Delta| / alpha */
     double gain; /* sum over rows of w (Phat - X) . x */
-    double norm; /* (sum of (|Delta| / alpha)^2)^(1/2) */
+    double norm; /* (sum of (|Delta| / alpha)^p)^(1/p) */
 } nadir_device_answer;
 
 /* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
@@ -162,17 +163,20 @@ typedef struct nadir_device {
                           const double *b, double *x);
     void (*release_factors)(void *factors);
 
-    /* Linear steps with the rows of a sparse model: w(row) = gamma max(d(s), 0) pi(row), alpha(row) = scales
-     * or one. probabilities and scales, [rows], are copied. */
-    nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, const double *probabilities,
-                              const double *scales, void **step);
+    /* Linear steps with the rows of a sparse model, 1 <= p <= infinity: w(row) = gamma max(d(s), 0) pi(row),
+     * alpha(row) = scales or one. probabilities and scales, [rows], are copied. */
+    nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, double p,
+                              const double *probabilities, const double *scales, void **step);
     void (*step_close)(void *step);
-    /* x: [states] in [0, 1]; d: [states]. Both stay for the calls below, as does the answer. */
+    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive. Both stay for the calls below,
+     * as does the answer. */
     nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
                                 const double *d, nadir_device_answer *answer);
+    /* p = infinity: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
+    nadir_status (*step_gains)(void *step, nadir_context *context, double *gains);
     /* The rows of the answer. */
     nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);
-    /* Sum over rows of P . g - min g, g = w range x + 2 tau (P - Phat) / alpha^2; P: numbers. */
+    /* p = 2: sum over rows of P . g - min g, g = w range x + 2 tau (P - Phat) / alpha^2; P: numbers. */
     nadir_status (*step_slack)(void *step, nadir_context *context, const void *numbers, double range,
                                double tau, double *slack);
     /* sums(t) <- sum over rows with t of (gamma y(s) alpha pi)^2 (z(t) - mean of z over the row's

@@ -64,6 +64,10 @@ compare sparse.npz --policy uniform --radius 0.05 --domain support
 compare wide.npz --policy uniform --radius 0.1 --domain support
 compare wide.npz --policy optimal --radius 0.03 --domain support
 compare long.npz --policy uniform --radius 0.1 --domain support
+for norm in 1 1.5 3 inf; do
+    compare wide.npz --policy uniform --radius 0.02 --domain support --norm $norm
+    compare long.npz --policy uniform --radius 0.02 --domain support --norm $norm
+done
 compare river.npz --policy uniform --radius 0.0241 --domain simplex
 compare dense.npz --policy uniform --radius 0.01 --domain free --certify strict
 

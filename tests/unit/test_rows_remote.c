@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "kernel/average.h"
 #include "kernel/remote.h"
+#include "linalg/norm.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -74,7 +75,7 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
     return model;
 }
 
-static void setup(fixture *made)
+static void setup(double p, fixture *made)
 {
     nadir_random random;
     nadir_random_seed(&random, SEED);
@@ -96,14 +97,14 @@ static void setup(fixture *made)
             made->weights[row] = GAMMA * fmax(made->d[s], 0) * made->policy->probabilities[row];
         }
     }
-    made->order.unsorted = true;
+    made->order.unsorted = !isinf(p); /* the processor's rows of p = infinity want it sorted */
     assert_ok(made->context, nadir_order_make(made->context, STATES, made->v, &made->order));
     made->rows = (nadir_rows){.model = made->model,
                               .order = &made->order,
                               .scales = made->scales,
                               .domain = NADIR_DOMAIN_SUPPORT,
-                              .p = 2,
-                              .q = 2};
+                              .p = p,
+                              .q = nadir_holder_conjugate(p)};
     assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, GAMMA,
                                                     made->policy->probabilities, &made->remote));
 }
@@ -181,52 +182,106 @@ static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
     return total;
 }
 
+/* The answer of a radius, made here and there. */
+static void compare_answers(fixture *made, double radius, nadir_row_answer *answers, nadir_kernel **here,
+                            nadir_kernel **there)
+{
+    nadir_row_budget wanted = {0};
+    nadir_row_budget budget = {0};
+    bool found;
+    bool done;
+    double slack;
+    assert_ok(made->context,
+              nadir_rows_share_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
+    assert_ok(made->context, nadir_rows_remote_answer(made->context, &made->remote, &made->order, made->d,
+                                                      radius, &budget, &found));
+    assert_true(found);
+    assert_close(budget.tau / wanted.tau, 1, 1e-11);
+    assert_close(budget.step / wanted.step, 1, 1e-11);
+    assert_close(budget.gain / wanted.gain, 1, 1e-12);
+    assert_close(budget.norm / radius, 1, 1e-12);
+    assert_that(budget.norm <= radius, "outside: %.17g", budget.norm);
+    assert_ok(made->context, nadir_rows_kernel(made->context, &made->rows, answers, here));
+    assert_ok(made->context, nadir_rows_remote_kernel(made->context, &made->remote, there));
+    compare_average(made, *here, *there); /* before it is brought here */
+    if (made->rows.p == 2) {
+        assert_ok(made->context, nadir_rows_remote_slack(made->context, &made->remote, *there,
+                                                         made->order.range, 1.5 * wanted.tau, &slack, &done));
+        assert_true(done);
+    }
+    compare_kernels(made, *here, *there);
+    if (made->rows.p == 2) {
+        const double expected = slack_of(made, *there, 1.5 * wanted.tau); /* forgets what is there */
+        assert_close(slack / expected, 1, 1e-10);
+    }
+    compare_average(made, *here, *there); /* put there again */
+}
+
 static void test_answers(void **state)
 {
-    static const double radii[] = {1e-6, 0.01, 0.1, 1, 5};
-    fixture made = {0};
+    static const double norms[] = {2, 1, 1.1, 1.5, 3, 12, INFINITY};
+    static const double radii[] = {1e-6, 0.01, 0.1, 1, 5, 0.1};
     (void)state;
-    setup(&made);
+    for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
+        fixture made = {0};
+        setup(norms[norm], &made);
+        if (made.remote.step == NULL) {
+            assert_null(made.context->device);
+            teardown(&made);
+            skip();
+            return;
+        }
+        nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+        nadir_kernel *here = NULL;
+        nadir_kernel *there = NULL;
+        for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+            const bool settled = norms[norm] > 2 && radii[i] > 1; /* such balls hold every row's worst */
+            test_note("p %g, radius %g", norms[norm], radii[i]);
+            if (!settled) {
+                compare_answers(&made, radii[i], answers, &here, &there);
+            }
+        }
+        test_note_clear();
+        nadir_kernel_free(here);
+        nadir_kernel_free(there);
+        free(answers);
+        teardown(&made);
+    }
+}
+
+/* p = infinity, rows of weight one: what states gain. */
+static void test_gains(void **state)
+{
+    fixture made = {0};
+    nadir_row_budget budget;
+    bool found;
+    (void)state;
+    setup(INFINITY, &made);
     if (made.remote.step == NULL) {
-        assert_null(made.context->device);
         teardown(&made);
         skip();
         return;
     }
     nadir_row_answer *answers = test_new(made.count, sizeof *answers);
-    nadir_kernel *here = NULL;
-    nadir_kernel *there = NULL;
-    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
-        nadir_row_budget wanted = {0};
-        nadir_row_budget budget = {0};
-        bool found;
-        bool done;
-        double slack;
-        test_note("radius %g", radii[i]);
-        assert_ok(made.context,
-                  nadir_rows_share_all(made.context, &made.rows, made.weights, radii[i], answers, &wanted));
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d,
-                                                         radii[i], &budget, &found));
-        assert_true(found);
-        assert_close(budget.tau / wanted.tau, 1, 1e-11);
-        assert_close(budget.step / wanted.step, 1, 1e-11);
-        assert_close(budget.gain / wanted.gain, 1, 1e-12);
-        assert_close(budget.norm / radii[i], 1, 1e-12);
-        assert_that(budget.norm <= radii[i], "outside: %.17g", budget.norm);
-        assert_ok(made.context, nadir_rows_kernel(made.context, &made.rows, answers, &here));
-        assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &there));
-        compare_average(&made, here, there); /* before it is brought here */
-        assert_ok(made.context, nadir_rows_remote_slack(made.context, &made.remote, there, made.order.range,
-                                                        1.5 * wanted.tau, &slack, &done));
-        assert_true(done);
-        compare_kernels(&made, here, there);
-        const double expected = slack_of(&made, there, 1.5 * wanted.tau); /* forgets what is there */
-        assert_close(slack / expected, 1, 1e-10);
-        compare_average(&made, here, there); /* put there again */
+    double *gains = test_new(STATES, sizeof *gains);
+    for (int64_t row = 0; row < made.count; row++) {
+        made.weights[row] = 1;
     }
-    test_note_clear();
-    nadir_kernel_free(here);
-    nadir_kernel_free(there);
+    assert_ok(made.context,
+              nadir_rows_share_all(made.context, &made.rows, made.weights, 0.03, answers, &budget));
+    assert_ok(made.context,
+              nadir_rows_remote_answer(made.context, &made.remote, &made.order, NULL, 0.03, &budget, &found));
+    assert_true(found);
+    assert_ok(made.context, nadir_rows_remote_gains(made.context, &made.remote, &made.order, gains));
+    for (int64_t s = 0; s < STATES; s++) {
+        double wanted = 0;
+        for (int64_t row = made.model->state_rows[s]; row < made.model->state_rows[s + 1]; row++) {
+            wanted += made.policy->probabilities[row] * answers[row].gain;
+        }
+        assert_that(fabs(gains[s] - wanted) <= 1e-13, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
+                    wanted);
+    }
+    free(gains);
     free(answers);
     teardown(&made);
 }
@@ -234,35 +289,40 @@ static void test_answers(void **state)
 /* A ball in which every row can be settled, and values that are all the same. */
 static void test_nothing_found(void **state)
 {
-    fixture made = {0};
-    nadir_row_budget budget;
-    bool found = true;
+    static const double norms[] = {1, 1.5, 2, 3};
     (void)state;
-    setup(&made);
-    if (made.remote.step == NULL) {
+    for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
+        fixture made = {0};
+        nadir_row_budget budget;
+        bool found = true;
+        setup(norms[norm], &made);
+        if (made.remote.step == NULL) {
+            teardown(&made);
+            skip();
+            return;
+        }
+        test_note("p %g", norms[norm]);
+        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e7,
+                                                         &budget, &found));
+        assert_false(found);
+        found = true;
+        for (int64_t s = 0; s < STATES; s++) {
+            made.v[s] = 1;
+        }
+        assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
+        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
+                                                         &budget, &found));
+        assert_false(found);
+        test_note_clear();
         teardown(&made);
-        skip();
-        return;
     }
-    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e4,
-                                                     &budget, &found));
-    assert_false(found);
-    found = true;
-    for (int64_t s = 0; s < STATES; s++) {
-        made.v[s] = 1;
-    }
-    assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
-    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
-                                                     &budget, &found));
-    assert_false(found);
-    teardown(&made);
 }
 
 static void test_centred(void **state)
 {
     fixture made = {0};
     (void)state;
-    setup(&made);
+    setup(2, &made);
     if (made.remote.step == NULL) {
         teardown(&made);
         skip();
@@ -306,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_gains),
         cmocka_unit_test(test_nothing_found),
         cmocka_unit_test(test_centred),
     };

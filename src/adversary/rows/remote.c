@@ -14,13 +14,14 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
     const nadir_device *device = context->device;
     void *kept = NULL;
     *remote = (nadir_rows_remote){.device = device, .model = model};
-    if (device == NULL || rows->p != 2 || rows->domain != NADIR_DOMAIN_SUPPORT || model->dense != NULL ||
+    if (device == NULL || rows->domain != NADIR_DOMAIN_SUPPORT || model->dense != NULL ||
         model->exchange != NULL || model->nonzeros < LEAST_ENTRIES) {
         return NADIR_OK;
     }
+    remote->p = rows->p;
     nadir_status status = nadir_remote_rows(context, model, &kept);
     if (status == NADIR_OK) {
-        status = device->step_open(kept, context, gamma, probabilities, rows->scales, &remote->step);
+        status = device->step_open(kept, context, gamma, rows->p, probabilities, rows->scales, &remote->step);
     }
     return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
 }
@@ -47,13 +48,26 @@ nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_r
     *found = answer.found;
     if (*found) {
         *budget = (nadir_row_budget){
-            .tau = order->range * answer.unit / (2 * answer.step),
-            .step = answer.step / answer.unit,
+            .tau = order->range * answer.unit * answer.tau,
+            .step =
+                answer.step / (remote->p <= 2 ? answer.unit : nadir_power(answer.unit, 1 / (remote->p - 1))),
             .gain = answer.gain * order->range,
             .norm = answer.norm,
         };
     }
     NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_rows_remote_gains(nadir_context *context, const nadir_rows_remote *remote,
+                                     const nadir_order *order, double *gains)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(remote->device->step_gains(remote->step, context, gains));
+    for (int64_t s = 0; s < remote->model->states; s++) {
+        gains[s] *= order->range;
+    }
 cleanup:
     return status;
 }
