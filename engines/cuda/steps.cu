@@ -11,6 +11,7 @@
  * a smaller kappa the norm at a larger one is overestimated, so that kappa rises to the answer. A thread
  * takes a row; nothing is kept of it from one pass to the next.
  */
+#include "quadratic.h"
 #include "rowwise.h"
 
 #include <math_constants.h>
@@ -20,34 +21,20 @@
 #include <cstring>
 
 enum {
-    PASSES = 200, /* of all rows */
-    TURNS = 200   /* of one row */
+    PASSES = 200 /* of all rows */
 };
 #define STILL (16 * DBL_EPSILON)
 
-/* Of a row at its omega, d = x - omega: as quadratic_sums in adversary/rows/quadratic.c. */
-struct sums {
-    double n, first, second, moved, squares, lost;
-};
-
-template <typename ROW> static __device__ sums add_up(const ROW &row, double omega, double slope)
+template <typename ROW> static __device__ quadratic_sums add_up(const ROW &row, double omega, double slope)
 {
-    sums all = {};
-    row.each([&](double p, double x, int64_t) {
-        const double d = x - omega;
-        const bool kept = p >= slope * d;
-        all.n += kept ? 1 : 0;
-        all.first += kept ? d : 0;
-        all.second += kept ? d * d : 0;
-        all.moved += kept ? 0 : p;
-        all.squares += kept ? 0 : p * p;
-        all.lost += kept ? 0 : p * d;
-    });
+    quadratic_sums all = {};
+    row.each([&](double p, double x, int64_t) { all.add(p, x - omega, slope); });
     return all;
 }
 
 /* omega, and the sums there; slope 0: of all entries. */
-template <typename ROW> static __device__ sums solve_row(const ROW &row, double slope, double *omega)
+template <typename ROW>
+static __device__ quadratic_sums solve_row(const ROW &row, double slope, double *omega)
 {
     double mean = 0;
     double n = 0;
@@ -56,8 +43,8 @@ template <typename ROW> static __device__ sums solve_row(const ROW &row, double 
         n += 1;
     });
     *omega = mean / n;
-    sums all = add_up(row, *omega, slope);
-    for (int turn = 0; turn < TURNS && slope > 0 && all.n > 0; turn++) {
+    quadratic_sums all = add_up(row, *omega, slope);
+    for (int turn = 0; turn < QUADRATIC_TURNS && slope > 0 && all.n > 0; turn++) {
         const double before = all.n;
         *omega += all.first / all.n + all.moved / (all.n * slope);
         all = add_up(row, *omega, slope);
@@ -68,43 +55,23 @@ template <typename ROW> static __device__ sums solve_row(const ROW &row, double 
     return all;
 }
 
-/* What a pass over the rows is for. */
-enum purpose { FIT, SETTLE, TOTAL };
-
-/* Two numbers that are summed over all rows. */
 template <typename ROW>
-static __device__ double2 row_part(const ROW &row, purpose what, double weight, double alpha, double share,
-                                   double kappa)
+static __device__ double2 row_part(const ROW &row, quadratic_pass what, double weight, double alpha,
+                                   double share, double kappa)
 {
     double omega;
-    double2 part = {0, 0};
-    if (what == SETTLE) { /* |Delta / alpha|^2 of all mass at the smallest x */
-        double lowest = 0;
-        double moved = 0;
-        double squares = 0;
-        row.each([&](double p, double x, int64_t) {
-            lowest += x <= 0 ? 1 : 0;
-            moved += x <= 0 ? 0 : p;
-            squares += x <= 0 ? 0 : p * p;
-        });
-        part.x = lowest > 0 ? (moved * moved / lowest + squares) / (alpha * alpha) : 0;
-        return part;
-    }
     const double slope = alpha * kappa * share;
-    const sums all = solve_row(row, slope, &omega);
-    if (what == FIT) {
-        const double variance = all.n > 0 ? all.second - all.first * (all.first / all.n) : 0;
-        part.x = share * share * fmax(variance, 4 * DBL_EPSILON * all.second);
-        part.y = all.n > 0 ? (all.moved * all.moved / all.n + all.squares) / (alpha * alpha) : 0;
+    quadratic_sums all = {};
+    if (what != SETTLE) {
+        all = solve_row(row, slope, &omega);
     } else {
-        part.x = weight * (slope * all.second + all.lost);
-        part.y = (slope * slope * all.second + all.squares) / (alpha * alpha);
+        row.each([&](double p, double x, int64_t) { all.settle(p, x); });
     }
-    return part;
+    return quadratic_part(all, what, weight, alpha, share, slope);
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    pass_rows(cuda_rows of, purpose what, const double *weights, const double *scales, const double *x,
+    pass_rows(cuda_rows of, quadratic_pass what, const double *weights, const double *scales, const double *x,
               double unit, double kappa, double *partials)
 {
     double2 all = {0, 0};
@@ -230,10 +197,14 @@ cleanup:
     return status;
 }
 
-static nadir_status pass(const cuda_step *step, nadir_context *context, purpose what, double kappa,
+static nadir_status pass(const cuda_step *step, nadir_context *context, quadratic_pass what, double kappa,
                          double sum[2])
 {
     const cuda_engine *engine = step->rows->engine;
+    if (step->rows->dense != NULL) {
+        cuda_dense_pass(step, (int)what, kappa);
+        return cuda_collect(engine, context, false, sum);
+    }
     pass_rows<<<BLOCKS, THREADS>>>(*step->rows, what, step->weights, step->scales, step->x, step->answer.unit,
                                    kappa, engine->partials);
     return cuda_collect(engine, context, false, sum);
@@ -302,6 +273,10 @@ nadir_status cuda_step_answer(void *self, nadir_context *context, double beta, c
     double found[CUDA_PARTIALS];
     memset(&step->answer, 0, sizeof step->answer);
     step->answer.step = before;
+    step->mean = 0;
+    for (int64_t t = 0; t < rows->states && rows->dense != NULL; t++) {
+        step->mean += x[t] / (double)rows->states;
+    }
     CUDA_TRY(engine, context, cudaMemcpy(step->x, x, bytes, cudaMemcpyHostToDevice));
     if (d != NULL) {
         CUDA_TRY(engine, context, cudaMemcpy(step->d, d, bytes, cudaMemcpyHostToDevice));
@@ -327,6 +302,10 @@ cleanup:
 
 static void quadratic_write(const cuda_step *step, double *values, bool *nominal)
 {
+    if (step->rows->dense != NULL) {
+        cuda_dense_write(step, values, nominal);
+        return;
+    }
     write_rows<<<cuda_blocks(step->rows->rows, THREADS), THREADS>>>(*step->rows, step->weights, step->scales,
                                                                     step->x, step->answer.unit,
                                                                     step->answer.step, values, nominal);
@@ -356,8 +335,13 @@ nadir_status cuda_step_slack(void *self, nadir_context *context, const void *num
     const cuda_step *step = (const cuda_step *)self;
     const cuda_engine *engine = step->rows->engine;
     double sum[2] = {0, 0};
-    slack_rows<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x,
-                                    ((const cuda_numbers *)numbers)->values, range, tau, engine->partials);
+    if (step->rows->dense != NULL) {
+        cuda_dense_slack(step, (const cuda_numbers *)numbers, range, tau);
+    } else {
+        slack_rows<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x,
+                                        ((const cuda_numbers *)numbers)->values, range, tau,
+                                        engine->partials);
+    }
     const nadir_status status = cuda_collect(engine, context, false, sum);
     *slack = sum[0];
     return status;

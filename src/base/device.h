@@ -63,8 +63,9 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
-/* The linear step over all rows of a sparse model, domain support (adversary/rows/rows.h), in units of x and
- * of `unit`. found false: the ball does not matter, or nothing moves; the rest says nothing then. */
+/* The linear step over all rows of a sparse model on domain support, or of a dense one on domain simplex, p =
+ * 2 (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball does not matter, or nothing
+ * moves; the rest says nothing then. */
 typedef struct nadir_device_answer {
     bool found;
     double unit; /* the largest alpha w */
@@ -163,8 +164,8 @@ typedef struct nadir_device {
                           const double *b, double *x);
     void (*release_factors)(void *factors);
 
-    /* Linear steps with the rows of a sparse model, 1 <= p <= infinity: w(row) = gamma max(d(s), 0) pi(row),
-     * alpha(row) = scales or one. probabilities and scales, [rows], are copied. */
+    /* Linear steps with the rows of a model, 1 <= p <= infinity, a dense one p = 2: w(row) = gamma max(d(s),
+     * 0) pi(row), alpha(row) = scales or one. probabilities and scales, [rows], are copied. */
     nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, double p,
                               const double *probabilities, const double *scales, void **step);
     void (*step_close)(void *step);

@@ -6,20 +6,41 @@
 
 /* Fewer entries are gone through here in the time of a few calls. */
 #define LEAST_ENTRIES 65536
+#define LEAST_DENSE   1048576
+/* Dense kernels that a search has at a time, and one more. */
+#define KERNELS 4
+
+/* Whether the device makes such steps: lists of transitions within their support, and dense rows over all
+ * states, p = 2. */
+static bool takes(const nadir_rows *rows)
+{
+    const nadir_model *model = rows->model;
+    if (model->exchange != NULL) {
+        return false;
+    }
+    return model->dense == NULL ? rows->domain == NADIR_DOMAIN_SUPPORT && model->nonzeros >= LEAST_ENTRIES
+                                : rows->domain == NADIR_DOMAIN_SIMPLEX && rows->p == 2 &&
+                                      model->rows >= (LEAST_DENSE - 1) / model->states + 1;
+}
+
+static bool has_room(const nadir_context *context, const nadir_model *model)
+{
+    double taken;
+    double left;
+    context->device->memory(context->device_self, &taken, &left);
+    return model->dense == NULL || KERNELS * 8.0 * (double)model->rows * (double)model->states <= left;
+}
 
 nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows, double gamma,
                                     const double *probabilities, nadir_rows_remote *remote)
 {
-    nadir_model *model = rows->model;
     const nadir_device *device = context->device;
     void *kept = NULL;
-    *remote = (nadir_rows_remote){.device = device, .model = model};
-    if (device == NULL || rows->domain != NADIR_DOMAIN_SUPPORT || model->dense != NULL ||
-        model->exchange != NULL || model->nonzeros < LEAST_ENTRIES) {
+    *remote = (nadir_rows_remote){.device = device, .model = rows->model, .p = rows->p};
+    if (device == NULL || !takes(rows) || !has_room(context, rows->model)) {
         return NADIR_OK;
     }
-    remote->p = rows->p;
-    nadir_status status = nadir_remote_rows(context, model, &kept);
+    nadir_status status = nadir_remote_rows(context, rows->model, &kept);
     if (status == NADIR_OK) {
         status = device->step_open(kept, context, gamma, rows->p, probabilities, rows->scales, &remote->step);
     }

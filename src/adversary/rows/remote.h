@@ -1,6 +1,7 @@
 /*
- * remote.h: linear steps of rows.h made by the device of an engine (base/device.h): domain support, all rows
- * of a sparse model that is large enough. Answers stay there; what comes back is the budget, and the kernel.
+ * remote.h: linear steps of rows.h made by the device of an engine (base/device.h): all rows of a model that
+ * is large enough, sparse ones on domain support, dense ones on domain simplex for p = 2. Answers stay there;
+ * what comes back is the budget, and the kernel.
  */
 #ifndef NADIR_ADVERSARY_ROWS_REMOTE_H
 #define NADIR_ADVERSARY_ROWS_REMOTE_H
@@ -42,7 +43,7 @@ nadir_status nadir_rows_remote_slack(nadir_context *context, const nadir_rows_re
                                      const nadir_kernel *kernel, double range, double tau, double *slack,
                                      bool *done);
 
-/* sums <- sum over rows of (gamma y(s) alpha pi)^2 (z centred in the row); [states] each. */
+/* Sparse models: sums <- sum over rows of (gamma y(s) alpha pi)^2 (z centred in the row); [states] each. */
 nadir_status nadir_rows_remote_centred(nadir_context *context, const nadir_rows_remote *remote,
                                        const double *y, const double *z, double *sums);
 

@@ -34,6 +34,17 @@ cleanup:
     return status;
 }
 
+static nadir_status answer_here(nadir_context *context, nadir_descent *find)
+{
+    nadir_status status = NADIR_OK;
+    find->remotely = false;
+    NADIR_CHECK(nadir_descent_weigh(context, find));
+    NADIR_CHECK(
+        nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
+cleanup:
+    return status;
+}
+
 /* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
  * the gap is lost to their common part. */
 nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
@@ -46,16 +57,24 @@ nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
                                              &find->budget, &find->remotely));
     }
     if (!find->remotely) {
-        NADIR_CHECK(nadir_descent_weigh(context, find));
-        NADIR_CHECK(nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers,
-                                         &find->budget));
+        NADIR_CHECK(answer_here(context, find));
     }
 cleanup:
     return status;
 }
 
+/* Where the device has no room for the kernel the step is made once more, here. */
 nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel)
 {
-    return find->remotely ? nadir_rows_remote_kernel(context, &find->remote, kernel)
-                          : nadir_rows_kernel(context, &find->rows, find->answers, kernel);
+    nadir_status status = NADIR_OK;
+    if (find->remotely) {
+        status = nadir_rows_remote_kernel(context, &find->remote, kernel);
+        if (status != NADIR_ERROR_MEMORY) {
+            return status;
+        }
+        NADIR_CHECK(answer_here(context, find));
+    }
+    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, kernel));
+cleanup:
+    return status;
 }
