@@ -75,6 +75,15 @@ typedef struct nadir_device_answer {
     double norm; /* (sum of (|Delta| / alpha)^p)^(1/p) */
 } nadir_device_answer;
 
+/* Entries of a vector as linalg/gstd_parts.h sees them: d = (scale x - base) - shift, r = |d| / divisor of
+ * its side, above (0) or below (1); and an exponent. */
+enum { NADIR_DEVICE_POWERS = 8 };
+typedef struct nadir_device_centred {
+    double scale, base, shift;
+    double divisor[2];
+    double a;
+} nadir_device_centred;
+
 /* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
  * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
  * numbers D(s, t) pi(a|t), those of s = 0 first, then by t and a. Points and cells have the bits that the
@@ -195,6 +204,18 @@ typedef struct nadir_device {
      * enough yet are for `iterate` to finish. */
     nadir_status (*iterate_many)(void *matrix, nadir_context *context, const nadir_device_system *system,
                                  int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
+    /* A long vector, [count] finite numbers, for the calls below. */
+    nadir_status (*vector_keep)(void *self, nadir_context *context, int64_t count, const double *x,
+                                void **vector);
+    void (*vector_drop)(void *vector);
+    /* values[i] <- the number at place ranks[i] in rising order. */
+    nadir_status (*vector_ranks)(void *vector, nadir_context *context, int64_t count, const int64_t *ranks,
+                                 double *values);
+    /* sums: [NADIR_DEVICE_POWERS] of entries above the centre, then below: how many, r^a (r^a - 1 for a below
+     * 2^-6), r^(a-1), r^(a+1). powers: [count] <- sign(d) r^a, or NULL. */
+    nadir_status (*vector_powers)(void *vector, nadir_context *context, const nadir_device_centred *at,
+                                  double *sums, double *powers);
 
     nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
     /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */

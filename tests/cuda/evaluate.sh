@@ -74,6 +74,8 @@ for norm in 1 1.5 3 inf; do
     compare wide.npz --policy uniform --radius 0.02 --domain support --norm $norm
     compare long.npz --policy uniform --radius 0.02 --domain support --norm $norm
 done
+compare wide.npz --policy optimal --radius 0.02 --domain support --norm inf --set s
+compare wide.npz --policy uniform --radius 0.02 --domain support --norm inf --set sa
 compare river.npz --policy uniform --radius 0.0241 --domain simplex
 compare dense.npz --policy uniform --radius 0.01 --domain free --certify strict
 
