@@ -77,8 +77,7 @@ void bench_draw_growth(const char *path, int count, const char *const *families,
         430 * count, path, count);
     for (int family = 0; family < count; family++) {
         char title[128];
-        (void)snprintf(title, sizeof title, "%s: processor seconds (dotted: in proportion)",
-                       families[family]);
+        (void)snprintf(title, sizeof title, "%s: seconds (dotted: in proportion)", families[family]);
         draw_panel(script, title, &all[family], all[family].seconds);
         (void)snprintf(title, sizeof title, "%s: entries of P^{π} read", families[family]);
         draw_panel(script, title, &all[family], all[family].entries);

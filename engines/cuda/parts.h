@@ -53,19 +53,21 @@ typedef struct cuda_rows {
     double bytes;
 } cuda_rows;
 
-/* Products of a warp in shared memory (products.cu). */
-enum { CUDA_STAGED = 192 };
-
-/* The entries of a CSR matrix once more, by blocks of columns; see columns.cu. */
+/* The entries of a CSR matrix once more, by blocks of columns and in each by groups of 32 rows; see
+ * columns.cu. */
 typedef struct cuda_columns {
-    int64_t count;    /* blocks; 0: not made */
-    uint32_t *starts; /* [count * rows + 1] */
-    int32_t *columns; /* [entries] */
-    double *values;   /* [entries] */
-    int64_t rows, entries;
+    int64_t count, groups; /* blocks, 0: not made, and groups in each */
+    int64_t *starts;       /* [count * groups + 1] of groups */
+    uint8_t *counts;       /* [count * groups * 32] entries of a row in a block */
+    int32_t *columns;      /* [entries] */
+    double *values;        /* [entries] */
+    int64_t entries;
     int64_t products;          /* asked for so far */
     struct cuda_columns *next; /* in the engine's list */
 } cuda_columns;
+
+/* A count that stands for this many and more; those of its group are the 32 values before its entries. */
+enum { CUDA_LONG = 255 };
 
 /* M and, for a CSR one, its transpose once it was asked for. */
 typedef struct cuda_matrix {
@@ -149,6 +151,9 @@ nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int
 /* products.cu: Y = shift X + scale M X on the device; y may not be x. */
 nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count,
                         double shift, double scale, const double *x, double *y);
+/* The same for two vectors side by side and a CSR matrix. */
+nadir_status cuda_apply_pair(cuda_matrix *matrix, nadir_context *context, bool transposed, double shift,
+                             double scale, const double2 *x, double2 *y);
 nadir_status cuda_rows_apply(const cuda_rows *rows, nadir_context *context, double shift, double scale,
                              const double *x, double *y);
 nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed, int64_t count, double shift,

@@ -3,40 +3,62 @@
  *
  * Dense ones are cuBLAS's. Of many CSR rows a warp takes 32: it reads their entries in one stretch, leaves
  * the products in shared memory, and then each thread adds up those of its row, in their order. So all reads
- * of x are under way at once, whatever the lengths of the rows. Little shared memory is used, since the rest
- * is the cache through which they pass. Few rows are taken by 2 to 32 threads each, about as many as they
- * have entries. Entries are read once and pass by the cache, which is left to x; where x is larger than that
- * the matrix is taken by blocks of columns (columns.cu). (cuSPARSE plans each product anew for rows of all
- * lengths; rows of 5 to 20 entries need no plan.)
+ * of x are under way at once, whatever the lengths of the rows. What bounds them is the number of requests to
+ * the cache, one for each 128 bytes that the threads of a warp ask for together: entries are read from
+ * multiples of 32 on. Little shared memory is used, since the rest is the cache through which x comes. Few
+ * rows are taken by 2 to 32 threads each, about as many as they have entries. Entries are read once and pass
+ * by the cache, which is left to x; where x is larger than that the matrix is taken by blocks of columns
+ * (columns.cu). Numbers of x and y are double, or double2: two vectors side by side, for which everything
+ * else is read once. (cuSPARSE plans each product anew for rows of all lengths; rows of 5 to 20 entries need
+ * no plan.)
  */
 #include "parts.h"
+#include "reduce.h"
 
 enum {
     THREADS = 256,
-    STAGED = CUDA_STAGED,
-    MANY_ROWS = 1 << 17, /* that give every processor enough warps */
-    WORTH_BLOCKS = 3     /* products with a matrix after which it is taken apart */
+    MANY_ROWS = 1 << 17,   /* that give every processor enough warps */
+    MOST_STATES = 1 << 26, /* for which places in 32 rows are 32 bits */
+    WORTH_BLOCKS = 3       /* products with a matrix after which it is taken apart */
 };
 
-template <int WIDTH>
-static __global__ void multiply_csr(int64_t rows, const int64_t *starts, const int32_t *columns,
-                                    const double *values, double shift, double scale, const double *x,
-                                    double *y)
+static __device__ double2 operator*(double a, double2 b)
+{
+    return make_double2(a * b.x, a * b.y);
+}
+
+static __device__ double2 operator+(double2 a, double2 b)
+{
+    return make_double2(a.x + b.x, a.y + b.y);
+}
+
+static __device__ double from_other(double mine, int step)
+{
+    return __shfl_xor_sync(0xffffffffu, mine, step);
+}
+
+static __device__ double2 from_other(double2 mine, int step)
+{
+    return make_double2(from_other(mine.x, step), from_other(mine.y, step));
+}
+
+template <int WIDTH, typename NUMBER>
+static __global__ void multiply_csr(cuda_rows of, double shift, double scale, const NUMBER *x, NUMBER *y)
 {
     const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const int64_t row = thread / WIDTH;
     const int lane = (int)(thread % WIDTH);
-    double sum = 0;
-    if (row < rows) {
-        const int64_t end = starts[row + 1];
-        for (int64_t i = starts[row] + lane; i < end; i += WIDTH) {
-            sum += __ldcs(values + i) * __ldg(x + __ldcs(columns + i));
+    NUMBER sum = {};
+    if (row < of.rows) {
+        const int64_t end = of.starts[row + 1];
+        for (int64_t i = of.starts[row] + lane; i < end; i += WIDTH) {
+            sum = sum + __ldcs(of.values + i) * __ldg(x + __ldcs(of.columns + i));
         }
     }
     for (int step = WIDTH / 2; step > 0; step /= 2) {
-        sum += __shfl_down_sync(0xffffffffu, sum, step, WIDTH);
+        sum = sum + from_other(sum, step);
     }
-    if (row < rows && lane == 0) {
+    if (row < of.rows && lane == 0) {
         y[row] = shift != 0 ? shift * x[row] + scale * sum : scale * sum;
     }
 }
@@ -57,81 +79,138 @@ static __device__ void wait_for_last(void)
 #endif
 }
 
+/* Entries of a warp's 32 rows, by their places from `base` on, a multiple of 32: begun to end are those of
+ * all rows, start to stop those of this thread's row. */
+typedef struct stretch {
+    int64_t base;
+    uint32_t begun, start, stop, end;
+} stretch;
+
+/* Rows one after another, each with a start of its own. */
+typedef struct plain_rows {
+    const int64_t *starts; /* [rows + 1] */
+    const int32_t *columns;
+    const double *values;
+} plain_rows;
+
+static __device__ stretch find(const plain_rows *of, int64_t rows, int64_t row)
+{
+    const int64_t last = row | 31;
+    const int64_t end = of->starts[last < rows ? last + 1 : rows];
+    const int64_t start = row < rows ? of->starts[row] : end;
+    const int64_t first = __shfl_sync(0xffffffffu, start, 0);
+    const int64_t base = first / 32 * 32;
+    stretch found = {base, (uint32_t)(first - base), (uint32_t)(start - base), 0, (uint32_t)(end - base)};
+    found.stop = __shfl_down_sync(0xffffffffu, found.start, 1);
+    found.stop = row == last ? found.end : found.stop;
+    return found;
+}
+
+/* Those of a block of columns. */
+typedef struct block_rows {
+    const int64_t *starts; /* [groups] */
+    const uint8_t *counts; /* [groups * 32] */
+    const int32_t *columns;
+    const double *values;
+} block_rows;
+
+static __device__ stretch find(const block_rows *of, int64_t, int64_t row)
+{
+    int64_t first = of->starts[row / 32];
+    uint32_t count = __ldcs(of->counts + row);
+    if (__any_sync(0xffffffffu, count == CUDA_LONG)) {
+        count = (uint32_t)of->values[first + row % 32];
+        first += 32;
+    }
+    const int64_t base = first / 32 * 32;
+    const uint32_t begun = (uint32_t)(first - base);
+    const uint32_t stop = begun + cuda_running_sum(count);
+    return {base, begun, stop - count, stop, __shfl_sync(0xffffffffu, stop, 31)};
+}
+
+/* Products of a warp in shared memory, and blocks of threads that a processor has at least; as measured. */
+template <typename NUMBER, typename ROWS> struct shape {
+    enum { STAGED = 160, RESIDENT = 4 };
+};
+template <> struct shape<double, plain_rows> {
+    enum { STAGED = 192, RESIDENT = 4 };
+};
+template <> struct shape<double, block_rows> {
+    enum { STAGED = 96, RESIDENT = 6 };
+};
+
 /*
  * y <- shift x + scale M x of the rows, or with `more` y <- y + scale M x. A launch that follows another one
  * may begin before that one has ended, and waits before it looks at y.
  */
-template <typename INDEX>
-static __global__ void __launch_bounds__(THREADS)
-    multiply_staged(int64_t rows, const INDEX *starts, const int32_t *columns, const double *values,
-                    bool more, double shift, double scale, const double *x, double *y)
+template <typename NUMBER, typename ROWS>
+static __global__ void __launch_bounds__(THREADS, shape<NUMBER, ROWS>::RESIDENT)
+    multiply_staged(int64_t rows, ROWS of, bool more, double shift, double scale, const NUMBER *x, NUMBER *y)
 {
-    enum { EACH = STAGED / 32 };
-    __shared__ double products[THREADS / 32][STAGED];
-    double *mine = products[threadIdx.x / 32];
-    const int lane = threadIdx.x % 32;
-    const int64_t first = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32 * 32;
-    const int64_t row = first + lane;
-    const bool here = row < rows;
+    constexpr int STAGED = shape<NUMBER, ROWS>::STAGED;
+    constexpr int EACH = STAGED / 32;
+    __shared__ NUMBER products[THREADS / 32][STAGED];
+    NUMBER *mine = products[threadIdx.x / 32];
+    const uint32_t lane = threadIdx.x % 32;
+    const int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     launch_next();
-    if (first >= rows) {
+    if (row - lane >= rows) {
         return;
     }
-    const INDEX end = starts[first + 32 < rows ? first + 32 : rows];
-    const INDEX start = here ? starts[row] : end;
-    INDEX stop = __shfl_down_sync(0xffffffffu, start, 1);
-    stop = lane == 31 ? end : stop;
-    wait_for_last();
-    const double before = !here ? 0 : more ? __ldcs(y + row) : shift != 0 ? shift * x[row] : 0;
-    double sum = 0;
-    INDEX next = start;
-    for (INDEX from = __shfl_sync(0xffffffffu, start, 0); from < end; from += STAGED) {
+    const stretch all = find(&of, rows, row);
+    const int32_t *columns = of.columns + all.base;
+    const double *values = of.values + all.base;
+    NUMBER sum = {};
+    uint32_t next = all.start;
+    for (uint32_t from = 0; from < all.end; from += STAGED) {
         int32_t column[EACH];
         double value[EACH];
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const INDEX at = from + (INDEX)(lane + 32 * i);
-            if (at < end) {
+            const uint32_t at = from + lane + 32 * i;
+            if (at >= all.begun && at < all.end) {
                 column[i] = __ldcs(columns + at);
                 value[i] = __ldcs(values + at);
             }
         }
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            if (from + (INDEX)(lane + 32 * i) < end) {
+            const uint32_t at = from + lane + 32 * i;
+            if (at >= all.begun && at < all.end) {
                 mine[lane + 32 * i] = value[i] * __ldg(x + column[i]);
             }
         }
         __syncwarp();
-        const bool whole = start <= from && stop >= from + STAGED; /* a long row has all of these */
+        const bool whole = all.start <= from && all.stop >= from + STAGED; /* a long row has all of these */
         if (__any_sync(0xffffffffu, whole)) {
-            double part = 0;
+            NUMBER part = mine[lane];
 #pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                part += mine[lane + 32 * i];
+            for (int i = 1; i < EACH; i++) {
+                part = part + mine[lane + 32 * i];
             }
             for (int step = 16; step > 0; step /= 2) {
-                part += __shfl_xor_sync(0xffffffffu, part, step);
+                part = part + from_other(part, step);
             }
-            sum += whole ? part : 0;
+            sum = whole ? sum + part : sum;
             next = whole ? from + STAGED : next;
         } else {
-            const INDEX limit = stop < from + STAGED ? stop : from + STAGED;
+            const uint32_t limit = all.stop < from + STAGED ? all.stop : from + STAGED;
             for (; next < limit; next++) {
-                sum += mine[next - from];
+                sum = sum + mine[next - from];
             }
         }
         __syncwarp();
     }
-    if (here) {
+    wait_for_last();
+    if (row < rows) {
+        const NUMBER before = more ? __ldcs(y + row) : shift != 0 ? shift * x[row] : NUMBER{};
         __stcs(y + row, before + scale * sum);
     }
 }
 
-template <typename INDEX>
-static cudaError_t launch_staged(int64_t rows, const INDEX *starts, const int32_t *columns,
-                                 const double *values, bool more, double shift, double scale, const double *x,
-                                 double *y)
+template <typename NUMBER, typename ROWS>
+static cudaError_t launch_staged(int64_t rows, const ROWS &of, bool more, double shift, double scale,
+                                 const NUMBER *x, NUMBER *y)
 {
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t how = {};
@@ -141,8 +220,7 @@ static cudaError_t launch_staged(int64_t rows, const INDEX *starts, const int32_
     how.blockDim = dim3(THREADS);
     how.attrs = &attribute;
     how.numAttrs = more && NADIR_CUDA_ARCHITECTURE >= 90 ? 1 : 0;
-    return cudaLaunchKernelEx(&how, multiply_staged<INDEX>, rows, starts, columns, values, more, shift, scale,
-                              x, y);
+    return cudaLaunchKernelEx(&how, multiply_staged<NUMBER, ROWS>, rows, of, more, shift, scale, x, y);
 }
 
 /* Threads for a row of this many entries, as measured on rows of equal lengths. */
@@ -152,65 +230,65 @@ static int width_for(const cuda_rows *rows)
     return mean <= 3 ? 2 : mean <= 8 ? 4 : mean <= 24 ? 8 : mean <= 64 ? 16 : 32;
 }
 
+template <typename NUMBER>
 static nadir_status apply_many(const cuda_rows *rows, nadir_context *context, double shift, double scale,
-                               const double *x, double *y)
+                               const NUMBER *x, NUMBER *y)
 {
     nadir_status status = NADIR_OK;
-    CUDA_TRY(rows->engine, context,
-             launch_staged(rows->rows, rows->starts, rows->columns, rows->values, false, shift, scale, x, y));
+    const plain_rows of = {rows->starts, rows->columns, rows->values};
+    CUDA_TRY(rows->engine, context, launch_staged(rows->rows, of, false, shift, scale, x, y));
 cleanup:
     return status;
 }
 
+template <typename NUMBER>
 static nadir_status apply_few(const cuda_rows *rows, nadir_context *context, double shift, double scale,
-                              const double *x, double *y)
+                              const NUMBER *x, NUMBER *y)
 {
     nadir_status status = NADIR_OK;
     const int width = width_for(rows);
     const unsigned blocks = cuda_blocks(rows->rows * width, THREADS);
-    const int64_t *starts = rows->starts;
     switch (width) {
     case 2:
-        multiply_csr<2>
-            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<2><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
         break;
     case 4:
-        multiply_csr<4>
-            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<4><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
         break;
     case 8:
-        multiply_csr<8>
-            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<8><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
         break;
     case 16:
-        multiply_csr<16>
-            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<16><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
         break;
     default:
-        multiply_csr<32>
-            <<<blocks, THREADS>>>(rows->rows, starts, rows->columns, rows->values, shift, scale, x, y);
+        multiply_csr<32><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
     }
     CUDA_LAUNCHED(rows->engine, context);
 cleanup:
     return status;
 }
 
+template <typename NUMBER>
 static nadir_status apply_csr(const cuda_rows *rows, nadir_context *context, double shift, double scale,
-                              const double *x, double *y)
+                              const NUMBER *x, NUMBER *y)
 {
     const bool many = rows->rows >= MANY_ROWS || rows->engine->block > 0;
-    return (many ? apply_many : apply_few)(rows, context, shift, scale, x, y);
+    return many && rows->states <= MOST_STATES ? apply_many(rows, context, shift, scale, x, y)
+                                               : apply_few(rows, context, shift, scale, x, y);
 }
 
 /* Block after block, each adding to what is in y. */
+template <typename NUMBER>
 static nadir_status apply_blocks(const cuda_rows *rows, nadir_context *context, const cuda_columns *blocks,
-                                 double shift, double scale, const double *x, double *y)
+                                 double shift, double scale, const NUMBER *x, NUMBER *y)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < blocks->count; i++) {
-        CUDA_TRY(rows->engine, context,
-                 launch_staged(rows->rows, blocks->starts + i * rows->rows, blocks->columns, blocks->values,
-                               i > 0, shift, scale, x, y));
+        const int64_t first = i * blocks->groups;
+        const block_rows of = {blocks->starts + first, blocks->counts + 32 * first, blocks->columns,
+                               blocks->values};
+        CUDA_TRY(rows->engine, context, launch_staged(rows->rows, of, i > 0, shift, scale, x, y));
     }
 cleanup:
     return status;
@@ -249,6 +327,27 @@ nadir_status cuda_rows_apply(const cuda_rows *rows, nadir_context *context, doub
                                : apply_csr(rows, context, shift, scale, x, y);
 }
 
+template <typename NUMBER>
+static nadir_status apply_sparse(cuda_matrix *matrix, nadir_context *context, bool transposed, double shift,
+                                 double scale, const NUMBER *x, NUMBER *y)
+{
+    nadir_status status = NADIR_OK;
+    if (transposed && matrix->transpose.starts == NULL) {
+        CUDA_CHECK(cuda_transpose(matrix, context));
+    }
+    {
+        const cuda_rows *rows = transposed ? &matrix->transpose : &matrix->of;
+        cuda_columns *blocks = &matrix->blocks[transposed];
+        if (blocks->products++ == WORTH_BLOCKS) {
+            CUDA_CHECK(cuda_columns_make(rows, context, blocks));
+        }
+        CUDA_CHECK(blocks->count > 0 ? apply_blocks(rows, context, blocks, shift, scale, x, y)
+                                     : apply_csr(rows, context, shift, scale, x, y));
+    }
+cleanup:
+    return status;
+}
+
 nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count,
                         double shift, double scale, const double *x, double *y)
 {
@@ -257,23 +356,17 @@ nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transp
     if (matrix->of.dense != NULL) {
         return apply_dense(&matrix->of, context, transposed, count, shift, scale, x, y);
     }
-    if (transposed && matrix->transpose.starts == NULL) {
-        CUDA_CHECK(cuda_transpose(matrix, context));
-    }
-    {
-        const cuda_rows *rows = transposed ? &matrix->transpose : &matrix->of;
-        cuda_columns *blocks = &matrix->blocks[transposed];
-        for (int64_t j = 0; j < count; j++) {
-            if (blocks->products++ == WORTH_BLOCKS) {
-                CUDA_CHECK(cuda_columns_make(rows, context, blocks));
-            }
-            CUDA_CHECK(blocks->count > 0
-                           ? apply_blocks(rows, context, blocks, shift, scale, x + j * n, y + j * n)
-                           : apply_csr(rows, context, shift, scale, x + j * n, y + j * n));
-        }
+    for (int64_t j = 0; j < count; j++) {
+        CUDA_CHECK(apply_sparse(matrix, context, transposed, shift, scale, x + j * n, y + j * n));
     }
 cleanup:
     return status;
+}
+
+nadir_status cuda_apply_pair(cuda_matrix *matrix, nadir_context *context, bool transposed, double shift,
+                             double scale, const double2 *x, double2 *y)
+{
+    return apply_sparse(matrix, context, transposed, shift, scale, x, y);
 }
 
 nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed, int64_t count, double shift,

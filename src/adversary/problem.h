@@ -28,6 +28,8 @@ typedef struct nadir_problem {
     double v_error;        /* of v, maximum norm */
     double d_error;        /* of d, 1-norm */
     double J_error;
+    double v_largest; /* |v| of all states */
+
     const double *near_v, *near_d;    /* [states] about value and occupancy under the worst kernel; NULL: not
                                          known */
     const struct nadir_descent *near; /* a search that has come there: rows start from its answers; or NULL */

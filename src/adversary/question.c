@@ -1,6 +1,11 @@
 /* question.c: the problem of one solver and one ball; see question.h. */
 #include "adversary/question.h"
 
+#include "adversary/check/reward_bound.h"
+#include "linalg/distributed.h"
+
+#include <math.h>
+
 void nadir_question_clear(nadir_context *context, nadir_question *asked)
 {
     nadir_uncertainty_clear(context, &asked->uncertainty);
@@ -14,6 +19,18 @@ static double *negated(int64_t count, const double *from, double *into)
         into[i] = -from[i];
     }
     return into;
+}
+
+/* The nominal kernel has distributions for rows: J lies where its rewards allow, which next to gamma = 1 may
+ * say more than the solve. The error of J does not grow by that. */
+static void place_return(const nadir_context *context, nadir_problem *problem)
+{
+    double lower;
+    double upper;
+    nadir_reward_bounds(context, problem, &lower, &upper);
+    if (isfinite(problem->J)) {
+        problem->J = fmin(fmax(problem->J, lower), upper);
+    }
 }
 
 nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
@@ -46,6 +63,7 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
         .v_error = solver->value.v_error,
         .d_error = solver->value.d_error,
         .J_error = solver->value.J_error,
+        .v_largest = nadir_whole_largest(context, states, solver->value.v),
         .near_v = optimistic ? NULL : solver->near_v,
         .near_d = optimistic ? NULL : solver->near_d,
         .near = optimistic ? NULL : solver->near,
@@ -55,6 +73,7 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
         asked->problem.v = negated(states, solver->value.v, asked->owned + states);
         asked->problem.rewards = negated(model->rows, model->rewards, asked->owned + 2 * states);
     }
+    place_return(context, &asked->problem);
 cleanup:
     return status;
 }

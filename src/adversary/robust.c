@@ -273,7 +273,7 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
 {
     nadir_status status = NADIR_OK;
     double valid_radius;
-    bool converged = true;
+    const char *short_of = NULL; /* why a search stopped before its tolerance; NULL: none did */
     NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
                                                 asked->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
@@ -288,16 +288,18 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                                 ? make_refusal(asked, factors[i], &verdicts[i])
                                 : make_result(solver, asked, factors[i], settings, &verdicts[i]);
         made.valid_radius = valid_radius;
-        converged = converged && (verdicts[i].attack.converged || verdicts[i].refused);
+        short_of = verdicts[i].attack.converged || verdicts[i].refused ? short_of : made.stop_reason;
         if (!nadir_result_copy(&results[i], &made, sizeof made)) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
         }
     }
-    if (!converged) {
-        status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
-                            "the search for the worst kernel stopped at its limit before the tolerance of %g "
-                            "was reached; the best kernel so far is reported, with bounds that hold for it",
-                            settings->tolerance);
+    if (short_of != NULL) {
+        status =
+            nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                       "the search for the worst kernel stopped %s before the tolerance of %g was "
+                       "reached; the best kernel so far is reported, with bounds that hold for it",
+                       strcmp(short_of, "slow") == 0 ? "where steps gain next to nothing," : "at its limit",
+                       settings->tolerance);
     }
 cleanup:
     return status;

@@ -50,7 +50,12 @@ nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_probl
     NADIR_CHECK(nadir_membership_check(context, kernel, problem->uncertainty, factor, &membership));
     NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
     nadir_reward_bounds(context, problem, &verdict->lower, &verdict->upper);
-    verdict->upper = fmin(verdict->upper, sign > 0 ? check.upper : -check.lower);
+    const double low = sign > 0 ? check.lower : -check.upper;
+    const double high = sign > 0 ? check.upper : -check.lower;
+    const bool distributions = check.minimum >= 0; /* searches of the free domain come here, too */
+    nadir_verdict_place(verdict, distributions ? fmax(low, verdict->lower) : low,
+                        distributions ? fmin(high, verdict->upper) : high);
+    verdict->upper = fmin(verdict->upper, high);
     verdict->minimum = membership.minimum;
     verdict->proof = NADIR_PROOF_NONE;
     verdict->bound = isfinite(verdict->lower) ? "rewards" : "none";
@@ -59,17 +64,26 @@ cleanup:
     return status;
 }
 
+void nadir_verdict_place(nadir_verdict *verdict, double low, double high)
+{
+    if (low <= high && isfinite(verdict->attack.J)) { /* else it is refused */
+        verdict->attack.J = fmin(fmax(verdict->attack.J, low), high);
+    }
+}
+
 /* A penalty that is lost in the rounding of the return is as good as none; the bounds then need not be closer
- * than rounding allows. */
+ * than rounding allows, as long as that is little beside the values. */
 bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
                             const nadir_verdict *verdict)
 {
     const double penalty = fabs(problem->J - verdict->attack.J);
     const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
+    /* what underflows is in every bound */
+    const double little = settings->width * problem->v_largest + 64 * DBL_MIN / (1 - problem->gamma);
     const double allowed = verdict->scale > 0   ? settings->width * verdict->scale
                            : penalty > rounding ? settings->width * penalty
-                                                : 4 * rounding;
-    return verdict->upper - verdict->lower <= allowed;
+                                                : fmin(4 * rounding, little);
+    return !verdict->vague && verdict->upper - verdict->lower <= allowed;
 }
 
 void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound)

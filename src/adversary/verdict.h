@@ -16,6 +16,7 @@ typedef struct nadir_verdict {
     nadir_attack attack;
     double lower;                /* no kernel of the set has a smaller return; -infinity: nothing is known */
     double upper;                /* the return of the kernel found is not above */
+    bool vague;                  /* of its own return nothing is known: `upper` is the nominal kernel's */
     nadir_proof proof;           /* of `lower` */
     const char *bound;           /* which proof */
     double breakdown;            /* proven, or exact: see nadir_robust; NaN: not of the free domain */
@@ -47,8 +48,8 @@ nadir_family nadir_rectangular_evaluate; /* simplex and support, rectangular */
 nadir_family nadir_valid_evaluate;       /* simplex and support, non-rectangular */
 
 /* Domains simplex and support: the kernel of the attack lies in the set (NADIR_ERROR_VERIFICATION if not),
- * and `upper`, its return, is made anew from its rows and attack.v; `lower` is what the rewards alone
- * say, which proves nothing that could be tight. */
+ * and `upper`, its return, is made anew from its rows and attack.v; attack.J is moved to where it can be;
+ * `lower` is what the rewards alone say, which proves nothing that could be tight. */
 nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
                                        nadir_verdict *verdict);
 
@@ -62,6 +63,10 @@ nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_prob
 
 /* Whether the rewards are smaller than that. What "rewards" and "bellman" say holds all the same. */
 bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem);
+
+/* The return of the attack is moved between bounds on the return of its kernel, where a search has it
+ * outside. */
+void nadir_verdict_place(nadir_verdict *verdict, double low, double high);
 
 /* Another lower bound, if it is better. */
 void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound);

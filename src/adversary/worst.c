@@ -43,7 +43,7 @@ nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *probl
     NADIR_NEW_ZERO(context, made, 1);
     made->memory = nadir_memory_retain(context->memory);
     made->model = nadir_model_retain(problem->model);
-    NADIR_CHECK(nadir_policy_create(context, problem->model, problem->policy->probabilities, &made->policy));
+    NADIR_CHECK(nadir_policy_share(context, problem->model, problem->policy, &made->policy));
     NADIR_CHECK(nadir_uncertainty_make(context, problem->model, problem->policy, &ball, &made->uncertainty));
     NADIR_NEW(context, made->d, problem->states);
     memcpy(made->d, problem->d, (size_t)problem->states * sizeof *made->d);

@@ -110,10 +110,10 @@ const double *nadir_explicit_whole(const nadir_explicit *explicit_rows, int64_t 
     return stored.columns == NULL && is_stored(explicit_rows->kernel, row) ? stored.values : NULL;
 }
 
-const double *nadir_explicit_on_support(const nadir_explicit *explicit_rows, int64_t row)
+const double *nadir_kernel_on_support(const nadir_kernel *kernel, int64_t row)
 {
-    const nadir_row stored = nadir_kernel_row(explicit_rows->kernel, row);
-    const nadir_row nominal = nadir_model_row(explicit_rows->kernel->model, row);
+    const nadir_row stored = nadir_kernel_row(kernel, row);
+    const nadir_row nominal = nadir_model_row(kernel->model, row);
     const bool same = stored.columns != NULL && stored.columns == nominal.columns;
-    return same && is_stored(explicit_rows->kernel, row) ? stored.values : NULL;
+    return same && is_stored(kernel, row) ? stored.values : NULL;
 }

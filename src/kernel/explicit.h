@@ -28,8 +28,5 @@ nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row);
 
 /* The numbers of all states, [states], where the kernel has them as they are; NULL otherwise. */
 const double *nadir_explicit_whole(const nadir_explicit *explicit_rows, int64_t row);
-/* The numbers on the successors of the model's row, where the kernel has just these; NULL otherwise, and of
- * dense rows. */
-const double *nadir_explicit_on_support(const nadir_explicit *explicit_rows, int64_t row);
 
 #endif

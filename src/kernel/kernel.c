@@ -284,21 +284,6 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
     }
 }
 
-void nadir_kernel_multiply_where(const nadir_context *context, const nadir_kernel *kernel,
-                                 const double *weights, const double *x, double *y)
-{
-    const int64_t rows = kernel->model->rows;
-    const nadir_kernel_vector vector = nadir_kernel_prepare(context, kernel, x);
-    const int threads = nadir_threads_for(context, work_of(kernel));
-#pragma omp parallel for num_threads(threads) schedule(static, 256)
-    for (int64_t row = 0; row < rows; row++) {
-        y[row] = 0;
-        if (weights[row] != 0) {
-            nadir_kernel_multiply_rows(kernel, &vector, row, row + 1, y + row);
-        }
-    }
-}
-
 /* Whether that is known of all rows. */
 static bool is_nominal(const nadir_kernel *kernel)
 {

@@ -102,10 +102,14 @@ typedef struct nadir_kernel_vector {
  * kernel of the model, is used for anything but rows. */
 nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nadir_kernel *kernel,
                                          const double *x);
-/* The same as nadir_kernel_multiply for the rows whose weight is not 0; y of the others is 0. weights:
- * [rows]. */
-void nadir_kernel_multiply_where(const nadir_context *context, const nadir_kernel *kernel,
-                                 const double *weights, const double *x, double *y);
+/* sum over s with d(s) > 0 of d(s) sum over a of pi(a|s) (P - P')(.|s,a) . x, P' being `from`: differences
+ * are taken first, so that nothing of them is lost. d: [states], pi: [rows], x: [states]; nothing is kept for
+ * a row. Threaded, over all processes, and the same for any number of threads. */
+double nadir_kernel_moved(const nadir_context *context, const nadir_kernel *from, const nadir_kernel *to,
+                          const double *d, const double *pi, const double *x);
+/* The numbers of a row on the successors of the model's row, where the kernel has just these; NULL otherwise,
+ * and of dense rows. */
+const double *nadir_kernel_on_support(const nadir_kernel *kernel, int64_t row);
 /* The same as nadir_kernel_multiply for rows first .. end - 1 alone and on the calling thread, into y[row -
  * first]: for loops over rows that do more than products. */
 void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_vector *vector, int64_t first,

@@ -1,18 +1,21 @@
 /* policy.c: policies as objects; see policy.h. */
 #include "model/policy.h"
 
+#include "linalg/vector.h"
 #include "model/rows.h"
 
 #include <math.h>
 #include <string.h>
 
-static nadir_status start(nadir_context *context, const nadir_model *model, nadir_policy **policy)
+nadir_status nadir_policy_create_blank(nadir_context *context, const nadir_model *model,
+                                       nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
     nadir_policy *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
     NADIR_NEW_ZERO(context, made->probabilities, model->rows);
     made->memory = nadir_memory_retain(context->memory);
+    atomic_init(&made->references, 1);
     made->states = model->states;
     made->rows = model->rows;
     *policy = made;
@@ -24,12 +27,40 @@ cleanup:
 
 void nadir_policy_free(nadir_policy *policy)
 {
-    if (policy != NULL) {
+    if (policy != NULL && atomic_fetch_sub(&policy->references, 1) == 1) {
         nadir_memory *memory = policy->memory;
         nadir_memory_release(memory, policy->probabilities);
         nadir_memory_release(memory, policy);
         nadir_memory_free(memory);
     }
+}
+
+nadir_policy *nadir_policy_retain(nadir_policy *policy)
+{
+    atomic_fetch_add(&policy->references, 1);
+    return policy;
+}
+
+/* Whether a policy, of as many states and rows, is one of this model and need not be normalised. */
+static bool is_policy_of(const nadir_model *model, const nadir_policy *policy)
+{
+    bool is = true;
+    for (int64_t s = 0; s < model->states && is; s++) {
+        const int64_t first = model->state_rows[s];
+        const double sum = nadir_vector_sum(model->state_rows[s + 1] - first, policy->probabilities + first);
+        is = fabs(sum - 1) <= NADIR_SUM_ROUNDING;
+    }
+    return is;
+}
+
+nadir_status nadir_policy_share(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
+                                nadir_policy **shared)
+{
+    if (policy->memory != context->memory || !is_policy_of(model, policy)) {
+        return nadir_policy_create(context, model, policy->probabilities, shared);
+    }
+    *shared = nadir_policy_retain((nadir_policy *)(uintptr_t)policy); /* the count is not what is constant */
+    return NADIR_OK;
 }
 
 const double *nadir_policy_probabilities(const nadir_policy *policy)
@@ -67,7 +98,7 @@ nadir_status nadir_policy_create(nadir_context *context, const nadir_model *mode
     nadir_status status = NADIR_OK;
     nadir_policy *made = NULL;
     nadir_sum_report report = {0};
-    NADIR_CHECK(start(context, model, &made));
+    NADIR_CHECK(nadir_policy_create_blank(context, model, &made));
     memcpy(made->probabilities, probabilities, (size_t)model->rows * sizeof *probabilities);
     for (int64_t s = 0; s < model->states; s++) {
         NADIR_CHECK(check_state(context, model, s, made->probabilities, &report));
@@ -90,7 +121,7 @@ nadir_status nadir_policy_create_uniform(nadir_context *context, const nadir_mod
                                          nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(start(context, model, policy));
+    NADIR_CHECK(nadir_policy_create_blank(context, model, policy));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -106,7 +137,7 @@ nadir_status nadir_policy_create_deterministic(nadir_context *context, const nad
 {
     nadir_status status = NADIR_OK;
     nadir_policy *made = NULL;
-    NADIR_CHECK(start(context, model, &made));
+    NADIR_CHECK(nadir_policy_create_blank(context, model, &made));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t row = nadir_model_find_row(model, s, actions[s]);
         if (row < 0) {

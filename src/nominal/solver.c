@@ -65,7 +65,7 @@ nadir_status nadir_solver_create_from(nadir_context *context, nadir_model *model
     NADIR_NEW_ZERO(context, made, 1);
     made->memory = nadir_memory_retain(context->memory);
     made->model = nadir_model_retain(model);
-    NADIR_CHECK(nadir_policy_create(context, model, policy->probabilities, &made->policy));
+    NADIR_CHECK(nadir_policy_share(context, model, policy, &made->policy));
     NADIR_CHECK(nadir_kernel_create(context, model, &made->kernel));
     const double begun = nadir_clock_seconds();
     if (*occupancy != NULL) {

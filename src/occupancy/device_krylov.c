@@ -15,9 +15,6 @@
 
 #define FACTORED_STATES 32768 /* factors of 8 GiB */
 
-/* Columns of larger sparse systems go one after another: to each of them M is small. */
-#define MANY_STATES 100000
-
 #define NEAR_ENOUGH 10 /* times the residual wanted, where rounding allows no better */
 
 typedef struct device_krylov {
@@ -168,7 +165,7 @@ static nadir_status settle(nadir_context *context, device_krylov *self, nadir_de
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->average->states;
-    const bool together = count > 1 && (n <= MANY_STATES || nadir_average_is_dense(self->average));
+    const bool together = count > 1;
     if (together) {
         NADIR_CHECK(approach(context, self, system, count, b, x, outcomes));
     }

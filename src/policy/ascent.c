@@ -47,10 +47,29 @@ void nadir_ascent_clear(nadir_ascent *ascent)
     nadir_duel_clear(context, &ascent->duel);
     nadir_ceiling_clear(context, &ascent->ceiling);
     nadir_secants_clear(context, &ascent->secants);
-    double *arrays[] = {ascent->near_v,    ascent->near_d, ascent->best,  ascent->gradient,
-                        ascent->direction, ascent->trial,  ascent->metric};
+    nadir_policy_free(ascent->best);
+    double *arrays[] = {ascent->near_v, ascent->near_d, ascent->direction, ascent->metric};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
+    }
+}
+
+void nadir_ascent_rest(nadir_ascent *ascent)
+{
+    nadir_context *context = ascent->context;
+    nadir_secants_forget(context, &ascent->secants);
+    nadir_release(context, ascent->direction);
+    ascent->direction = NULL;
+    if (ascent->there != NULL) {
+        nadir_response_clear(context, ascent->there);
+    }
+    if (ascent->here != NULL) {
+        nadir_release(context, ascent->here->q);
+        ascent->here->q = NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel_free(ascent->duel.spare[i]);
+        ascent->duel.spare[i] = NULL;
     }
 }
 
@@ -65,13 +84,9 @@ static nadir_status make(nadir_ascent *at)
     NADIR_NEW_ZERO(context, at->there, 1);
     NADIR_NEW_ZERO(context, at->near_v, model->states);
     NADIR_NEW_ZERO(context, at->near_d, model->states);
-    NADIR_NEW(context, at->best, model->rows);
-    NADIR_NEW(context, at->gradient, model->rows);
-    NADIR_NEW(context, at->direction, model->rows);
-    NADIR_NEW(context, at->trial, model->rows);
     NADIR_NEW(context, at->metric, model->states);
-    NADIR_CHECK(nadir_secants_make(context, model->rows, at->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0,
-                                   &at->secants));
+    NADIR_CHECK(
+        nadir_secants_make(context, model, at->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0, &at->secants));
     at->ceiling = (nadir_ceiling){.model = at->duel.model,
                                   .backend = at->duel.backend,
                                   .tolerance = fmax(0.01 * at->settings->gap, 1e-13),
@@ -118,24 +133,31 @@ static void watch_progress(nadir_ascent *at)
     state->offered = first ? at->advantage : state->offered;
 }
 
+/* The policy at hand is the best. */
+static void keep_best(nadir_ascent *at)
+{
+    nadir_policy *before = at->best;
+    at->best = nadir_policy_retain(at->here->policy);
+    nadir_policy_free(before);
+    at->state.best = at->here->J - at->here->error;
+    at->state.best_nominal = at->here->asked.problem.J;
+}
+
 /* What is known of the policy at hand, once its response is there. */
 static void take_stock(nadir_ascent *at)
 {
-    const nadir_model *model = at->duel.model;
     const nadir_response *here = at->here;
     at->advantage = nadir_response_advantage(at->context, here);
     watch_progress(at);
     at->state.evaluations = at->duel.evaluations;
     at->state.history[at->state.iterations % NADIR_ASCENT_HISTORY] = here->J;
     if (at->state.iterations == 0 || here->J - here->error > at->state.best) {
-        at->state.best = here->J - here->error;
-        at->state.best_nominal = here->asked.problem.J;
-        memcpy(at->best, here->policy->probabilities, (size_t)model->rows * sizeof *at->best);
+        keep_best(at);
     }
 }
 
 /* The response to the first policy, or to that of a checkpoint. */
-static nadir_status begin(nadir_ascent *at, const double *start)
+static nadir_status begin(nadir_ascent *at, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
     const bool resumed = at->settings->resume != NULL;
@@ -195,9 +217,7 @@ cleanup:
 static void stop_here(nadir_ascent *at, const char *reason)
 {
     at->stop_reason = reason;
-    at->state.best = at->here->J - at->here->error;
-    at->state.best_nominal = at->here->asked.problem.J;
-    memcpy(at->best, at->here->policy->probabilities, (size_t)at->duel.model->rows * sizeof *at->best);
+    keep_best(at);
 }
 
 /* Once the advantage is small, whether the bounds have met; where they never will (the worst kernel is no
@@ -232,13 +252,11 @@ static nadir_status propose_paper(nadir_ascent *at)
     const nadir_model *model = at->duel.model;
     for (int64_t s = 0; s < model->states; s++) {
         at->metric[s] = 1;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->gradient[row] = at->here->d[s] * at->here->q[row];
-        }
     }
-    nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->settings->step);
-    return nadir_secants_step(at->context, model, &at->secants, at->metric, at->settings->step,
-                              at->here->policy->probabilities, at->gradient, at->direction);
+    at->slope = (nadir_slope){.d = at->here->d, .q = at->here->q, .least = -INFINITY};
+    nadir_secants_prepare(at->context, &at->secants, at->metric, at->settings->step);
+    return nadir_secants_step(at->context, &at->secants, at->here->policy->probabilities, &at->slope,
+                              at->direction);
 }
 
 /* The direction, and in *slope what it promises at first order. */
@@ -246,6 +264,9 @@ static nadir_status propose(nadir_ascent *at, double *slope)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = at->duel.model;
+    if (at->direction == NULL) {
+        NADIR_NEW(at->context, at->direction, model->rows);
+    }
     if (at->kind == NADIR_ASCENT_PAPER) {
         NADIR_CHECK(propose_paper(at));
     } else {
@@ -256,9 +277,9 @@ static nadir_status propose(nadir_ascent *at, double *slope)
             at->secants.count = 0;
         }
         nadir_ascent_measure(at);
-        nadir_secants_prepare(at->context, model, &at->secants, at->metric, at->state.alpha);
-        status = nadir_secants_step(at->context, model, &at->secants, at->metric, at->state.alpha,
-                                    at->here->policy->probabilities, at->gradient, at->direction);
+        nadir_secants_prepare(at->context, &at->secants, at->metric, at->state.alpha);
+        status = nadir_secants_step(at->context, &at->secants, at->here->policy->probabilities, &at->slope,
+                                    at->direction);
         at->secants.count = pairs;
         NADIR_CHECK(status);
         NADIR_CHECK(glances ? nadir_ascent_mix(at) : NADIR_OK);
@@ -272,33 +293,6 @@ static nadir_status propose(nadir_ascent *at, double *slope)
     *slope = nadir_join_sum(at->context, *slope);
 cleanup:
     return status;
-}
-
-/* The response to the policy t of the way along the direction. */
-static nadir_status look(nadir_ascent *at, double t)
-{
-    const nadir_model *model = at->duel.model;
-    const double *pi = at->here->policy->probabilities;
-    for (int64_t s = 0; s < model->states; s++) {
-        double sum = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double chance = t > 0 ? pi[row] + t * at->direction[row] : pi[row];
-            at->trial[row] = chance > NADIR_ASCENT_CHANCE ? chance : 0;
-            sum += at->trial[row];
-        }
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->trial[row] /= sum;
-        }
-    }
-    nadir_response_recycle(at->context, &at->duel, at->there);
-    if (isinf(at->state.tolerance)) {
-        const nadir_status status = nadir_duel_ready(at->context, &at->duel, at->here);
-        return status != NADIR_OK ? status
-                                  : nadir_response_glance(at->context, &at->duel, at->trial, at->here->v,
-                                                          at->here->d, at->here, at->there);
-    }
-    return nadir_response_find(at->context, &at->duel, at->trial, at->here->v, at->here->d,
-                               at->state.tolerance, at->there);
 }
 
 /* What a step must not fall below: the worst of the last few returns, less what is not known of the present
@@ -323,7 +317,7 @@ static nadir_status advance(nadir_ascent *at, double slope, bool *moved)
     double t = 1;
     *moved = false;
     while (!*moved && t > SHORTEST) {
-        status = look(at, t);
+        status = nadir_ascent_look(at, t);
         const bool broken = status == NADIR_ERROR_ILL_POSED;
         NADIR_CHECK(broken ? NADIR_OK : status);
         const double gained = broken ? -INFINITY : at->there->J - at->here->J;
@@ -386,7 +380,7 @@ static nadir_status look_closely(nadir_ascent *at)
     at->state.alpha = 0;
     at->secants.count = 0;
     at->state.tolerance = next_tolerance(at);
-    NADIR_CHECK(look(at, 0));
+    NADIR_CHECK(nadir_ascent_look(at, 0));
     arrive(at);
     at->state.idle = 0;
 cleanup:
@@ -418,7 +412,7 @@ static nadir_status climb(nadir_ascent *at)
         at->state.tolerance = next_tolerance(at);
         if (is_rough(at)) {
             at->state.tolerance = fmin(at->state.tolerance, 0.1 * wanted_gap(at) / penalty(at));
-            NADIR_CHECK(look(at, 0));
+            NADIR_CHECK(nadir_ascent_look(at, 0));
             arrive(at);
             continue;
         }
@@ -453,7 +447,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start)
+nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
     ascent->begun = nadir_clock_seconds();

@@ -65,10 +65,9 @@ typedef struct nadir_ascent {
     nadir_ceiling ceiling;
     nadir_response *here, *there; /* owned; at the policy at hand, and at the one tried last */
     double *near_v, *near_d;      /* [states] */
-    double *best;                 /* [rows] the best policy */
-    double *gradient;             /* [rows] */
-    double *direction;            /* [rows] */
-    double *trial;                /* [rows] */
+    nadir_policy *best;           /* retained; NULL: none yet */
+    nadir_slope slope;            /* at the policy at hand */
+    double *direction;            /* [rows]; NULL until a step is proposed */
     double *metric;               /* [states] */
     nadir_secants secants;
     double advantage; /* of the policy at hand */
@@ -80,13 +79,16 @@ typedef struct nadir_ascent {
 /* What the gap is measured by. */
 double nadir_ascent_scale(const nadir_ascent *ascent);
 
-/* From the policy `start`: [rows], or from the checkpoint that the settings name, to the end, which
- * stop_reason tells; `best` is the policy then. An interruption is NADIR_ERROR_INTERRUPTED, with the best
- * policy so far if there is one. */
-nadir_status nadir_ascent_run(nadir_ascent *ascent, const double *start);
+/* From the policy `start`, which is retained, or from the checkpoint that the settings name, to the end,
+ * which stop_reason tells; `best` is the policy then. An interruption is NADIR_ERROR_INTERRUPTED, with the
+ * best policy so far if there is one. */
+nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start);
 
 /* Goes on from the best policy, whose worst kernel is looked for from nothing: another one may be worse. */
 nadir_status nadir_ascent_again(nadir_ascent *ascent);
+
+/* Gives back what nothing but further steps would need; nadir_ascent_again makes it anew. */
+void nadir_ascent_rest(nadir_ascent *ascent);
 
 void nadir_ascent_clear(nadir_ascent *ascent);
 
@@ -108,13 +110,18 @@ nadir_status nadir_ascent_mix(nadir_ascent *at);
 /* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
 nadir_status nadir_ascent_learn(nadir_ascent *at);
 
+/* The response to the policy t of the way along the direction, in `there`. */
+nadir_status nadir_ascent_look(nadir_ascent *at, double t);
+/* In place of *policy the best policy of the ascent, without chances that are rounding. */
+nadir_status nadir_ascent_take_best(const nadir_ascent *ascent, nadir_policy **policy);
+
 /* Writes the checkpoint that the settings name, if it is time for one or must be `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
 
-/* The response to the first policy: [rows]. */
-nadir_status nadir_ascent_respond(nadir_ascent *at, const double *start, nadir_response *response);
+/* The response to the first policy. */
+nadir_status nadir_ascent_respond(nadir_ascent *at, nadir_policy *start, nadir_response *response);
 
 /* The state of the checkpoint that the settings name, and the response to its policy as it was. */
-nadir_status nadir_ascent_resume(nadir_ascent *at, const double *start);
+nadir_status nadir_ascent_resume(nadir_ascent *at, nadir_policy *start);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* policy: [rows] the one at hand. */
-static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy)
+/* policy, best: [rows] the policy at hand, and the best one. */
+static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy, double *best)
 {
     const size_t states = (size_t)ascent->duel.model->states * sizeof(double);
     const size_t rows = (size_t)ascent->duel.model->rows * sizeof(double);
@@ -20,7 +20,7 @@ static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy)
                                        {policy, rows},
                                        {ascent->near_v, states},
                                        {ascent->near_d, states},
-                                       {ascent->best, rows}}};
+                                       {best, rows}}};
     for (int i = 0; i < ascent->secants.most; i++) {
         made.parts[made.fixed + 2 * i] = (nadir_checkpoint_part){ascent->secants.s[i], rows};
         made.parts[made.fixed + 2 * i + 1] = (nadir_checkpoint_part){ascent->secants.y[i], rows};
@@ -38,7 +38,8 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
     if (!now && passed < ascent->settings->checkpoint_seconds) {
         return NADIR_OK;
     }
-    const nadir_checkpoint checkpoint = list_parts(ascent, ascent->here->policy->probabilities);
+    const nadir_checkpoint checkpoint =
+        list_parts(ascent, ascent->here->policy->probabilities, ascent->best->probabilities);
     const nadir_status status = nadir_checkpoint_write(ascent->context, &checkpoint, path);
     ascent->saved = nadir_clock_seconds();
     return status;
@@ -67,29 +68,37 @@ static bool is_plausible(const nadir_ascent *ascent)
     return good;
 }
 
-/* Fills state, near_v, near_d, best, secants and, with the policy at hand, `direction`. */
-static nadir_status restore(nadir_ascent *ascent, const char *path)
+/* Fills state, near_v, near_d, best, secants and the policy at hand. */
+static nadir_status restore(nadir_ascent *ascent, const char *path, nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_secants_reserve(ascent->context, &ascent->secants, ascent->secants.most));
-    nadir_checkpoint checkpoint = list_parts(ascent, ascent->direction);
-    NADIR_CHECK(nadir_checkpoint_read(ascent->context, &checkpoint, path));
+    nadir_context *context = ascent->context;
+    const nadir_model *model = ascent->duel.model;
+    double *read = NULL;
+    NADIR_NEW(context, read, 2 * model->rows);
+    NADIR_CHECK(nadir_secants_reserve(context, &ascent->secants, ascent->secants.most));
+    nadir_checkpoint checkpoint = list_parts(ascent, read, read + model->rows);
+    NADIR_CHECK(nadir_checkpoint_read(context, &checkpoint, path));
     ascent->secants.count = (int)checkpoint.pairs;
-    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(ascent->context, path));
+    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(context, path));
+    NADIR_CHECK(nadir_policy_create(context, model, read, policy));
+    NADIR_CHECK(nadir_policy_create(context, model, read + model->rows, &ascent->best));
 cleanup:
+    nadir_release(context, read);
     return status;
 }
 
-nadir_status nadir_ascent_respond(nadir_ascent *at, const double *start, nadir_response *response)
+nadir_status nadir_ascent_respond(nadir_ascent *at, nadir_policy *start, nadir_response *response)
 {
     return nadir_response_find_first(at->context, &at->duel, start, at->settings->start == NULL,
                                      NADIR_ASCENT_FIRST, response);
 }
 
-nadir_status nadir_ascent_resume(nadir_ascent *at, const double *start)
+nadir_status nadir_ascent_resume(nadir_ascent *at, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(restore(at, at->settings->resume));
+    nadir_policy *policy = NULL;
+    NADIR_CHECK(restore(at, at->settings->resume, &policy));
     const bool glanced = isinf(at->state.tolerance);
     if (glanced) { /* what glances are made of */
         NADIR_CHECK(nadir_ascent_respond(at, start, at->there));
@@ -100,11 +109,12 @@ nadir_status nadir_ascent_resume(nadir_ascent *at, const double *start)
         nadir_response_recycle(at->context, &at->duel, at->there);
     }
     at->duel.evaluations = at->state.evaluations - 1;
-    NADIR_CHECK(glanced ? nadir_response_glance(at->context, &at->duel, at->direction, at->near_v, at->near_d,
-                                                NULL, at->here)
-                        : nadir_response_find(at->context, &at->duel, at->direction,
-                                              at->state.followed != 0 ? at->near_v : NULL, at->near_d,
-                                              at->state.tolerance, at->here));
+    NADIR_CHECK(
+        glanced
+            ? nadir_response_glance(at->context, &at->duel, policy, at->near_v, at->near_d, NULL, at->here)
+            : nadir_response_find(at->context, &at->duel, policy, at->state.followed != 0 ? at->near_v : NULL,
+                                  at->near_d, at->state.tolerance, at->here));
 cleanup:
+    nadir_policy_free(policy);
     return status;
 }

@@ -50,15 +50,15 @@ void nadir_ascent_measure(nadir_ascent *at)
     const double least = UNVISITED / ((1 - model->discount) * (double)nadir_model_total(model));
     const double power = model->dense != NULL ? METRIC_DENSE : METRIC;
     double widest = 0;
+    at->slope = (nadir_slope){here->d, here->q, here->v, least};
     for (int64_t s = 0; s < model->states; s++) {
-        const double d = here->d[s] < -least ? here->d[s] : fmax(here->d[s], least);
         double low = INFINITY;
         double high = -INFINITY;
-        at->metric[s] = pow(fabs(d), power);
+        at->metric[s] = pow(fabs(nadir_slope_visits(&at->slope, s)), power);
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->gradient[row] = d * (here->q[row] - here->v[s]);
-            low = at->gradient[row] < low ? at->gradient[row] : low;
-            high = at->gradient[row] > high ? at->gradient[row] : high;
+            const double slope = nadir_slope_at(&at->slope, s, row);
+            low = slope < low ? slope : low;
+            high = slope > high ? slope : high;
         }
         widest = fmax(widest, (high - low) / at->metric[s]);
     }
@@ -110,6 +110,7 @@ static nadir_status turn_pairs(nadir_context *context, const double *pi, nadir_s
 nadir_status nadir_ascent_mix(nadir_ascent *at)
 {
     nadir_status status = NADIR_OK;
+    const nadir_model *model = at->duel.model;
     nadir_secants *pairs = &at->secants;
     const double *pi = at->here->policy->probabilities;
     double slope = 0;
@@ -127,9 +128,11 @@ nadir_status nadir_ascent_mix(nadir_ascent *at)
     const double *policy_before = pairs->s[last - 1];
     const double *step_before = pairs->y[last - 1];
     const double share = mixing_share(at, step_before);
-    for (int64_t row = 0; row < pairs->rows; row++) {
-        at->direction[row] -= share * (pi[row] - policy_before[row] + step[row] - step_before[row]);
-        slope += at->gradient[row] * at->direction[row];
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            at->direction[row] -= share * (pi[row] - policy_before[row] + step[row] - step_before[row]);
+            slope += nadir_slope_at(&at->slope, s, row) * at->direction[row];
+        }
     }
     if (!(slope > 0)) {
         memcpy(at->direction, step, (size_t)pairs->rows * sizeof *step);

@@ -159,7 +159,7 @@ static void measure_rows(nadir_context *context, const nadir_glance *glance, con
     }
 }
 
-nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, const double *probabilities,
+nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, nadir_policy *policy,
                                    const double *near_v, const double *near_d, const nadir_response *before,
                                    nadir_response *response)
 {
@@ -167,7 +167,7 @@ nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, con
     nadir_glance *glance = duel->glance;
     nadir_attack *attack = &response->verdict.attack;
     duel->evaluations++;
-    NADIR_CHECK(nadir_policy_create(context, duel->model, probabilities, &response->policy));
+    response->policy = nadir_policy_retain(policy);
     glance->problem.policy = response->policy;
     nadir_average_rewards(duel->model, response->policy, glance->R);
     nadir_descent_lend(glance->descent, duel->spare);

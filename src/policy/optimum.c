@@ -130,8 +130,7 @@ static nadir_status solve_nominal(quest *at)
         at->occupancy = NULL;
         nadir_policy_free(at->start);
         at->start = NULL;
-        NADIR_CHECK(nadir_policy_create(at->context, at->model,
-                                        nadir_policy_probabilities(at->settings.start), &at->start));
+        NADIR_CHECK(nadir_policy_share(at->context, at->model, at->settings.start, &at->start));
     }
 cleanup:
     return status;
@@ -145,7 +144,7 @@ static nadir_status measure_start(quest *at)
     nadir_status status = NADIR_OK;
     nadir_response first = {0};
     nadir_duel *duel = &at->ascent.duel;
-    status = nadir_response_find(at->context, duel, at->start->probabilities, NULL, NULL, 1e-9, &first);
+    status = nadir_response_find(at->context, duel, at->start, NULL, NULL, 1e-9, &first);
     duel->evaluations = 0;
     if (status == NADIR_ERROR_ILL_POSED) { /* it breaks down; others may not */
         at->result.initial_robust_return = NAN;
@@ -206,19 +205,6 @@ static double default_step(const nadir_context *context, const nadir_model *mode
     return high > low ? (1 - model->discount) / (high - low) : 1;
 }
 
-/* The best policy of the ascent, without chances that are rounding. */
-static nadir_status take_best(quest *at)
-{
-    const double *best = at->ascent.best;
-    double *clean = at->ascent.trial;
-    for (int64_t row = 0; row < at->model->rows; row++) {
-        clean[row] = best[row] > NADIR_ASCENT_CHANCE ? best[row] : 0;
-    }
-    nadir_policy_free(at->found);
-    at->found = NULL;
-    return nadir_policy_create(at->context, at->model, clean, &at->found);
-}
-
 static nadir_status search_ascent(quest *at)
 {
     nadir_status status = NADIR_OK;
@@ -228,9 +214,9 @@ static nadir_status search_ascent(quest *at)
     if (at->settings.step == 0) {
         at->settings.step = default_step(at->context, at->model);
     }
-    status = nadir_ascent_run(ascent, at->start->probabilities);
+    status = nadir_ascent_run(ascent, at->start);
     if (ascent->stop_reason != NULL) {
-        const nadir_status taken = take_best(at);
+        const nadir_status taken = nadir_ascent_take_best(&at->ascent, &at->found);
         status = status == NADIR_OK ? taken : status;
     }
     at->result.initial_robust_return = ascent->state.initial;
@@ -280,6 +266,7 @@ static nadir_status evaluate(quest *at)
     nadir_worst_free(at->worst);
     at->worst = NULL;
     NADIR_CHECK(take_solver(at));
+    nadir_ascent_rest(&at->ascent);
     at->evaluation = (nadir_robust){.size = sizeof at->evaluation};
     NADIR_CHECK(
         nadir_robust_run(at->context, at->solver, at->ball, &settings, NULL, &at->evaluation, &at->worst));
@@ -301,7 +288,7 @@ static nadir_status evaluate_again(quest *at)
                     at->evaluation.robust_return < at->ascent.state.best - wanted;
          i++) {
         NADIR_CHECK(nadir_ascent_again(&at->ascent));
-        NADIR_CHECK(take_best(at));
+        NADIR_CHECK(nadir_ascent_take_best(&at->ascent, &at->found));
         at->known = at->ascent.state.best;
         at->known_nominal = at->ascent.state.best_nominal;
         NADIR_CHECK(evaluate(at));

@@ -103,7 +103,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const double *probabilities,
+nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, nadir_policy *policy,
                                  const double *near_v, const double *near_d, double tolerance,
                                  nadir_response *response)
 {
@@ -112,8 +112,8 @@ nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const
     nadir_solver_settings_default(&settings);
     settings.backend = duel->backend;
     duel->evaluations++;
-    NADIR_CHECK(nadir_policy_create(context, duel->model, probabilities, &response->policy));
-    const bool same = duel->occupancy != NULL && memcmp(duel->known->probabilities, probabilities,
+    response->policy = nadir_policy_retain(policy);
+    const bool same = duel->occupancy != NULL && memcmp(duel->known->probabilities, policy->probabilities,
                                                         (size_t)duel->model->rows * sizeof(double)) == 0;
     nadir_occupancy *none = NULL;
     NADIR_CHECK(nadir_solver_create_from(context, duel->model, response->policy, &settings,
@@ -136,15 +136,14 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel, const double *probabilities,
+nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel, nadir_policy *policy,
                                        bool any, double tolerance, nadir_response *response)
 {
     nadir_policy *uniform = NULL;
-    nadir_status status = nadir_response_find(context, duel, probabilities, NULL, NULL, tolerance, response);
+    nadir_status status = nadir_response_find(context, duel, policy, NULL, NULL, tolerance, response);
     if (status == NADIR_ERROR_ILL_POSED && any) {
         NADIR_CHECK(nadir_policy_create_uniform(context, duel->model, &uniform));
-        NADIR_CHECK(
-            nadir_response_find(context, duel, uniform->probabilities, NULL, NULL, tolerance, response));
+        NADIR_CHECK(nadir_response_find(context, duel, uniform, NULL, NULL, tolerance, response));
     }
 cleanup:
     nadir_policy_free(uniform);

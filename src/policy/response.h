@@ -40,17 +40,17 @@ typedef struct nadir_duel {
 } nadir_duel;
 
 /*
- * The worst kernel of a policy, probabilities: [rows], whose return is off by `tolerance` of the penalty or
+ * The worst kernel of a policy, which is retained, whose return is off by `tolerance` of the penalty or
  * so. near_v, near_d: [states] value and occupancy of the response to a similar policy, from which the search
  * starts where it can; NULL: none. response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past
  * breakdown.
  */
-nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, const double *probabilities,
+nadir_status nadir_response_find(nadir_context *context, nadir_duel *duel, nadir_policy *policy,
                                  const double *near_v, const double *near_d, double tolerance,
                                  nadir_response *response);
 /* The same from nothing. any: where the policy breaks down (free domain), that which chooses at random, and
  * often does not, will do. */
-nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel, const double *probabilities,
+nadir_status nadir_response_find_first(nadir_context *context, nadir_duel *duel, nadir_policy *policy,
                                        bool any, double tolerance, nadir_response *response);
 /* Whether policies near that of a response can be responded to at a glance. */
 bool nadir_response_can_glance(const nadir_response *response);
@@ -67,7 +67,7 @@ const struct nadir_descent *nadir_duel_descent(const nadir_duel *duel);
  * before: the response that v and d are of, which saves work: q of rows that are not chosen, and below all
  * that are, may be too high then; NULL: every row is measured.
  */
-nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, const double *probabilities,
+nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, nadir_policy *policy,
                                    const double *near_v, const double *near_d, const nadir_response *before,
                                    nadir_response *response);
 void nadir_response_clear(nadir_context *context, nadir_response *response);

@@ -17,15 +17,19 @@ enum { STEPS = 60 };
 /* Beyond this an action is hopeless anyway, and squares stay finite. */
 #define FAR 1e6
 
-nadir_status nadir_secants_make(nadir_context *context, int64_t rows, int most, nadir_secants *secants)
+nadir_status nadir_secants_make(nadir_context *context, const nadir_model *model, int most,
+                                nadir_secants *secants)
 {
     nadir_status status = NADIR_OK;
-    secants->rows = rows;
-    secants->most = most;
-    NADIR_NEW(context, secants->diagonal, rows);
-    for (int i = 0; i < 4; i++) {
-        NADIR_NEW(context, secants->work[i], rows);
+    int64_t actions = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t count = model->state_rows[s + 1] - model->state_rows[s];
+        actions = count > actions ? count : actions;
     }
+    secants->model = model;
+    secants->rows = model->rows;
+    secants->most = most;
+    NADIR_NEW(context, secants->room, actions);
 cleanup:
     return status;
 }
@@ -33,6 +37,11 @@ cleanup:
 nadir_status nadir_secants_reserve(nadir_context *context, nadir_secants *secants, int pairs)
 {
     nadir_status status = NADIR_OK;
+    for (int i = 0; i < 3 && pairs > 0; i++) {
+        if (secants->work[i] == NULL) {
+            NADIR_NEW(context, secants->work[i], secants->rows);
+        }
+    }
     for (int i = 0; i < pairs; i++) {
         double **own[] = {&secants->s[i], &secants->y[i], &secants->b[i]};
         for (int j = 0; j < 3; j++) {
@@ -45,17 +54,26 @@ cleanup:
     return status;
 }
 
-void nadir_secants_clear(nadir_context *context, nadir_secants *secants)
+void nadir_secants_forget(nadir_context *context, nadir_secants *secants)
 {
     for (int i = 0; i < NADIR_SECANTS_MOST; i++) {
-        nadir_release(context, secants->s[i]);
-        nadir_release(context, secants->y[i]);
-        nadir_release(context, secants->b[i]);
+        double **own[] = {&secants->s[i], &secants->y[i], &secants->b[i]};
+        for (int j = 0; j < 3; j++) {
+            nadir_release(context, *own[j]);
+            *own[j] = NULL;
+        }
     }
-    nadir_release(context, secants->diagonal);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         nadir_release(context, secants->work[i]);
+        secants->work[i] = NULL;
     }
+    secants->count = 0;
+}
+
+void nadir_secants_clear(nadir_context *context, nadir_secants *secants)
+{
+    nadir_secants_forget(context, secants);
+    nadir_release(context, secants->room);
     *secants = (nadir_secants){0};
 }
 
@@ -87,10 +105,14 @@ static void multiply(const nadir_context *context, const nadir_secants *secants,
                      double *result)
 {
     const int64_t rows = secants->rows;
+    const nadir_model *model = secants->model;
     const double *vectors[2 * NADIR_SECANTS_MOST] = {NULL};
     double along[2 * NADIR_SECANTS_MOST];
-    for (int64_t row = 0; row < rows; row++) {
-        result[row] = secants->diagonal[row] * x[row];
+    for (int64_t s = 0; s < model->states; s++) {
+        const double diagonal = secants->metric[s] / secants->alpha;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            result[row] = diagonal * x[row];
+        }
     }
     for (int i = 0; i < count; i++) {
         vectors[2 * i] = secants->y[i];
@@ -124,15 +146,12 @@ static bool settle(const nadir_context *context, nadir_secants *secants, int i)
     return secants->s_b[i] > 0 && secants->s_y[i] > 0;
 }
 
-void nadir_secants_prepare(const nadir_context *context, const nadir_model *model, nadir_secants *secants,
-                           const double *metric, double alpha)
+void nadir_secants_prepare(const nadir_context *context, nadir_secants *secants, const double *metric,
+                           double alpha)
 {
     int count = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            secants->diagonal[row] = metric[s] / alpha;
-        }
-    }
+    secants->metric = metric;
+    secants->alpha = alpha;
     for (int i = 0; i < secants->count; i++) {
         swap(&secants->s[count], &secants->s[i]);
         swap(&secants->y[count], &secants->y[i]);
@@ -142,50 +161,83 @@ void nadir_secants_prepare(const nadir_context *context, const nadir_model *mode
     secants->count = count;
 }
 
-/* way = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order promise. */
-static double look(const nadir_context *context, const nadir_model *model, const double *metric, double alpha,
-                   const double *pi, const double *delta, const double *slope, double *way, double *room)
+/* Where a look for a step starts: the gradient of the model there, by rows or, where that is NULL, as it is
+ * said. */
+typedef struct looking {
+    const double *pi;    /* [rows] */
+    const double *delta; /* [rows] from there; NULL: zeros */
+    const double *slope; /* [rows] */
+    const nadir_slope *g;
+} looking;
+
+static double slope_at(const looking *from, int64_t s, int64_t row)
 {
+    return from->slope != NULL ? from->slope[row] : nadir_slope_at(from->g, s, row);
+}
+
+static double chance_at(const looking *from, int64_t row)
+{
+    return from->delta != NULL ? from->pi[row] + from->delta[row] : from->pi[row];
+}
+
+/* way = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order promise. */
+static double look(const nadir_context *context, const nadir_secants *secants, double alpha,
+                   const looking *from, double *way)
+{
+    const nadir_model *model = secants->model;
     double promise = 0;
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t first = model->state_rows[s];
         const int64_t count = model->state_rows[s + 1] - first;
-        const double step = alpha / metric[s];
+        const double step = alpha / secants->metric[s];
         double largest = -INFINITY;
         for (int64_t row = first; row < first + count; row++) {
-            largest = slope[row] > largest ? slope[row] : largest;
+            const double slope = slope_at(from, s, row);
+            largest = slope > largest ? slope : largest;
         }
         for (int64_t row = first; row < first + count; row++) {
-            const double fall = step * (slope[row] - largest);
-            way[row] = pi[row] + delta[row] + (fall > -FAR ? fall : -FAR);
+            const double fall = step * (slope_at(from, s, row) - largest);
+            way[row] = chance_at(from, row) + (fall > -FAR ? fall : -FAR);
         }
-        nadir_simplex_project(count, way + first, room);
+        nadir_simplex_project(count, way + first, secants->room);
         for (int64_t row = first; row < first + count; row++) {
-            way[row] -= pi[row] + delta[row];
-            promise += way[row] * slope[row];
+            way[row] -= chance_at(from, row);
+            promise += way[row] * slope_at(from, s, row);
         }
     }
     return nadir_join_sum(context, promise);
 }
 
-nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model, nadir_secants *secants,
-                                const double *metric, double alpha, const double *pi, const double *g,
-                                double *delta)
+/* slope <- g. */
+static void write_slope(const nadir_model *model, const nadir_slope *g, double *slope)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            slope[row] = nadir_slope_at(g, s, row);
+        }
+    }
+}
+
+nadir_status nadir_secants_step(nadir_context *context, nadir_secants *secants, const double *pi,
+                                const nadir_slope *g, double *delta)
 {
     nadir_status status = NADIR_OK;
+    const nadir_model *model = secants->model;
     double *slope = secants->work[0]; /* of the model at delta */
     double *way = secants->work[1];
     double *product = secants->work[2];
+    double alpha = secants->alpha;
     double first = 0;
-    memset(delta, 0, (size_t)secants->rows * sizeof *delta);
     if (secants->count == 0) { /* states are apart, and one projection is the best */
-        (void)look(context, model, metric, alpha, pi, delta, g, way, secants->work[3]);
-        memcpy(delta, way, (size_t)secants->rows * sizeof *delta);
+        const looking from = {.pi = pi, .g = g};
+        (void)look(context, secants, alpha, &from, delta);
         return nadir_progress(context, "improving the policy", -1);
     }
-    memcpy(slope, g, (size_t)secants->rows * sizeof *g);
+    const looking from = {pi, delta, slope, g};
+    memset(delta, 0, (size_t)secants->rows * sizeof *delta);
+    write_slope(model, g, slope);
     for (int i = 0; i < STEPS; i++) {
-        const double promise = look(context, model, metric, alpha, pi, delta, slope, way, secants->work[3]);
+        const double promise = look(context, secants, alpha, &from, way);
         first = i == 0 ? promise : first;
         if (!(promise > ENOUGH * first)) {
             break;
@@ -199,7 +251,7 @@ nadir_status nadir_secants_step(nadir_context *context, const nadir_model *model
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
                 delta[row] += t * way[row];
                 slope[row] -= t * product[row];
-                length += metric[s] * way[row] * way[row];
+                length += secants->metric[s] * way[row] * way[row];
             }
         }
         length = nadir_join_sum(context, length);

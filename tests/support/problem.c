@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include "kernel/average.h"
+#include "linalg/vector.h"
 #include "support/problem.h"
 #include "support/reference.h"
 
@@ -64,7 +65,8 @@ test_problem test_problem_make(nadir_context *context, nadir_model *model, nadir
                                    .J = sign * made.value.J,
                                    .v_error = made.value.v_error,
                                    .d_error = made.value.d_error,
-                                   .J_error = made.value.J_error};
+                                   .J_error = made.value.J_error,
+                                   .v_largest = nadir_vector_largest(model->states, made.value.v)};
     return made;
 }
 

@@ -1,14 +1,16 @@
 /*
- * Products with a sparse P^pi, as a device makes them for rows of all lengths, against sums in long double;
- * and evaluations with them against those made here. With an engine, NADIR_DEVICE_BLOCK chooses its way:
- * rows one by one, or with so many columns 32 rows together, the matrix in blocks where it has more. With
- * NADIR_DEVICE_MEMORY, too, blocks are dropped for what has to be there.
+ * Products with a sparse P^pi, as a device makes them for rows of all lengths, against sums in long double,
+ * solves of several systems at once by their residuals, and evaluations against those made here. With an
+ * engine, NADIR_DEVICE_BLOCK chooses its way: rows one by one, or with so many columns 32 rows together, the
+ * matrix in blocks where it has more. With NADIR_DEVICE_MEMORY, too, blocks are dropped for what has to be
+ * there.
  */
 #include "support/support.h"
 
 #include "base/context.h"
 #include "base/random.h"
 #include "kernel/average.h"
+#include "occupancy/occupancy.h"
 #include "support/generated.h"
 #include "support/reference.h"
 #include "support/robust.h"
@@ -16,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SEED = 5040, ACTIONS = 2, BRANCH = 5, HUBS = 3, BARREN = 100, VECTORS = 3 };
+enum { SEED = 5040, ACTIONS = 2, BRANCH = 5, HUBS = 3, BARREN = 100, VECTORS = 3, SIDES = 5 };
 #define GAMMA 0.9
 
 /* No multiple of 32; fewer for tools that are slow. */
@@ -233,6 +235,62 @@ static void test_dropping(void **state)
     teardown(&made);
 }
 
+/* Right-hand sides that take their steps together, though the second and the third are done at once: zeros,
+ * and ones, which are not if transposed. An odd number of them. */
+static void check_solves(fixture *made, nadir_occupancy *occupancy, bool transposed)
+{
+    const int64_t n = states_count();
+    double *b = test_new(2 * SIDES * n, sizeof *b);
+    double *x = b + SIDES * n;
+    for (int64_t i = 0; i < n; i++) {
+        b[i] = cos((double)i);
+        b[n + i] = 0;
+        b[2 * n + i] = 1;
+        b[3 * n + i] = 1e-3 * sin((double)i);
+        b[4 * n + i] = i == 7 ? 1 : 0;
+    }
+    assert_ok(made->context, (transposed ? nadir_occupancy_solve_transposed : nadir_occupancy_solve)(
+                                 made->context, occupancy, SIDES, b, x, NULL));
+    for (int64_t j = 0; j < SIDES; j++) {
+        long double *found = wanted(made->model, transposed, 1, -GAMMA, x + j * n);
+        long double largest = 0;
+        long double sum = 0;
+        double size = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const long double off = fabsl(found[i] - b[j * n + i]);
+            largest = fmaxl(largest, off);
+            sum += off;
+            size = transposed ? size + fabs(x[j * n + i]) : fmax(size, fabs(x[j * n + i]));
+        }
+        assert_that((double)(transposed ? sum : largest) <= 1e-12 * size,
+                    "%s, right-hand side %lld: the residual is %.3g, the solution %.3g",
+                    transposed ? "transposed" : "plain", (long long)j, (double)(transposed ? sum : largest),
+                    size);
+        free(found);
+    }
+    free(b);
+}
+
+static void test_solves(void **state)
+{
+    fixture made = {0};
+    nadir_occupancy *occupancy = NULL;
+    (void)state;
+    if (said("NADIR_DEVICE_MEMORY") > 0) { /* which may be too small for them */
+        print_message("skipped: the device is small\n");
+        skip();
+        return;
+    }
+    setup(&made);
+    assert_ok(made.context, nadir_occupancy_create(made.context, made.kernel, made.policy, GAMMA,
+                                                   made.context->device != NULL ? "device-krylov" : "krylov",
+                                                   0, &occupancy));
+    check_solves(&made, occupancy, false);
+    check_solves(&made, occupancy, true);
+    nadir_occupancy_free(made.context, occupancy);
+    teardown(&made);
+}
+
 /* Asked for all digits, as in test_agreement.c: bounds of a search that stops early depend on where it does.
  */
 static nadir_robust evaluate(nadir_context *context, nadir_model *model, const char *backend,
@@ -295,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_solves),
         cmocka_unit_test(test_evaluations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

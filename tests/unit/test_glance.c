@@ -173,8 +173,7 @@ static void test_responses(void **state)
         nadir_response first = {0};
         test_note("seed %d, %s", SEED + i, test_ball_name(&ball));
         nadir_policy *start = make_policy(context, model, &random, 0.1);
-        assert_ok(context,
-                  nadir_response_find(context, &duel, start->probabilities, NULL, NULL, 1e-6, &first));
+        assert_ok(context, nadir_response_find(context, &duel, start, NULL, NULL, 1e-6, &first));
         assert_true(nadir_response_can_glance(&first));
         assert_null(nadir_duel_base(&duel));
         assert_ok(context, nadir_duel_ready(context, &duel, &first));
@@ -182,8 +181,8 @@ static void test_responses(void **state)
             nadir_response glance = {0};
             nadir_policy *policy = make_policy(context, model, &random, 0.1 + 0.05 * step);
             const nadir_response *before = step % 2 == 0 ? &first : NULL;
-            assert_ok(context, nadir_response_glance(context, &duel, policy->probabilities, first.v, first.d,
-                                                     before, &glance));
+            assert_ok(context,
+                      nadir_response_glance(context, &duel, policy, first.v, first.d, before, &glance));
             check_glance(context, model, &ball, before, &glance);
             nadir_response_recycle(context, &duel, &glance);
             nadir_policy_free(policy);

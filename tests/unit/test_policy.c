@@ -1,6 +1,8 @@
 /* test_policy.c: policies as objects. */
 #include "support/support.h"
 
+#include "model/policy.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -73,12 +75,49 @@ static void test_probabilities(void **state)
     nadir_context_free(context);
 }
 
+/* A policy is shared where it is one as it is, and copied where it is not. */
+static void test_share(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    nadir_context *other = test_context();
+    nadir_model *model = test_rich_model(context);
+    nadir_policy *policy = NULL;
+    nadir_policy *shared = NULL;
+    nadir_policy *copy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    assert_ok(context, nadir_policy_share(context, model, policy, &shared));
+    assert_ptr_equal(shared, policy);
+    assert_ok(other, nadir_policy_share(other, model, policy, &copy));
+    assert_true(copy != policy);
+    assert_memory_equal(copy->probabilities, policy->probabilities,
+                        (size_t)model->rows * sizeof *copy->probabilities);
+    nadir_policy_free(policy); /* once for each who has it */
+    assert_true(shared->probabilities[0] == 0.5);
+    shared->probabilities[0] = 0.500001; /* as of another model */
+    nadir_policy_free(copy);
+    assert_ok(context, nadir_policy_share(context, model, shared, &copy));
+    assert_true(copy != shared);
+    assert_close(copy->probabilities[0], 0.500001 / 1.000001, 1e-15);
+    shared->probabilities[0] = 0.6;
+    nadir_policy_free(copy);
+    copy = NULL;
+    assert_fails(context, nadir_policy_share(context, model, shared, &copy), NADIR_ERROR_POLICY,
+                 "sum to 1.1");
+    assert_null(copy);
+    nadir_policy_free(shared);
+    nadir_model_free(model);
+    nadir_context_free(other);
+    nadir_context_free(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_probabilities),
+        cmocka_unit_test(test_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What became of the problems. */
 typedef struct tally {
@@ -245,6 +246,35 @@ static void test_found(void **state)
     }
 }
 
+/* A search that gains next to nothing in hundreds of steps stops, and says so. */
+static void test_slow(void **state)
+{
+    nadir_context *context = test_context();
+    nadir_random random;
+    test_torture made;
+    nadir_solver *solver = NULL;
+    nadir_robust_settings settings;
+    nadir_robust result = {.size = sizeof result};
+    (void)state;
+    nadir_random_seed(&random, 20261115 + 16740);
+    test_torture_make(context, &random, &made);
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    assert_ok(context, nadir_solver_create(context, made.model, made.policy, NULL, &solver));
+    const nadir_status status = nadir_solver_robust(context, solver, &made.ball, &settings, &result, NULL);
+    assert_int_equal(status, NADIR_ERROR_NOT_CONVERGED);
+    assert_string_equal(result.stop_reason, "slow");
+    assert_non_null(strstr(nadir_context_error(context), "gain next to nothing"));
+    assert_that(result.iterations >= 500 && result.iterations <= 2000, "%lld steps",
+                (long long)result.iterations);
+    /* what is left to gain is little, and known */
+    assert_that(result.stationarity_gap > 0 && result.stationarity_gap <= 1e-6 * result.penalty,
+                "a gap of %g", result.stationarity_gap);
+    nadir_solver_free(solver);
+    test_torture_clear(&made);
+    nadir_context_free(context);
+}
+
 static void test_problems(void **state)
 {
     const int count = test_variable("NADIR_TORTURE", 1, test_attack_count(600));
@@ -269,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_found),
+        cmocka_unit_test(test_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,52 @@ static void certificates_must_be_earned(void **state)
     test_place_clear(&here);
 }
 
+/* What the rewards alone say is found again by other code than the evaluation's: a bound that is better by a
+ * hundred-thousandth of its distance is noticed, as is one of a ball that may have negative entries. */
+static void bounds_by_rewards(void **state)
+{
+    (void)state;
+    test_place here = test_place_make(2);
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    for (int i = 0; i < 4; i++) {
+        const double radius = 0.05;
+        const nadir_ball ball =
+            test_ball(i % 2 == 0 ? NADIR_SET_NONRECT : NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+        nadir_verify_result result;
+        nadir_verification *made = NULL;
+        nadir_witness witness;
+        settings.optimistic = i > 1;
+        const nadir_robust robust = test_verified_evaluate(&here, &ball, &settings);
+        test_note("%s, optimistic: %d", test_ball_name(&ball), i / 2);
+        assert_string_equal(robust.bound, "rewards");
+        assert_ok(here.context, test_verified_verify(&here, "worst.npz", "worst.json", &result, &made));
+        nadir_verification_free(made);
+        assert_ok(here.context, nadir_witness_read(here.context, here.model, "worst.json", &witness));
+        if (settings.optimistic) {
+            witness.upper_bound -= 1e-5 * (witness.upper_bound - robust.robust_return);
+        } else {
+            witness.lower_bound += 1e-5 * (robust.robust_return - witness.lower_bound);
+        }
+        assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
+        nadir_witness_clear(here.context, &witness);
+        assert_check_fails(&here, "worst.npz", "lie.json",
+                           settings.optimistic ? "upper_bound" : "lower_bound");
+    }
+    const double radius = 0.001;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
+    nadir_witness witness;
+    (void)test_verified_evaluate(&here, &ball, NULL);
+    assert_ok(here.context, nadir_witness_read(here.context, here.model, "worst.json", &witness));
+    witness.bound = "rewards";
+    assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
+    nadir_witness_clear(here.context, &witness);
+    assert_check_fails(&here, "worst.npz", "lie.json", "lower_bound");
+    test_note_clear();
+    test_place_clear(&here);
+}
+
 /* The numbers beside the bounds: a claim that is weaker than what was found holds, one that is stronger does
  * not. */
 typedef struct beside {
@@ -257,7 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(false_claims_fail),         cmocka_unit_test(certificates_must_be_earned),
         cmocka_unit_test(numbers_beside_the_bounds), cmocka_unit_test(numbers_of_other_kinds),
-        cmocka_unit_test(kappa_is_found_again),
+        cmocka_unit_test(kappa_is_found_again),      cmocka_unit_test(bounds_by_rewards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,10 +12,10 @@
 typedef struct seen {
     nadir_explicit rows;
     double *difference; /* [states] of a row */
-    double row_sum;
-    double minimum;
-    int64_t minimum_row;
-    double off_support;
+    double *distances;  /* of the rows of a state */
+    double rounding;    /* that is forgiven */
+    int64_t moved;      /* a pinned row that is not the nominal one; -1: none */
+    nadir_membership found;
 } seen;
 
 /* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
@@ -119,16 +119,16 @@ static double largest_off_support(int64_t states, const double *nominal, const d
 
 static void note_minimum(int64_t row, double minimum, seen *at)
 {
-    if (minimum < at->minimum) {
-        at->minimum = minimum;
-        at->minimum_row = row;
+    if (minimum < at->found.minimum) {
+        at->found.minimum = minimum;
+        at->found.minimum_row = row;
     }
 }
 
 /* What a row adds to what was seen, but for its distance. */
 static void note_row(int64_t row, double sum, double minimum, seen *at)
 {
-    at->row_sum = fmax(at->row_sum, fabs(sum - 1));
+    at->found.row_sum = fmax(at->found.row_sum, fabs(sum - 1));
     note_minimum(row, minimum, at);
 }
 
@@ -136,8 +136,8 @@ static void note_row(int64_t row, double sum, double minimum, seen *at)
 static double look_at_row(const nadir_model *model, int64_t row, double p, seen *at)
 {
     if (nadir_kernel_is_nominal(at->rows.kernel, row)) {
-        at->row_sum =
-            fmax(at->row_sum, fmax(fabs(1 - model->limits.sum_low), fabs(model->limits.sum_high - 1)));
+        at->found.row_sum =
+            fmax(at->found.row_sum, fmax(fabs(1 - model->limits.sum_low), fabs(model->limits.sum_high - 1)));
         note_minimum(row, nadir_model_row_minimum(model, row), at);
         return 0;
     }
@@ -148,8 +148,8 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
     if (whole != NULL && nominal.columns == NULL) {
         subtract_dense(model->states, nominal.values, whole, &sum, &minimum, at->difference);
         if (!(nadir_model_row_minimum(model, row) > 0)) {
-            at->off_support =
-                fmax(at->off_support, largest_off_support(model->states, nominal.values, whole));
+            at->found.off_support =
+                fmax(at->found.off_support, largest_off_support(model->states, nominal.values, whole));
         }
         note_row(row, sum, minimum, at);
         return nadir_norm_short(model->states, at->difference, p);
@@ -164,104 +164,137 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
     if (are_same(&nominal, &entries)) {
         return 0;
     }
-    const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->off_support);
+    const int64_t length = subtract_nominal(&nominal, &entries, at->difference, &at->found.off_support);
     return nadir_norm_short(length, at->difference, p);
 }
 
-static nadir_status measure_rows(nadir_context *context, const nadir_kernel *kernel, double p,
-                                 double *distances, nadir_membership *membership)
+/* What the set asks of the rows of a kernel. */
+typedef struct asking {
+    const nadir_model *model;
+    const nadir_uncertainty *set;
+    double factor;
+} asking;
+
+/* The distance of rows first .. end - 1 of a state, which begins with row `start`, each divided by its scale.
+ */
+static double measure_group(const asking *of, int64_t start, int64_t first, int64_t end, seen *at)
+{
+    for (int64_t row = first; row < end; row++) {
+        const double scale = nadir_uncertainty_scale(of->set, row);
+        double *distance = &at->distances[row - start];
+        if (scale > 0) {
+            *distance /= scale;
+            at->rounding = fmax(at->rounding, NADIR_MEMBERSHIP_ROUNDING / scale);
+        } else if (*distance > 0) { /* a pinned row moved */
+            at->moved = row;
+        }
+    }
+    return at->moved >= 0 ? INFINITY
+                          : nadir_norm_short(end - first, at->distances + (first - start), of->set->p);
+}
+
+/* A group of rows, which begins with row `first`, within its radius. */
+static void judge_group(double distance, double radius, int64_t first, seen *at)
+{
+    const double beyond = distance - radius * (1 + NADIR_MEMBERSHIP_ROUNDING) - at->rounding;
+    const double excess = beyond > 0 ? (radius > 0 ? beyond / radius : INFINITY) : 0;
+    at->found.distance = fmax(at->found.distance, distance);
+    if (excess > at->found.excess) {
+        at->found.excess = excess;
+        at->found.excess_row = at->moved >= 0 ? at->moved : first;
+    }
+}
+
+/* The rows of one state; of a set that all rows share their distance alone, which is returned. */
+static double look_at_state(const asking *of, int64_t s, seen *at)
+{
+    const nadir_uncertainty *set = of->set;
+    const int64_t start = of->model->state_rows[s];
+    const int64_t end = of->model->state_rows[s + 1];
+    for (int64_t row = start; row < end; row++) {
+        at->distances[row - start] = look_at_row(of->model, row, set->p, at);
+    }
+    if (set->set == NADIR_SET_NONRECT) {
+        return measure_group(of, start, start, end, at);
+    }
+    const int64_t step = set->set == NADIR_SET_S ? end - start : 1;
+    for (int64_t row = start; row < end; row += step) {
+        at->rounding = 0;
+        at->moved = -1;
+        const double distance = measure_group(of, start, row, row + step, at);
+        judge_group(distance, of->factor * nadir_uncertainty_radius(set, s, row), row, at);
+    }
+    return 0;
+}
+
+static int64_t most_actions(const nadir_model *model)
+{
+    int64_t most = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t count = model->state_rows[s + 1] - model->state_rows[s];
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* What a thread has seen joins what others have. */
+static void join(const seen *part, seen *all)
+{
+    const nadir_membership *from = &part->found;
+    nadir_membership *to = &all->found;
+    to->row_sum = fmax(to->row_sum, from->row_sum);
+    to->off_support = fmax(to->off_support, from->off_support);
+    to->distance = fmax(to->distance, from->distance);
+    note_minimum(from->minimum_row, from->minimum, all);
+    if (from->excess > to->excess) {
+        to->excess = from->excess;
+        to->excess_row = from->excess_row;
+    }
+    all->rounding = fmax(all->rounding, part->rounding);
+    all->moved = all->moved >= 0 ? all->moved : part->moved;
+}
+
+static const seen nothing = {.moved = -1,
+                             .found = {.minimum = INFINITY, .minimum_row = -1, .excess_row = -1}};
+
+/* distances: [states] of a set that all rows share; all: what was seen. */
+static nadir_status look_at_states(nadir_context *context, const nadir_kernel *kernel, const asking *of,
+                                   double *distances, seen *all)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = nadir_kernel_model(kernel);
+    const nadir_model *model = of->model;
     const int threads = nadir_threads_for(context, 4 * model->nonzeros);
-    seen *all = NULL;
-    NADIR_NEW_ZERO(context, all, threads);
+    const int64_t actions = most_actions(model);
+    seen *parts = NULL;
+    NADIR_NEW_ZERO(context, parts, threads);
     for (int part = 0; part < threads; part++) {
-        all[part].minimum = INFINITY;
-        NADIR_CHECK(nadir_explicit_make(context, kernel, &all[part].rows));
-        NADIR_NEW(context, all[part].difference, nadir_model_width(model));
+        parts[part] = nothing;
+        NADIR_CHECK(nadir_explicit_make(context, kernel, &parts[part].rows));
+        NADIR_NEW(context, parts[part].difference, nadir_model_width(model));
+        NADIR_NEW(context, parts[part].distances, actions);
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int part = 0; part < threads; part++) {
-        const int64_t end = (part + 1) * model->rows / threads;
-        for (int64_t row = part * model->rows / threads; row < end; row++) {
+        const int64_t end = (part + 1) * model->states / threads;
+        for (int64_t s = part * model->states / threads; s < end; s++) {
             if (nadir_progress_team(context, "checking the kernel", -1, &status)) {
-                distances[row] = look_at_row(model, row, p, &all[part]);
+                const double distance = look_at_state(of, s, &parts[part]);
+                if (distances != NULL) {
+                    distances[s] = distance;
+                }
             }
         }
     }
-    if (status != NADIR_OK) {
-        goto cleanup;
-    }
-    *membership = (nadir_membership){.minimum = INFINITY, .minimum_row = -1, .excess_row = -1};
     for (int part = 0; part < threads; part++) {
-        membership->row_sum = fmax(membership->row_sum, all[part].row_sum);
-        membership->off_support = fmax(membership->off_support, all[part].off_support);
-        if (all[part].minimum < membership->minimum) {
-            membership->minimum = all[part].minimum;
-            membership->minimum_row = all[part].minimum_row;
-        }
+        join(&parts[part], all);
     }
-    membership->row_sum = nadir_join_maximum(context, membership->row_sum);
-    membership->off_support = nadir_join_maximum(context, membership->off_support);
-    membership->minimum = nadir_join_minimum(context, membership->minimum);
 cleanup:
-    for (int part = 0; all != NULL && part < threads; part++) {
-        nadir_explicit_clear(context, &all[part].rows);
-        nadir_release(context, all[part].difference);
+    for (int part = 0; parts != NULL && part < threads; part++) {
+        nadir_explicit_clear(context, &parts[part].rows);
+        nadir_release(context, parts[part].difference);
+        nadir_release(context, parts[part].distances);
     }
-    nadir_release(context, all);
-    return status;
-}
-
-/* One group of rows within one radius: distances are divided by their scales first. */
-static void judge_group(const nadir_uncertainty *set, int64_t first, int64_t end, double radius,
-                        double *distances, nadir_membership *membership)
-{
-    double rounding = 0;
-    int64_t moved = -1;
-    for (int64_t row = first; row < end; row++) {
-        const double scale = nadir_uncertainty_scale(set, row);
-        if (scale > 0) {
-            distances[row] /= scale;
-            rounding = fmax(rounding, NADIR_MEMBERSHIP_ROUNDING / scale);
-        } else if (distances[row] > 0) { /* a pinned row moved */
-            moved = row;
-        }
-    }
-    const double distance = moved >= 0 ? INFINITY : nadir_norm_short(end - first, distances + first, set->p);
-    const double beyond = distance - radius * (1 + NADIR_MEMBERSHIP_ROUNDING) - rounding;
-    const double excess = beyond > 0 ? (radius > 0 ? beyond / radius : INFINITY) : 0;
-    membership->distance = fmax(membership->distance, distance);
-    if (excess > membership->excess) {
-        membership->excess = excess;
-        membership->excess_row = moved >= 0 ? moved : first;
-    }
-}
-
-/* All rows of all processes within one radius. */
-static nadir_status judge_spread(nadir_context *context, const nadir_uncertainty *set, int64_t rows,
-                                 double radius, double *distances, nadir_membership *membership)
-{
-    nadir_status status = NADIR_OK;
-    double rounding = 0;
-    double distance = INFINITY;
-    bool held = true;
-    for (int64_t row = 0; row < rows; row++) {
-        const double scale = nadir_uncertainty_scale(set, row);
-        held = held && (scale > 0 || !(distances[row] > 0)); /* no pinned row moved */
-        distances[row] = scale > 0 ? distances[row] / scale : 0;
-        rounding = scale > 0 ? fmax(rounding, NADIR_MEMBERSHIP_ROUNDING / scale) : rounding;
-    }
-    if (nadir_join_all(context, held)) {
-        NADIR_CHECK(nadir_norm_p(context, rows, distances, set->p, &distance));
-    }
-    rounding = nadir_join_maximum(context, rounding);
-    const double beyond = distance - radius * (1 + NADIR_MEMBERSHIP_ROUNDING) - rounding;
-    membership->distance = distance;
-    membership->excess = beyond > 0 ? (radius > 0 ? beyond / radius : INFINITY) : 0;
-    membership->excess_row = membership->excess > 0 ? 0 : -1;
-cleanup:
+    nadir_release(context, parts);
     return status;
 }
 
@@ -271,27 +304,25 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = nadir_kernel_model(kernel);
+    const asking of = {model, uncertainty, factor};
+    seen all = nothing;
     double *distances = NULL;
-    NADIR_NEW(context, distances, model->rows);
-    NADIR_CHECK(measure_rows(context, kernel, uncertainty->p, distances, membership));
-    if (uncertainty->set == NADIR_SET_NONRECT && model->exchange != NULL) {
-        status = judge_spread(context, uncertainty, model->rows, factor * uncertainty->radius, distances,
-                              membership);
-        goto cleanup;
-    }
     if (uncertainty->set == NADIR_SET_NONRECT) {
-        judge_group(uncertainty, 0, model->rows, factor * uncertainty->radius, distances, membership);
-        goto cleanup;
+        NADIR_NEW(context, distances, model->states);
     }
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t first = model->state_rows[s];
-        const int64_t end = model->state_rows[s + 1];
-        const int64_t step = uncertainty->set == NADIR_SET_S ? end - first : 1;
-        for (int64_t row = first; row < end; row += step) {
-            judge_group(uncertainty, row, row + step, factor * nadir_uncertainty_radius(uncertainty, s, row),
-                        distances, membership);
+    NADIR_CHECK(look_at_states(context, kernel, &of, distances, &all));
+    if (distances != NULL) { /* all rows of all processes within one radius */
+        double distance = INFINITY;
+        if (nadir_join_all(context, all.moved < 0)) {
+            NADIR_CHECK(nadir_norm_p(context, model->states, distances, uncertainty->p, &distance));
         }
+        all.rounding = nadir_join_maximum(context, all.rounding);
+        judge_group(distance, factor * uncertainty->radius, 0, &all);
     }
+    *membership = all.found;
+    membership->row_sum = nadir_join_maximum(context, membership->row_sum);
+    membership->off_support = nadir_join_maximum(context, membership->off_support);
+    membership->minimum = nadir_join_minimum(context, membership->minimum);
     membership->distance = nadir_join_maximum(context, membership->distance);
     membership->excess = nadir_join_maximum(context, membership->excess);
     membership->excess_row =

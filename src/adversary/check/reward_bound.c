@@ -1,70 +1,88 @@
 /*
  * reward_bound.c: what kernels of distributions return at least and at most; see reward_bound.h.
  *
- * J_P = sum over s of d_P(s) R^pi(s) with d_P >= 0. Where the actions of every state have the probability rho
- * in all, sum d_P = |mu|_1 / (1 - gamma rho); rho is one but for rounding.
+ * Where the actions of state s have the probability rho(s) in all, which is one but for rounding, constants w
+ * with w >= R^pi(s) + gamma rho(s) w in every state have w >= Tw whatever the kernel, so that J_P <= |mu|_1
+ * w:
+ *
+ *     w = max over s of R^pi(s) / (1 - gamma rho(s)).
+ *
+ * Next to gamma = 1 the gap 1 - gamma rho takes rho and the product in twice the precision: 1 - (gamma rho)
+ * is exact, and what their rounding left is subtracted from it.
  */
 #include "adversary/check/reward_bound.h"
 
 #include "linalg/distributed.h"
-#include "nominal/check.h"
 
 #include <float.h>
 #include <math.h>
 
 #define UNIT (DBL_EPSILON / 2)
 
-/* Of the states of this process, rounded outwards. */
-typedef struct reward_range {
-    double lowest, highest;   /* of R^pi */
-    double rho_low, rho_high; /* of the sums of pi */
-} reward_range;
+/* At least x, of which `units` roundings are not known; what is below all numbers is below the least. */
+static double raise(double x, double units)
+{
+    const double least = fmax(x, -DBL_MAX);
+    return isnan(x) ? INFINITY : least + units * UNIT * fabs(least) + DBL_TRUE_MIN;
+}
 
-static void take_state(const nadir_problem *problem, int64_t s, reward_range *range)
+/* 1 - gamma rho of a state, and how far it may be off. */
+static double find_gap(const nadir_problem *problem, int64_t s, double *off)
+{
+    const int64_t *state_rows = problem->model->state_rows;
+    const double terms = (double)(state_rows[s + 1] - state_rows[s] + 2);
+    double rho = 0;
+    double rest = 0; /* what rho lacks */
+    for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
+        const double pi = problem->policy->probabilities[row];
+        const double sum = rho + pi;
+        rest += rho >= pi ? (rho - sum) + pi : (pi - sum) + rho;
+        rho = sum;
+    }
+    const double product = problem->gamma * rho;
+    const double lacks = fma(problem->gamma, rho, -product) + problem->gamma * rest;
+    const double gap = (1 - product) - lacks;
+    *off = 4 * UNIT * fabs(gap) + 8 * terms * UNIT * terms * UNIT;
+    return gap;
+}
+
+/* At least R^pi(s) / (1 - gamma rho(s)), rewards times sign. */
+static double most_of_state(const nadir_problem *problem, int64_t s, double sign)
 {
     const nadir_model *model = problem->model;
-    const double *pi = problem->policy->probabilities;
     const double terms = (double)(model->state_rows[s + 1] - model->state_rows[s] + 2);
+    double off;
     double sum = 0;
     double size = 0;
-    double rho = 0;
     for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-        const double term = pi[row] * problem->rewards[row];
+        const double term = problem->policy->probabilities[row] * (sign * problem->rewards[row]);
         sum += term;
         size += fabs(term);
-        rho += pi[row];
     }
     /* what underflows is off by less than the least number */
     const double error = terms * (UNIT * size * (1 + 4 * terms * UNIT) + DBL_TRUE_MIN) + UNIT * fabs(sum);
-    range->lowest = fmin(range->lowest, sum - 2 * error);
-    range->highest = fmax(range->highest, sum + 2 * error);
-    range->rho_low = fmin(range->rho_low, rho * (1 - terms * UNIT));
-    range->rho_high = fmax(range->rho_high, rho * (1 + terms * UNIT));
+    const double reward = sum + 2 * error;
+    const double gap = find_gap(problem, s, &off);
+    return gap > off ? raise(reward / (reward > 0 ? gap - off : gap + off), 8) : INFINITY;
 }
 
-/* mass / (1 - gamma rho) times r, from above. */
-static double sum_up(const nadir_problem *problem, double r, double low, double high, double mass)
+static double most_return(const nadir_context *context, const nadir_problem *problem, double sign)
 {
+    double w = -INFINITY;
+    double mass = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        w = fmax(w, most_of_state(problem, s, sign));
+        mass += problem->mu[s];
+    }
+    w = nadir_join_maximum(context, w);
+    mass = nadir_join_sum(context, mass);
     const double spread = UNIT * (double)(nadir_model_total(problem->model) + 4);
-    const double rise = nadir_check_offset(r, problem->gamma, low, high);
-    const double upper = rise * mass * (rise > 0 ? 1 + spread : 1 - spread);
-    return isnan(upper) ? INFINITY : upper + 8 * UNIT * fabs(upper) + DBL_TRUE_MIN;
+    return raise(w * (mass * (w > 0 ? 1 + spread : 1 - spread)), 8);
 }
 
 void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double *lower,
                          double *upper)
 {
-    reward_range range = {.lowest = INFINITY, .highest = -INFINITY, .rho_low = INFINITY};
-    double mass = 0;
-    for (int64_t s = 0; s < problem->states; s++) {
-        take_state(problem, s, &range);
-        mass += problem->mu[s];
-    }
-    const double lowest = nadir_join_minimum(context, range.lowest);
-    const double highest = nadir_join_maximum(context, range.highest);
-    const double low = nadir_join_minimum(context, range.rho_low);
-    const double high = nadir_join_maximum(context, range.rho_high);
-    mass = nadir_join_sum(context, mass);
-    *lower = -sum_up(problem, -lowest, low, high, mass);
-    *upper = sum_up(problem, highest, low, high, mass);
+    *lower = -most_return(context, problem, -1);
+    *upper = most_return(context, problem, 1);
 }

@@ -68,6 +68,10 @@ nadir_status nadir_verify_claims(nadir_verify_run *run);
 nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double enough, double *lower,
                                 nadir_proof *proof, const char **reason);
 
+/* lower: what every kernel of distributions returns at least, upper: at most, whatever the ball; infinite
+ * where that is not known. By other code than that of the evaluation (reward_bound.h). */
+void nadir_verify_rewards(const nadir_problem *problem, double *lower, double *upper);
+
 /* What the witness says besides (verify_witness.c): of the breakdown radius, and of kappa and occupancies,
  * which the proof of the lower bound has made anew. */
 nadir_status nadir_verify_breakdown(nadir_verify_run *run);

@@ -5,7 +5,6 @@
 #include "adversary/check/verify.h"
 
 #include "adversary/check/check_rank_one.h"
-#include "adversary/check/reward_bound.h"
 #include "adversary/free/free.h"
 #include "adversary/free/penalty.h"
 #include "adversary/free/rectangular_free.h"
@@ -14,6 +13,7 @@
 #include "adversary/valid/proof.h"
 #include "nominal/check.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +38,14 @@ static nadir_status lack(bound *of, const char *reason)
 static double penalty_of(const bound *of, double lower)
 {
     return of->problem->J - of->problem->J_error - lower;
+}
+
+/* One that leaves `enough` once it is turned into a bound, rounding and all. */
+static double wanted_penalty(const bound *of)
+{
+    const nadir_problem *problem = of->problem;
+    const double penalty = penalty_of(of, of->enough);
+    return penalty - 8 * DBL_EPSILON * (fabs(problem->J) + problem->J_error + fabs(penalty));
 }
 
 /* D may be formed where the evaluation did it, whatever the size. */
@@ -69,7 +77,7 @@ static nadir_status prove_rewards(bound *of)
         return lack(of, "it is one of the domains simplex and support");
     }
     double upper;
-    nadir_reward_bounds(of->run->context, of->problem, &of->lower, &upper);
+    nadir_verify_rewards(of->problem, &of->lower, &upper);
     of->proof = NADIR_PROOF_RIGOROUS;
     return lack(of, "the rewards over 1 - gamma do not show it");
 }
@@ -81,8 +89,7 @@ static nadir_status prove_by_pair(bound *of, const nadir_problem *problem, doubl
     nadir_status status = NADIR_OK;
     nadir_context *context = of->run->context;
     const nadir_certify effort = may_form_columns(of) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
-    nadir_penalty_bound found = {.asked = {.beta = beta, .c = c, .k = k},
-                                 .wanted = penalty_of(of, of->enough)};
+    nadir_penalty_bound found = {.asked = {.beta = beta, .c = c, .k = k}, .wanted = wanted_penalty(of)};
     nadir_known_breakdown known;
     bool inside;
     if (c == NULL || k == NULL) {

@@ -6,7 +6,6 @@
 
 #include "adversary/check/check_rank_one.h"
 #include "adversary/check/membership.h"
-#include "adversary/check/reward_bound.h"
 #include "adversary/free/penalty.h"
 #include "nominal/check.h"
 
@@ -92,7 +91,7 @@ static void narrow_by_rewards(nadir_verify_run *run, const nadir_membership *fou
     double low;
     double high;
     if (run->asked.uncertainty.domain != NADIR_DOMAIN_FREE && found->minimum >= 0) {
-        nadir_reward_bounds(run->context, &run->asked.problem, &low, &high);
+        nadir_verify_rewards(&run->asked.problem, &low, &high);
         run->low = fmax(run->low, low);
         run->high = fmin(run->high, high);
     }

@@ -22,6 +22,7 @@
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
 #include "base/clock.h"
+#include "linalg/distributed.h"
 #include "linalg/norm.h"
 #include "linalg/vector.h"
 #include "nominal/solver.h"
@@ -98,6 +99,7 @@ static nadir_status pose(comparison *run, const nadir_ball *ball, int i)
         .v_error = solver->value.v_error,
         .d_error = solver->value.d_error,
         .J_error = solver->value.J_error,
+        .v_largest = nadir_whole_largest(context, model->states, solver->value.v),
     };
 cleanup:
     return status;

@@ -98,7 +98,9 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         verdict->upper = checks[i].upper;
-        if (!isfinite(verdict->upper)) {
+        nadir_verdict_place(verdict, checks[i].lower, checks[i].upper);
+        verdict->vague = !isfinite(verdict->upper);
+        if (verdict->vague) {
             NADIR_CHECK(nadir_verdict_take_nominal(run->context, run->problem, verdict));
         }
         verdict->minimum = checks[i].minimum;

@@ -29,7 +29,7 @@ static bool spreads(const nadir_rows *rows)
     return rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
 }
 
-static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt)
+void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt)
 {
     const bool nominal = !(answer->step > 0) || !(nadir_rows_scale(rows, row) > 0);
     if (nominal && tilt->nominal[row]) {
@@ -49,35 +49,39 @@ static void fill_row(const nadir_rows *rows, int64_t row, const nadir_row_answer
     }
 }
 
-static void fill_tilt(nadir_context *context, const nadir_rows *rows, const nadir_row_answer *answers,
-                      nadir_tilt *tilt)
+nadir_status nadir_rows_blank(nadir_context *context, const nadir_rows *rows, nadir_kernel **kernel,
+                              nadir_tilt **tilt)
 {
-    const nadir_model *model = rows->model;
-    const int threads = nadir_threads_for(context, row_start(model, model->rows));
-    if (tilt->x != NULL) {
-        memcpy(tilt->x, rows->order->x, (size_t)model->states * sizeof *tilt->x);
-        memcpy(tilt->order, rows->order->order, (size_t)model->states * sizeof *tilt->order);
+    nadir_status status = NADIR_OK;
+    const size_t states = (size_t)rows->model->states;
+    nadir_kernel *made = NULL;
+    *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
+    if (*tilt == NULL || ((*tilt)->x != NULL) != spreads(rows)) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, rows->model, spreads(rows), &made));
+        nadir_kernel_free(*kernel);
+        *kernel = made;
+        *tilt = nadir_kernel_tilt(made);
     }
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t row = 0; row < model->rows; row++) {
-        fill_row(rows, row, &answers[row], tilt);
+    if ((*tilt)->x != NULL) {
+        memcpy((*tilt)->x, rows->order->x, states * sizeof *(*tilt)->x);
+        memcpy((*tilt)->order, rows->order->order, states * sizeof *(*tilt)->order);
     }
+cleanup:
+    return status;
 }
 
 static nadir_status make_tilted(nadir_context *context, const nadir_rows *rows,
                                 const nadir_row_answer *answers, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    nadir_kernel *made = NULL;
-    nadir_tilt *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
-    if (tilt != NULL && (tilt->x != NULL) == spreads(rows)) {
-        fill_tilt(context, rows, answers, tilt);
-        return NADIR_OK;
+    const nadir_model *model = rows->model;
+    nadir_tilt *tilt;
+    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &tilt));
+    const int threads = nadir_threads_for(context, row_start(model, model->rows));
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < model->rows; row++) {
+        nadir_rows_fill(rows, row, &answers[row], tilt);
     }
-    NADIR_CHECK(nadir_kernel_create_blank(context, rows->model, spreads(rows), &made));
-    fill_tilt(context, rows, answers, nadir_kernel_tilt(made));
-    nadir_kernel_free(*kernel);
-    *kernel = made;
 cleanup:
     return status;
 }

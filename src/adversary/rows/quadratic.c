@@ -15,155 +15,21 @@
  * same kappa. So a start from there always ends. A start from an old answer may not, but when it does the
  * answer is the same. With the step given the same holds for omega alone.
  */
-#include "adversary/rows/parts.h"
+#include "adversary/rows/quadratic.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 enum { WARM_LIMIT = 8, COLD_LIMIT = 2000 };
 
-#define LEVEL_ROUNDING (4 * DBL_EPSILON)
-#define MASS_ROUNDING  (16 * DBL_EPSILON)
-#define COUNT_ALL      0.0 /* the slope at which no entry is clipped */
-
-/* What a pass over the entries of a row finds. */
-typedef struct quadratic_sums {
-    double n;       /* positive entries */
-    double first;   /* sum of d over them */
-    double second;  /* sum of d^2 */
-    double moved;   /* m: sum of Phat over the others */
-    double squares; /* Q */
-    double lost;    /* sum of Phat d over the others */
-    double margin;  /* no entry is nearer than this to where it becomes positive, or ceases to be */
-} quadratic_sums;
-
-/* Entries by fours, in vectors of the language as GCC and Clang extend it: the sums come in the same order
- * everywhere, whatever a processor takes at once. Two fours at a time do not wait for each other. */
-typedef double four __attribute__((vector_size(4 * sizeof(double))));
-typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
-
-enum { FOUR = 4, LANES = 8 };
-
-typedef struct four_sums {
-    four n, first, second, moved, squares, lost, margin;
-} four_sums;
-
-/* An entry is positive, or at the edge of it, where Phat - slope d >= 0. */
-#define ALWAYS static inline __attribute__((always_inline))
-ALWAYS void add_four(four_sums *to, const double *phat, const double *x, double omega, double slope)
-{
-    four p;
-    four d;
-    memcpy(&p, phat, sizeof p);
-    memcpy(&d, x, sizeof d);
-    d -= omega;
-    const four above = p - slope * d;
-    const four_mask positive = above >= 0;
-    const four_mask sign = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
-    const four distance = (four)((four_mask)above & sign);
-    const four_mask nearer = distance < to->margin;
-    const four one = {1, 1, 1, 1};
-    const four kept = (four)((four_mask)d & positive);
-    const four gone = (four)((four_mask)p & ~positive);
-    to->n += (four)((four_mask)one & positive);
-    to->first += kept;
-    to->second += kept * d;
-    to->moved += gone;
-    to->squares += gone * gone;
-    to->lost += gone * d;
-    to->margin = (four)(((four_mask)distance & nearer) | ((four_mask)to->margin & ~nearer));
-}
-
-ALWAYS double join(const four *even, const four *odd)
-{
-    const four both = *even + *odd;
-    return (both[0] + both[2]) + (both[1] + both[3]);
-}
-
-ALWAYS double join_least(const four *even, const four *odd)
-{
-    double least = INFINITY;
-    for (int i = 0; i < FOUR; i++) {
-        least = (*even)[i] < least ? (*even)[i] : least;
-        least = (*odd)[i] < least ? (*odd)[i] : least;
-    }
-    return least;
-}
-
-/* Of the entries that a row has itself. What fills the last lanes lies at omega: positive entries of d = 0,
- * of which only the count must go. */
-ALWAYS void add_all(const nadir_row_view *view, double omega, double slope, quadratic_sums *sums)
-{
-    const int64_t whole = view->count - view->count % LANES;
-    const four far = {INFINITY, INFINITY, INFINITY, INFINITY};
-    four_sums a = {.margin = far};
-    four_sums b = {.margin = far};
-    for (int64_t i = 0; i < whole; i += LANES) {
-        add_four(&a, view->phat + i, view->x + i, omega, slope);
-        add_four(&b, view->phat + i + FOUR, view->x + i + FOUR, omega, slope);
-    }
-    double filled = 0;
-    if (whole < view->count) {
-        double phat[LANES];
-        double x[LANES];
-        for (int64_t i = 0; i < LANES; i++) {
-            phat[i] = whole + i < view->count ? view->phat[whole + i] : 1;
-            x[i] = whole + i < view->count ? view->x[whole + i] : omega;
-        }
-        filled = (double)(whole + LANES - view->count);
-        add_four(&a, phat, x, omega, slope);
-        add_four(&b, phat + FOUR, x + FOUR, omega, slope);
-    }
-    *sums = (quadratic_sums){join(&a.n, &b.n) - filled,       join(&a.first, &b.first),
-                             join(&a.second, &b.second),      join(&a.moved, &b.moved),
-                             join(&a.squares, &b.squares),    join(&a.lost, &b.lost),
-                             join_least(&a.margin, &b.margin)};
-}
-
-#if defined __x86_64__
-/* The same instructions of the language, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static void add_entries_wide(const nadir_row_view *view, double omega,
-                                                             double slope, quadratic_sums *sums)
-{
-    add_all(view, omega, slope, sums);
-}
-/* And for those with registers for masks. */
-__attribute__((target("avx512vl,avx512dq"))) static void
-add_entries_masked(const nadir_row_view *view, double omega, double slope, quadratic_sums *sums)
-{
-    add_all(view, omega, slope, sums);
-}
-#endif
-
-static void add_entries_plain(const nadir_row_view *view, double omega, double slope, quadratic_sums *sums)
-{
-    add_all(view, omega, slope, sums);
-}
-
-static quadratic_sums add_entries(const nadir_row_view *view, double omega, double slope)
-{
-    quadratic_sums sums;
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-        add_entries_masked(view, omega, slope, &sums);
-        return sums;
-    }
-    if (__builtin_cpu_supports("avx2")) {
-        add_entries_wide(view, omega, slope, &sums);
-        return sums;
-    }
-#endif
-    add_entries_plain(view, omega, slope, &sums);
-    return sums;
-}
+#define COUNT_ALL 0.0 /* the slope at which no entry is clipped */
 
 /* Of all states below omega, along the order, and of the entries that the row has above it. */
-static quadratic_sums add_order(const nadir_rows *rows, const nadir_row_view *view, double omega,
-                                double slope)
+static nadir_quadratic_sums add_order(const nadir_rows *rows, const nadir_row_view *view, double omega,
+                                      double slope)
 {
     const nadir_below below = nadir_order_below(rows->order, omega);
-    quadratic_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
+    nadir_quadratic_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
     for (int64_t i = 0; i < view->count; i++) {
         const double d = view->x[i] - omega;
         if (d < 0) {
@@ -207,12 +73,12 @@ static double variance_of(const piece *at)
 
 /* What comes of the sums at answer->omega and the slope, alpha s; the answer gets gain and norm of that
  * point. */
-static void take_sums(const nadir_row_view *view, double slope, const quadratic_sums *sums, piece *at,
+static void take_sums(const nadir_row_view *view, double slope, const nadir_quadratic_sums *sums, piece *at,
                       nadir_row_answer *answer)
 {
     const bool same = sums->n == at->n && sums->moved == at->moved && sums->squares == at->squares;
     const double excess = fabs(slope * sums->first + sums->moved);
-    at->change = same && excess <= MASS_ROUNDING ? 0 : fmax(at->change, DBL_MIN);
+    at->change = same && excess <= NADIR_QUADRATIC_MASS ? 0 : fmax(at->change, DBL_MIN);
     at->n = sums->n;
     at->moved = sums->moved;
     at->squares = sums->squares;
@@ -228,8 +94,8 @@ static void take_sums(const nadir_row_view *view, double slope, const quadratic_
 static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double slope, piece *at,
                       nadir_row_answer *answer)
 {
-    const quadratic_sums sums =
-        view->spread ? add_order(rows, view, answer->omega, slope) : add_entries(view, answer->omega, slope);
+    const nadir_quadratic_sums sums = view->spread ? add_order(rows, view, answer->omega, slope)
+                                                   : nadir_quadratic_add(view, answer->omega, slope);
     take_sums(view, slope, &sums, at, answer);
 }
 
@@ -249,13 +115,13 @@ static bool move_sums(const nadir_row_view *view, double omega, double other, do
     if (!(moved + rounding < at->margin)) {
         return false;
     }
-    const quadratic_sums sums = {.n = at->n,
-                                 .first = at->first - at->n * fall,
-                                 .second = at->second - fall * (2 * at->first - at->n * fall),
-                                 .moved = at->moved,
-                                 .squares = at->squares,
-                                 .lost = at->lost - fall * at->moved,
-                                 .margin = at->margin - moved - rounding};
+    const nadir_quadratic_sums sums = {.n = at->n,
+                                       .first = at->first - at->n * fall,
+                                       .second = at->second - fall * (2 * at->first - at->n * fall),
+                                       .moved = at->moved,
+                                       .squares = at->squares,
+                                       .lost = at->lost - fall * at->moved,
+                                       .margin = at->margin - moved - rounding};
     take_sums(view, slope, &sums, at, answer);
     return true;
 }
@@ -302,15 +168,15 @@ void nadir_rows_quadratic_row(const nadir_rows *rows, const nadir_row_view *view
 /* One pass over the rows of a group. */
 typedef struct pass {
     double kappa;
-    bool started;       /* pieces hold the sets of the pass before */
-    bool cold;          /* not started: from all entries, rather than from the answers */
-    quadratic_sums all; /* cold: of all states, which are those of every row that has them all */
+    bool started;             /* pieces hold the sets of the pass before */
+    bool cold;                /* not started: from all entries, rather than from the answers */
+    nadir_quadratic_sums all; /* cold: of all states, which are those of every row that has them all */
 } pass;
 
 /* About start_level, nothing clipped. */
-static quadratic_sums add_states(const nadir_rows *rows, double omega)
+static nadir_quadratic_sums add_states(const nadir_rows *rows, double omega)
 {
-    quadratic_sums sums = {.n = (double)rows->order->states};
+    nadir_quadratic_sums sums = {.n = (double)rows->order->states};
     for (int64_t s = 0; s < rows->order->states; s++) {
         const double d = rows->order->x[s] - omega;
         sums.first += d;
@@ -392,8 +258,9 @@ static bool iterate(const nadir_row_group *group, pass *now, int limit)
             return false;
         }
         const double excess = fabs(now->kappa * now->kappa * variance - left);
-        const bool exact = change == 0 && excess <= MASS_ROUNDING * group->beta * group->beta;
-        const bool still = change <= LEVEL_ROUNDING && fabs(now->kappa - before) <= LEVEL_ROUNDING * before;
+        const bool exact = change == 0 && excess <= NADIR_QUADRATIC_MASS * group->beta * group->beta;
+        const bool still =
+            change <= NADIR_QUADRATIC_LEVEL && fabs(now->kappa - before) <= NADIR_QUADRATIC_LEVEL * before;
         if (now->started && (exact || still)) {
             return true;
         }

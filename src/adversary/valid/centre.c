@@ -19,7 +19,7 @@ void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
 {
     nadir_occupancy_free(context, centre->occupancy);
     nadir_kernel_free(centre->kernel);
-    nadir_release(context, centre->X);
+    nadir_release(context, centre->own_X);
     nadir_release(context, centre->D);
     nadir_release(context, centre->d);
     *centre = (nadir_centre){0};
@@ -93,10 +93,10 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
  * is none. */
 static bool take_stored(const nadir_live *live, int64_t i, const nadir_explicit *rows, double *X)
 {
-    const double *values = nadir_explicit_on_support(rows, live->rows[i]);
+    const double *values = nadir_kernel_on_support(rows->kernel, nadir_live_row(live, i));
     const nadir_model *model = nadir_kernel_model(rows->kernel);
     const int64_t length = nadir_live_length(live, i);
-    if (values == NULL || length != nadir_model_row(model, live->rows[i]).count) {
+    if (values == NULL || length != nadir_model_row(model, nadir_live_row(live, i)).count) {
         return false;
     }
     double sum = 0;
@@ -116,9 +116,6 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
     nadir_explicit rows = {0};
     memcpy(X, live->phat, (size_t)live->entries * sizeof *X);
     *same = true;
-    if (kernel == NULL) {
-        return NADIR_OK;
-    }
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
     const int threads = nadir_threads_for(context, live->entries);
     int64_t stored = 0;
@@ -134,14 +131,14 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
     *same = stored == 0;
     for (int64_t s = 0; s < live->states && (left > 0 || stored == 0); s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double *whole = nadir_explicit_whole(&rows, live->rows[i]);
+            const double *whole = nadir_explicit_whole(&rows, nadir_live_row(live, i));
             if (nominal != NULL && nominal[s]) {
-                *same = *same && nadir_kernel_is_nominal(kernel, live->rows[i]);
+                *same = *same && nadir_kernel_is_nominal(kernel, nadir_live_row(live, i));
             } else if (whole != NULL && nadir_live_length(live, i) == live->states) {
                 *same = take_whole(live, i, whole, X + live->starts[i]) && *same;
             } else if (!take_stored(live, i, &rows, X + live->starts[i])) {
                 *same = false;
-                const nadir_row row = nadir_explicit_row(&rows, live->rows[i]);
+                const nadir_row row = nadir_explicit_row(&rows, nadir_live_row(live, i));
                 take_row(live, i, &row, X + live->starts[i]);
             }
         }
@@ -162,13 +159,13 @@ static nadir_status write_support(nadir_context *context, nadir_model *model, co
     const int threads = nadir_threads_for(context, live->entries);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < live->count; i++) {
-        const nadir_row nominal = nadir_model_row(model, live->rows[i]);
-        double *values = tilt->values + model->row_starts[live->rows[i]];
+        const nadir_row nominal = nadir_model_row(model, nadir_live_row(live, i));
+        double *values = tilt->values + model->row_starts[nadir_live_row(live, i)];
         const double *next = X + live->starts[i];
         for (int64_t j = 0; j < nominal.count; j++) {
             values[j] = nominal.values[j] > 0 ? *next++ : 0;
         }
-        tilt->nominal[live->rows[i]] = false;
+        tilt->nominal[nadir_live_row(live, i)] = false;
     }
 cleanup:
     return status;
@@ -184,7 +181,7 @@ static nadir_status write_dense(nadir_context *context, nadir_model *model, cons
     for (int64_t i = 0; i < live->count; i++) {
         const int64_t length = nadir_live_length(live, i);
         const double *from = X + live->starts[i];
-        double *values = tilt->values + live->rows[i] * model->states;
+        double *values = tilt->values + nadir_live_row(live, i) * model->states;
         if (length == model->states) {
             memcpy(values, from, (size_t)length * sizeof *values);
         } else {
@@ -193,7 +190,7 @@ static nadir_status write_dense(nadir_context *context, nadir_model *model, cons
                 values[nadir_live_column(live, i, j)] = from[j];
             }
         }
-        tilt->nominal[live->rows[i]] = false;
+        tilt->nominal[nadir_live_row(live, i)] = false;
     }
 cleanup:
     return status;
@@ -229,24 +226,60 @@ cleanup:
     return status;
 }
 
+/* X as the numbers of a kernel, where all entries of a sparse model are live. */
+static nadir_status write_in_place(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
+                                   nadir_centre *centre)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = centre->problem.model;
+    bool same;
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, &centre->kernel));
+    const nadir_tilt *tilt = nadir_kernel_tilt(centre->kernel);
+    NADIR_CHECK(take_rows(context, centre->live, kernel, nominal, tilt->values, &same));
+    memset(tilt->nominal, 0, (size_t)model->rows * sizeof *tilt->nominal);
+    centre->X = tilt->values;
+    centre->problem.kernel = centre->kernel;
+cleanup:
+    return status;
+}
+
+/* X beside a kernel, which is the one given if that has these rows and is `near`: what is near outlives this.
+ */
+static nadir_status write_rows(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
+                               bool near, nadir_centre *centre)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = centre->problem.model;
+    const bool dense = model->dense != NULL;
+    const bool support = !dense && centre->problem.uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+    bool same;
+    NADIR_NEW(context, centre->own_X, centre->live->entries);
+    centre->X = centre->own_X;
+    NADIR_CHECK(take_rows(context, centre->live, kernel, nominal, centre->own_X, &same));
+    centre->problem.kernel = kernel;
+    if (!(same && near)) {
+        NADIR_CHECK((dense     ? write_dense
+                     : support ? write_support
+                               : write_kernel)(context, model, centre->live, centre->X, &centre->kernel));
+        centre->problem.kernel = centre->kernel;
+    }
+cleanup:
+    return status;
+}
+
 static nadir_status make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
                          const nadir_kernel *kernel, const bool *nominal, bool near, nadir_centre *centre)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
     const bool iterative = strcmp(nadir_occupancy_backend(problem->occupancy), "krylov") == 0;
-    bool same;
     *centre = (nadir_centre){.live = live, .problem = *problem};
-    NADIR_NEW(context, centre->X, live->entries);
-    NADIR_CHECK(take_rows(context, live, kernel, nominal, centre->X, &same));
-    centre->problem.kernel = kernel != NULL ? kernel : problem->kernel;
-    if (kernel != NULL && !(same && near)) { /* what is near outlives this */
-        const bool dense = problem->model->dense != NULL;
-        const bool support = !dense && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
-        NADIR_CHECK((dense     ? write_dense
-                     : support ? write_support
-                               : write_kernel)(context, problem->model, live, centre->X, &centre->kernel));
-        centre->problem.kernel = centre->kernel;
+    centre->problem.kernel = problem->kernel;
+    centre->X = live->phat;
+    if (kernel != NULL && live->own_phat == NULL && !near) {
+        NADIR_CHECK(write_in_place(context, kernel, nominal, centre));
+    } else if (kernel != NULL) {
+        NADIR_CHECK(write_rows(context, kernel, nominal, near, centre));
     }
     if (kernel != NULL) {
         NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,

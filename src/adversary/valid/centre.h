@@ -21,7 +21,8 @@ typedef struct nadir_centre {
     const nadir_live *live;
     nadir_problem problem; /* the problem given, with the occupancy operator of X */
     nadir_enclosure known;
-    double *X;            /* [entries] of the live rows; all others are nominal */
+    const double *X;      /* [entries] of the live rows; all others are nominal */
+    double *own_X;        /* NULL: the numbers are those of `kernel`, or nominal */
     double sum_off;       /* how far a row of X may be from summing to one */
     double total;         /* at least the sum of d_P, for every kernel P of the set */
     double *D;            /* [states * states] column t: x less its mean; NULL until asked for */

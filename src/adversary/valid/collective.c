@@ -67,7 +67,7 @@ static void weigh(const nadir_context *context, collective *of)
     for (int64_t s = 0; s < live->states; s++) {
         double f = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            f += live->alpha[i] * live->alpha[i] * live->pi[i] * live->pi[i];
+            f += nadir_live_alpha(live, i) * nadir_live_alpha(live, i) * live->pi[i] * live->pi[i];
         }
         square += f * problem->d[s] * problem->d[s];
         most = fmax(most, f);

@@ -30,8 +30,11 @@
 #define FLAT 1e-4
 enum {
     SECANTS = 20,
-    IDLE = 16 /* steps that lower neither the return nor the gap: the end */
+    IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
+    STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
 };
+/* Of a gap that shrinks by less in a stretch not much is to be hoped. */
+#define SHRUNK 0.9
 
 nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made)
 {
@@ -78,13 +81,9 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
     NADIR_CHECK(nadir_rows_remote_open(context, &find->rows, problem->gamma, problem->policy->probabilities,
                                        &find->remote));
-    if (find->remote.step != NULL) {
-        NADIR_NEW(context, find->averages, 2 * problem->states);
-    } else {
-        NADIR_CHECK(nadir_descent_make_room(context, find));
-    }
-    if (problem->near != NULL && problem->near->answers != NULL && find->answers != NULL) {
-        memcpy(find->answers, problem->near->answers, (size_t)problem->rows * sizeof *find->answers);
+    NADIR_NEW(context, find->work, 2 * problem->states);
+    if (problem->near != NULL) {
+        find->budget.step = problem->near->budget.step;
     }
 cleanup:
     return status;
@@ -100,8 +99,7 @@ void nadir_descent_finish(nadir_context *context, nadir_descent *find)
     nadir_kernel_free(find->before);
     nadir_release(context, find->answers);
     nadir_release(context, find->weights);
-    nadir_release(context, find->product);
-    nadir_release(context, find->averages);
+    nadir_release(context, find->work);
 }
 
 nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
@@ -140,22 +138,12 @@ void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b)
 }
 
 /* d/dt of the return at a point of the way from here to `full`. */
-static double slope(nadir_context *context, nadir_descent *find, const nadir_descent_point *at,
+static double slope(nadir_context *context, const nadir_descent *find, const nadir_descent_point *at,
                     const nadir_kernel *full)
 {
     const nadir_problem *problem = find->problem;
-    const nadir_model *model = problem->model;
-    double *from = find->product;
-    double *to = find->product + problem->rows;
-    double sum = 0;
-    nadir_kernel_multiply_where(context, find->here.kernel, problem->policy->probabilities, at->v, from);
-    nadir_kernel_multiply_where(context, full, problem->policy->probabilities, at->v, to);
-    for (int64_t s = 0; s < problem->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            sum += at->d[s] * problem->policy->probabilities[row] * (to[row] - from[row]);
-        }
-    }
-    return problem->gamma * nadir_join_sum(context, sum);
+    return problem->gamma *
+           nadir_kernel_moved(context, find->here.kernel, full, at->d, problem->policy->probabilities, at->v);
 }
 
 /* There <- here + t (full - here). */
@@ -269,7 +257,6 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(context, find);
     if (!*moved) {
-        NADIR_CHECK(nadir_descent_make_room(context, find));
         NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
         NADIR_CHECK(nadir_remote_bring(context, there->kernel));
         full = there->kernel;
@@ -308,6 +295,28 @@ static const char *reason_to_stop(const nadir_context *context, const nadir_desc
     return find->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
 }
 
+/* Where a stretch of steps began. */
+typedef struct stretch {
+    int64_t iterations;
+    double J, gap;
+} stretch;
+
+/*
+ * Whether a whole stretch of steps lowered the return by less than the tolerance, and hardly the gap, the
+ * least of which is `least`: small steps to and fro between corners of the set, which go on like that.
+ */
+static bool drags(const nadir_descent *find, int64_t iterations, double least, double tolerance,
+                  stretch *begun)
+{
+    const double J = find->here.J;
+    if (iterations < begun->iterations + STRETCH) {
+        return false;
+    }
+    const bool little = begun->J - J <= tolerance * (find->problem->J - J) && least > SHRUNK * begun->gap;
+    *begun = (stretch){iterations, J, least};
+    return little;
+}
+
 static void hand_over(nadir_descent *find, nadir_attack *attack)
 {
     attack->kernel = find->here.kernel;
@@ -328,10 +337,12 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     nadir_status status = NADIR_OK;
     const char *reason = NULL;
     bool moved = true;
+    bool slow = false;
     int idle = 0;
     NADIR_CHECK(look_down(context, find));
     double least = find->gap;
-    while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved &&
+    stretch begun = {attack->iterations, find->here.J, least};
+    while ((reason = reason_to_stop(context, find, tolerance)) == NULL && moved && !slow &&
            attack->iterations < iterations_limit) {
         const double before = find->here.J;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
@@ -342,10 +353,11 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
             idle = find->here.J < before - noise(context, find) || find->gap < least ? 0 : idle + 1;
             least = fmin(least, find->gap);
             moved = idle < IDLE;
+            slow = drags(find, attack->iterations, least, tolerance, &begun);
         }
     }
     attack->converged = reason != NULL || !moved;
-    attack->stop_reason = reason != NULL ? reason : moved ? "iterations" : "stable";
+    attack->stop_reason = reason != NULL ? reason : !moved ? "stable" : slow ? "slow" : "iterations";
     attack->method = "conditional-gradient";
     NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
     hand_over(find, attack);
@@ -414,7 +426,11 @@ void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
 /* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
 static void scale_steps(nadir_descent *descent, double beta)
 {
-    if (descent->beta > 0 && descent->rows.p == 2 && descent->answers != NULL) {
+    if (!(descent->beta > 0) || descent->rows.p != 2) {
+        return;
+    }
+    descent->budget.step *= beta / descent->beta;
+    if (descent->answers != NULL) {
         for (int64_t row = 0; row < descent->problem->rows; row++) {
             descent->answers[row].step *= beta / descent->beta;
         }

@@ -1,35 +1,40 @@
 /* descent_answer.c: the linear step from a point of a descent, made here or by a device. */
 #include "adversary/valid/descent_parts.h"
 
-nadir_status nadir_descent_make_room(nadir_context *context, nadir_descent *find)
+#include <string.h>
+
+/* Answers and weights of all rows. */
+static nadir_status make_room(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
     const int64_t rows = find->problem->rows;
+    const nadir_descent *near = find->problem->near;
     if (find->answers == NULL) {
         NADIR_NEW_ZERO(context, find->answers, rows);
+        if (near != NULL && near->answers != NULL) {
+            memcpy(find->answers, near->answers, (size_t)rows * sizeof *find->answers);
+        }
     }
     if (find->weights == NULL) {
         NADIR_NEW(context, find->weights, rows);
-    }
-    if (find->product == NULL) {
-        NADIR_NEW(context, find->product, 2 * rows);
     }
 cleanup:
     return status;
 }
 
-nadir_status nadir_descent_weigh(nadir_context *context, nadir_descent *find)
+/* Row by row, with all that is known of each. */
+static nadir_status answer_each(nadir_context *context, nadir_descent *find, const nadir_row_weights *weights)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = find->problem;
-    const nadir_model *model = problem->model;
-    NADIR_CHECK(nadir_descent_make_room(context, find));
-    for (int64_t s = 0; s < problem->states; s++) {
-        const double d = find->here.d[s] > 0 ? find->here.d[s] : 0;
+    const nadir_model *model = find->problem->model;
+    NADIR_CHECK(make_room(context, find));
+    for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            find->weights[row] = problem->gamma * d * problem->policy->probabilities[row];
+            find->weights[row] = nadir_row_weight(weights, s, row);
         }
     }
+    NADIR_CHECK(
+        nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
 cleanup:
     return status;
 }
@@ -37,10 +42,16 @@ cleanup:
 static nadir_status answer_here(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
+    const nadir_row_weights weights = nadir_descent_weights(find);
     find->remotely = false;
-    NADIR_CHECK(nadir_descent_weigh(context, find));
-    NADIR_CHECK(
-        nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
+    find->stepped = false;
+    if (nadir_rows_step_suits(&find->rows)) {
+        NADIR_CHECK(nadir_rows_step_find(context, &find->rows, &weights, find->beta, find->budget.step,
+                                         &find->step, &find->budget, &find->stepped));
+    }
+    if (!find->stepped) {
+        NADIR_CHECK(answer_each(context, find, &weights));
+    }
 cleanup:
     return status;
 }
@@ -52,6 +63,7 @@ nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_order_make(context, find->problem->states, find->here.v, &find->order));
     find->remotely = false;
+    find->stepped = false;
     if (find->remote.step != NULL) {
         NADIR_CHECK(nadir_rows_remote_answer(context, &find->remote, &find->order, find->here.d, find->beta,
                                              &find->budget, &find->remotely));
@@ -67,6 +79,7 @@ cleanup:
 nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
+    const nadir_row_weights weights = nadir_descent_weights(find);
     if (find->remotely) {
         status = nadir_rows_remote_kernel(context, &find->remote, kernel);
         if (status != NADIR_ERROR_MEMORY) {
@@ -74,7 +87,8 @@ nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, na
         }
         NADIR_CHECK(answer_here(context, find));
     }
-    NADIR_CHECK(nadir_rows_kernel(context, &find->rows, find->answers, kernel));
+    NADIR_CHECK(find->stepped ? nadir_rows_step_kernel(context, &find->rows, &weights, &find->step, kernel)
+                              : nadir_rows_kernel(context, &find->rows, find->answers, kernel));
 cleanup:
     return status;
 }

@@ -19,7 +19,7 @@ static double measure_roughly(nadir_context *context, nadir_descent *find)
 {
     const nadir_problem *problem = find->problem;
     const nadir_descent_point *here = &find->here;
-    double *nominal = find->product; /* [rows], and so [states] */
+    double *nominal = find->work;
     double gap = here->J + find->budget.gain;
     double size = fabs(here->J);
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, here->v, nominal);
@@ -32,19 +32,12 @@ static double measure_roughly(nadir_context *context, nadir_descent *find)
 }
 
 /* Row by row, with values from their smallest on. */
-static double measure_rows(nadir_context *context, nadir_descent *find, const nadir_kernel *kernel)
+static double measure_rows(nadir_context *context, const nadir_descent *find, const nadir_kernel *kernel)
 {
     const nadir_problem *problem = find->problem;
-    double *own = find->product;
-    double *nominal = find->product + problem->rows;
-    nadir_kernel_multiply_where(context, kernel, find->weights, find->order.x, own);
-    nadir_kernel_multiply_where(context, problem->kernel, find->weights, find->order.x, nominal);
-    double gap = 0;
-    for (int64_t row = 0; row < problem->rows; row++) {
-        const double moved = (own[row] - nominal[row]) * find->order.range;
-        gap += find->weights[row] * (moved + (find->remotely ? 0 : find->answers[row].gain));
-    }
-    return nadir_join_sum(context, gap) + (find->remotely ? find->budget.gain : 0);
+    const double moved = nadir_kernel_moved(context, problem->kernel, kernel, find->here.d,
+                                            problem->policy->probabilities, find->order.x);
+    return problem->gamma * moved * find->order.range + find->budget.gain;
 }
 
 /* With answers on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
@@ -56,8 +49,8 @@ static nadir_status measure_averages(nadir_context *context, const nadir_descent
     const nadir_problem *problem = find->problem;
     const int64_t n = problem->states;
     const bool start = nadir_kernel_is_remote(context, kernel); /* nominal */
-    double *own = find->averages;
-    double *nominal = find->averages + n;
+    double *own = find->work;
+    double *nominal = find->work + n;
     double moved = 0;
     *done = start || find->operator.kernel == kernel;
     if (*done && !start) {
@@ -81,9 +74,6 @@ nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, 
     bool done = false;
     if (find->remotely) {
         NADIR_CHECK(measure_averages(context, find, kernel, &gap, &done));
-    }
-    if (!done && find->remotely) {
-        NADIR_CHECK(nadir_descent_weigh(context, find));
     }
     if (!done) {
         NADIR_CHECK(nadir_remote_bring(context, kernel));

@@ -33,7 +33,7 @@ static double bound_gap(const nadir_descent *find)
     const nadir_model *model = problem->model;
     const double *before = find->here.v;
     const double *after = find->there.v;
-    double *change = find->product; /* [rows], and so [states] */
+    double *change = find->work;
     for (int64_t s = 0; s < problem->states; s++) {
         change[s] = after[s] - before[s];
     }
@@ -72,7 +72,6 @@ nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent
     memcpy(there->v, v, bytes);
     memcpy(there->d, d, bytes);
     NADIR_CHECK(nadir_descent_answer(context, descent));
-    NADIR_CHECK(nadir_descent_make_room(context, descent));
     NADIR_CHECK(nadir_descent_write(context, descent, &there->kernel));
     NADIR_CHECK(nadir_valid_operator_set(context, &descent->operator, there->kernel));
     NADIR_CHECK(nadir_remote_bring(context, there->kernel));

@@ -3,7 +3,7 @@
 #define NADIR_ADVERSARY_DESCENT_PARTS_H
 
 #include "adversary/rows/remote.h"
-#include "adversary/rows/rows.h"
+#include "adversary/rows/step.h"
 #include "adversary/valid/descent.h"
 #include "adversary/valid/operator.h"
 
@@ -25,11 +25,12 @@ struct nadir_descent {
     nadir_rows rows;
     nadir_rows_remote remote; /* linear steps by a device, where there is one */
     bool remotely;            /* the last answer is there */
-    double *averages;         /* [2 * states] with such steps */
-    /* Without, or once they are needed; NULL until then: */
+    nadir_rows_step step;     /* the same made here, without a number for each row, where rows suit that */
+    bool stepped;             /* the last answer is of this kind */
+    double *work;             /* [2 * states] */
+    /* Where the rows do not suit, or once neither finds an answer; NULL until then: */
     nadir_row_answer *answers; /* [rows] the linear step from here */
     double *weights;           /* [rows] gamma d pi */
-    double *product;           /* [rows] P_r . v, [rows] Phat_r . v */
     nadir_row_budget budget;
     double gap;
     bool rough;           /* v and d of steps need not be better than the steps after them make them */
@@ -53,10 +54,12 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
 /* The linear step from here: answers and budget. */
 nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find);
 
-/* answers, weights and product; does nothing where they are there. */
-nadir_status nadir_descent_make_room(nadir_context *context, nadir_descent *find);
-/* weights of here. */
-nadir_status nadir_descent_weigh(nadir_context *context, nadir_descent *find);
+/* Of the rows, from here. */
+static inline nadir_row_weights nadir_descent_weights(const nadir_descent *find)
+{
+    const nadir_problem *problem = find->problem;
+    return (nadir_row_weights){problem->gamma, find->here.d, problem->policy->probabilities};
+}
 /* The kernel of the answers. */
 nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel);
 

@@ -20,7 +20,8 @@ enum { WORSE = 3 };
 
 /* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
  * [states] and ghosts, zeros, left so. */
-static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64_t row, double tau, double *p)
+static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64_t row, double weight,
+                        double tau, double *p)
 {
     const nadir_problem *problem = find->problem;
     const nadir_row own = nadir_explicit_row(kernel, row);
@@ -29,7 +30,7 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
     const double pull = 2 * tau / (scale * scale);
     const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
     const double *x = find->order.x;
-    const double weight = find->weights[row] * find->order.range;
+    const double force = weight * find->order.range;
     double smallest = INFINITY;
     double mean = 0;
     for (int64_t i = 0; i < own.count; i++) {
@@ -39,15 +40,15 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
         p[nadir_row_column(&nominal, i)] -= nominal.values[i];
     }
     for (int64_t i = 0; i < own.count; i++) {
-        mean += own.values[i] * (weight * x[own.columns[i]] + pull * p[own.columns[i]]);
+        mean += own.values[i] * (force * x[own.columns[i]] + pull * p[own.columns[i]]);
     }
     for (int64_t t = 0; t < problem->states && all; t++) {
-        smallest = fmin(smallest, weight * x[t] + pull * p[t]);
+        smallest = fmin(smallest, force * x[t] + pull * p[t]);
     }
     for (int64_t i = 0; i < nominal.count; i++) {
         const int64_t t = nadir_row_column(&nominal, i);
         if (nominal.values[i] > 0) {
-            smallest = fmin(smallest, weight * x[t] + pull * p[t]);
+            smallest = fmin(smallest, force * x[t] + pull * p[t]);
         }
         p[t] = 0;
     }
@@ -58,13 +59,14 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
 }
 
 /* The same of a row that has the successors of the nominal one, domain support. own: its values there. */
-static double stored_slack(const nadir_descent *find, const double *own, int64_t row, double tau)
+static double stored_slack(const nadir_descent *find, const double *own, int64_t row, double weight,
+                           double tau)
 {
     const nadir_problem *problem = find->problem;
     const nadir_row nominal = nadir_model_row(problem->model, row);
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
     const double pull = 2 * tau / (scale * scale);
-    const double weight = find->weights[row] * find->order.range;
+    const double force = weight * find->order.range;
     const int64_t start = problem->model->row_starts[row];
     double smallest = INFINITY;
     double mean = 0;
@@ -72,7 +74,7 @@ static double stored_slack(const nadir_descent *find, const double *own, int64_t
                 nadir_ahead_entries(problem->states, problem->model->row_starts[problem->rows]));
     for (int64_t i = 0; i < nominal.count; i++) {
         const double x = find->order.x[nominal.columns[i]];
-        const double g = weight * x + pull * (own[i] - nominal.values[i]);
+        const double g = force * x + pull * (own[i] - nominal.values[i]);
         const double allowed = nominal.values[i] > 0 ? g : INFINITY;
         mean += own[i] * g;
         smallest = allowed < smallest ? allowed : smallest;
@@ -86,7 +88,7 @@ typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
 
 /* The same of a dense row, whose states are all allowed. */
 static inline __attribute__((always_inline)) double slack_of_all(const nadir_descent *find, const double *own,
-                                                                 int64_t row, double tau)
+                                                                 int64_t row, double weight, double tau)
 {
     enum { LANES = 4 };
     const nadir_problem *problem = find->problem;
@@ -94,7 +96,7 @@ static inline __attribute__((always_inline)) double slack_of_all(const nadir_des
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
     const double pull = 2 * tau / (scale * scale);
     const double *x = find->order.x;
-    const double weight = find->weights[row] * find->order.range;
+    const double force = weight * find->order.range;
     four low = {INFINITY, INFINITY, INFINITY, INFINITY};
     four mean = {0};
     int64_t t = 0;
@@ -105,13 +107,13 @@ static inline __attribute__((always_inline)) double slack_of_all(const nadir_des
         memcpy(&at, x + t, sizeof at);
         memcpy(&p, own + t, sizeof p);
         memcpy(&p_nominal, nominal + t, sizeof p_nominal);
-        const four g = weight * at + pull * (p - p_nominal);
+        const four g = force * at + pull * (p - p_nominal);
         const four_mask lower = g < low;
         low = (four)(((four_mask)g & lower) | ((four_mask)low & ~lower));
         mean += p * g;
     }
     for (; t < problem->states; t++) {
-        const double g = weight * x[t] + pull * (own[t] - nominal[t]);
+        const double g = force * x[t] + pull * (own[t] - nominal[t]);
         low[0] = g < low[0] ? g : low[0];
         mean[0] += own[t] * g;
     }
@@ -121,20 +123,21 @@ static inline __attribute__((always_inline)) double slack_of_all(const nadir_des
 #if defined __x86_64__
 /* The same, for processors that take four numbers at once. */
 __attribute__((target("avx2"))) static double slack_of_all_wide(const nadir_descent *find, const double *own,
-                                                                int64_t row, double tau)
+                                                                int64_t row, double weight, double tau)
 {
-    return slack_of_all(find, own, row, tau);
+    return slack_of_all(find, own, row, weight, tau);
 }
 #endif
 
-static double dense_slack(const nadir_descent *find, const double *own, int64_t row, double tau)
+static double dense_slack(const nadir_descent *find, const double *own, int64_t row, double weight,
+                          double tau)
 {
 #if defined __x86_64__
     if (__builtin_cpu_supports("avx2")) {
-        return slack_of_all_wide(find, own, row, tau);
+        return slack_of_all_wide(find, own, row, weight, tau);
     }
 #endif
-    return slack_of_all(find, own, row, tau);
+    return slack_of_all(find, own, row, weight, tau);
 }
 
 /* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
@@ -143,7 +146,9 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, nad
 {
     nadir_status status = NADIR_OK;
     const bool support = find->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
-    const bool dense = find->problem->model->dense != NULL && !support;
+    const nadir_model *model = find->problem->model;
+    const bool dense = model->dense != NULL && !support;
+    const nadir_row_weights weights = nadir_descent_weights(find);
     nadir_explicit kernel = {0};
     double *p = NULL;
     bool done = false;
@@ -154,20 +159,22 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, nad
         if (done) {
             goto cleanup;
         }
-        NADIR_CHECK(nadir_descent_weigh(context, find));
     }
     NADIR_CHECK(nadir_remote_bring(context, of));
     NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
-    for (int64_t row = 0; row < find->problem->rows; row++) {
-        if (nadir_uncertainty_scale(find->problem->uncertainty, row) == 0 || find->weights[row] == 0) {
-            continue;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double weight = nadir_row_weight(&weights, s, row);
+            if (nadir_uncertainty_scale(find->problem->uncertainty, row) == 0 || weight == 0) {
+                continue;
+            }
+            const double *whole = dense ? nadir_explicit_whole(&kernel, row) : NULL;
+            const double *stored = support ? nadir_kernel_on_support(of, row) : NULL;
+            *total += whole != NULL    ? dense_slack(find, whole, row, weight, tau)
+                      : stored != NULL ? stored_slack(find, stored, row, weight, tau)
+                                       : row_slack(find, &kernel, row, weight, tau, p);
         }
-        const double *whole = dense ? nadir_explicit_whole(&kernel, row) : NULL;
-        const double *stored = support ? nadir_explicit_on_support(&kernel, row) : NULL;
-        *total += whole != NULL    ? dense_slack(find, whole, row, tau)
-                  : stored != NULL ? stored_slack(find, stored, row, tau)
-                                   : row_slack(find, &kernel, row, tau, p);
     }
     *total = nadir_join_sum(context, *total);
 cleanup:
@@ -196,6 +203,10 @@ static nadir_status full_step(nadir_context *context, nadir_descent *find, doubl
 {
     nadir_status status = NADIR_OK;
     *tau = find->budget.tau;
+    if (find->there.kernel == NULL) { /* answers are of v and d, and what they came from is written over */
+        find->there.kernel = find->here.kernel;
+        find->here.kernel = NULL;
+    }
     NADIR_CHECK(nadir_descent_write(context, find, &find->there.kernel));
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
     nadir_descent_point_swap(&find->here, &find->there);
@@ -289,11 +300,11 @@ nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *desc
     if (descent->problem->uncertainty->p != 2) {
         return NADIR_OK;
     }
+    NADIR_CHECK(resume(context, descent, attack));
     NADIR_CHECK(total_slack(context, descent, attack->kernel, attack->tau, &slack));
     if (slack <= wanted) {
         return NADIR_OK;
     }
-    NADIR_CHECK(resume(context, descent, attack));
     NADIR_CHECK(polish(context, descent, wanted, attack));
 cleanup:
     return status;

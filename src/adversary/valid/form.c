@@ -67,7 +67,7 @@ static nadir_status make_parts(nadir_context *context, const nadir_standing *sta
     NADIR_NEW(context, of->room, n * n);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            of->q[i] = gamma * visits->high[s] * live->alpha[i] * live->pi[i];
+            of->q[i] = gamma * visits->high[s] * nadir_live_alpha(live, i) * live->pi[i];
         }
     }
     for (int64_t t = 0; t < n; t++) {
@@ -272,7 +272,7 @@ static nadir_status make_shared(nadir_context *context, const parts *of, const n
     NADIR_NEW_ZERO(context, worth, n);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1] && !of->standing->unvisited[s]; i++) {
-            const double reach = live->alpha[i] * live->pi[i];
+            const double reach = nadir_live_alpha(live, i) * live->pi[i];
             worth[s] += visits->high[s] * reach * reach;
         }
     }

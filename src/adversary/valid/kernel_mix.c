@@ -2,6 +2,7 @@
 #include "adversary/valid/kernel_mix.h"
 
 #include "kernel/explicit.h"
+#include "linalg/threads.h"
 
 /* What rounding can make of a zero. */
 #define ROUNDING 1e-12
@@ -77,11 +78,50 @@ cleanup:
     return status;
 }
 
+static bool are_on_support(const nadir_model *model, const nadir_kernel *from, const nadir_kernel *to)
+{
+    bool are = model->dense == NULL;
+    for (int64_t row = 0; row < model->rows && are; row++) {
+        are = nadir_kernel_on_support(from, row) != NULL && nadir_kernel_on_support(to, row) != NULL;
+    }
+    return are;
+}
+
+/* The same of kernels that have the successors of the model, as one that does. */
+static nadir_status mix_on_support(nadir_context *context, nadir_model *model, const nadir_kernel *from,
+                                   const nadir_kernel *to, double t, nadir_kernel **mixed)
+{
+    nadir_status status = NADIR_OK;
+    const bool beyond = t < 0 || t > 1;
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, mixed));
+    const nadir_tilt *tilt = nadir_kernel_tilt(*mixed);
+    const int threads = nadir_threads_for(context, 2 * model->nonzeros);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row nominal = nadir_model_row(model, row);
+        const double *a = nadir_kernel_on_support(from, row);
+        const double *b = nadir_kernel_on_support(to, row);
+        double *values = tilt->values + model->row_starts[row];
+        bool same = true;
+        for (int64_t i = 0; i < nominal.count; i++) {
+            const double value = a[i] + t * (b[i] - a[i]);
+            values[i] = beyond && value < 0 && value > -ROUNDING ? 0 : value;
+            same = same && values[i] == nominal.values[i];
+        }
+        tilt->nominal[row] = same;
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_kernel_mix(nadir_context *context, nadir_model *model, const nadir_kernel *from,
                               const nadir_kernel *to, double t, nadir_kernel **mixed)
 {
     nadir_status status = NADIR_OK;
     mixture mix = {.t = t};
+    if (are_on_support(model, from, to)) {
+        return mix_on_support(context, model, from, to, t, mixed);
+    }
     NADIR_NEW(context, mix.rows, model->rows);
     NADIR_NEW(context, mix.starts, model->rows + 1);
     NADIR_CHECK(nadir_explicit_make(context, from, &mix.from));

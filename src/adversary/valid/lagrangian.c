@@ -46,7 +46,7 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
                                         .systems = {.problem = problem},
                                         .roughly = nadir_model_total(problem->model) > LARGE};
     NADIR_CHECK(nadir_priced_make(context, problem, beta, d_bar, &search->priced));
-    NADIR_NEW_ZERO(context, search->norms, problem->rows);
+    NADIR_NEW_ZERO(context, search->norms, problem->states);
     NADIR_NEW(context, search->charged, problem->states);
     NADIR_NEW(context, search->work, problem->states);
 cleanup:
@@ -77,17 +77,12 @@ static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *se
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    const nadir_model *model = problem->model;
-    const nadir_priced *priced = &search->priced;
+    nadir_priced *priced = &search->priced;
     for (int64_t s = 0; s < problem->states; s++) {
-        double cost = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            search->norms[row] = priced->answers[row].norm;
-            cost += nadir_priced_cost(priced, tau, s, search->norms[row]);
-        }
-        search->charged[s] = problem->R[s] + cost;
+        search->norms[s] = priced->norms[s];
+        search->charged[s] = problem->R[s] + nadir_priced_cost(priced, tau, s, search->norms[s]);
     }
-    NADIR_CHECK(nadir_rows_kernel(context, &priced->rows, priced->answers, &lagrangian->kernel));
+    NADIR_CHECK(nadir_priced_kernel(context, priced, tau, &lagrangian->kernel));
     NADIR_CHECK(nadir_valid_operator_set(context, &search->systems, lagrangian->kernel));
     NADIR_CHECK(search->roughly
                     ? nadir_occupancy_improve(context, search->systems.occupancy, false, 1, search->charged,
@@ -126,10 +121,7 @@ static nadir_status add_up_used(nadir_context *context, nadir_lagrangian_search 
         nadir_occupancy_solve_transposed(context, search->systems.occupancy, 1, problem->mu, d, NULL));
     *used = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        const int64_t end = problem->model->state_rows[s + 1];
-        for (int64_t row = problem->model->state_rows[s]; row < end; row++) {
-            *used += fmax(0, d[s]) * nadir_priced_cost(&search->priced, 1, s, search->norms[row]);
-        }
+        *used += fmax(0, d[s]) * nadir_priced_cost(&search->priced, 1, s, search->norms[s]);
     }
 cleanup:
     return status;
@@ -167,7 +159,7 @@ nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangia
     const double charge = tau > 0 ? tau * nadir_power(search->beta, problem->uncertainty->p) : 0;
     lagrangian->tau = tau;
     lagrangian->value = J - charge;
-    lagrangian->distance = nadir_norm_short(problem->rows, search->norms, problem->uncertainty->p);
+    lagrangian->distance = nadir_norm_short(problem->states, search->norms, problem->uncertainty->p);
     lagrangian->iterations = search->iterations;
     lagrangian->evaluations = ++search->evaluations;
 cleanup:

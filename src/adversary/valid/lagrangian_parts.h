@@ -12,7 +12,7 @@ typedef struct nadir_lagrangian_search {
     double beta;
     nadir_priced priced;
     nadir_valid_operator systems; /* of the last kernel */
-    double *norms;                /* [rows] |Delta|_p / alpha of that kernel */
+    double *norms;                /* [states] x_s^(1/p) of that kernel */
     double *charged;              /* [states] R^pi and the cost of that kernel */
     double *work;                 /* [states] */
     bool roughly;                 /* on large models: what is found is a bound all the same, if wider */

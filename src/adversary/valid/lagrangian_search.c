@@ -93,23 +93,47 @@ static void narrow(bracket *between, const nadir_lagrangian *at)
     }
 }
 
+/* The same row by row. */
+static nadir_status share_each(nadir_context *context, const nadir_lagrangian_search *search,
+                               const nadir_row_weights *weights, nadir_row_budget *budget)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = search->problem->model;
+    const nadir_rows *rows = &search->priced.rows;
+    double *each = NULL;
+    nadir_row_answer *answers = NULL;
+    NADIR_NEW(context, each, model->rows);
+    NADIR_NEW_ZERO(context, answers, model->rows);
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            each[row] = nadir_row_weight(weights, s, row);
+        }
+    }
+    NADIR_CHECK(nadir_rows_share_all(context, rows, each, search->beta, answers, budget));
+cleanup:
+    nadir_release(context, each);
+    nadir_release(context, answers);
+    return status;
+}
+
 /* The multiplier of the linear step at the nominal kernel. */
 static nadir_status guess(nadir_context *context, nadir_lagrangian_search *search, double *tau)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
+    const nadir_row_weights weights = {problem->gamma, problem->d, problem->policy->probabilities};
     nadir_priced *priced = &search->priced;
-    double *weights = search->norms;
     nadir_row_budget budget = {0};
-    for (int64_t s = 0; s < problem->states; s++) {
-        const int64_t end = problem->model->state_rows[s + 1];
-        for (int64_t row = problem->model->state_rows[s]; row < end; row++) {
-            weights[row] = problem->gamma * fmax(0, problem->d[s]) * problem->policy->probabilities[row];
-        }
-    }
+    nadir_rows_step step;
+    bool found = false;
     NADIR_CHECK(nadir_order_make(context, problem->states, problem->v, &priced->order));
-    NADIR_CHECK(
-        nadir_rows_share_all(context, &priced->rows, weights, search->beta, priced->answers, &budget));
+    if (nadir_rows_step_suits(&priced->rows)) {
+        NADIR_CHECK(
+            nadir_rows_step_find(context, &priced->rows, &weights, search->beta, 0, &step, &budget, &found));
+    }
+    if (!found) {
+        NADIR_CHECK(share_each(context, search, &weights, &budget));
+    }
     *tau = fmin(budget.tau, DBL_MAX); /* beta^p underflows for large p */
 cleanup:
     return status;

@@ -7,13 +7,13 @@
 
 void nadir_live_clear(nadir_context *context, nadir_live *live)
 {
-    nadir_release(context, live->rows);
-    nadir_release(context, live->first);
-    nadir_release(context, live->starts);
+    nadir_release(context, live->own_rows);
+    nadir_release(context, live->own_first);
+    nadir_release(context, live->own_starts);
     nadir_release(context, live->own_columns);
     nadir_release(context, live->own_phat);
-    nadir_release(context, live->alpha);
-    nadir_release(context, live->pi);
+    nadir_release(context, live->own_alpha);
+    nadir_release(context, live->own_pi);
     *live = (nadir_live){0};
 }
 
@@ -36,40 +36,73 @@ static bool can_move(const nadir_problem *problem, int64_t row)
     return nadir_uncertainty_scale(problem->uncertainty, row) > 0 && problem->policy->probabilities[row] > 0;
 }
 
-/* Sizes, and whether a row does not allow everything. starts: of the rows found, as they come. pi, [rows],
- * has what each row allows until the rows found take its place. */
-static bool find_rows(const nadir_context *context, const nadir_problem *problem, nadir_live *live)
+/* Entries of a row that is live; 0: it is not. */
+static int64_t live_entries(const nadir_problem *problem, int64_t row)
 {
-    const nadir_model *model = problem->model;
-    const int threads = nadir_threads_for(context, model->nonzeros);
+    const int64_t allowed = can_move(problem, row) ? count_allowed(problem, row) : 0;
+    return allowed > 1 ? allowed : 0;
+}
+
+/* Sizes; returns whether a row does not allow everything. */
+static bool count_rows(const nadir_context *context, const nadir_problem *problem, nadir_live *live)
+{
+    const int64_t rows = problem->rows;
+    const int threads = nadir_threads_for(context, problem->model->nonzeros);
+    int64_t count = 0;
+    int64_t entries = 0;
     bool listed = false;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t row = 0; row < model->rows; row++) {
-        live->pi[row] = can_move(problem, row) ? (double)count_allowed(problem, row) : 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : count, entries) reduction(|| : listed)
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t allowed = live_entries(problem, row);
+        count += allowed > 0;
+        entries += allowed;
+        listed = listed || (allowed > 0 && allowed < problem->states);
     }
-    live->starts[0] = 0;
+    live->count = count;
+    live->entries = entries;
+    return listed;
+}
+
+/* The live rows of all states, and where their entries begin. */
+static nadir_status list_rows(nadir_context *context, const nadir_problem *problem, nadir_live *live)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    int64_t count = 0;
+    int64_t entries = 0;
+    NADIR_NEW(context, live->own_rows, live->count);
+    NADIR_NEW(context, live->own_first, problem->states + 1);
+    NADIR_NEW(context, live->own_starts, live->count + 1);
+    NADIR_NEW(context, live->own_alpha, live->count);
+    NADIR_NEW(context, live->own_pi, live->count);
     for (int64_t s = 0; s < problem->states; s++) {
-        live->first[s] = live->count;
+        live->own_first[s] = count;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const int64_t allowed = (int64_t)live->pi[row];
-            if (allowed > 1) {
-                live->rows[live->count] = row;
-                live->alpha[live->count] = nadir_uncertainty_scale(problem->uncertainty, row);
-                live->pi[live->count] = problem->policy->probabilities[row];
-                live->entries += allowed;
-                live->starts[++live->count] = live->entries;
-                listed = listed || allowed < problem->states;
+            const int64_t allowed = live_entries(problem, row);
+            if (allowed > 0) {
+                live->own_rows[count] = row;
+                live->own_alpha[count] = nadir_uncertainty_scale(problem->uncertainty, row);
+                live->own_pi[count] = problem->policy->probabilities[row];
+                live->own_starts[count++] = entries;
+                entries += allowed;
             }
         }
     }
-    live->first[problem->states] = live->count;
-    return listed;
+    live->own_first[problem->states] = count;
+    live->own_starts[count] = entries;
+    live->rows = live->own_rows;
+    live->first = live->own_first;
+    live->starts = live->own_starts;
+    live->alpha = live->own_alpha;
+    live->pi = live->own_pi;
+cleanup:
+    return status;
 }
 
 /* Nominal numbers, and where they stand. */
 static void fill_row(const nadir_problem *problem, int64_t i, nadir_live *live)
 {
-    const nadir_row nominal = nadir_model_row(problem->model, live->rows[i]);
+    const nadir_row nominal = nadir_model_row(problem->model, nadir_live_row(live, i));
     double *phat = live->own_phat + live->starts[i];
     int64_t next = 0;
     if (live->own_columns == NULL) {
@@ -112,20 +145,19 @@ cleanup:
 nadir_status nadir_live_make(nadir_context *context, const nadir_problem *problem, nadir_live *live)
 {
     nadir_status status = NADIR_OK;
-    const int64_t rows = problem->rows;
-    *live = (nadir_live){.states = problem->states,
-                         .total = nadir_model_total(problem->model),
-                         .exchange = problem->model->exchange};
-    NADIR_NEW(context, live->rows, rows);
-    NADIR_NEW(context, live->first, problem->states + 1);
-    NADIR_NEW(context, live->starts, rows + 1);
-    NADIR_NEW(context, live->alpha, rows);
-    NADIR_NEW(context, live->pi, rows);
-    const bool listed = find_rows(context, problem, live) || live->exchange != NULL;
-    if (listed && holds_all(problem->model, live)) {
-        live->columns = problem->model->columns;
-        live->phat = problem->model->probabilities;
+    const nadir_model *model = problem->model;
+    *live = (nadir_live){
+        .states = problem->states, .total = nadir_model_total(model), .exchange = model->exchange};
+    const bool listed = count_rows(context, problem, live) || live->exchange != NULL;
+    if (listed && holds_all(model, live)) {
+        live->first = model->state_rows;
+        live->starts = model->row_starts;
+        live->columns = model->columns;
+        live->phat = model->probabilities;
+        live->alpha = problem->uncertainty->scales;
+        live->pi = problem->policy->probabilities;
     } else {
+        NADIR_CHECK(list_rows(context, problem, live));
         NADIR_CHECK(copy(context, problem, listed, live));
     }
 cleanup:

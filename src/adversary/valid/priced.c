@@ -7,11 +7,14 @@
 #include <float.h>
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
-/* Numbers that the bound of a row takes. */
-#define BOUND_ROOM ((int64_t)(sizeof(nadir_row_bound) / sizeof(double)))
+/* Numbers that the bound of a row takes, and its answer. */
+#define BOUND_ROOM  ((int64_t)(sizeof(nadir_row_bound) / sizeof(double)))
+#define ANSWER_ROOM ((int64_t)(sizeof(nadir_row_answer) / sizeof(double)))
+_Static_assert(sizeof(nadir_row_answer) % sizeof(double) == 0, "answers are put into arrays of numbers");
 
-/* Working space for the rows of any state: a weight and a norm, or a bound, for each, and that of the
+/* Working space for the rows of any state: a weight, a norm, a bound and an answer for each, and that of the
  * problems themselves. */
 static int64_t most_room(const nadir_rows *rows)
 {
@@ -20,7 +23,8 @@ static int64_t most_room(const nadir_rows *rows)
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t first = model->state_rows[s];
         const int64_t end = model->state_rows[s + 1];
-        const int64_t room = nadir_rows_room(rows, first, end) + (end - first) * (BOUND_ROOM + 1);
+        const int64_t room =
+            nadir_rows_room(rows, first, end) + (end - first) * (BOUND_ROOM + ANSWER_ROOM + 2);
         most = room > most ? room : most;
     }
     return most;
@@ -44,8 +48,11 @@ nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *prob
     };
     priced->threads = nadir_threads_for(context, 4 * entries);
     priced->room_each = most_room(&priced->rows);
-    NADIR_NEW_ZERO(context, priced->answers, model->rows);
+    if (!nadir_rows_step_suits(&priced->rows)) {
+        NADIR_NEW_ZERO(context, priced->answers, model->rows);
+    }
     NADIR_NEW_ZERO(context, priced->taken, model->states);
+    NADIR_NEW_ZERO(context, priced->norms, model->states);
     NADIR_NEW(context, priced->room, priced->threads * priced->room_each);
 cleanup:
     if (status != NADIR_OK) {
@@ -59,6 +66,7 @@ void nadir_priced_clear(nadir_context *context, nadir_priced *priced)
     nadir_order_clear(context, &priced->order);
     nadir_release(context, priced->answers);
     nadir_release(context, priced->taken);
+    nadir_release(context, priced->norms);
     nadir_release(context, priced->room);
     *priced = (nadir_priced){0};
 }
@@ -70,16 +78,31 @@ double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, 
     return norm > 0 ? nadir_power(nadir_power(tau / priced->d_bar[state], 1 / p) * norm, p) : 0;
 }
 
+/* Where the answers of a state go, and what is left of the room. */
+static nadir_row_answer *answers_of(const nadir_priced *priced, int64_t state, double **room)
+{
+    const nadir_model *model = priced->rows.model;
+    const int64_t first = model->state_rows[state];
+    const int64_t count = model->state_rows[state + 1] - first;
+    nadir_row_answer *own = (nadir_row_answer *)*room;
+    if (priced->answers != NULL) {
+        return priced->answers + first;
+    }
+    memset(own, 0, (size_t)count * sizeof *own);
+    *room += count * ANSWER_ROOM;
+    return own;
+}
+
 /* Each row by itself; where they use more than beta together, they share it: the cost is that of beta^p then,
  * whichever way. */
-static double answer_state(nadir_priced *priced, double tau, int64_t state, double *room)
+static double answer_state(const nadir_priced *priced, double tau, int64_t state, nadir_row_answer *answers,
+                           double *room, double *norm)
 {
     const nadir_rows *rows = &priced->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
     const bool entered = priced->d_bar[state] > 0;
     const double price = tau / priced->d_bar[state];
-    nadir_row_answer *answers = priced->answers + first;
     double *weights = room;
     double *norms = room + count;
     double *rest = room + 2 * count;
@@ -94,10 +117,12 @@ static double answer_state(nadir_priced *priced, double tau, int64_t state, doub
         norms[i] = answers[i].norm;
         taken += weights[i] * answers[i].gain - nadir_priced_cost(priced, tau, state, norms[i]);
     }
-    if (nadir_norm_short(count, norms, rows->p) > priced->beta) {
+    *norm = nadir_norm_short(count, norms, rows->p);
+    if (*norm > priced->beta) {
         nadir_row_budget budget;
         nadir_rows_share(rows, first, first + count, weights, priced->beta, rest, answers, &budget);
         taken = budget.gain - nadir_priced_cost(priced, tau, state, budget.norm);
+        *norm = budget.norm;
     }
     return taken > 0 ? taken : 0;
 }
@@ -112,7 +137,37 @@ nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, d
         double *room = priced->room + priced->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            priced->taken[s] = answer_state(priced, tau, s, room);
+            double *rest = room;
+            nadir_row_answer *answers = answers_of(priced, s, &rest);
+            priced->taken[s] = answer_state(priced, tau, s, answers, rest, &priced->norms[s]);
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, double tau,
+                                 nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = priced->rows.model;
+    nadir_tilt *tilt;
+    if (priced->answers != NULL) {
+        return nadir_rows_kernel(context, &priced->rows, priced->answers, kernel);
+    }
+    NADIR_CHECK(nadir_rows_blank(context, &priced->rows, kernel, &tilt));
+#pragma omp parallel num_threads(priced->threads)
+    {
+        double *room = priced->room + priced->room_each * omp_get_thread_num();
+#pragma omp for schedule(dynamic, 8)
+        for (int64_t s = 0; s < model->states; s++) {
+            double norm;
+            double *rest = room;
+            nadir_row_answer *answers = answers_of(priced, s, &rest);
+            (void)answer_state(priced, tau, s, answers, rest, &norm);
+            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+                nadir_rows_fill(&priced->rows, row, &answers[row - model->state_rows[s]], tilt);
+            }
         }
     }
 cleanup:
@@ -127,16 +182,21 @@ static double bound_state(const nadir_priced *priced, double tau, int64_t state,
     const int64_t count = rows->model->state_rows[state + 1] - first;
     const double *pi = priced->problem->policy->probabilities + first;
     const double price = fmax(0, fmin(DBL_MAX, tau / priced->d_bar[state]) * (1 - 2 * DBL_EPSILON) - DBL_MIN);
-    double *weights = room;
-    nadir_row_bound *bounds = (nadir_row_bound *)(room + count);
-    double *rest = room + count * (BOUND_ROOM + 1);
     double taken = 0;
     if (!(priced->d_bar[state] > 0)) {
         return 0;
     }
+    nadir_row_answer *answers = answers_of(priced, state, &room);
+    if (priced->answers == NULL) {
+        double norm;
+        (void)answer_state(priced, tau, state, answers, room, &norm);
+    }
+    double *weights = room;
+    nadir_row_bound *bounds = (nadir_row_bound *)(room + count);
+    double *rest = room + count * (BOUND_ROOM + 1);
     for (int64_t i = 0; i < count; i++) {
         weights[i] = pi[i] > 0 ? priced->problem->gamma * pi[i] * (1 + 2 * DBL_EPSILON) + DBL_MIN : 0;
-        nadir_row_answer hint = priced->answers[first + i];
+        nadir_row_answer hint = answers[i];
         if (rows->p == 1) { /* at 2 / step = range nothing moves, and a higher price only loosens the bound */
             hint.step = fmax(hint.step, 2);
         }

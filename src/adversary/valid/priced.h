@@ -11,7 +11,7 @@
 #define NADIR_ADVERSARY_PRICED_H
 
 #include "adversary/problem.h"
-#include "adversary/rows/rows.h"
+#include "adversary/rows/step.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_priced {
@@ -20,8 +20,9 @@ typedef struct nadir_priced {
     const double *d_bar; /* [states] */
     nadir_rows rows;
     nadir_order order;
-    nadir_row_answer *answers; /* [rows] */
+    nadir_row_answer *answers; /* [rows]; NULL where rows are solved faster than answers are kept (step.h) */
     double *taken;             /* [states] gamma Phat^pi v less the minimum, 0 or more */
+    double *norms;             /* [states] x_s^(1/p) */
     double *room;
     int64_t room_each;
     int threads;
@@ -35,11 +36,15 @@ void nadir_priced_clear(nadir_context *context, nadir_priced *priced);
 /* Answers to v: [states], from the last answers on. */
 nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, double tau, const double *v);
 
+/* The kernel of the answers to the same tau; as nadir_rows_kernel. */
+nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, double tau,
+                                 nadir_kernel **kernel);
+
 /* Instead of `taken`, what it can be at most in any case: by weak duality from the answers, whatever these
  * are, rounding of weights, prices and sums included. taken: [states]. */
 void nadir_priced_bound(const nadir_priced *priced, double tau, double *taken);
 
-/* tau / d_bar norm^p of a row of a state, norm = |Delta|_p / alpha. */
+/* tau / d_bar norm^p in a state. */
 double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, double norm);
 
 #endif

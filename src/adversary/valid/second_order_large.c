@@ -116,7 +116,7 @@ static void add_rows(const large *of, const double *z, double *sums)
     memset(sums, 0, (size_t)nadir_model_width(of->problem->model) * sizeof *sums);
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double q = of->problem->gamma * of->y[s] * live->alpha[i] * live->pi[i];
+            const double q = of->problem->gamma * of->y[s] * nadir_live_alpha(live, i) * live->pi[i];
             const int64_t length = nadir_live_length(live, i);
             double mean = 0;
             nadir_ahead(z, live->columns, live->starts[i], live->starts[i + 1], ahead);

@@ -50,9 +50,6 @@ static int64_t count_few(const nadir_live *live, const double *X, int64_t i)
     const int64_t length = nadir_live_length(live, i);
     const double *row = X + live->starts[i];
     int64_t count = 0;
-    if (live->columns != NULL) {
-        return 0;
-    }
     for (int64_t j = 0; j < length; j++) {
         count += row[j] > 0;
     }
@@ -61,8 +58,14 @@ static int64_t count_few(const nadir_live *live, const double *X, int64_t i)
 
 static double row_square(const nadir_live *live, int64_t i)
 {
-    const double reach = live->alpha[i] * live->pi[i];
+    const double reach = nadir_live_alpha(live, i) * live->pi[i];
     return reach * reach;
+}
+
+/* Entries in all lists. */
+static int64_t count_listed(const nadir_sensitivity *sensitivity)
+{
+    return sensitivity->starts != NULL ? sensitivity->starts[sensitivity->live->count] : 0;
 }
 
 /* Lists of positive entries, and the sums of rows that need none. */
@@ -71,10 +74,10 @@ static void list_positive(nadir_sensitivity *sensitivity)
     const nadir_live *live = sensitivity->live;
     for (int64_t s = 0; s < live->states; s++) {
         sensitivity->full[s] = 0;
-        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
+        for (int64_t i = live->first[s]; i < live->first[s + 1] && sensitivity->starts != NULL; i++) {
             int64_t next = sensitivity->starts[i];
             const double *row = sensitivity->X + live->starts[i];
-            if (live->columns == NULL && sensitivity->starts[i + 1] == next) {
+            if (sensitivity->starts[i + 1] == next) {
                 sensitivity->full[s] += row_square(live, i);
             }
             for (int64_t j = 0; next < sensitivity->starts[i + 1]; j++) {
@@ -86,13 +89,13 @@ static void list_positive(nadir_sensitivity *sensitivity)
     }
 }
 
-static bool is_symmetric(const nadir_live *live, const double *X, const int64_t *starts)
+static bool is_symmetric(const nadir_sensitivity *sensitivity)
 {
-    if (live->columns == NULL) {
-        return starts[live->count] == 0;
+    if (sensitivity->starts != NULL) {
+        return count_listed(sensitivity) == 0;
     }
-    for (int64_t e = 0; e < live->entries; e++) {
-        if (!(X[e] > 0)) {
+    for (int64_t e = 0; e < sensitivity->live->entries; e++) {
+        if (!(sensitivity->X[e] > 0)) {
             return false;
         }
     }
@@ -104,24 +107,26 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *li
 {
     nadir_status status = NADIR_OK;
     *sensitivity = (nadir_sensitivity){.live = live, .X = X};
-    NADIR_NEW(context, sensitivity->starts, live->count + 1);
     NADIR_NEW(context, sensitivity->full, live->states);
-    sensitivity->starts[0] = 0;
-    for (int64_t i = 0; i < live->count; i++) {
-        sensitivity->starts[i + 1] = sensitivity->starts[i] + count_few(live, X, i);
+    if (live->columns == NULL) { /* rows that allow all states */
+        NADIR_NEW(context, sensitivity->starts, live->count + 1);
+        sensitivity->starts[0] = 0;
+        for (int64_t i = 0; i < live->count; i++) {
+            sensitivity->starts[i + 1] = sensitivity->starts[i] + count_few(live, X, i);
+        }
     }
-    sensitivity->symmetric = is_symmetric(live, X, sensitivity->starts);
-    NADIR_NEW(context, sensitivity->positive, sensitivity->starts[live->count]);
+    sensitivity->symmetric = is_symmetric(sensitivity);
+    NADIR_NEW(context, sensitivity->positive, count_listed(sensitivity));
     list_positive(sensitivity);
     sensitivity->threads = nadir_threads_for(context, 16 * live->states * live->states);
     NADIR_NEW_ZERO(context, sensitivity->rising, sensitivity->threads);
     NADIR_NEW_ZERO(context, sensitivity->falling, sensitivity->threads);
-    if (sensitivity->starts[live->count] > 0) {
+    if (count_listed(sensitivity) > 0) {
         NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * live->states);
     } else { /* nothing is put in order, and large models have no use for it */
         NADIR_NEW(context, sensitivity->negative, sensitivity->threads * live->states);
     }
-    for (int part = 0; part < sensitivity->threads && sensitivity->starts[live->count] > 0; part++) {
+    for (int part = 0; part < sensitivity->threads && count_listed(sensitivity) > 0; part++) {
         NADIR_CHECK(
             nadir_order_make(context, live->states, sensitivity->negative, &sensitivity->rising[part]));
         NADIR_CHECK(
@@ -226,14 +231,14 @@ static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state
     const double factor = 1 + 2 * UNIT * (double)(2 * live->total + 64);
     squares sum = {sensitivity->full[state] * whole, sensitivity->full[state] * whole};
     for (int64_t i = live->first[state]; i < live->first[state + 1]; i++) {
-        const int64_t first = sensitivity->starts[i];
-        const int64_t count = sensitivity->starts[i + 1] - first;
         squares row = {0};
         if (live->columns != NULL) {
             const int64_t start = live->starts[i];
             row =
                 listed_squares(live->starts[i + 1] - start, live->columns + start, sensitivity->X + start, g);
-        } else if (count > 0) {
+        } else if (sensitivity->starts[i + 1] > sensitivity->starts[i]) {
+            const int64_t first = sensitivity->starts[i];
+            const int64_t count = sensitivity->starts[i + 1] - first;
             row.up = spread_square(falling, count, sensitivity->positive + first);
             row.down = spread_square(rising, count, sensitivity->positive + first);
         }
@@ -257,7 +262,7 @@ static nadir_status fill_column(nadir_context *context, const nadir_sensitivity 
         negative[j] = -g[j];
         whole += g[j] * g[j];
     }
-    if (sensitivity->starts[sensitivity->live->count] > 0) {
+    if (count_listed(sensitivity) > 0) {
         NADIR_CHECK(nadir_order_make(context, n, g, rising));
         NADIR_CHECK(nadir_order_make(context, n, negative, falling));
     }

@@ -18,7 +18,7 @@
 typedef struct nadir_sensitivity {
     const nadir_live *live;
     const double *X;   /* [entries] */
-    int64_t *starts;   /* [count + 1] */
+    int64_t *starts;   /* [count + 1] of the lists below; NULL: they are empty */
     int32_t *positive; /* [starts[count]] successors with X > 0, of rows that allow all states and have few */
     double *full;      /* [states] sum of (alpha pi)^2 over rows that count as positive everywhere */
     bool symmetric;    /* all rows do: k(s, g) = k(s, -g) */

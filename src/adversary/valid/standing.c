@@ -69,26 +69,37 @@ cleanup:
     return status;
 }
 
-/* Slack, [entries of the row], and change of one live row; returns what its part of e_s is at most, rounding
- * and the sum of the row included, and what comes of centring Delta. */
-static double judge_row(const nadir_standing *standing, const judge *by, int64_t i, double d, double *slack)
+/* Delta / alpha of an entry. */
+static double change_of(const nadir_standing *standing, int64_t entry, double alpha)
+{
+    return standing->change != NULL ? standing->change[entry]
+                                    : (standing->centre->X[entry] - standing->live->phat[entry]) / alpha;
+}
+
+/* Slack, [entries of the row], of one live row, and in *square its part of |Delta / alpha|^2; returns what
+ * its part of e_s is at most, rounding and the sum of the row included, and what comes of centring Delta. */
+static double judge_row(const nadir_standing *standing, const judge *by, int64_t i, double d, double *slack,
+                        double *square)
 {
     const nadir_live *live = standing->live;
     const nadir_centre *centre = standing->centre;
     const int64_t start = live->starts[i];
     const int64_t length = live->starts[i + 1] - start;
-    const double alpha = live->alpha[i];
+    const double alpha = nadir_live_alpha(live, i);
     const double force = centre->problem.gamma * d * live->pi[i];
     const double hold = 2 * standing->tau / alpha;
     const double *X = centre->X + start;
-    double *change = standing->change + start;
     double lowest = INFINITY;
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
-        change[j] = (X[j] - live->phat[start + j]) / alpha;
-        slack[j] = hold * change[j] + force * by->v[nadir_live_column(live, i, j)];
+        const double change = (X[j] - live->phat[start + j]) / alpha;
+        if (standing->change != NULL) {
+            standing->change[start + j] = change;
+        }
+        slack[j] = hold * change + force * by->v[nadir_live_column(live, i, j)];
         lowest = slack[j] < lowest ? slack[j] : lowest;
-        widest = fabs(change[j]) > widest ? fabs(change[j]) : widest;
+        widest = fabs(change) > widest ? fabs(change) : widest;
+        *square += change * change;
     }
     const double size = hold * widest + force * by->range; /* of a slack's terms */
     const double rounding = 8 * UNIT * size + 2 * UNIT * force * by->largest;
@@ -120,16 +131,13 @@ static double judge_part(const nadir_standing *standing, const judge *by, int64_
         double e = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             double *here = slack != NULL ? slack : standing->slack + live->starts[i];
-            e += judge_row(standing, by, i, d, here);
+            e += judge_row(standing, by, i, d, here, &distance);
             for (int64_t j = 0; j < nadir_live_length(live, i) && !*bounded; j++) {
                 *bounded = here[j] > 0;
             }
         }
         ratio[s] =
             standing->unvisited[s] || live->first[s] == live->first[s + 1] ? 0 : e / d * (1 + 64 * UNIT);
-    }
-    for (int64_t e = live->starts[live->first[first]]; e < live->starts[live->first[end]]; e++) {
-        distance += standing->change[e] * standing->change[e];
     }
     return distance;
 }
@@ -186,7 +194,7 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
     for (int64_t s = 0; s < n; s++) {
         double hold = 0;
         for (int64_t i = standing->live->first[s]; i < standing->live->first[s + 1]; i++) {
-            hold += standing->live->alpha[i] * standing->live->pi[i];
+            hold += nadir_live_alpha(standing->live, i) * standing->live->pi[i];
         }
         const double k = sqrt(up[n + s]) + hold * sqrt((double)standing->live->total) * shift;
         standing->reply[s] = standing->unvisited[s]
@@ -238,7 +246,7 @@ static double uncentred(const nadir_context *context, const nadir_standing *stan
     const nadir_live *live = standing->live;
     double sum = 0;
     for (int64_t i = 0; i < live->count; i++) {
-        sum += 1 / (live->alpha[i] * live->alpha[i]);
+        sum += 1 / (nadir_live_alpha(live, i) * nadir_live_alpha(live, i));
     }
     return 4 * standing->tau * standing->centre->sum_off * standing->beta *
            sqrt(nadir_join_sum(context, sum));
@@ -267,7 +275,7 @@ cleanup:
 
 static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
                          const nadir_visits *visits, double beta, double tau, const bool *unvisited,
-                         bool brief, nadir_standing *standing)
+                         nadir_pull *brief, nadir_standing *standing)
 {
     nadir_status status = NADIR_OK;
     const nadir_live *live = centre->live;
@@ -277,10 +285,13 @@ static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sen
     double *slack = NULL;
     int64_t longest;
     double lacking;
-    nadir_pull pull = {.norms_alone = true};
+    nadir_pull own = {.norms_alone = true};
+    nadir_pull *pull = brief != NULL ? brief : &own;
     *standing = (nadir_standing){.live = live, .centre = centre, .beta = beta, .tau = tau};
-    NADIR_NEW(context, standing->change, live->entries);
-    NADIR_CHECK(make_slack(context, brief, standing, &longest, &slack));
+    if (brief == NULL) {
+        NADIR_NEW(context, standing->change, live->entries);
+    }
+    NADIR_CHECK(make_slack(context, brief != NULL, standing, &longest, &slack));
     NADIR_NEW(context, standing->unvisited, n);
     NADIR_NEW(context, standing->reply, n);
     NADIR_NEW(context, by.v, nadir_model_width(centre->problem.model));
@@ -291,13 +302,13 @@ static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sen
     const double distance = judge_rows(context, standing, &by, longest, slack, ratio);
     NADIR_CHECK(find_replies(context, standing, sensitivity, &by));
     NADIR_CHECK(nadir_visits_most(context, visits, ratio, &lacking));
-    NADIR_CHECK(nadir_standing_pull(context, standing, NULL, &pull));
+    NADIR_CHECK(nadir_standing_pull(context, standing, NULL, pull));
     const double unused = tau * fmax(beta * beta * (1 + 4 * UNIT) - distance, 0);
-    standing->error = (standing->error + lacking + unused + drift(context, standing, &pull) +
-                       uncentred(context, standing)) *
-                      (1 + 1e-12);
+    standing->error =
+        (standing->error + lacking + unused + drift(context, standing, pull) + uncentred(context, standing)) *
+        (1 + 1e-12);
 cleanup:
-    nadir_pull_clear(context, &pull);
+    nadir_pull_clear(context, &own);
     nadir_release(context, by.v);
     nadir_release(context, ratio);
     nadir_release(context, slack);
@@ -311,7 +322,7 @@ nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, n
                                  const nadir_visits *visits, double beta, double tau, const bool *unvisited,
                                  nadir_standing *standing)
 {
-    return make(context, centre, sensitivity, visits, beta, tau, unvisited, false, standing);
+    return make(context, centre, sensitivity, visits, beta, tau, unvisited, NULL, standing);
 }
 
 nadir_status nadir_standing_make_brief(nadir_context *context, nadir_centre *centre,
@@ -319,14 +330,8 @@ nadir_status nadir_standing_make_brief(nadir_context *context, nadir_centre *cen
                                        double beta, double tau, const bool *unvisited,
                                        nadir_standing *standing, nadir_pull *pull)
 {
-    nadir_status status = NADIR_OK;
     pull->norms_alone = true;
-    NADIR_CHECK(make(context, centre, sensitivity, visits, beta, tau, unvisited, true, standing));
-    NADIR_CHECK(nadir_standing_pull(context, standing, NULL, pull));
-    nadir_release(context, standing->change);
-    standing->change = NULL;
-cleanup:
-    return status;
+    return make(context, centre, sensitivity, visits, beta, tau, unvisited, pull, standing);
 }
 
 void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *visits, double radius,
@@ -337,7 +342,7 @@ void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *vi
         const double d = standing->centre->d[s];
         const double rho = standing->unvisited[s] ? 0 : visits->low[s] / d * (1 - 4 * UNIT);
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double alpha = live->alpha[i];
+            const double alpha = nadir_live_alpha(live, i);
             const double gain = rho * alpha * alpha / standing->tau * (1 - 16 * UNIT);
             for (int64_t e = live->starts[i]; e < live->starts[i + 1]; e++) {
                 const double most =
@@ -355,17 +360,18 @@ static double pull_row(const nadir_standing *standing, const double *inverse, in
 {
     const int64_t start = standing->live->starts[i];
     const int64_t end = standing->live->starts[i + 1];
+    const double alpha = nadir_live_alpha(standing->live, i);
     double mass = 0;
     double mean = 0;
     double square = 0;
     for (int64_t e = start; e < end; e++) {
         const double weight = inverse != NULL ? inverse[e] : 1;
         mass += weight;
-        mean += weight * standing->change[e];
+        mean += weight * change_of(standing, e, alpha);
     }
     mean /= mass;
     for (int64_t e = start; e < end; e++) {
-        const double far = standing->change[e] - mean;
+        const double far = change_of(standing, e, alpha) - mean;
         const double weighted = far * (inverse != NULL ? inverse[e] : 1);
         square += far * weighted;
         if (direction != NULL) {

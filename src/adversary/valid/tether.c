@@ -20,7 +20,7 @@ static state_cost judge_state(const nadir_centre *centre, int64_t s, double pric
     state_cost sum = {0, 0};
     for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
         const double force = centre->problem.gamma * live->pi[i];
-        const double hold = 2 * price / live->alpha[i] / live->alpha[i];
+        const double hold = 2 * price / nadir_live_alpha(live, i) / nadir_live_alpha(live, i);
         double lowest = INFINITY;
         double widest = 0;
         double square = 0;

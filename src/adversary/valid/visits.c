@@ -132,7 +132,7 @@ void nadir_visits_limit_around(const nadir_context *context, const nadir_centre 
                 positive += centre->X[e] > 0;
             }
             const double c = mass_of(nadir_live_length(live, i), positive);
-            const double part = (centre->d[s] + centre->off[s]) * live->pi[i] * live->alpha[i] * c;
+            const double part = (centre->d[s] + centre->off[s]) * live->pi[i] * nadir_live_alpha(live, i) * c;
             square += part * part;
         }
     }

@@ -1,0 +1,305 @@
+/*
+ * step.c: the linear step of all rows with nothing kept for a row; see step.h.
+ *
+ * With the closed forms of quadratic.c: at a given kappa each row is solved to its end, from the set of all
+ * entries on, whose level, the mean, is above the answer: levels fall to it. From sets I that belong to kappa
+ *
+ *     kappa'^2 sum_r u_r^2 V_r = beta^2 - sum_r (m_r^2 / n_r + Q_r) / alpha_r^2
+ *
+ * makes the next kappa, until it stays. Since I shrinks as kappa grows, and the norm at a kappa is less than
+ * with the I of a smaller one, kappa rises from 0 on and ends; from an old answer it mostly does too, sooner.
+ * Solving a row anew in every pass takes less time than reading and writing what there would be to keep.
+ */
+#include "adversary/rows/step.h"
+
+#include "adversary/rows/quadratic.h"
+#include "linalg/threads.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/* States are taken in so many parts, whatever the threads: sums come out the same. */
+enum { PARTS = 64 };
+enum { WARM_LIMIT = 8, COLD_LIMIT = 100, ROW_LIMIT = 2000 };
+/* Rows of so many entries are first tried as if nothing were clipped. */
+#define SHORT 16
+/* Of less nothing would be left of beta^2. */
+#define LEAST_SQUARE (DBL_MIN / DBL_EPSILON)
+
+bool nadir_rows_step_suits(const nadir_rows *rows)
+{
+    return rows->p == 2 && rows->domain == NADIR_DOMAIN_SUPPORT && rows->model->dense == NULL;
+}
+
+/* The answer of a row at a slope, alpha s. */
+typedef struct solved {
+    double omega;
+    double n, second, moved, squares, lost; /* of nadir_quadratic_sums */
+    double variance;                        /* V */
+} solved;
+
+/* Where no entry is clipped at the mean, that is the answer. */
+static bool is_interior(const nadir_row_view *view, double mean, double slope, solved *to)
+{
+    double lowest = 0;
+    double first = 0;
+    double second = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        const double d = view->x[i] - mean;
+        const double above = view->phat[i] - slope * d;
+        lowest = above < lowest ? above : lowest;
+        first += d;
+        second += d * d;
+    }
+    if (lowest < 0 || !(fabs(slope * first) <= NADIR_QUADRATIC_MASS)) {
+        return false;
+    }
+    *to = (solved){.omega = mean, .n = (double)view->count, .second = second, .variance = second};
+    return true;
+}
+
+static void solve_row(const nadir_row_view *view, double slope, solved *to)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        sum += view->x[i];
+    }
+    double omega = sum / (double)view->count;
+    if (view->count <= SHORT && is_interior(view, omega, slope, to)) {
+        return;
+    }
+    nadir_quadratic_sums sums = nadir_quadratic_add(view, omega, slope);
+    for (int i = 0; i < ROW_LIMIT && sums.n > 0; i++) {
+        const double next =
+            omega + sums.first / sums.n + (sums.moved > 0 ? sums.moved / (sums.n * slope) : 0);
+        if (fabs(slope * sums.first + sums.moved) <= NADIR_QUADRATIC_MASS || !(next < omega)) {
+            break;
+        }
+        omega = next;
+        sums = nadir_quadratic_add(view, omega, slope);
+    }
+    const double variance = sums.n > 0 ? sums.second - sums.first * (sums.first / sums.n) : 0;
+    *to = (solved){.omega = omega,
+                   .n = sums.n,
+                   .second = sums.second,
+                   .moved = sums.moved,
+                   .squares = sums.squares,
+                   .lost = sums.lost,
+                   .variance = fmax(variance, 4 * DBL_EPSILON * sums.second)};
+}
+
+/* What a pass adds up, over the rows of a part or all of them. */
+typedef struct totals {
+    double variance; /* sum of u^2 V */
+    double spent;    /* sum of (m^2 / n + Q) / alpha^2 */
+    double gain;     /* sum of w gain, in units of x */
+    double square;   /* sum of (|Delta| / alpha)^2 */
+    double empty;    /* 1: a row without an entry that is positive */
+} totals;
+
+typedef struct passing {
+    const nadir_rows *rows;
+    const nadir_row_weights *weights;
+    nadir_rows_step step;
+    double inverse; /* of step.unit */
+    int threads;
+    double *room; /* [threads * each] */
+    int64_t each;
+} passing;
+
+static void add_row(const passing *at, int64_t row, double weight, double *room, totals *to)
+{
+    const nadir_row_view view = nadir_row_view_make(at->rows, row, room);
+    const double alpha = view.alpha;
+    const double share = alpha * weight * at->inverse;
+    if (!(share > 0)) {
+        return;
+    }
+    const double step = at->step.kappa * share;
+    const double slope = alpha * step;
+    solved row_is;
+    solve_row(&view, slope, &row_is);
+    to->variance += share * share * row_is.variance;
+    to->gain += weight * (slope * row_is.second + row_is.lost);
+    to->square += step * step * row_is.second;
+    if (row_is.moved > 0) {
+        const double moved = row_is.moved / alpha;
+        const double squares = row_is.squares / alpha / alpha;
+        to->spent += moved * moved / row_is.n + squares;
+        to->square += squares;
+    }
+    to->empty = row_is.n > 0 ? to->empty : 1;
+}
+
+static totals add_part(const passing *at, int part, double *room)
+{
+    const nadir_model *model = at->rows->model;
+    const int64_t end = model->states * (part + 1) / PARTS;
+    totals all = {0};
+    for (int64_t s = model->states * part / PARTS; s < end; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double weight = nadir_row_weight(at->weights, s, row);
+            if (weight > 0) {
+                add_row(at, row, weight, room, &all);
+            }
+        }
+    }
+    return all;
+}
+
+static totals pass(const nadir_context *whole, const passing *at)
+{
+    totals parts[PARTS];
+    totals all = {0};
+#pragma omp parallel for num_threads(at->threads) schedule(dynamic, 1)
+    for (int part = 0; part < PARTS; part++) {
+        parts[part] = add_part(at, part, at->room + at->each * omp_get_thread_num());
+    }
+    for (int part = 0; part < PARTS; part++) {
+        all.variance += parts[part].variance;
+        all.spent += parts[part].spent;
+        all.gain += parts[part].gain;
+        all.square += parts[part].square;
+        all.empty = fmax(all.empty, parts[part].empty);
+    }
+    if (whole != NULL) {
+        all.variance = nadir_join_sum(whole, all.variance);
+        all.spent = nadir_join_sum(whole, all.spent);
+        all.gain = nadir_join_sum(whole, all.gain);
+        all.square = nadir_join_sum(whole, all.square);
+        all.empty = nadir_join_maximum(whole, all.empty);
+    }
+    return all;
+}
+
+/* Passes from step.kappa on until it stays. *found: false when that does not happen, or the closed form has
+ * no answer. */
+static nadir_status iterate(nadir_context *context, passing *at, double beta, int limit, totals *all,
+                            bool *found)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_context *whole = at->rows->model->exchange != NULL ? context : NULL;
+    double before = 0;
+    *found = false;
+    for (int i = 0; i < limit && !*found; i++) {
+        const double kappa = at->step.kappa;
+        *all = pass(whole, at);
+        NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
+        const double left = beta * beta - all->spent;
+        if (all->empty > 0 || !(left > 0 && all->variance > 0)) {
+            break;
+        }
+        const bool exact = fabs(kappa * kappa * all->variance - left) <= NADIR_QUADRATIC_MASS * beta * beta;
+        const bool still = fabs(kappa - before) <= NADIR_QUADRATIC_LEVEL * before;
+        *found = kappa > 0 && (exact || still);
+        before = kappa;
+        at->step.kappa = *found ? kappa : sqrt(left / all->variance);
+    }
+cleanup:
+    return status;
+}
+
+/* The largest alpha w, and the longest row. */
+static double find_unit(const nadir_rows *rows, const nadir_row_weights *weights, int64_t *longest)
+{
+    const nadir_model *model = rows->model;
+    double unit = 0;
+    *longest = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double reach = nadir_rows_scale(rows, row) * nadir_row_weight(weights, s, row);
+            const int64_t length = model->row_starts[row + 1] - model->row_starts[row];
+            unit = reach > unit ? reach : unit;
+            *longest = length > *longest ? length : *longest;
+        }
+    }
+    return unit;
+}
+
+nadir_status nadir_rows_step_find(nadir_context *context, const nadir_rows *rows,
+                                  const nadir_row_weights *weights, double beta, double start,
+                                  nadir_rows_step *step, nadir_row_budget *budget, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = rows->model;
+    const double range = rows->order->range;
+    const double within = beta * NADIR_ROWS_WITHIN;
+    totals all;
+    passing at = {.rows = rows,
+                  .weights = weights,
+                  .threads = nadir_threads_for(context, 4 * model->row_starts[model->rows])};
+    double unit = find_unit(rows, weights, &at.each);
+    unit = model->exchange != NULL ? nadir_join_maximum(context, unit) : unit;
+    *found = false;
+    if (!(unit >= DBL_MIN && range > 0 && within * within > LEAST_SQUARE)) {
+        goto cleanup;
+    }
+    NADIR_NEW(context, at.room, at.threads * at.each);
+    at.step = (nadir_rows_step){.kappa = start * unit, .unit = unit};
+    at.inverse = 1 / unit;
+    if (start > 0 && isfinite(at.step.kappa)) {
+        NADIR_CHECK(iterate(context, &at, within, WARM_LIMIT, &all, found));
+    }
+    if (!*found) {
+        at.step.kappa = 0;
+        NADIR_CHECK(iterate(context, &at, within, COLD_LIMIT, &all, found));
+    }
+    if (*found) {
+        *step = at.step;
+        *budget = (nadir_row_budget){.tau = range * unit / (2 * step->kappa),
+                                     .step = step->kappa / unit,
+                                     .gain = all.gain * range,
+                                     .norm = sqrt(all.square)};
+    }
+cleanup:
+    nadir_release(context, at.room);
+    return status;
+}
+
+/* room: as long as the row. */
+static void write_row(const passing *at, int64_t row, double weight, double *room, const nadir_tilt *tilt)
+{
+    const nadir_model *model = at->rows->model;
+    const double alpha = nadir_rows_scale(at->rows, row);
+    const double slope = alpha * (at->step.kappa * (alpha * weight * at->inverse));
+    tilt->nominal[row] = !(slope > 0);
+    if (tilt->nominal[row]) {
+        return;
+    }
+    const nadir_row_view view = nadir_row_view_make(at->rows, row, room);
+    double *values = tilt->values + model->row_starts[row];
+    solved row_is;
+    solve_row(&view, slope, &row_is);
+    for (int64_t i = 0; i < view.count; i++) {
+        const double value = view.phat[i] + slope * (row_is.omega - view.x[i]);
+        values[i] = value > 0 ? value : 0;
+    }
+}
+
+nadir_status nadir_rows_step_kernel(nadir_context *context, const nadir_rows *rows,
+                                    const nadir_row_weights *weights, const nadir_rows_step *step,
+                                    nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = rows->model;
+    nadir_tilt *tilt;
+    passing at = {.rows = rows,
+                  .weights = weights,
+                  .step = *step,
+                  .inverse = 1 / step->unit,
+                  .threads = nadir_threads_for(context, 2 * model->row_starts[model->rows])};
+    (void)find_unit(rows, weights, &at.each);
+    NADIR_NEW(context, at.room, at.threads * at.each);
+    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &tilt));
+#pragma omp parallel for num_threads(at.threads) schedule(static)
+    for (int64_t s = 0; s < model->states; s++) {
+        double *room = at.room + at.each * omp_get_thread_num();
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            write_row(&at, row, nadir_row_weight(weights, s, row), room, tilt);
+        }
+    }
+cleanup:
+    nadir_release(context, at.room);
+    return status;
+}
