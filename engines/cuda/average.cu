@@ -280,7 +280,7 @@ nadir_status cuda_average_values(void *kept, nadir_context *context, const void 
                                  const double *probabilities, void **matrix, nadir_device_facts *facts)
 {
     cuda_rows rows = *(const cuda_rows *)kept; /* a view, which owns nothing */
-    rows.values = ((const cuda_numbers *)values)->values;
+    *(rows.dense != NULL ? &rows.dense : &rows.values) = ((const cuda_numbers *)values)->values;
     return cuda_average(&rows, context, probabilities, matrix, facts);
 }
 

@@ -7,7 +7,9 @@
  * for which the rows of each column are listed once.
  */
 #include "parts.h"
+#include "row_power.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cub/device/device_radix_sort.cuh>
 
@@ -18,8 +20,38 @@ static nadir_status take(cuda_engine *engine, nadir_context *context, double byt
     return cuda_take(engine, context, "the rows of linear steps", bytes, block);
 }
 
-nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, const double *probabilities,
-                            const double *scales, void **step)
+/* Where the sizes of what norms other than 2 keep are known. */
+static double norms_bytes(const cuda_step *step)
+{
+    return (double)(std::isinf(step->p) ? step->rows->states : step->rows->rows) * sizeof(double);
+}
+
+/* What norms other than 2 keep. */
+static nadir_status open_norm(cuda_step *step, nadir_context *context)
+{
+    nadir_status status = NADIR_OK;
+    cuda_engine *engine = step->rows->engine;
+    const size_t room_bytes = CUDA_THRESHOLD_ROOM * sizeof(double);
+    const double level_bytes = (double)step->rows->rows * sizeof *step->levels;
+    if (step->p == 1) {
+        CUDA_CHECK(take(engine, context, (double)room_bytes, (void **)&step->room));
+        step->found = (double *)malloc(room_bytes);
+        if (step->found == NULL) {
+            status = engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
+        }
+        goto cleanup;
+    }
+    CUDA_CHECK(take(engine, context, norms_bytes(step), (void **)&step->norms));
+    if (!std::isinf(step->p)) {
+        CUDA_CHECK(take(engine, context, level_bytes, (void **)&step->levels));
+        CUDA_TRY(engine, context, cudaMemset(step->levels, 0, (size_t)level_bytes));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, double p,
+                            const double *probabilities, const double *scales, void **step)
 {
     nadir_status status = NADIR_OK;
     const cuda_rows *rows = (const cuda_rows *)kept;
@@ -31,6 +63,7 @@ nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, co
     }
     made->rows = rows;
     made->gamma = gamma;
+    made->p = p;
     CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->probabilities));
     CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->weights));
     CUDA_CHECK(take(engine, context, (double)rows->states * sizeof(double), (void **)&made->x));
@@ -39,6 +72,9 @@ nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, co
     if (scales != NULL) {
         CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->scales));
         CUDA_TRY(engine, context, cudaMemcpy(made->scales, scales, bytes, cudaMemcpyHostToDevice));
+    }
+    if (p != 2) {
+        CUDA_CHECK(open_norm(made, context));
     }
     *step = made;
     made = NULL;
@@ -59,6 +95,10 @@ void cuda_step_close(void *self)
     cuda_give(engine, bytes, step->probabilities);
     cuda_give(engine, bytes, step->weights);
     cuda_give(engine, bytes, step->scales);
+    cuda_give(engine, norms_bytes(step), step->norms);
+    cuda_give(engine, (double)rows->rows * sizeof *step->levels, step->levels);
+    cuda_give(engine, CUDA_THRESHOLD_ROOM * sizeof(double), step->room);
+    free(step->found);
     cuda_give(engine, (double)rows->states * sizeof(double), step->x);
     cuda_give(engine, (double)rows->states * sizeof(double), step->d);
     cuda_give(engine, (double)(rows->states + 1) * sizeof(int64_t), step->column_starts);

@@ -6,6 +6,7 @@
  * columns, makes products take the ways of large models: see cuda_engine.block.
  */
 #include "parts.h"
+#include "vectors.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -240,11 +241,16 @@ static const nadir_device device = {
     .step_open = cuda_step_open,
     .step_close = cuda_step_close,
     .step_answer = cuda_step_answer,
+    .step_gains = cuda_step_gains,
     .step_values = cuda_step_values,
     .step_slack = cuda_step_slack,
     .step_centred = cuda_step_centred,
     .iterate = cuda_iterate,
     .iterate_many = cuda_iterate_many,
+    .vector_keep = cuda_vector_keep,
+    .vector_drop = cuda_vector_drop,
+    .vector_ranks = cuda_vector_ranks,
+    .vector_powers = cuda_vector_powers,
     .policies = cuda_policies,
     .kernels = cuda_kernels,
 };

@@ -54,8 +54,10 @@ static __global__ void restore(cuda_rows of, const bool *nominal, double *values
 {
     const int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (row < of.rows && nominal[row]) {
-        for (int64_t i = of.starts[row]; i < of.starts[row + 1]; i++) {
-            values[i] = of.values[i];
+        const int64_t start = of.dense != NULL ? row * of.states : of.starts[row];
+        const int64_t end = of.dense != NULL ? start + of.states : of.starts[row + 1];
+        for (int64_t i = start; i < end; i++) {
+            values[i] = of.dense != NULL ? of.dense[i] : of.values[i];
         }
     }
 }

@@ -175,26 +175,50 @@ void cuda_forget(void *numbers);
 nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
                                  const double *probabilities, void **matrix, nadir_device_facts *facts);
 
+/* Partial sums of the search for a threshold. */
+enum { CUDA_THRESHOLD_ROOM = 17 * CUDA_PARTIALS };
+
 /* steps.cu, centred.cu: the linear step over rows. Arrays are on the device. */
 typedef struct cuda_step {
     const cuda_rows *rows;
-    double gamma;
+    double gamma, p;
     double *probabilities; /* [rows] */
     double *scales;        /* [rows], NULL: ones */
     double *weights;       /* [rows] w */
     double *x;             /* [states] */
     double *d;             /* [states] */
     nadir_device_answer answer;
+    double mean;                /* of x; dense models */
+    double *norms;              /* [rows] p other than 1 and 2: of rows; p = infinity: [states] gains */
+    struct power_level *levels; /* [rows] other p */
+    double key, share;          /* p = 1: the threshold, and what moves of entries there */
+    double *room;               /* [CUDA_THRESHOLD_ROOM] p = 1 */
+    double *found;              /* the same here */
     /* Rows by column, once they were asked for; ~row where the number is no probability. */
     int64_t *column_starts; /* [states + 1] */
     int32_t *column_rows;   /* [entries] */
     double2 *pulls;         /* [rows] (gamma y alpha pi)^2, and that times the mean */
 } cuda_step;
-nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, const double *probabilities,
-                            const double *scales, void **step);
+nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, double p,
+                            const double *probabilities, const double *scales, void **step);
 void cuda_step_close(void *step);
 nadir_status cuda_step_answer(void *step, nadir_context *context, double beta, const double *x,
                               const double *d, nadir_device_answer *answer);
+/* capped.cu, thresholds.cu, powers.cu: the answer of other norms, unit > 0, and its rows. */
+nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double beta);
+void cuda_capped_write(const cuda_step *step, double *values, bool *nominal);
+nadir_status cuda_threshold_answer(cuda_step *step, nadir_context *context, double beta);
+void cuda_threshold_write(const cuda_step *step, double *values, bool *nominal);
+/* dense.cu: passes, rows and slack of dense models; partial sums go to the engine's. */
+void cuda_dense_pass(const cuda_step *step, int what, double kappa);
+void cuda_dense_write(const cuda_step *step, double *values, bool *nominal);
+void cuda_dense_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
+nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta);
+void cuda_power_write(const cuda_step *step, double *values, bool *nominal);
+/* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
+ */
+nadir_status cuda_collect(const cuda_engine *engine, nadir_context *context, bool largest, double sum[2]);
+nadir_status cuda_step_gains(void *step, nadir_context *context, double *gains);
 nadir_status cuda_step_values(void *step, nadir_context *context, void **numbers);
 nadir_status cuda_step_slack(void *step, nadir_context *context, const void *numbers, double range,
                              double tau, double *slack);

@@ -1,5 +1,6 @@
 /*
- * steps.cu: the linear step over all rows of a sparse model, p = 2, domain support; see base/device.h.
+ * steps.cu: the linear step over all rows of a sparse model, domain support; see base/device.h. Here is p =
+ * 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others.
  *
  * What a row does at a given step is what adversary/rows/quadratic.c says: with I its positive entries,
  *
@@ -10,99 +11,30 @@
  * a smaller kappa the norm at a larger one is overestimated, so that kappa rises to the answer. A thread
  * takes a row; nothing is kept of it from one pass to the next.
  */
-#include "parts.h"
+#include "quadratic.h"
+#include "rowwise.h"
 
 #include <math_constants.h>
 
 #include <cfloat>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 
 enum {
-    THREADS = 256,
-    BLOCKS = 1024,
-    SHORT = 8,    /* entries of a row that are kept in registers */
-    PASSES = 200, /* of all rows */
-    TURNS = 200   /* of one row */
+    PASSES = 200 /* of all rows */
 };
 #define STILL (16 * DBL_EPSILON)
 
-/* A row's numbers: x is measured from the smallest that is allowed. */
-struct short_row {
-    int count;
-    double p[SHORT], x[SHORT];
-    __device__ short_row(const cuda_rows &of, int64_t row, const double *x_of)
-    {
-        const int64_t start = of.starts[row];
-        double base = 1;
-        count = (int)(of.starts[row + 1] - start);
-#pragma unroll
-        for (int i = 0; i < SHORT; i++) {
-            p[i] = i < count ? of.values[start + i] : 0;
-            x[i] = i < count ? __ldg(x_of + of.columns[start + i]) : 0;
-            base = i < count && p[i] > 0 ? fmin(base, x[i]) : base;
-        }
-#pragma unroll
-        for (int i = 0; i < SHORT; i++) {
-            x[i] -= base;
-        }
-    }
-    template <typename VISIT> __device__ void each(VISIT visit) const
-    {
-#pragma unroll
-        for (int i = 0; i < SHORT; i++) {
-            if (i < count) {
-                visit(p[i], x[i], i);
-            }
-        }
-    }
-};
-
-struct long_row {
-    int64_t start, count;
-    const double *p, *x;
-    const int32_t *columns;
-    double base;
-    __device__ long_row(const cuda_rows &of, int64_t row, const double *x_of)
-        : start(of.starts[row]), count(of.starts[row + 1] - of.starts[row]), p(of.values + start), x(x_of),
-          columns(of.columns + start), base(1)
-    {
-        for (int64_t i = 0; i < count; i++) {
-            base = p[i] > 0 ? fmin(base, x[columns[i]]) : base;
-        }
-    }
-    template <typename VISIT> __device__ void each(VISIT visit) const
-    {
-        for (int64_t i = 0; i < count; i++) {
-            visit(p[i], x[columns[i]] - base, i);
-        }
-    }
-};
-
-/* Of a row at its omega, d = x - omega: as quadratic_sums in adversary/rows/quadratic.c. */
-struct sums {
-    double n, first, second, moved, squares, lost;
-};
-
-template <typename ROW> static __device__ sums add_up(const ROW &row, double omega, double slope)
+template <typename ROW> static __device__ quadratic_sums add_up(const ROW &row, double omega, double slope)
 {
-    sums all = {};
-    row.each([&](double p, double x, int64_t) {
-        const double d = x - omega;
-        const bool kept = p >= slope * d;
-        all.n += kept ? 1 : 0;
-        all.first += kept ? d : 0;
-        all.second += kept ? d * d : 0;
-        all.moved += kept ? 0 : p;
-        all.squares += kept ? 0 : p * p;
-        all.lost += kept ? 0 : p * d;
-    });
+    quadratic_sums all = {};
+    row.each([&](double p, double x, int64_t) { all.add(p, x - omega, slope); });
     return all;
 }
 
 /* omega, and the sums there; slope 0: of all entries. */
-template <typename ROW> static __device__ sums solve_row(const ROW &row, double slope, double *omega)
+template <typename ROW>
+static __device__ quadratic_sums solve_row(const ROW &row, double slope, double *omega)
 {
     double mean = 0;
     double n = 0;
@@ -111,8 +43,8 @@ template <typename ROW> static __device__ sums solve_row(const ROW &row, double 
         n += 1;
     });
     *omega = mean / n;
-    sums all = add_up(row, *omega, slope);
-    for (int turn = 0; turn < TURNS && slope > 0 && all.n > 0; turn++) {
+    quadratic_sums all = add_up(row, *omega, slope);
+    for (int turn = 0; turn < QUADRATIC_TURNS && slope > 0 && all.n > 0; turn++) {
         const double before = all.n;
         *omega += all.first / all.n + all.moved / (all.n * slope);
         all = add_up(row, *omega, slope);
@@ -123,64 +55,23 @@ template <typename ROW> static __device__ sums solve_row(const ROW &row, double 
     return all;
 }
 
-/* What a pass over the rows is for. */
-enum purpose { FIT, SETTLE, TOTAL };
-
-/* Two numbers that are summed over all rows. */
 template <typename ROW>
-static __device__ double2 row_part(const ROW &row, purpose what, double weight, double alpha, double share,
-                                   double kappa)
+static __device__ double2 row_part(const ROW &row, quadratic_pass what, double weight, double alpha,
+                                   double share, double kappa)
 {
     double omega;
-    double2 part = {0, 0};
-    if (what == SETTLE) { /* |Delta / alpha|^2 of all mass at the smallest x */
-        double lowest = 0;
-        double moved = 0;
-        double squares = 0;
-        row.each([&](double p, double x, int64_t) {
-            lowest += x <= 0 ? 1 : 0;
-            moved += x <= 0 ? 0 : p;
-            squares += x <= 0 ? 0 : p * p;
-        });
-        part.x = lowest > 0 ? (moved * moved / lowest + squares) / (alpha * alpha) : 0;
-        return part;
-    }
     const double slope = alpha * kappa * share;
-    const sums all = solve_row(row, slope, &omega);
-    if (what == FIT) {
-        const double variance = all.n > 0 ? all.second - all.first * (all.first / all.n) : 0;
-        part.x = share * share * fmax(variance, 4 * DBL_EPSILON * all.second);
-        part.y = all.n > 0 ? (all.moved * all.moved / all.n + all.squares) / (alpha * alpha) : 0;
+    quadratic_sums all = {};
+    if (what != SETTLE) {
+        all = solve_row(row, slope, &omega);
     } else {
-        part.x = weight * (slope * all.second + all.lost);
-        part.y = (slope * slope * all.second + all.squares) / (alpha * alpha);
+        row.each([&](double p, double x, int64_t) { all.settle(p, x); });
     }
-    return part;
-}
-
-/* The sum of a block, thread 0's. */
-static __device__ double2 over_block(double2 mine)
-{
-    __shared__ double2 parts[THREADS];
-    parts[threadIdx.x] = mine;
-    __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) {
-            parts[threadIdx.x].x += parts[threadIdx.x + half].x;
-            parts[threadIdx.x].y += parts[threadIdx.x + half].y;
-        }
-        __syncthreads();
-    }
-    return parts[0];
-}
-
-static __device__ double scale_of(const double *scales, int64_t row)
-{
-    return scales != NULL ? scales[row] : 1;
+    return quadratic_part(all, what, weight, alpha, share, slope);
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    pass_rows(cuda_rows of, purpose what, const double *weights, const double *scales, const double *x,
+    pass_rows(cuda_rows of, quadratic_pass what, const double *weights, const double *scales, const double *x,
               double unit, double kappa, double *partials)
 {
     double2 all = {0, 0};
@@ -211,27 +102,20 @@ static __global__ void weigh_rows(int64_t states, const int64_t *state_rows, dou
                                   const double *probabilities, const double *scales, const double *d,
                                   double *weights, double *partials)
 {
-    __shared__ double most[THREADS];
     double largest = 0;
     for (int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x; s < states;
          s += (int64_t)BLOCKS * THREADS) {
-        const double visits = gamma * (d[s] > 0 ? d[s] : 0);
+        const double visits = d == NULL ? 0 : gamma * (d[s] > 0 ? d[s] : 0);
         for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
-            const double weight = visits * probabilities[row];
+            const double used = probabilities[row] > 0 ? 1 : 0;
+            const double weight = d == NULL ? used : visits * probabilities[row];
             weights[row] = weight;
             largest = fmax(largest, scale_of(scales, row) * weight);
         }
     }
-    most[threadIdx.x] = largest;
-    __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) {
-            most[threadIdx.x] = fmax(most[threadIdx.x], most[threadIdx.x + half]);
-        }
-        __syncthreads();
-    }
+    largest = block_largest(largest);
     if (threadIdx.x == 0) {
-        partials[blockIdx.x] = most[0];
+        partials[blockIdx.x] = largest;
     }
 }
 
@@ -259,9 +143,7 @@ static __global__ void write_rows(cuda_rows of, const double *weights, const dou
     const bool moves = slope > 0 && count > 0;
     nominal[row] = !moves;
     if (!moves) {
-        for (int64_t i = start; i < start + count; i++) {
-            values[i] = of.values[i];
-        }
+        copy_row(of, row, values);
     } else if (count <= SHORT) {
         write_row(short_row(of, row, x), slope, values + start);
     } else {
@@ -298,8 +180,7 @@ static __global__ void slack_rows(cuda_rows of, const double *weights, const dou
     }
 }
 
-/* What the blocks left, added up here, in their order. */
-static nadir_status collect(const cuda_engine *engine, nadir_context *context, double sum[2])
+nadir_status cuda_collect(const cuda_engine *engine, nadir_context *context, bool largest, double sum[2])
 {
     nadir_status status = NADIR_OK;
     double found[2 * CUDA_PARTIALS];
@@ -308,20 +189,25 @@ static nadir_status collect(const cuda_engine *engine, nadir_context *context, d
     sum[0] = 0;
     sum[1] = 0;
     for (int i = 0; i < BLOCKS; i++) {
-        sum[0] += found[i];
+        const bool more = found[i] > sum[0] || std::isnan(found[i]);
+        sum[0] = !largest ? sum[0] + found[i] : more ? found[i] : sum[0];
         sum[1] += found[CUDA_PARTIALS + i];
     }
 cleanup:
     return status;
 }
 
-static nadir_status pass(const cuda_step *step, nadir_context *context, purpose what, double kappa,
+static nadir_status pass(const cuda_step *step, nadir_context *context, quadratic_pass what, double kappa,
                          double sum[2])
 {
     const cuda_engine *engine = step->rows->engine;
+    if (step->rows->dense != NULL) {
+        cuda_dense_pass(step, (int)what, kappa);
+        return cuda_collect(engine, context, false, sum);
+    }
     pass_rows<<<BLOCKS, THREADS>>>(*step->rows, what, step->weights, step->scales, step->x, step->answer.unit,
                                    kappa, engine->partials);
-    return collect(engine, context, sum);
+    return cuda_collect(engine, context, false, sum);
 }
 
 /* kappa, from below. *found: false where there is none. */
@@ -351,7 +237,26 @@ static nadir_status find_step(cuda_step *step, nadir_context *context, double be
         }
     }
     *found = kappa > 0;
+cleanup:
     step->answer.step = kappa;
+    return status;
+}
+
+static nadir_status quadratic_answer(cuda_step *step, nadir_context *context, double beta)
+{
+    nadir_status status = NADIR_OK;
+    double sum[2];
+    CUDA_CHECK(find_step(step, context, beta, &step->answer.found));
+    for (int i = 0; i < 4 && step->answer.found; i++) { /* rounding must not leave the ball */
+        CUDA_CHECK(pass(step, context, TOTAL, step->answer.step, sum));
+        step->answer.gain = sum[0];
+        step->answer.norm = sqrt(sum[1]);
+        if (step->answer.norm <= beta) {
+            break;
+        }
+        step->answer.step *= beta / step->answer.norm * (1 - DBL_EPSILON);
+    }
+    step->answer.tau = 1 / (2 * step->answer.step);
 cleanup:
     return status;
 }
@@ -364,46 +269,59 @@ nadir_status cuda_step_answer(void *self, nadir_context *context, double beta, c
     const cuda_rows *rows = step->rows;
     cuda_engine *engine = rows->engine;
     const size_t bytes = (size_t)rows->states * sizeof(double);
+    const double before = step->answer.step;
     double found[CUDA_PARTIALS];
-    double sum[2];
     memset(&step->answer, 0, sizeof step->answer);
+    step->answer.step = before;
+    step->mean = 0;
+    for (int64_t t = 0; t < rows->states && rows->dense != NULL; t++) {
+        step->mean += x[t] / (double)rows->states;
+    }
     CUDA_TRY(engine, context, cudaMemcpy(step->x, x, bytes, cudaMemcpyHostToDevice));
-    CUDA_TRY(engine, context, cudaMemcpy(step->d, d, bytes, cudaMemcpyHostToDevice));
+    if (d != NULL) {
+        CUDA_TRY(engine, context, cudaMemcpy(step->d, d, bytes, cudaMemcpyHostToDevice));
+    }
     weigh_rows<<<BLOCKS, THREADS>>>(rows->states, rows->state_rows, step->gamma, step->probabilities,
-                                    step->scales, step->d, step->weights, engine->partials);
+                                    step->scales, d != NULL ? step->d : NULL, step->weights,
+                                    engine->partials);
     CUDA_LAUNCHED(engine, context);
     CUDA_TRY(engine, context, cudaMemcpy(found, engine->partials, sizeof found, cudaMemcpyDeviceToHost));
     for (int i = 0; i < BLOCKS; i++) {
         step->answer.unit = fmax(step->answer.unit, found[i]);
     }
     if (step->answer.unit > 0 && beta > 0) {
-        CUDA_CHECK(find_step(step, context, beta, &step->answer.found));
-    }
-    for (int i = 0; i < 4 && step->answer.found; i++) { /* rounding must not leave the ball */
-        CUDA_CHECK(pass(step, context, TOTAL, step->answer.step, sum));
-        step->answer.gain = sum[0];
-        step->answer.norm = sqrt(sum[1]);
-        if (step->answer.norm <= beta) {
-            break;
-        }
-        step->answer.step *= beta / step->answer.norm * (1 - DBL_EPSILON);
+        CUDA_CHECK((step->p == 2          ? quadratic_answer
+                    : step->p == 1        ? cuda_threshold_answer
+                    : std::isinf(step->p) ? cuda_capped_answer
+                                          : cuda_power_answer)(step, context, beta));
     }
     *answer = step->answer;
 cleanup:
     return status;
 }
 
+static void quadratic_write(const cuda_step *step, double *values, bool *nominal)
+{
+    if (step->rows->dense != NULL) {
+        cuda_dense_write(step, values, nominal);
+        return;
+    }
+    write_rows<<<cuda_blocks(step->rows->rows, THREADS), THREADS>>>(*step->rows, step->weights, step->scales,
+                                                                    step->x, step->answer.unit,
+                                                                    step->answer.step, values, nominal);
+}
+
 nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers)
 {
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
-    const cuda_rows *rows = step->rows;
     cuda_numbers *made = NULL;
-    CUDA_CHECK(cuda_numbers_make(rows, context, &made));
-    write_rows<<<cuda_blocks(rows->rows, THREADS), THREADS>>>(*rows, step->weights, step->scales, step->x,
-                                                              step->answer.unit, step->answer.step,
-                                                              made->values, made->nominal);
-    CUDA_LAUNCHED(rows->engine, context);
+    CUDA_CHECK(cuda_numbers_make(step->rows, context, &made));
+    (step->p == 2          ? quadratic_write
+     : step->p == 1        ? cuda_threshold_write
+     : std::isinf(step->p) ? cuda_capped_write
+                           : cuda_power_write)(step, made->values, made->nominal);
+    CUDA_LAUNCHED(step->rows->engine, context);
     *numbers = made;
     made = NULL;
 cleanup:
@@ -417,9 +335,14 @@ nadir_status cuda_step_slack(void *self, nadir_context *context, const void *num
     const cuda_step *step = (const cuda_step *)self;
     const cuda_engine *engine = step->rows->engine;
     double sum[2] = {0, 0};
-    slack_rows<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x,
-                                    ((const cuda_numbers *)numbers)->values, range, tau, engine->partials);
-    const nadir_status status = collect(engine, context, sum);
+    if (step->rows->dense != NULL) {
+        cuda_dense_slack(step, (const cuda_numbers *)numbers, range, tau);
+    } else {
+        slack_rows<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x,
+                                        ((const cuda_numbers *)numbers)->values, range, tau,
+                                        engine->partials);
+    }
+    const nadir_status status = cuda_collect(engine, context, false, sum);
     *slack = sum[0];
     return status;
 }

@@ -63,15 +63,26 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
-/* The linear step over all rows of a sparse model, p = 2, domain support (adversary/rows/rows.h), in units of
- * x and of `unit`. found false: the ball does not matter, or nothing moves; the rest says nothing then. */
+/* The linear step over all rows of a sparse model on domain support, or of a dense one on domain simplex, p =
+ * 2 (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball does not matter, or nothing
+ * moves; the rest says nothing then. */
 typedef struct nadir_device_answer {
     bool found;
     double unit; /* the largest alpha w */
     double step; /* of a row of alpha w = unit */
+    double tau;  /* multiplier of sum (|Delta| / alpha)^p; p = infinity: of the largest |Delta| / alpha */
     double gain; /* sum over rows of w (Phat - X) . x */
-    double norm; /* (sum of (|Delta| / alpha)^2)^(1/2) */
+    double norm; /* (sum of (|Delta| / alpha)^p)^(1/p) */
 } nadir_device_answer;
+
+/* Entries of a vector as linalg/gstd_parts.h sees them: d = (scale x - base) - shift, r = |d| / divisor of
+ * its side, above (0) or below (1); and an exponent. */
+enum { NADIR_DEVICE_POWERS = 8 };
+typedef struct nadir_device_centred {
+    double scale, base, shift;
+    double divisor[2];
+    double a;
+} nadir_device_centred;
 
 /* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
  * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
@@ -162,17 +173,20 @@ typedef struct nadir_device {
                           const double *b, double *x);
     void (*release_factors)(void *factors);
 
-    /* Linear steps with the rows of a sparse model: w(row) = gamma max(d(s), 0) pi(row), alpha(row) = scales
-     * or one. probabilities and scales, [rows], are copied. */
-    nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, const double *probabilities,
-                              const double *scales, void **step);
+    /* Linear steps with the rows of a model, 1 <= p <= infinity, a dense one p = 2: w(row) = gamma max(d(s),
+     * 0) pi(row), alpha(row) = scales or one. probabilities and scales, [rows], are copied. */
+    nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, double p,
+                              const double *probabilities, const double *scales, void **step);
     void (*step_close)(void *step);
-    /* x: [states] in [0, 1]; d: [states]. Both stay for the calls below, as does the answer. */
+    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive. Both stay for the calls below,
+     * as does the answer. */
     nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
                                 const double *d, nadir_device_answer *answer);
+    /* p = infinity: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
+    nadir_status (*step_gains)(void *step, nadir_context *context, double *gains);
     /* The rows of the answer. */
     nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);
-    /* Sum over rows of P . g - min g, g = w range x + 2 tau (P - Phat) / alpha^2; P: numbers. */
+    /* p = 2: sum over rows of P . g - min g, g = w range x + 2 tau (P - Phat) / alpha^2; P: numbers. */
     nadir_status (*step_slack)(void *step, nadir_context *context, const void *numbers, double range,
                                double tau, double *slack);
     /* sums(t) <- sum over rows with t of (gamma y(s) alpha pi)^2 (z(t) - mean of z over the row's
@@ -190,6 +204,18 @@ typedef struct nadir_device {
      * enough yet are for `iterate` to finish. */
     nadir_status (*iterate_many)(void *matrix, nadir_context *context, const nadir_device_system *system,
                                  int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+
+    /* A long vector, [count] finite numbers, for the calls below. */
+    nadir_status (*vector_keep)(void *self, nadir_context *context, int64_t count, const double *x,
+                                void **vector);
+    void (*vector_drop)(void *vector);
+    /* values[i] <- the number at place ranks[i] in rising order. */
+    nadir_status (*vector_ranks)(void *vector, nadir_context *context, int64_t count, const int64_t *ranks,
+                                 double *values);
+    /* sums: [NADIR_DEVICE_POWERS] of entries above the centre, then below: how many, r^a (r^a - 1 for a below
+     * 2^-6), r^(a-1), r^(a+1). powers: [count] <- sign(d) r^a, or NULL. */
+    nadir_status (*vector_powers)(void *vector, nadir_context *context, const nadir_device_centred *at,
+                                  double *sums, double *powers);
 
     nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
     /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */

@@ -25,9 +25,9 @@ bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *ker
 {
     const nadir_model *model = kernel->model;
     const bool tilted = kernel->tilt.values != NULL && kernel->tilt.x == NULL && kernel->b == NULL;
+    const bool worth = model->dense != NULL ? kernel->remote != NULL : model->nonzeros >= TILTED_ENTRIES;
     return nadir_remote_takes(context, kernel) ||
-           (context->device != NULL && tilted && kernel->place == NULL && model->dense == NULL &&
-            model->exchange == NULL && model->nonzeros >= TILTED_ENTRIES);
+           (context->device != NULL && tilted && kernel->place == NULL && model->exchange == NULL && worth);
 }
 
 void nadir_remote_forget(nadir_kernel *kernel)

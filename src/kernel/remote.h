@@ -7,8 +7,8 @@
 
 /* Whether the device makes products with the rows of this kernel: its stored rows are those of the model. */
 bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel);
-/* Whether it makes its average: those, or tilted kernels of sparse models that are large enough and not
- * spread. */
+/* Whether it makes its average: those, or tilted kernels that are not spread, of sparse models that are large
+ * enough; of dense ones if their numbers are there already. */
 bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *kernel);
 
 /* The rows of a model on the device, made when first asked for. */

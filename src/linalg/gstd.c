@@ -38,6 +38,11 @@ nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *a
     const int64_t entries = (int64_t)*total;
     const int64_t ranks[2] = {(entries - 1) / 2, entries / 2};
     double values[2];
+    if (at->remote != NULL &&
+        context->device->vector_ranks(at->remote, context, 2, ranks, values) == NADIR_OK) {
+        *median = nadir_centred_middle(values[0], values[1]);
+        return NADIR_OK;
+    }
     for (int64_t i = 0; i < at->count; i++) {
         work[i] = at->x[i];
     }
@@ -160,6 +165,18 @@ cleanup:
     return status;
 }
 
+/* Long vectors go to a device, if there is one and it has room, for norms that take many passes. */
+static void send(nadir_context *context, double q, nadir_centred *at)
+{
+    enum { LONG = 1000000 };
+    const bool passes = q != 2 && !isinf(q);
+    if (context->device == NULL || at->count < LONG || !passes ||
+        context->device->vector_keep(context->device_self, context, at->count, at->x, &at->remote) !=
+            NADIR_OK) {
+        at->remote = NULL;
+    }
+}
+
 nadir_status nadir_gstd_compute(nadir_context *context, int64_t first, int64_t count, const double *x,
                                 double q, double *work, double *u, nadir_gstd *gstd)
 {
@@ -179,6 +196,7 @@ nadir_status nadir_gstd_compute(nadir_context *context, int64_t first, int64_t c
         *gstd = (nadir_gstd){0, isfinite(at.extremes.largest.value) ? at.extremes.largest.value : 0};
         return NADIR_OK;
     }
+    send(context, q, &at);
     if (isinf(q)) {
         half_range(&at, u, &sigma);
     } else if (q == 2) {
@@ -190,5 +208,8 @@ nadir_status nadir_gstd_compute(nadir_context *context, int64_t first, int64_t c
     }
     *gstd = (nadir_gstd){sigma / at.scale, (at.base + at.shift) / at.scale};
 cleanup:
+    if (at.remote != NULL) {
+        context->device->vector_drop(at.remote);
+    }
     return status;
 }

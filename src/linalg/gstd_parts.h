@@ -2,6 +2,7 @@
 #ifndef NADIR_LINALG_GSTD_PARTS_H
 #define NADIR_LINALG_GSTD_PARTS_H
 
+#include "base/device.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 
@@ -21,6 +22,7 @@ typedef struct nadir_centred {
     double scale;
     double base;
     double shift;
+    void *remote; /* x on the device of the context; NULL: it is not there */
 } nadir_centred;
 
 static inline double nadir_centred_value(const nadir_centred *at, double x)

@@ -6,6 +6,8 @@
 #include "base/random.h"
 #include "kernel/average.h"
 #include "kernel/remote.h"
+#include "linalg/norm.h"
+#include "support/generated.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -74,7 +76,7 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
     return model;
 }
 
-static void setup(fixture *made)
+static void setup(double p, fixture *made)
 {
     nadir_random random;
     nadir_random_seed(&random, SEED);
@@ -96,14 +98,14 @@ static void setup(fixture *made)
             made->weights[row] = GAMMA * fmax(made->d[s], 0) * made->policy->probabilities[row];
         }
     }
-    made->order.unsorted = true;
+    made->order.unsorted = !isinf(p); /* the processor's rows of p = infinity want it sorted */
     assert_ok(made->context, nadir_order_make(made->context, STATES, made->v, &made->order));
     made->rows = (nadir_rows){.model = made->model,
                               .order = &made->order,
                               .scales = made->scales,
                               .domain = NADIR_DOMAIN_SUPPORT,
-                              .p = 2,
-                              .q = 2};
+                              .p = p,
+                              .q = nadir_holder_conjugate(p)};
     assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, GAMMA,
                                                     made->policy->probabilities, &made->remote));
 }
@@ -181,12 +183,209 @@ static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
     return total;
 }
 
+/* The answer of a radius, made here and there. */
+static void compare_answers(fixture *made, double radius, nadir_row_answer *answers, nadir_kernel **here,
+                            nadir_kernel **there)
+{
+    nadir_row_budget wanted = {0};
+    nadir_row_budget budget = {0};
+    bool found;
+    bool done;
+    double slack;
+    assert_ok(made->context,
+              nadir_rows_share_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
+    assert_ok(made->context, nadir_rows_remote_answer(made->context, &made->remote, &made->order, made->d,
+                                                      radius, &budget, &found));
+    assert_true(found);
+    assert_close(budget.tau / wanted.tau, 1, 1e-11);
+    assert_close(budget.step / wanted.step, 1, 1e-11);
+    assert_close(budget.gain / wanted.gain, 1, 1e-12);
+    assert_close(budget.norm / radius, 1, 1e-12);
+    assert_that(budget.norm <= radius, "outside: %.17g", budget.norm);
+    assert_ok(made->context, nadir_rows_kernel(made->context, &made->rows, answers, here));
+    assert_ok(made->context, nadir_rows_remote_kernel(made->context, &made->remote, there));
+    compare_average(made, *here, *there); /* before it is brought here */
+    if (made->rows.p == 2) {
+        assert_ok(made->context, nadir_rows_remote_slack(made->context, &made->remote, *there,
+                                                         made->order.range, 1.5 * wanted.tau, &slack, &done));
+        assert_true(done);
+    }
+    compare_kernels(made, *here, *there);
+    if (made->rows.p == 2) {
+        const double expected = slack_of(made, *there, 1.5 * wanted.tau); /* forgets what is there */
+        assert_close(slack / expected, 1, 1e-10);
+    }
+    compare_average(made, *here, *there); /* put there again */
+}
+
 static void test_answers(void **state)
 {
-    static const double radii[] = {1e-6, 0.01, 0.1, 1, 5};
-    fixture made = {0};
+    static const double norms[] = {2, 1, 1.1, 1.5, 3, 12, INFINITY};
+    static const double radii[] = {1e-6, 0.01, 0.1, 1, 5, 0.1};
     (void)state;
-    setup(&made);
+    for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
+        fixture made = {0};
+        setup(norms[norm], &made);
+        if (made.remote.step == NULL) {
+            assert_null(made.context->device);
+            teardown(&made);
+            skip();
+            return;
+        }
+        nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+        nadir_kernel *here = NULL;
+        nadir_kernel *there = NULL;
+        for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+            const bool settled = norms[norm] > 2 && radii[i] > 1; /* such balls hold every row's worst */
+            test_note("p %g, radius %g", norms[norm], radii[i]);
+            if (!settled) {
+                compare_answers(&made, radii[i], answers, &here, &there);
+            }
+        }
+        test_note_clear();
+        nadir_kernel_free(here);
+        nadir_kernel_free(there);
+        free(answers);
+        teardown(&made);
+    }
+}
+
+/* p = infinity, rows of weight one: what states gain. */
+static void test_gains(void **state)
+{
+    fixture made = {0};
+    nadir_row_budget budget;
+    bool found;
+    (void)state;
+    setup(INFINITY, &made);
+    if (made.remote.step == NULL) {
+        teardown(&made);
+        skip();
+        return;
+    }
+    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    double *gains = test_new(STATES, sizeof *gains);
+    for (int64_t row = 0; row < made.count; row++) {
+        made.weights[row] = 1;
+    }
+    assert_ok(made.context,
+              nadir_rows_share_all(made.context, &made.rows, made.weights, 0.03, answers, &budget));
+    assert_ok(made.context,
+              nadir_rows_remote_answer(made.context, &made.remote, &made.order, NULL, 0.03, &budget, &found));
+    assert_true(found);
+    assert_ok(made.context, nadir_rows_remote_gains(made.context, &made.remote, &made.order, gains));
+    for (int64_t s = 0; s < STATES; s++) {
+        double wanted = 0;
+        for (int64_t row = made.model->state_rows[s]; row < made.model->state_rows[s + 1]; row++) {
+            wanted += made.policy->probabilities[row] * answers[row].gain;
+        }
+        assert_that(fabs(gains[s] - wanted) <= 1e-13, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
+                    wanted);
+    }
+    free(gains);
+    free(answers);
+    teardown(&made);
+}
+
+/* A ball in which every row can be settled, and values that are all the same. */
+static void test_nothing_found(void **state)
+{
+    static const double norms[] = {1, 1.5, 2, 3};
+    (void)state;
+    for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
+        fixture made = {0};
+        nadir_row_budget budget;
+        bool found = true;
+        setup(norms[norm], &made);
+        if (made.remote.step == NULL) {
+            teardown(&made);
+            skip();
+            return;
+        }
+        test_note("p %g", norms[norm]);
+        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e7,
+                                                         &budget, &found));
+        assert_false(found);
+        found = true;
+        for (int64_t s = 0; s < STATES; s++) {
+            made.v[s] = 1;
+        }
+        assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
+        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
+                                                         &budget, &found));
+        assert_false(found);
+        test_note_clear();
+        teardown(&made);
+    }
+}
+
+/* Dense rows over all states, p = 2, some of them pinned: the sum over rows of P . g - min g. */
+static double dense_slack(const fixture *made, nadir_kernel *kernel, double tau)
+{
+    const int64_t n = made->model->states;
+    const double *values = nadir_kernel_tilt(kernel)->values;
+    const bool *nominal = nadir_kernel_tilt(kernel)->nominal;
+    double total = 0;
+    for (int64_t row = 0; row < made->count; row++) {
+        double mean = 0;
+        double least = INFINITY;
+        for (int64_t t = 0; t < n; t++) {
+            const double phat = made->model->dense[row * n + t];
+            const double p = nominal[row] ? phat : values[row * n + t];
+            const double g = made->weights[row] * made->order.range * made->order.x[t] +
+                             2 * tau * (p - phat) / (made->scales[row] * made->scales[row]);
+            mean += p * g;
+            least = fmin(least, g);
+        }
+        total += made->scales[row] > 0 && made->weights[row] > 0 ? mean - least : 0;
+    }
+    return total;
+}
+
+static void setup_dense(fixture *made)
+{
+    nadir_generate_settings shape = test_generate_settings();
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    shape.states = 530;
+    shape.actions = 4;
+    shape.seed = SEED;
+    made->context = test_context();
+    made->model = test_generate(made->context, "random", &shape);
+    made->count = made->model->rows;
+    assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
+    made->scales = test_new(made->count, sizeof *made->scales);
+    made->weights = test_new(made->count, sizeof *made->weights);
+    made->d = test_new(shape.states, sizeof *made->d);
+    made->v = test_new(shape.states, sizeof *made->v);
+    for (int64_t s = 0; s < shape.states; s++) {
+        made->v[s] = 100 + 5 * nadir_random_uniform(&random);
+        made->d[s] = s % 13 == 0 ? 0 : nadir_random_uniform(&random);
+        for (int64_t row = made->model->state_rows[s]; row < made->model->state_rows[s + 1]; row++) {
+            made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&random);
+            made->weights[row] = GAMMA * made->d[s] * made->policy->probabilities[row];
+        }
+    }
+    assert_ok(made->context, nadir_order_make(made->context, shape.states, made->v, &made->order));
+    made->rows = (nadir_rows){.model = made->model,
+                              .order = &made->order,
+                              .scales = made->scales,
+                              .domain = NADIR_DOMAIN_SIMPLEX,
+                              .p = 2,
+                              .q = 2};
+    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, GAMMA,
+                                                    made->policy->probabilities, &made->remote));
+}
+
+static void test_dense(void **state)
+{
+    static const double radii[] = {1e-4, 0.3, 3, 20};
+    fixture made = {0};
+    nadir_kernel *here = NULL;
+    nadir_kernel *there = NULL;
+    nadir_average average = {0};
+    (void)state;
+    setup_dense(&made);
     if (made.remote.step == NULL) {
         assert_null(made.context->device);
         teardown(&made);
@@ -194,14 +393,13 @@ static void test_answers(void **state)
         return;
     }
     nadir_row_answer *answers = test_new(made.count, sizeof *answers);
-    nadir_kernel *here = NULL;
-    nadir_kernel *there = NULL;
+    double *y = test_new(2 * made.model->states, sizeof *y);
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
         nadir_row_budget wanted = {0};
         nadir_row_budget budget = {0};
+        double slack;
         bool found;
         bool done;
-        double slack;
         test_note("radius %g", radii[i]);
         assert_ok(made.context,
                   nadir_rows_share_all(made.context, &made.rows, made.weights, radii[i], answers, &wanted));
@@ -211,50 +409,32 @@ static void test_answers(void **state)
         assert_close(budget.tau / wanted.tau, 1, 1e-11);
         assert_close(budget.step / wanted.step, 1, 1e-11);
         assert_close(budget.gain / wanted.gain, 1, 1e-12);
-        assert_close(budget.norm / radii[i], 1, 1e-12);
-        assert_that(budget.norm <= radii[i], "outside: %.17g", budget.norm);
+        assert_that(budget.norm <= radii[i] && budget.norm >= radii[i] * (1 - 1e-12), "norm %.17g",
+                    budget.norm);
         assert_ok(made.context, nadir_rows_kernel(made.context, &made.rows, answers, &here));
         assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &there));
-        compare_average(&made, here, there); /* before it is brought here */
+        assert_ok(made.context, nadir_average_make(made.context, there, made.policy, &average));
+        assert_non_null(average.remote);
+        nadir_average_multiply(made.context, &average, 1, made.v, y);
+        nadir_average_clear(made.context, &average);
         assert_ok(made.context, nadir_rows_remote_slack(made.context, &made.remote, there, made.order.range,
                                                         1.5 * wanted.tau, &slack, &done));
         assert_true(done);
         compare_kernels(&made, here, there);
-        const double expected = slack_of(&made, there, 1.5 * wanted.tau); /* forgets what is there */
-        assert_close(slack / expected, 1, 1e-10);
-        compare_average(&made, here, there); /* put there again */
+        assert_close(slack / dense_slack(&made, there, 1.5 * wanted.tau), 1, 1e-10);
+        assert_ok(made.context, nadir_average_make(made.context, here, made.policy, &average));
+        nadir_average_multiply(made.context, &average, 1, made.v, y + made.model->states);
+        nadir_average_clear(made.context, &average);
+        for (int64_t s = 0; s < made.model->states; s++) {
+            assert_that(fabs(y[s] - y[made.model->states + s]) <= 1e-11, "state %lld: %.17g, not %.17g",
+                        (long long)s, y[s], y[made.model->states + s]);
+        }
     }
     test_note_clear();
     nadir_kernel_free(here);
     nadir_kernel_free(there);
     free(answers);
-    teardown(&made);
-}
-
-/* A ball in which every row can be settled, and values that are all the same. */
-static void test_nothing_found(void **state)
-{
-    fixture made = {0};
-    nadir_row_budget budget;
-    bool found = true;
-    (void)state;
-    setup(&made);
-    if (made.remote.step == NULL) {
-        teardown(&made);
-        skip();
-        return;
-    }
-    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e4,
-                                                     &budget, &found));
-    assert_false(found);
-    found = true;
-    for (int64_t s = 0; s < STATES; s++) {
-        made.v[s] = 1;
-    }
-    assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
-    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
-                                                     &budget, &found));
-    assert_false(found);
+    free(y);
     teardown(&made);
 }
 
@@ -262,7 +442,7 @@ static void test_centred(void **state)
 {
     fixture made = {0};
     (void)state;
-    setup(&made);
+    setup(2, &made);
     if (made.remote.step == NULL) {
         teardown(&made);
         skip();
@@ -305,9 +485,8 @@ static void test_centred(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_nothing_found),
-        cmocka_unit_test(test_centred),
+        cmocka_unit_test(test_answers),       cmocka_unit_test(test_gains),   cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_nothing_found), cmocka_unit_test(test_centred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

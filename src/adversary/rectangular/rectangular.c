@@ -11,6 +11,7 @@
 #include "adversary/rectangular/rectangular.h"
 
 #include "adversary/rectangular/worst_rows.h"
+#include "kernel/remote.h"
 #include "linalg/distributed.h"
 
 #include <float.h>
@@ -36,7 +37,7 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     find->problem = problem;
-    NADIR_CHECK(nadir_worst_rows_make(context, problem, factor, &find->worst));
+    NADIR_CHECK(nadir_worst_rows_make_remote(context, problem, factor, &find->worst));
     NADIR_NEW(context, find->v, n);
     NADIR_NEW(context, find->fall, n);
     memcpy(find->v, problem->v, (size_t)n * sizeof *find->v);
@@ -72,17 +73,31 @@ cleanup:
     return status;
 }
 
+/* The operator of a kernel: near the nominal one, or on a device, where iterations with others inside would
+ * travel, one of its own. */
+static nadir_status take_kernel(nadir_context *context, search *find, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = find->problem;
+    const char *backend = nadir_occupancy_backend(problem->occupancy);
+    if (find->worst.remote.step != NULL && strcmp(backend, "device-krylov") == 0) {
+        return find->occupancy != NULL
+                   ? nadir_occupancy_update(context, find->occupancy, kernel, problem->policy)
+                   : nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend, 0,
+                                            &find->occupancy);
+    }
+    nadir_occupancy_free(context, find->occupancy);
+    find->occupancy = NULL;
+    return nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &find->occupancy);
+}
+
 /* The kernel of the answers, and its value. */
 static nadir_status evaluate(nadir_context *context, search *find, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
     double error;
-    nadir_occupancy_free(context, find->occupancy);
-    find->occupancy = NULL;
-    NADIR_CHECK(nadir_rows_kernel(context, &find->worst.rows, find->worst.answers, kernel));
-    NADIR_CHECK(
-        nadir_occupancy_perturb(context, problem->occupancy, *kernel, problem->policy, &find->occupancy));
+    NADIR_CHECK(nadir_worst_rows_kernel(context, &find->worst, kernel));
+    NADIR_CHECK(take_kernel(context, find, *kernel));
     NADIR_CHECK(nadir_occupancy_solve(context, find->occupancy, 1, problem->R, find->v, NULL));
     find->J = nadir_whole_dot(context, problem->states, problem->mu, find->v, &error);
 cleanup:
@@ -131,6 +146,7 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
             break;
         }
     }
+    NADIR_CHECK(nadir_remote_bring(context, attack->kernel));
     attack->converged = reason != NULL;
     attack->stop_reason = reason != NULL ? reason : "iterations";
     attack->method = "policy-iteration";

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
 /* The most actions of a state. */
 static int64_t most_actions(const nadir_model *model)
@@ -30,13 +31,16 @@ static int64_t most_room(const nadir_rows *rows)
     return most;
 }
 
-nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
-                                   nadir_worst_rows *worst)
+static double radius_of(const nadir_worst_rows *worst, int64_t state, int64_t row)
 {
-    nadir_status status = NADIR_OK;
+    return worst->factor * nadir_uncertainty_radius(worst->problem->uncertainty, state, row);
+}
+
+/* What the struct says before anything is taken for it. */
+static void describe(const nadir_problem *problem, double factor, nadir_worst_rows *worst)
+{
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
-    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     *worst = (nadir_worst_rows){.problem = problem,
                                 .factor = factor,
                                 .order.exchange = model->exchange,
@@ -49,6 +53,15 @@ nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *
         .p = set->p,
         .q = set->q,
     };
+}
+
+nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
+                                   nadir_worst_rows *worst)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    describe(problem, factor, worst);
     worst->threads = nadir_threads_for(context, 4 * entries);
     worst->room_each = most_room(&worst->rows) + most_actions(model) * NADIR_BOUND_ROOM;
     NADIR_NEW_ZERO(context, worst->answers, model->rows);
@@ -61,18 +74,57 @@ cleanup:
     return status;
 }
 
+/* Rows of p = infinity have a ball each, |Delta| <= alpha radius: those are the device's alphas, and its beta
+ * is one. */
+static nadir_status open_remote(nadir_context *context, nadir_worst_rows *worst)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = worst->problem;
+    const nadir_model *model = problem->model;
+    double *reach = NULL;
+    NADIR_NEW(context, reach, model->rows);
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            reach[row] = nadir_uncertainty_scale(problem->uncertainty, row) * radius_of(worst, s, row);
+        }
+    }
+    nadir_rows rows = worst->rows;
+    rows.scales = reach;
+    NADIR_CHECK(nadir_rows_remote_open(context, &rows, problem->gamma, problem->policy->probabilities,
+                                       &worst->remote));
+cleanup:
+    nadir_release(context, reach);
+    return status;
+}
+
+nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_problem *problem, double factor,
+                                          nadir_worst_rows *worst)
+{
+    nadir_status status = NADIR_OK;
+    describe(problem, factor, worst);
+    if (context->device != NULL && isinf(worst->rows.p) && worst->rows.domain == NADIR_DOMAIN_SUPPORT) {
+        NADIR_CHECK(open_remote(context, worst));
+    }
+    if (worst->remote.step == NULL) {
+        return nadir_worst_rows_make(context, problem, factor, worst);
+    }
+    worst->order.unsorted = true;
+    NADIR_NEW_ZERO(context, worst->gain, problem->states);
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_worst_rows_clear(context, worst);
+    }
+    return status;
+}
+
 void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst)
 {
+    nadir_rows_remote_close(&worst->remote);
     nadir_order_clear(context, &worst->order);
     nadir_release(context, worst->answers);
     nadir_release(context, worst->gain);
     nadir_release(context, worst->room);
     *worst = (nadir_worst_rows){0};
-}
-
-static double radius_of(const nadir_worst_rows *worst, int64_t state, int64_t row)
-{
-    return worst->factor * nadir_uncertainty_radius(worst->problem->uncertainty, state, row);
 }
 
 /* Rows beside each other have similar answers: a state without any starts from those of the one before. */
@@ -117,12 +169,45 @@ static bool goes_on(nadir_context *context, nadir_status *stopped)
     return nadir_progress_team(context, "solving row problems", -1, stopped);
 }
 
+/* Where nothing moves there is nothing to gain. */
+static nadir_status answer_remotely(nadir_context *context, nadir_worst_rows *worst)
+{
+    nadir_status status = NADIR_OK;
+    nadir_row_budget budget;
+    NADIR_CHECK(
+        nadir_rows_remote_answer(context, &worst->remote, &worst->order, NULL, 1, &budget, &worst->moves));
+    if (worst->moves) {
+        NADIR_CHECK(nadir_rows_remote_gains(context, &worst->remote, &worst->order, worst->gain));
+    } else {
+        memset(worst->gain, 0, (size_t)worst->problem->states * sizeof *worst->gain);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_worst_rows_kernel(nadir_context *context, const nadir_worst_rows *worst,
+                                     nadir_kernel **kernel)
+{
+    if (worst->remote.step == NULL) {
+        return nadir_rows_kernel(context, &worst->rows, worst->answers, kernel);
+    }
+    if (worst->moves) {
+        return nadir_rows_remote_kernel(context, &worst->remote, kernel);
+    }
+    nadir_kernel_free(*kernel);
+    *kernel = NULL;
+    return nadir_kernel_create(context, worst->problem->model, kernel);
+}
+
 nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v)
 {
     enum { STATES = 8 }; /* that lend answers to each other: the same with any number of threads */
     nadir_status status = NADIR_OK;
     const int64_t states = worst->problem->states;
     NADIR_CHECK(nadir_order_make(context, states, v, &worst->order));
+    if (worst->remote.step != NULL) {
+        return answer_remotely(context, worst);
+    }
 #pragma omp parallel num_threads(worst->threads)
     {
         double *room = worst->room + worst->room_each * omp_get_thread_num();

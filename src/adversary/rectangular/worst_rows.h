@@ -5,6 +5,7 @@
 #define NADIR_ADVERSARY_WORST_ROWS_H
 
 #include "adversary/problem.h"
+#include "adversary/rows/remote.h"
 #include "adversary/rows/rows.h"
 
 /* Numbers that the bound of a row takes. */
@@ -21,15 +22,25 @@ typedef struct nadir_worst_rows {
     double *room;
     int64_t room_each;
     int threads;
+    nadir_rows_remote remote; /* a device answers; NULL step: none does */
+    bool moves;               /* it moves anything */
 } nadir_worst_rows;
 
 /* rows.order points into the struct: it must stay where it is. */
 nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
                                    nadir_worst_rows *worst);
+/* The same for who wants gains and kernels alone, which a device can make: p = infinity, domain support.
+ * There are no answers then, and no bounds. */
+nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_problem *problem, double factor,
+                                          nadir_worst_rows *worst);
 void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst);
 
 /* Answers to v: [states], from the last answers on. Rows of pi = 0 stay nominal. */
 nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v);
+
+/* The kernel of the answers; see nadir_rows_kernel. */
+nadir_status nadir_worst_rows_kernel(nadir_context *context, const nadir_worst_rows *worst,
+                                     nadir_kernel **kernel);
 
 /* Instead of the gains, what they can be at most in any case: by weak duality from the answers, whatever
  * these are, rounding of the products with pi included. gain: [states]. */

@@ -6,21 +6,43 @@
 
 /* Fewer entries are gone through here in the time of a few calls. */
 #define LEAST_ENTRIES 65536
+#define LEAST_DENSE   1048576
+/* Dense kernels that a search has at a time, and one more. */
+#define KERNELS 4
+
+/* Whether the device makes such steps: lists of transitions within their support, and dense rows over all
+ * states, p = 2. */
+static bool takes(const nadir_rows *rows)
+{
+    const nadir_model *model = rows->model;
+    if (model->exchange != NULL) {
+        return false;
+    }
+    return model->dense == NULL ? rows->domain == NADIR_DOMAIN_SUPPORT && model->nonzeros >= LEAST_ENTRIES
+                                : rows->domain == NADIR_DOMAIN_SIMPLEX && rows->p == 2 &&
+                                      model->rows >= (LEAST_DENSE - 1) / model->states + 1;
+}
+
+static bool has_room(const nadir_context *context, const nadir_model *model)
+{
+    double taken;
+    double left;
+    context->device->memory(context->device_self, &taken, &left);
+    return model->dense == NULL || KERNELS * 8.0 * (double)model->rows * (double)model->states <= left;
+}
 
 nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows, double gamma,
                                     const double *probabilities, nadir_rows_remote *remote)
 {
-    nadir_model *model = rows->model;
     const nadir_device *device = context->device;
     void *kept = NULL;
-    *remote = (nadir_rows_remote){.device = device, .model = model};
-    if (device == NULL || rows->p != 2 || rows->domain != NADIR_DOMAIN_SUPPORT || model->dense != NULL ||
-        model->exchange != NULL || model->nonzeros < LEAST_ENTRIES) {
+    *remote = (nadir_rows_remote){.device = device, .model = rows->model, .p = rows->p};
+    if (device == NULL || !takes(rows) || !has_room(context, rows->model)) {
         return NADIR_OK;
     }
-    nadir_status status = nadir_remote_rows(context, model, &kept);
+    nadir_status status = nadir_remote_rows(context, rows->model, &kept);
     if (status == NADIR_OK) {
-        status = device->step_open(kept, context, gamma, probabilities, rows->scales, &remote->step);
+        status = device->step_open(kept, context, gamma, rows->p, probabilities, rows->scales, &remote->step);
     }
     return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
 }
@@ -47,13 +69,26 @@ nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_r
     *found = answer.found;
     if (*found) {
         *budget = (nadir_row_budget){
-            .tau = order->range * answer.unit / (2 * answer.step),
-            .step = answer.step / answer.unit,
+            .tau = order->range * answer.unit * answer.tau,
+            .step =
+                answer.step / (remote->p <= 2 ? answer.unit : nadir_power(answer.unit, 1 / (remote->p - 1))),
             .gain = answer.gain * order->range,
             .norm = answer.norm,
         };
     }
     NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_rows_remote_gains(nadir_context *context, const nadir_rows_remote *remote,
+                                     const nadir_order *order, double *gains)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(remote->device->step_gains(remote->step, context, gains));
+    for (int64_t s = 0; s < remote->model->states; s++) {
+        gains[s] *= order->range;
+    }
 cleanup:
     return status;
 }

@@ -1,7 +1,7 @@
 /*
- * remote.h: linear steps of rows.h made by the device of an engine (base/device.h): p = 2, domain support,
- * all rows of a sparse model that is large enough. Answers stay there; what comes back is the budget, and
- * the kernel.
+ * remote.h: linear steps of rows.h made by the device of an engine (base/device.h): all rows of a model that
+ * is large enough, sparse ones on domain support, dense ones on domain simplex for p = 2. Answers stay there;
+ * what comes back is the budget, and the kernel.
  */
 #ifndef NADIR_ADVERSARY_ROWS_REMOTE_H
 #define NADIR_ADVERSARY_ROWS_REMOTE_H
@@ -13,6 +13,7 @@ typedef struct nadir_rows_remote {
     const struct nadir_device *device;
     void *step;
     nadir_model *model;
+    double p;
 } nadir_rows_remote;
 
 /* Of weights gamma max(d(s), 0) pi(row); probabilities: [rows]. Where the device has no room for it there is
@@ -21,23 +22,28 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
                                     const double *probabilities, nadir_rows_remote *remote);
 void nadir_rows_remote_close(nadir_rows_remote *remote);
 
-/* d: [states]. *found: false where the ball does not matter or nothing moves: nadir_rows_share_all tells. */
+/* d: [states], NULL: weights are one where pi is positive. *found: false where the ball does not matter or
+ * nothing moves: nadir_rows_share_all tells. */
 nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_remote *remote,
                                       const nadir_order *order, const double *d, double beta,
                                       nadir_row_budget *budget, bool *found);
+
+/* p = infinity: gains(s) <- sum over a of pi(a|s) (Phat_sa - X_sa) . v of the last answer; [states]. */
+nadir_status nadir_rows_remote_gains(nadir_context *context, const nadir_rows_remote *remote,
+                                     const nadir_order *order, double *gains);
 
 /* The kernel of the last answer, as nadir_rows_kernel makes it, but on the device alone: nadir_remote_bring
  * brings it here. */
 nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_remote *remote,
                                       nadir_kernel **kernel);
 
-/* Sum over rows of P . g - min g, g = w v + 2 tau Delta / alpha^2, at the last answer's weights. *done: false
- * where the kernel P is not on the device. */
+/* p = 2: sum over rows of P . g - min g, g = w v + 2 tau Delta / alpha^2, at the last answer's weights.
+ * *done: false where the kernel P is not on the device. */
 nadir_status nadir_rows_remote_slack(nadir_context *context, const nadir_rows_remote *remote,
                                      const nadir_kernel *kernel, double range, double tau, double *slack,
                                      bool *done);
 
-/* sums <- sum over rows of (gamma y(s) alpha pi)^2 (z centred in the row); [states] each. */
+/* Sparse models: sums <- sum over rows of (gamma y(s) alpha pi)^2 (z centred in the row); [states] each. */
 nadir_status nadir_rows_remote_centred(nadir_context *context, const nadir_rows_remote *remote,
                                        const double *y, const double *z, double *sums);
 

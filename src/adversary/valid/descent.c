@@ -66,7 +66,8 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     find->beta = beta;
     find->order.exchange = problem->model->exchange;
     find->order.unsorted =
-        problem->model->exchange != NULL || (set->domain == NADIR_DOMAIN_SUPPORT && set->p == 2);
+        problem->model->exchange != NULL ||
+        (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
     find->operator=(nadir_valid_operator){.problem = problem};
     find->rows = (nadir_rows){
         .model = problem->model,

@@ -39,12 +39,28 @@ cleanup:
     return status;
 }
 
+static nadir_status answer_here(nadir_context *context, nadir_descent *find)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_row_weights weights = nadir_descent_weights(find);
+    find->remotely = false;
+    find->stepped = false;
+    if (nadir_rows_step_suits(&find->rows)) {
+        NADIR_CHECK(nadir_rows_step_find(context, &find->rows, &weights, find->beta, find->budget.step,
+                                         &find->step, &find->budget, &find->stepped));
+    }
+    if (!find->stepped) {
+        NADIR_CHECK(answer_each(context, find, &weights));
+    }
+cleanup:
+    return status;
+}
+
 /* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
  * the gap is lost to their common part. */
 nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
-    const nadir_row_weights weights = nadir_descent_weights(find);
     NADIR_CHECK(nadir_order_make(context, find->problem->states, find->here.v, &find->order));
     find->remotely = false;
     find->stepped = false;
@@ -52,21 +68,27 @@ nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
         NADIR_CHECK(nadir_rows_remote_answer(context, &find->remote, &find->order, find->here.d, find->beta,
                                              &find->budget, &find->remotely));
     }
-    if (!find->remotely && nadir_rows_step_suits(&find->rows)) {
-        NADIR_CHECK(nadir_rows_step_find(context, &find->rows, &weights, find->beta, find->budget.step,
-                                         &find->step, &find->budget, &find->stepped));
-    }
-    if (!find->remotely && !find->stepped) {
-        NADIR_CHECK(answer_each(context, find, &weights));
+    if (!find->remotely) {
+        NADIR_CHECK(answer_here(context, find));
     }
 cleanup:
     return status;
 }
 
+/* Where the device has no room for the kernel the step is made once more, here. */
 nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel)
 {
+    nadir_status status = NADIR_OK;
     const nadir_row_weights weights = nadir_descent_weights(find);
-    return find->remotely  ? nadir_rows_remote_kernel(context, &find->remote, kernel)
-           : find->stepped ? nadir_rows_step_kernel(context, &find->rows, &weights, &find->step, kernel)
-                           : nadir_rows_kernel(context, &find->rows, find->answers, kernel);
+    if (find->remotely) {
+        status = nadir_rows_remote_kernel(context, &find->remote, kernel);
+        if (status != NADIR_ERROR_MEMORY) {
+            return status;
+        }
+        NADIR_CHECK(answer_here(context, find));
+    }
+    NADIR_CHECK(find->stepped ? nadir_rows_step_kernel(context, &find->rows, &weights, &find->step, kernel)
+                              : nadir_rows_kernel(context, &find->rows, find->answers, kernel));
+cleanup:
+    return status;
 }

@@ -85,8 +85,10 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     const nadir_uncertainty *set = of->problem->uncertainty;
     const nadir_rows rows = {
         .model = of->problem->model, .scales = set->scales, .domain = set->domain, .p = set->p, .q = set->q};
-    NADIR_CHECK(nadir_rows_remote_open(context, &rows, of->problem->gamma, of->problem->policy->probabilities,
-                                       &of->remote));
+    if (of->problem->model->dense == NULL) {
+        NADIR_CHECK(nadir_rows_remote_open(context, &rows, of->problem->gamma,
+                                           of->problem->policy->probabilities, &of->remote));
+    }
 cleanup:
     nadir_sensitivity_clear(context, &at_star);
     nadir_release(context, unvisited);

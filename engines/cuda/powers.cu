@@ -1,0 +1,223 @@
+/*
+ * powers.cu: the linear step over all rows, 1 < p < infinity, p != 2; see steps.cu and
+ * adversary/rows/power.c.
+ *
+ * Rows are solved by row_power.h, a thread each, from the levels that they had in the pass before. The common
+ * kappa, of which a row's step is kappa u (p < 2) or kappa u^a (p > 2), is looked for here, by the method of
+ * false position in t = log kappa, times a for p < 2; every t is a pass, and a sum of the norms that it left,
+ * measured by the largest of them.
+ */
+#include "row_power.h"
+#include "rowwise.h"
+
+#include <cfloat>
+#include <cmath>
+
+enum { STEP_LIMIT = 200, BRACKET_LIMIT = 60 };
+#define FAR 50.0 /* the farthest that t moves at once without a bracket */
+
+/* Levels and norms of rows at kappa; kappa infinite: all mass at the smallest x. In the partials the largest
+ * norm, and the sum of w gain. */
+static __global__ void __launch_bounds__(THREADS)
+    solve_rows(cuda_rows of, power_norm norm, const double *weights, const double *scales, const double *x,
+               double unit, double kappa, power_level *levels, double *norms, double *partials)
+{
+    double largest = 0;
+    double2 all = {0, 0};
+    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < of.rows;
+         row += (int64_t)BLOCKS * THREADS) {
+        const double alpha = scale_of(scales, row);
+        const double share = alpha * weights[row] / unit;
+        const int64_t count = of.starts[row + 1] - of.starts[row];
+        power_part part = {0, 0};
+        if (share > 0 && isinf(kappa)) {
+            part = count <= SHORT ? power_settled(norm, short_row(of, row, x), alpha)
+                                  : power_settled(norm, long_row(of, row, x), alpha);
+        } else if (share > 0) {
+            const double step = kappa * (norm.p < 2 ? share : row_power(share, norm.a));
+            part = count <= SHORT ? power_solve(norm, short_row(of, row, x), alpha, step, levels + row)
+                                  : power_solve(norm, long_row(of, row, x), alpha, step, levels + row);
+        }
+        norms[row] = part.norm;
+        largest = part.norm > largest || isnan(part.norm) ? part.norm : largest;
+        all.x += weights[row] * part.gain;
+    }
+    all = over_block(all);
+    largest = block_largest(largest);
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = largest;
+        partials[CUDA_PARTIALS + blockIdx.x] = all.x;
+    }
+}
+
+/* Sum of (norm / largest)^p. */
+static __global__ void add_norms(int64_t rows, double p, const double *norms, double largest,
+                                 double *partials)
+{
+    double2 all = {0, 0};
+    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < rows;
+         row += (int64_t)BLOCKS * THREADS) {
+        all.x += norms[row] > 0 ? row_power(norms[row] / largest, p) : 0;
+    }
+    all = over_block(all);
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = all.x;
+        partials[CUDA_PARTIALS + blockIdx.x] = 0;
+    }
+}
+
+/* The norm of all rows at kappa, which becomes the answer's. */
+static nadir_status norm_at(cuda_step *step, nadir_context *context, double kappa)
+{
+    nadir_status status = NADIR_OK;
+    const cuda_engine *engine = step->rows->engine;
+    const power_norm norm = {step->p, 1 / (step->p - 1)};
+    double found[2];
+    double sum[2];
+    solve_rows<<<BLOCKS, THREADS>>>(*step->rows, norm, step->weights, step->scales, step->x,
+                                    step->answer.unit, kappa, step->levels, step->norms, engine->partials);
+    CUDA_CHECK(cuda_collect(engine, context, true, found));
+    step->answer.gain = found[1];
+    step->answer.norm = found[0];
+    if (found[0] > 0 && std::isfinite(found[0])) {
+        add_norms<<<BLOCKS, THREADS>>>(step->rows->rows, step->p, step->norms, found[0], engine->partials);
+        CUDA_CHECK(cuda_collect(engine, context, false, sum));
+        step->answer.norm = found[0] * pow(sum[0], 1 / step->p);
+    }
+    CUDA_CHECK(engine->host->progress(context, CUDA_TASK, -1));
+cleanup:
+    return status;
+}
+
+/* t within low and high, log(norm / beta) at these, and which of them stayed the last time. */
+typedef struct bracket {
+    double low, high, low_excess, high_excess;
+    int stayed;
+    double width; /* some steps ago */
+} bracket;
+
+static void narrow(bracket *at, double t, double excess)
+{
+    if (excess <= 0) {
+        at->high_excess *= at->stayed > 0 ? 0.5 : 1;
+        at->stayed = 1;
+        at->low = t;
+        at->low_excess = excess;
+    } else {
+        at->low_excess *= at->stayed < 0 ? 0.5 : 1;
+        at->stayed = -1;
+        at->high = t;
+        at->high_excess = excess;
+    }
+}
+
+static double next_t(bracket *at, int i, double tolerance, double far)
+{
+    if (std::isinf(at->low)) {
+        return at->high - fmin(fmax(ldexp(at->high_excess, i), tolerance), far);
+    }
+    if (std::isinf(at->high)) {
+        return at->low + fmin(fmax(ldexp(-at->low_excess, i), tolerance), far);
+    }
+    const double width = at->high - at->low;
+    const double t = at->low - at->low_excess * (width / (at->high_excess - at->low_excess));
+    bool slow = false;
+    if (i % 4 == 3) {
+        slow = width > at->width / 2;
+        at->width = width;
+    }
+    return !slow && t > at->low && t < at->high ? t : at->low + width / 2;
+}
+
+static double kappa_of(const cuda_step *step, double base, double t)
+{
+    return base * exp(step->p < 2 ? t * (step->p - 1) : t);
+}
+
+/* kappa from below, levels and norm being those of it. *found: false when the norm does not get to beta. */
+static nadir_status find_step(cuda_step *step, nadir_context *context, double beta, double base, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    const double a = fmax(1, 1 / (step->p - 1));
+    const double tolerance = 4 * DBL_EPSILON * a;
+    bracket at = {-INFINITY, INFINITY, 0, 0, 0, INFINITY};
+    double t = 0;
+    *found = false;
+    for (int i = 0; i < STEP_LIMIT; i++) {
+        CUDA_CHECK(norm_at(step, context, kappa_of(step, base, t)));
+        const double excess = log(step->answer.norm / beta);
+        if (std::isnan(excess)) {
+            goto cleanup;
+        }
+        narrow(&at, t, excess);
+        if ((excess <= 0 && excess >= -tolerance) ||
+            at.high - at.low <= tolerance + 2 * DBL_EPSILON * fabs(t)) {
+            break;
+        }
+        if (std::isinf(at.high) && i == BRACKET_LIMIT) {
+            goto cleanup;
+        }
+        t = next_t(&at, i, tolerance, FAR * a);
+    }
+    if (t != at.low) { /* from another start the same t may answer otherwise, where digits do not suffice */
+        CUDA_CHECK(norm_at(step, context, kappa_of(step, base, at.low)));
+    }
+    *found = log(step->answer.norm / beta) <= tolerance && std::isfinite(at.low);
+    step->answer.step = kappa_of(step, base, at.low);
+cleanup:
+    return status;
+}
+
+nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta)
+{
+    nadir_status status = NADIR_OK;
+    const double start = step->answer.step; /* of the last answer */
+    bool found = false;
+    step->answer.step = 0;
+    if (start > 0) {
+        CUDA_CHECK(find_step(step, context, beta, start, &found));
+    }
+    if (!found) {
+        CUDA_CHECK(norm_at(step, context, INFINITY));
+        if (step->answer.norm > beta) {
+            CUDA_CHECK(
+                find_step(step, context, beta, step->p < 2 ? 2 * pow(beta, step->p - 1) : beta, &found));
+        }
+    }
+    step->answer.found = found && step->answer.step > 0;
+    step->answer.step = step->answer.found ? step->answer.step : 0;
+    step->answer.tau =
+        1 / (step->p * (step->p < 2 ? step->answer.step : pow(step->answer.step, step->p - 1)));
+cleanup:
+    return status;
+}
+
+static __global__ void write_rows(cuda_rows of, power_norm norm, const double *weights, const double *scales,
+                                  const double *x, double unit, double kappa, const power_level *levels,
+                                  double *values, bool *nominal)
+{
+    const int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (row >= of.rows) {
+        return;
+    }
+    const double alpha = scale_of(scales, row);
+    const double share = alpha * weights[row] / unit;
+    const double step = share > 0 ? kappa * (norm.p < 2 ? share : row_power(share, norm.a)) : 0;
+    const int64_t start = of.starts[row];
+    nominal[row] = !(step > 0);
+    if (!(step > 0)) {
+        copy_row(of, row, values);
+    } else if (of.starts[row + 1] - start <= SHORT) {
+        power_write(norm, short_row(of, row, x), alpha, step, levels[row], values + start);
+    } else {
+        power_write(norm, long_row(of, row, x), alpha, step, levels[row], values + start);
+    }
+}
+
+void cuda_power_write(const cuda_step *step, double *values, bool *nominal)
+{
+    const power_norm norm = {step->p, 1 / (step->p - 1)};
+    write_rows<<<cuda_blocks(step->rows->rows, THREADS), THREADS>>>(
+        *step->rows, norm, step->weights, step->scales, step->x, step->answer.unit, step->answer.step,
+        step->levels, values, nominal);
+}
