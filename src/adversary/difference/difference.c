@@ -402,17 +402,20 @@ static nadir_status give_result(const comparison *run, bool turned, double searc
     static const char *const names[] = {"none", "numerical", "rigorous"};
     const nadir_pair_found *found = &run->found;
     const double nominal = run->problem[0].J - run->problem[1].J;
-    const double penalty = fabs(nominal - found->point.f);
+    /* moved to where it can be, if rounding has it outside */
+    const double f =
+        run->lower <= run->upper ? fmin(fmax(found->point.f, run->lower), run->upper) : found->point.f;
+    const double penalty = fabs(nominal - f);
     const double rounding = 8 * (run->problem[0].J_error + run->problem[1].J_error) +
                             64 * DBL_EPSILON * (fabs(run->problem[0].J) + fabs(run->problem[1].J));
     const double allowed = penalty > rounding ? run->settings.width * penalty : 4 * rounding;
-    const double lower = fmin(run->lower, found->point.f);
-    const double upper = fmax(run->upper, found->point.f);
+    const double lower = fmin(run->lower, f);
+    const double upper = fmax(run->upper, f);
     const double sign = turned ? -1 : 1;
     const nadir_difference made = {
         .size = sizeof made,
         .nominal = sign * nominal,
-        .worst = sign * found->point.f,
+        .worst = sign * f,
         .lower_bound = turned ? -upper : lower,
         .upper_bound = turned ? -lower : upper,
         .certified = run->proof != NADIR_PROOF_NONE && upper - lower <= allowed,
