@@ -129,7 +129,8 @@ cli_option cli_engine_option(cli_run *run)
                         &run->engine_name,
                         "petsc: the model is spread over the processes of 'mpirun -n N nadir ...'\n"
                         "(docs/scaling.md says what is possible then); cuda: linear systems and\n"
-                        "products with the kernel on an NVIDIA GPU (docs/gpu.md)"};
+                        "products with the kernel on an NVIDIA GPU (docs/gpu.md); none: the\n"
+                        "processor alone (default)"};
 }
 
 cli_option cli_engine_options_option(cli_run *run)
@@ -171,7 +172,8 @@ nadir_status cli_open(cli_run *run)
     settings.threads = (int32_t)run->threads;
     cli_catch_interrupts();
     const nadir_status status = nadir_context_create(&settings, &run->context);
-    return status == NADIR_OK && run->engine_name != NULL ? open_engine(run) : status;
+    const bool wanted = run->engine_name != NULL && strcmp(run->engine_name, "none") != 0;
+    return status == NADIR_OK && wanted ? open_engine(run) : status;
 }
 
 nadir_status cli_fail(cli_run *run, nadir_status status, const char *format, ...)

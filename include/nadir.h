@@ -469,7 +469,7 @@ static inline void nadir_solver_settings_default(nadir_solver_settings *settings
 }
 
 /* Factors the system of one policy once, for everything that is asked of it later. Keeps the model alive and
- * copies the policy. settings may be NULL for the defaults. */
+ * the policy's numbers. settings may be NULL for the defaults. */
 NADIR_API nadir_status nadir_solver_create(nadir_context *context, nadir_model *model,
                                            const nadir_policy *policy, const nadir_solver_settings *settings,
                                            nadir_solver **solver);
@@ -610,7 +610,7 @@ typedef struct nadir_robust {
     double norm;
     double radius;           /* the largest, where there are many */
     const char *method;      /* that found the kernel */
-    const char *stop_reason; /* "tolerance", "stable", "iterations", ... */
+    const char *stop_reason; /* "tolerance", "stable", "slow", "iterations", ...: docs/solving.md */
     int64_t iterations;
     int64_t solves;           /* right-hand sides, proof included */
     double breakdown_radius;  /* free domain: no kernel of a smaller ball is singular; NaN elsewhere */

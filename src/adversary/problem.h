@@ -28,7 +28,7 @@ typedef struct nadir_problem {
     double v_error;        /* of v, maximum norm */
     double d_error;        /* of d, 1-norm */
     double J_error;
-    double v_largest; /* |v| of all states */
+    double largest; /* of |v| and the rewards, all states */
 
     const double *near_v, *near_d;    /* [states] about value and occupancy under the worst kernel; NULL: not
                                          known */

@@ -79,7 +79,7 @@ bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_set
     const double penalty = fabs(problem->J - verdict->attack.J);
     const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
     /* what underflows is in every bound */
-    const double little = settings->width * problem->v_largest + 64 * DBL_MIN / (1 - problem->gamma);
+    const double little = settings->width * problem->largest + 64 * DBL_MIN / (1 - problem->gamma);
     const double allowed = verdict->scale > 0   ? settings->width * verdict->scale
                            : penalty > rounding ? settings->width * penalty
                                                 : fmin(4 * rounding, little);

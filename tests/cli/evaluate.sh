@@ -128,7 +128,7 @@ done
 run "${river[@]}" --domain free --radius 0.012 --certify off --json
 expect_json certified false
 expect_json certificate '"none"'
-run "${river[@]}" --domain free --radius 0.012 --certify strict --json
+run "${river[@]}" --domain free --radius 0.012 --certify strict --engine none --json
 expect_json stationarity_gap null
 expect_json certificate '"rigorous"'
 expect_near breakdown_radius 0.24055156744

@@ -66,7 +66,7 @@ test_problem test_problem_make(nadir_context *context, nadir_model *model, nadir
                                    .v_error = made.value.v_error,
                                    .d_error = made.value.d_error,
                                    .J_error = made.value.J_error,
-                                   .v_largest = nadir_vector_largest(model->states, made.value.v)};
+                                   .largest = nadir_vector_largest(model->states, made.value.v)};
     return made;
 }
 

@@ -8,7 +8,8 @@
  *     w = max over s of R^pi(s) / (1 - gamma rho(s)).
  *
  * Next to gamma = 1 the gap 1 - gamma rho takes rho and the product in twice the precision: 1 - (gamma rho)
- * is exact, and what their rounding left is subtracted from it.
+ * is exact, and what their rounding left is subtracted from it. What rows of the model sum to, as they are
+ * stored, is one but for rounding as well; that is part of how far the gap may be off.
  */
 #include "adversary/check/reward_bound.h"
 
@@ -26,8 +27,8 @@ static double raise(double x, double units)
     return isnan(x) ? INFINITY : least + units * UNIT * fabs(least) + DBL_TRUE_MIN;
 }
 
-/* 1 - gamma rho of a state, and how far it may be off. */
-static double find_gap(const nadir_problem *problem, int64_t s, double *off)
+/* 1 - gamma rho of a state, and how far it may be off. stray: the sum of a row less one, at most. */
+static double find_gap(const nadir_problem *problem, int64_t s, double stray, double *off)
 {
     const int64_t *state_rows = problem->model->state_rows;
     const double terms = (double)(state_rows[s + 1] - state_rows[s] + 2);
@@ -42,12 +43,13 @@ static double find_gap(const nadir_problem *problem, int64_t s, double *off)
     const double product = problem->gamma * rho;
     const double lacks = fma(problem->gamma, rho, -product) + problem->gamma * rest;
     const double gap = (1 - product) - lacks;
-    *off = 4 * UNIT * fabs(gap) + 8 * terms * UNIT * terms * UNIT;
+    *off =
+        4 * UNIT * fabs(gap) + 8 * terms * UNIT * terms * UNIT + product * (1 + terms * DBL_EPSILON) * stray;
     return gap;
 }
 
 /* At least R^pi(s) / (1 - gamma rho(s)), rewards times sign. */
-static double most_of_state(const nadir_problem *problem, int64_t s, double sign)
+static double most_of_state(const nadir_problem *problem, int64_t s, double stray, double sign)
 {
     const nadir_model *model = problem->model;
     const double terms = (double)(model->state_rows[s + 1] - model->state_rows[s] + 2);
@@ -62,16 +64,18 @@ static double most_of_state(const nadir_problem *problem, int64_t s, double sign
     /* what underflows is off by less than the least number */
     const double error = terms * (UNIT * size * (1 + 4 * terms * UNIT) + DBL_TRUE_MIN) + UNIT * fabs(sum);
     const double reward = sum + 2 * error;
-    const double gap = find_gap(problem, s, &off);
+    const double gap = find_gap(problem, s, stray, &off);
     return gap > off ? raise(reward / (reward > 0 ? gap - off : gap + off), 8) : INFINITY;
 }
 
 static double most_return(const nadir_context *context, const nadir_problem *problem, double sign)
 {
+    const nadir_row_limits *limits = &problem->model->limits;
+    const double stray = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1)) * (1 + 8 * DBL_EPSILON);
     double w = -INFINITY;
     double mass = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        w = fmax(w, most_of_state(problem, s, sign));
+        w = fmax(w, most_of_state(problem, s, stray, sign));
         mass += problem->mu[s];
     }
     w = nadir_join_maximum(context, w);

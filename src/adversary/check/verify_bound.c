@@ -76,8 +76,10 @@ static nadir_status prove_rewards(bound *of)
     if (of->problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
         return lack(of, "it is one of the domains simplex and support");
     }
+    const nadir_row_limits *limits = &of->problem->model->limits;
+    const double stray = fmax(1 - limits->sum_low, limits->sum_high - 1);
     double upper;
-    nadir_verify_rewards(of->problem, &of->lower, &upper);
+    nadir_verify_rewards(of->problem, stray, &of->lower, &upper);
     of->proof = NADIR_PROOF_RIGOROUS;
     return lack(of, "the rewards over 1 - gamma do not show it");
 }

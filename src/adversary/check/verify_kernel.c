@@ -91,7 +91,9 @@ static void narrow_by_rewards(nadir_verify_run *run, const nadir_membership *fou
     double low;
     double high;
     if (run->asked.uncertainty.domain != NADIR_DOMAIN_FREE && found->minimum >= 0) {
-        nadir_verify_rewards(&run->asked.problem, &low, &high);
+        /* row_sum is off by the rounding of the sums themselves */
+        const double stray = found->row_sum + (double)run->model->states * DBL_EPSILON;
+        nadir_verify_rewards(&run->asked.problem, stray, &low, &high);
         run->low = fmax(run->low, low);
         run->high = fmin(run->high, high);
     }

@@ -70,8 +70,9 @@ static double divide_down(double a, double b)
 }
 
 /* The range of 1 - gamma rho(s). rho is kept as a sum and what its roundings left of it, as is the product
- * with gamma: next to gamma = 1 the difference is exact, and the rest is small beside it. */
-static void find_gap(const nadir_problem *problem, int64_t s, double *low, double *high)
+ * with gamma: next to gamma = 1 the difference is exact, and the rest is small beside it. Rows sum to one but
+ * for `stray`. */
+static void find_gap(const nadir_problem *problem, int64_t s, double stray, double *low, double *high)
 {
     const int64_t *state_rows = problem->model->state_rows;
     double rho = 0;
@@ -88,12 +89,15 @@ static void find_gap(const nadir_problem *problem, int64_t s, double *low, doubl
     const double error = product_error(gamma, rho, gamma * rho);
     const double least = isnan(error) ? -DBL_TRUE_MIN : error;
     const double most = isnan(error) ? DBL_TRUE_MIN : error;
+    const double off = multiply_up(stray, multiply_up(gamma, add_up(rho, rest_high)));
     *low = add_down(add_down(1, -(gamma * rho)), -add_up(most, multiply_up(gamma, rest_high)));
     *high = add_up(add_up(1, -(gamma * rho)), -add_down(least, multiply_down(gamma, rest_low)));
+    *low = add_down(*low, -off);
+    *high = add_up(*high, off);
 }
 
 /* At most R^pi(s) / (1 - gamma rho(s)), of rewards times sign; -infinity: nothing is known. */
-static double least_of_state(const nadir_problem *problem, double sign, int64_t s)
+static double least_of_state(const nadir_problem *problem, double sign, double stray, int64_t s)
 {
     const int64_t *state_rows = problem->model->state_rows;
     double reward = 0;
@@ -103,26 +107,26 @@ static double least_of_state(const nadir_problem *problem, double sign, int64_t 
         const double pi = problem->policy->probabilities[row];
         reward = add_down(reward, multiply_down(pi, sign * problem->rewards[row]));
     }
-    find_gap(problem, s, &gap_low, &gap_high);
+    find_gap(problem, s, stray, &gap_low, &gap_high);
     const double least = divide_down(reward, reward >= 0 ? gap_high : gap_low);
     return gap_low > 0 && !isnan(least) ? least : -INFINITY;
 }
 
-static double least_return(const nadir_problem *problem, double sign)
+static double least_return(const nadir_problem *problem, double sign, double stray)
 {
     double w = INFINITY;
     double mass_low = 0;
     double mass_high = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        w = fmin(w, least_of_state(problem, sign, s));
+        w = fmin(w, least_of_state(problem, sign, stray, s));
         mass_low = add_down(mass_low, problem->mu[s]);
         mass_high = add_up(mass_high, problem->mu[s]);
     }
     return multiply_down(w, w >= 0 ? mass_low : mass_high);
 }
 
-void nadir_verify_rewards(const nadir_problem *problem, double *lower, double *upper)
+void nadir_verify_rewards(const nadir_problem *problem, double stray, double *lower, double *upper)
 {
-    *lower = least_return(problem, 1);
-    *upper = -least_return(problem, -1);
+    *lower = least_return(problem, 1, stray);
+    *upper = -least_return(problem, -1, stray);
 }

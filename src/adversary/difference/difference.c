@@ -99,7 +99,8 @@ static nadir_status pose(comparison *run, const nadir_ball *ball, int i)
         .v_error = solver->value.v_error,
         .d_error = solver->value.d_error,
         .J_error = solver->value.J_error,
-        .v_largest = nadir_whole_largest(context, model->states, solver->value.v),
+        .largest = fmax(nadir_whole_largest(context, model->states, solver->value.v),
+                        nadir_whole_largest(context, model->rows, model->rewards)),
     };
 cleanup:
     return status;
