@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 FUZZER ?= libfuzzer
-ATTACKS ?= 50
+ATTACKS ?= 20
 fuzz_build = $(if $(filter afl,$(FUZZER)),afl,sanitize)
 # Tests that these leave out, as regular expressions; none.
 SANITIZE_SKIP ?= ^$$
@@ -77,7 +77,7 @@ faults: ## every allocation and every call on a file fails once, and kill -9 the
 	@$(call build,build)
 	@NADIR_FAULTS=all $(call test_in,build) --timeout 7200 --label-regex faults --verbose
 
-attack: ## bounds, proofs and verification attacked: ATTACKS (50) times the problems that the tests have
+attack: ## bounds, proofs and verification attacked: ATTACKS (20) times the problems that the tests have
 	@scripts/deps test
 	@$(call configure,release -DNADIR_TESTS=ON)
 	@$(call build,build)
