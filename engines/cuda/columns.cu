@@ -132,7 +132,7 @@ cleanup:
     return status;
 }
 
-/* Whether there is room for them: counts before entries are an eighth of these at most. */
+/* Whether there is room for them: counts before entries are 32 of 255 of these at most. */
 static bool fits(const cuda_rows *rows, const cuda_columns *made)
 {
     const double each = sizeof *made->columns + sizeof *made->values;

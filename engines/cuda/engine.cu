@@ -210,11 +210,10 @@ static void finish(void *self, int exit_status, const char *sentence)
 
 static void memory(const void *self, double *taken, double *left)
 {
-    size_t free = 0;
-    size_t all = 0;
-    (void)cudaMemGetInfo(&free, &all);
-    *taken = ((const cuda_engine *)self)->used;
-    *left = (double)free;
+    const cuda_engine *engine = (const cuda_engine *)self;
+    double all;
+    *taken = engine->used;
+    *left = room_left(engine, &all);
 }
 
 static const nadir_device device = {

@@ -238,7 +238,9 @@ static __device__ void write_row(const ROW &row, double u, double threshold, dou
         moved += part * phat;
         taker = taker < 0 && x == 0 ? i : taker;
     });
-    to[taker] += moved;
+    if (taker >= 0) {
+        to[taker] += moved;
+    }
 }
 
 static __global__ void write_rows(cuda_rows of, const double *weights, const double *scales, const double *x,

@@ -49,8 +49,12 @@ nadir_status cuda_vector_keep(void *self, nadir_context *context, int64_t count,
     }
     made->engine = engine;
     made->count = count;
-    CUDA_CHECK(cuda_take(engine, context, "a vector", (double)bytes, (void **)&made->x));
-    CUDA_CHECK(cuda_take(engine, context, "a vector", (double)bytes, (void **)&made->work));
+    if (!cuda_take_spare(engine, (double)bytes, (void **)&made->x) ||
+        !cuda_take_spare(engine, (double)bytes, (void **)&made->work)) {
+        status =
+            engine->host->fail(context, NADIR_ERROR_MEMORY, "the device has no room to spare for a vector");
+        goto cleanup;
+    }
     CUDA_TRY(engine, context, cudaMemcpy(made->x, x, bytes, cudaMemcpyHostToDevice));
     *vector = made;
     made = NULL;

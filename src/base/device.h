@@ -5,7 +5,7 @@
  * The rows of a model are copied to the device once; averages over policies, their factors and all products
  * stay there. Vectors, [states] numbers each, come from the caller's memory and go back to it with every
  * call. Whoever calls sees nothing else of the device. All calls are made by one thread at a time; every one
- * of them gives the same bits for the same numbers.
+ * of them gives the same bits for the same numbers, as long as the device has as much memory left.
  */
 #ifndef NADIR_BASE_DEVICE_H
 #define NADIR_BASE_DEVICE_H

@@ -219,6 +219,7 @@ static void test_dropping(void **state)
     assert_that(blocks > 0, "no blocks in %.0f bytes", limit);
     const double full = taken(made.context);
     const int64_t count = (int64_t)((limit - full + 0.9 * blocks) / (2.0 * (double)n * sizeof(double)));
+    assert_true(count > 1);
     double *x = test_new(2 * count * n, sizeof *x);
     double *y = x + count * n;
     for (int64_t i = 0; i < count * n; i++) {

@@ -1,6 +1,7 @@
 /* Generalised standard deviations of long vectors by a device against those made here. */
 #include "support/support.h"
 
+#include "base/context.h"
 #include "base/random.h"
 #include "linalg/gstd.h"
 #include "support/reference.h"
@@ -57,6 +58,7 @@ static void test_gstd(void **state)
     nadir_context *there = test_context();
     double *x = test_new(3 * COUNT, sizeof *x);
     assert_int_equal(nadir_context_create(NULL, &here), NADIR_OK);
+    assert_non_null(there->device);
     for (int kind = 0; kind < 4; kind++) {
         fill(kind, x);
         for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {

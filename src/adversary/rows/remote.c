@@ -117,7 +117,7 @@ nadir_status nadir_rows_remote_slack(nadir_context *context, const nadir_rows_re
                                      bool *done)
 {
     const void *numbers = remote->step != NULL ? nadir_remote_has(kernel) : NULL;
-    *done = numbers != NULL;
+    *done = numbers != NULL && remote->p == 2;
     return *done ? remote->device->step_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
 }
 
