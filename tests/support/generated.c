@@ -2,6 +2,9 @@
 #include "support/support.h"
 
 #include "support/generated.h"
+#include "support/reference.h"
+
+#include <stdlib.h>
 
 nadir_generate_settings test_generate_settings(void)
 {
@@ -34,4 +37,53 @@ nadir_model_data test_view(const nadir_model *model)
     nadir_model_data_default(&view);
     nadir_model_view(model, &view);
     return view;
+}
+
+nadir_model *test_ragged_model(nadir_context *context, nadir_random *random, int64_t states, int64_t most,
+                               int64_t apart, double discount)
+{
+    int64_t *state_rows = test_new(states + 1, sizeof *state_rows);
+    int64_t *starts = test_new(3 * states + 1, sizeof *starts);
+    int32_t *columns = test_new(3 * most * states, sizeof *columns);
+    double *values = test_new(3 * most * states, sizeof *values);
+    nadir_model_data data;
+    nadir_model *model = NULL;
+    int64_t rows = 0;
+    int64_t entries = 0;
+    for (int64_t s = 0; s < states; s++) {
+        state_rows[s] = rows;
+        for (int64_t a = 0; a <= s % 3; a++) {
+            const int64_t count = 1 + (s + 5 * a) % most;
+            const int64_t first = (int64_t)(nadir_random_uniform(random) * (double)(states - apart * most));
+            double sum = 0;
+            starts[rows++] = entries;
+            for (int64_t i = 0; i < count; i++) {
+                columns[entries + i] =
+                    (int32_t)(first + apart * i +
+                              (int64_t)((double)(apart - 1) * nadir_random_uniform(random)));
+                values[entries + i] = nadir_random_uniform(random) * (i % 4 == 3 ? 1e-3 : 1) + 1e-9;
+                sum += values[entries + i];
+            }
+            for (int64_t i = 0; i < count; i++) {
+                values[entries + i] /= sum;
+            }
+            entries += count;
+        }
+    }
+    state_rows[states] = rows;
+    starts[rows] = entries;
+    nadir_model_data_default(&data);
+    data.states = states;
+    data.rows = rows;
+    data.state_rows = state_rows;
+    data.row_starts = starts;
+    data.columns = columns;
+    data.probabilities = values;
+    data.discount = discount;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    free(state_rows);
+    free(starts);
+    free(columns);
+    free(values);
+    return model;
 }

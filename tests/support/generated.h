@@ -2,6 +2,7 @@
 #ifndef NADIR_TESTS_GENERATED_H
 #define NADIR_TESTS_GENERATED_H
 
+#include "base/random.h"
 #include "nadir.h"
 
 /* Settings with nothing set. */
@@ -15,5 +16,10 @@ nadir_model *test_generate_dense(nadir_context *context, int64_t states, double 
 
 /* nadir_model_view as a value. */
 nadir_model_data test_view(const nadir_model *model);
+
+/* States of 1 to 3 actions, rows of 1 to `most` successors, each within `apart` states of its own, which may
+ * be next to impossible; no rewards. states > apart * most. */
+nadir_model *test_ragged_model(nadir_context *context, nadir_random *random, int64_t states, int64_t most,
+                               int64_t apart, double discount);
 
 #endif

@@ -28,60 +28,12 @@ typedef struct fixture {
     double *scales, *weights, *d, *v;
 } fixture;
 
-static nadir_model *make_model(nadir_context *context, nadir_random *random)
-{
-    int64_t *state_rows = test_new(STATES + 1, sizeof *state_rows);
-    int64_t *starts = test_new(3 * STATES + 1, sizeof *starts);
-    int32_t *columns = test_new(3 * MOST * STATES, sizeof *columns);
-    double *values = test_new(3 * MOST * STATES, sizeof *values);
-    nadir_model_data data;
-    nadir_model *model = NULL;
-    int64_t rows = 0;
-    int64_t entries = 0;
-    for (int64_t s = 0; s < STATES; s++) {
-        state_rows[s] = rows;
-        for (int64_t a = 0; a <= s % 3; a++) {
-            const int64_t count = 1 + (s + 5 * a) % MOST;
-            const int64_t first = (int64_t)(nadir_random_uniform(random) * (STATES - 40 * MOST));
-            double sum = 0;
-            starts[rows] = entries;
-            for (int64_t i = 0; i < count; i++) {
-                columns[entries + i] =
-                    (int32_t)(first + 40 * i + (int64_t)(39 * nadir_random_uniform(random)));
-                values[entries + i] = nadir_random_uniform(random) * (i % 4 == 3 ? 1e-3 : 1) + 1e-9;
-                sum += values[entries + i];
-            }
-            for (int64_t i = 0; i < count; i++) {
-                values[entries + i] /= sum;
-            }
-            entries += count;
-            rows++;
-        }
-    }
-    state_rows[STATES] = rows;
-    starts[rows] = entries;
-    nadir_model_data_default(&data);
-    data.states = STATES;
-    data.rows = rows;
-    data.state_rows = state_rows;
-    data.row_starts = starts;
-    data.columns = columns;
-    data.probabilities = values;
-    data.discount = GAMMA;
-    assert_ok(context, nadir_model_create(context, &data, &model));
-    free(state_rows);
-    free(starts);
-    free(columns);
-    free(values);
-    return model;
-}
-
 static void setup(double p, fixture *made)
 {
     nadir_random random;
     nadir_random_seed(&random, SEED);
     made->context = test_context();
-    made->model = make_model(made->context, &random);
+    made->model = test_ragged_model(made->context, &random, STATES, MOST, 40, GAMMA);
     made->count = made->model->rows;
     assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
     made->scales = test_new(made->count, sizeof *made->scales);

@@ -6,6 +6,7 @@
 #include "adversary/valid/kernel_mix.h"
 #include "base/random.h"
 #include "model/policy.h"
+#include "support/generated.h"
 #include "support/reference.h"
 #include "support/scarce.h"
 
@@ -27,59 +28,13 @@ typedef struct fixture {
     double *scales, *each, *d, *v;
 } fixture;
 
-static nadir_model *make_model(nadir_context *context, nadir_random *random)
-{
-    int64_t *state_rows = test_new(STATES + 1, sizeof *state_rows);
-    int64_t *starts = test_new(3 * STATES + 1, sizeof *starts);
-    int32_t *columns = test_new(3 * MOST * STATES, sizeof *columns);
-    double *values = test_new(3 * MOST * STATES, sizeof *values);
-    nadir_model_data data;
-    nadir_model *model = NULL;
-    int64_t rows = 0;
-    int64_t entries = 0;
-    for (int64_t s = 0; s < STATES; s++) {
-        state_rows[s] = rows;
-        for (int64_t a = 0; a <= s % 3; a++) {
-            const int64_t count = 1 + (s + 5 * a) % MOST;
-            const int64_t first = (int64_t)(nadir_random_uniform(random) * (STATES - 20 * MOST));
-            double sum = 0;
-            starts[rows++] = entries;
-            for (int64_t i = 0; i < count; i++) {
-                columns[entries + i] =
-                    (int32_t)(first + 20 * i + (int64_t)(19 * nadir_random_uniform(random)));
-                values[entries + i] = nadir_random_uniform(random) * (i % 4 == 3 ? 1e-3 : 1) + 1e-9;
-                sum += values[entries + i];
-            }
-            for (int64_t i = 0; i < count; i++) {
-                values[entries + i] /= sum;
-            }
-            entries += count;
-        }
-    }
-    state_rows[STATES] = rows;
-    starts[rows] = entries;
-    nadir_model_data_default(&data);
-    data.states = STATES;
-    data.rows = rows;
-    data.state_rows = state_rows;
-    data.row_starts = starts;
-    data.columns = columns;
-    data.probabilities = values;
-    data.discount = GAMMA;
-    assert_ok(context, nadir_model_create(context, &data, &model));
-    free(state_rows);
-    free(starts);
-    free(columns);
-    free(values);
-    return model;
-}
-
 /* context: taken over. */
 static void setup(nadir_context *context, fixture *made)
 {
     nadir_random random;
     nadir_random_seed(&random, SEED);
-    *made = (fixture){.context = context, .model = make_model(context, &random)};
+    *made =
+        (fixture){.context = context, .model = test_ragged_model(context, &random, STATES, MOST, 20, GAMMA)};
     made->count = made->model->rows;
     assert_ok(context, nadir_policy_create_uniform(context, made->model, &made->policy));
     made->scales = test_new(made->count, sizeof *made->scales);
