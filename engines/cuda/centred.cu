@@ -50,30 +50,45 @@ cleanup:
     return status;
 }
 
-nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, double p,
-                            const double *probabilities, const double *scales, void **step)
+/* What steps.cu and its neighbours make. */
+static bool is_made(const cuda_rows *rows, const nadir_device_ball *ball)
+{
+    if (ball->shares != NADIR_DEVICE_ALL_ROWS) {
+        return !ball->simplex && std::isinf(ball->p); /* where it does not matter who shares */
+    }
+    return rows->dense == NULL ? !ball->simplex : ball->simplex && ball->p == 2;
+}
+
+nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step)
 {
     nadir_status status = NADIR_OK;
     const cuda_rows *rows = (const cuda_rows *)kept;
     cuda_engine *engine = rows->engine;
     const size_t bytes = (size_t)rows->rows * sizeof(double);
+    *step = NULL;
+    if (!is_made(rows, ball)) {
+        return NADIR_OK;
+    }
     cuda_step *made = (cuda_step *)calloc(1, sizeof *made);
     if (made == NULL) {
         return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
     }
     made->rows = rows;
-    made->gamma = gamma;
-    made->p = p;
+    made->gamma = ball->gamma;
+    made->p = ball->p;
+    made->simplex = ball->simplex;
+    made->shares = ball->shares;
     CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->probabilities));
     CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->weights));
     CUDA_CHECK(take(engine, context, (double)rows->states * sizeof(double), (void **)&made->x));
     CUDA_CHECK(take(engine, context, (double)rows->states * sizeof(double), (void **)&made->d));
-    CUDA_TRY(engine, context, cudaMemcpy(made->probabilities, probabilities, bytes, cudaMemcpyHostToDevice));
-    if (scales != NULL) {
+    CUDA_TRY(engine, context,
+             cudaMemcpy(made->probabilities, ball->probabilities, bytes, cudaMemcpyHostToDevice));
+    if (ball->scales != NULL) {
         CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->scales));
-        CUDA_TRY(engine, context, cudaMemcpy(made->scales, scales, bytes, cudaMemcpyHostToDevice));
+        CUDA_TRY(engine, context, cudaMemcpy(made->scales, ball->scales, bytes, cudaMemcpyHostToDevice));
     }
-    if (p != 2) {
+    if (ball->p != 2) {
         CUDA_CHECK(open_norm(made, context));
     }
     *step = made;

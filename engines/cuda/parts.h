@@ -182,6 +182,8 @@ enum { CUDA_THRESHOLD_ROOM = 17 * CUDA_PARTIALS };
 typedef struct cuda_step {
     const cuda_rows *rows;
     double gamma, p;
+    bool simplex;
+    nadir_device_shares shares;
     double *probabilities; /* [rows] */
     double *scales;        /* [rows], NULL: ones */
     double *weights;       /* [rows] w */
@@ -199,8 +201,7 @@ typedef struct cuda_step {
     int32_t *column_rows;   /* [entries] */
     double2 *pulls;         /* [rows] (gamma y alpha pi)^2, and that times the mean */
 } cuda_step;
-nadir_status cuda_step_open(void *kept, nadir_context *context, double gamma, double p,
-                            const double *probabilities, const double *scales, void **step);
+nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
 void cuda_step_close(void *step);
 nadir_status cuda_step_answer(void *step, nadir_context *context, double beta, const double *x,
                               const double *d, nadir_device_answer *answer);

@@ -63,9 +63,24 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
-/* The linear step over all rows of a sparse model on domain support, or of a dense one on domain simplex, p =
- * 2 (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball does not matter, or nothing
- * moves; the rest says nothing then. */
+/* Who shares the budget of a linear step: all rows; the rows of a state; or each row has its own. */
+typedef enum nadir_device_shares {
+    NADIR_DEVICE_ALL_ROWS,
+    NADIR_DEVICE_STATES,
+    NADIR_DEVICE_ROWS
+} nadir_device_shares;
+
+/* What linear steps have in common (adversary/rows/rows.h). */
+typedef struct nadir_device_ball {
+    double gamma, p;
+    bool simplex; /* every successor is allowed; otherwise those of the row */
+    nadir_device_shares shares;
+    const double *probabilities; /* [rows] pi(a|s) */
+    const double *scales;        /* [rows] alpha, NULL: ones */
+} nadir_device_ball;
+
+/* The answer of a linear step (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball
+ * does not matter, or nothing moves; the rest says nothing then. */
 typedef struct nadir_device_answer {
     bool found;
     double unit; /* the largest alpha w */
@@ -173,10 +188,9 @@ typedef struct nadir_device {
                           const double *b, double *x);
     void (*release_factors)(void *factors);
 
-    /* Linear steps with the rows of a model, 1 <= p <= infinity, a dense one p = 2: w(row) = gamma max(d(s),
-     * 0) pi(row), alpha(row) = scales or one. probabilities and scales, [rows], are copied. */
-    nadir_status (*step_open)(void *kept, nadir_context *context, double gamma, double p,
-                              const double *probabilities, const double *scales, void **step);
+    /* Linear steps with the rows of a model: w(row) = gamma max(d(s), 0) pi(row). The arrays of the ball are
+     * copied. *step is NULL where the device does not make steps of this kind. */
+    nadir_status (*step_open)(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
     void (*step_close)(void *step);
     /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive. Both stay for the calls below,
      * as does the answer. */

@@ -58,7 +58,7 @@ static void setup(double p, fixture *made)
                               .domain = NADIR_DOMAIN_SUPPORT,
                               .p = p,
                               .q = nadir_holder_conjugate(p)};
-    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, GAMMA,
+    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
                                                     made->policy->probabilities, &made->remote));
 }
 
@@ -325,7 +325,7 @@ static void setup_dense(fixture *made)
                               .domain = NADIR_DOMAIN_SIMPLEX,
                               .p = 2,
                               .q = 2};
-    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, GAMMA,
+    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
                                                     made->policy->probabilities, &made->remote));
 }
 

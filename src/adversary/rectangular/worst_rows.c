@@ -90,8 +90,8 @@ static nadir_status open_remote(nadir_context *context, nadir_worst_rows *worst)
     }
     nadir_rows rows = worst->rows;
     rows.scales = reach;
-    NADIR_CHECK(nadir_rows_remote_open(context, &rows, problem->gamma, problem->policy->probabilities,
-                                       &worst->remote));
+    NADIR_CHECK(nadir_rows_remote_open(context, &rows, NADIR_DEVICE_ROWS, problem->gamma,
+                                       problem->policy->probabilities, &worst->remote));
 cleanup:
     nadir_release(context, reach);
     return status;

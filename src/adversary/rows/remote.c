@@ -10,17 +10,12 @@
 /* Dense kernels that a search has at a time, and one more. */
 #define KERNELS 4
 
-/* Whether the device makes such steps: lists of transitions within their support, and dense rows over all
- * states, p = 2. */
-static bool takes(const nadir_rows *rows)
+/* Whether the model is large enough for a device, and whole. */
+static bool is_worth(const nadir_model *model)
 {
-    const nadir_model *model = rows->model;
-    if (model->exchange != NULL) {
-        return false;
-    }
-    return model->dense == NULL ? rows->domain == NADIR_DOMAIN_SUPPORT && model->nonzeros >= LEAST_ENTRIES
-                                : rows->domain == NADIR_DOMAIN_SIMPLEX && rows->p == 2 &&
-                                      model->rows >= (LEAST_DENSE - 1) / model->states + 1;
+    return model->exchange == NULL &&
+           (model->dense == NULL ? model->nonzeros >= LEAST_ENTRIES
+                                 : model->rows >= (LEAST_DENSE - 1) / model->states + 1);
 }
 
 static bool has_room(const nadir_context *context, const nadir_model *model)
@@ -31,18 +26,25 @@ static bool has_room(const nadir_context *context, const nadir_model *model)
     return model->dense == NULL || KERNELS * 8.0 * (double)model->rows * (double)model->states <= left;
 }
 
-nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows, double gamma,
-                                    const double *probabilities, nadir_rows_remote *remote)
+nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows,
+                                    nadir_device_shares shares, double gamma, const double *probabilities,
+                                    nadir_rows_remote *remote)
 {
     const nadir_device *device = context->device;
+    const nadir_device_ball ball = {.gamma = gamma,
+                                    .p = rows->p,
+                                    .simplex = rows->domain == NADIR_DOMAIN_SIMPLEX,
+                                    .shares = shares,
+                                    .probabilities = probabilities,
+                                    .scales = rows->scales};
     void *kept = NULL;
     *remote = (nadir_rows_remote){.device = device, .model = rows->model, .p = rows->p};
-    if (device == NULL || !takes(rows) || !has_room(context, rows->model)) {
+    if (device == NULL || !is_worth(rows->model) || !has_room(context, rows->model)) {
         return NADIR_OK;
     }
     nadir_status status = nadir_remote_rows(context, rows->model, &kept);
     if (status == NADIR_OK) {
-        status = device->step_open(kept, context, gamma, rows->p, probabilities, rows->scales, &remote->step);
+        status = device->step_open(kept, context, &ball, &remote->step);
     }
     return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
 }

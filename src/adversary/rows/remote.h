@@ -1,12 +1,13 @@
 /*
  * remote.h: linear steps of rows.h made by the device of an engine (base/device.h): all rows of a model that
- * is large enough, sparse ones on domain support, dense ones on domain simplex for p = 2. Answers stay there;
- * what comes back is the budget, and the kernel.
+ * is large enough, where the device makes steps of this kind. Answers stay there; what comes back is the
+ * budget, and the kernel.
  */
 #ifndef NADIR_ADVERSARY_ROWS_REMOTE_H
 #define NADIR_ADVERSARY_ROWS_REMOTE_H
 
 #include "adversary/rows/rows.h"
+#include "base/device.h"
 
 /* step NULL: there is none. */
 typedef struct nadir_rows_remote {
@@ -16,10 +17,11 @@ typedef struct nadir_rows_remote {
     double p;
 } nadir_rows_remote;
 
-/* Of weights gamma max(d(s), 0) pi(row); probabilities: [rows]. Where the device has no room for it there is
- * none. */
-nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows, double gamma,
-                                    const double *probabilities, nadir_rows_remote *remote);
+/* Of weights gamma max(d(s), 0) pi(row); probabilities: [rows]. Where the device has no room for it, or does
+ * not make such steps, there is none. */
+nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows,
+                                    nadir_device_shares shares, double gamma, const double *probabilities,
+                                    nadir_rows_remote *remote);
 void nadir_rows_remote_close(nadir_rows_remote *remote);
 
 /* d: [states], NULL: weights are one where pi is positive. *found: false where the ball does not matter or
