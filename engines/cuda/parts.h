@@ -163,14 +163,22 @@ bool cuda_longest_transposed(const void *matrix, int64_t *longest);
 /* numbers.cu: numbers of other kernels in the places of the model's. */
 typedef struct cuda_numbers {
     cuda_engine *engine;
-    int64_t rows, entries;
+    int64_t states, rows, entries;
     double *values; /* [entries] */
     bool *nominal;  /* [rows] */
+    /* Spread: as nadir_tilt in kernel/kernel.h; omega NULL: not so. */
+    double *omega, *slope; /* [rows] */
+    int32_t *length;       /* [rows] */
+    int32_t *extra;        /* [rows] -1: none */
+    double *amount;        /* [rows] */
+    double *x;             /* [states] */
+    int32_t *order;        /* [states] */
 } cuda_numbers;
-nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, cuda_numbers **numbers);
-nadir_status cuda_bring(const void *numbers, nadir_context *context, double *values, bool *nominal);
-nadir_status cuda_put(void *kept, nadir_context *context, const double *values, const bool *nominal,
-                      void **numbers);
+/* Nothing is written to the arrays. */
+nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, bool spread,
+                               cuda_numbers **numbers);
+nadir_status cuda_bring(const void *numbers, nadir_context *context, const nadir_device_numbers *to);
+nadir_status cuda_put(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers);
 void cuda_forget(void *numbers);
 nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
                                  const double *probabilities, void **matrix, nadir_device_facts *facts);

@@ -316,7 +316,7 @@ nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
     cuda_numbers *made = NULL;
-    CUDA_CHECK(cuda_numbers_make(step->rows, context, &made));
+    CUDA_CHECK(cuda_numbers_make(step->rows, context, false, &made));
     (step->p == 2          ? quadratic_write
      : step->p == 1        ? cuda_threshold_write
      : std::isinf(step->p) ? cuda_capped_write
