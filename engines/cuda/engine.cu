@@ -252,6 +252,7 @@ static const nadir_device device = {
     .vector_powers = cuda_vector_powers,
     .policies = cuda_policies,
     .kernels = cuda_kernels,
+    .returns = cuda_returns,
 };
 
 extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;
