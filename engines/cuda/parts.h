@@ -205,9 +205,10 @@ typedef struct cuda_step {
     double *room;               /* [CUDA_THRESHOLD_ROOM] p = 1 */
     double *found;              /* the same here */
     /* Rows by column, once they were asked for; ~row where the number is no probability. */
-    int64_t *column_starts; /* [states + 1] */
-    int32_t *column_rows;   /* [entries] */
-    double2 *pulls;         /* [rows] (gamma y alpha pi)^2, and that times the mean */
+    int64_t *column_starts;     /* [states + 1] */
+    int32_t *column_rows;       /* [entries] */
+    double2 *pulls;             /* [rows] (gamma y alpha pi)^2, and that times the mean */
+    struct cuda_spread *spread; /* sparse models, domain simplex */
 } cuda_step;
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
 void cuda_step_close(void *step);
@@ -222,6 +223,15 @@ void cuda_threshold_write(const cuda_step *step, double *values, bool *nominal);
 void cuda_dense_pass(const cuda_step *step, int what, double kappa);
 void cuda_dense_write(const cuda_step *step, double *values, bool *nominal);
 void cuda_dense_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
+/* spread.cu: the same on the domain simplex of sparse models; `look` once x is there. Partial sums as those
+ * of steps.cu and capped.cu. */
+nadir_status cuda_spread_open(cuda_step *step, nadir_context *context);
+void cuda_spread_close(cuda_step *step);
+nadir_status cuda_spread_look(const cuda_step *step, nadir_context *context);
+void cuda_spread_pass(const cuda_step *step, int what, double kappa);
+void cuda_spread_capped(const cuda_step *step, double beta);
+nadir_status cuda_spread_write(const cuda_step *step, nadir_context *context, const cuda_numbers *to);
+void cuda_spread_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
 nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_power_write(const cuda_step *step, double *values, bool *nominal);
 /* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
