@@ -56,7 +56,8 @@ static bool is_made(const cuda_rows *rows, const nadir_device_ball *ball)
     if (ball->shares != NADIR_DEVICE_ALL_ROWS) {
         return !ball->simplex && std::isinf(ball->p); /* where it does not matter who shares */
     }
-    return rows->dense == NULL ? !ball->simplex : ball->simplex && ball->p == 2;
+    const bool plain = ball->p == 1 || ball->p == 2 || std::isinf(ball->p);
+    return rows->dense == NULL ? !ball->simplex || plain : ball->simplex && ball->p == 2;
 }
 
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step)
@@ -91,6 +92,9 @@ nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_devi
     if (ball->p != 2) {
         CUDA_CHECK(open_norm(made, context));
     }
+    if (ball->simplex && rows->dense == NULL) {
+        CUDA_CHECK(cuda_spread_open(made, context));
+    }
     *step = made;
     made = NULL;
 cleanup:
@@ -107,6 +111,7 @@ void cuda_step_close(void *self)
     const cuda_rows *rows = step->rows;
     cuda_engine *engine = rows->engine;
     const double bytes = (double)rows->rows * sizeof(double);
+    cuda_spread_close(step);
     cuda_give(engine, bytes, step->probabilities);
     cuda_give(engine, bytes, step->weights);
     cuda_give(engine, bytes, step->scales);
@@ -252,6 +257,10 @@ nadir_status cuda_step_centred(void *self, nadir_context *context, const double 
     if (rows->rows > INT32_MAX || rows->entries > UINT32_MAX) {
         return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
                                   "the device lists the columns of up to 2^31 rows and 2^32 entries");
+    }
+    if (step->simplex) {
+        return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
+                                  "the device centres rows of the domain support");
     }
     if (step->column_rows == NULL) {
         CUDA_CHECK(list_columns(step, context));

@@ -65,6 +65,19 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
+/* Numbers of a kernel in the places of the model's, in the caller's memory; as nadir_tilt in kernel/kernel.h.
+ */
+typedef struct nadir_device_numbers {
+    double *values; /* [entries] */
+    bool *nominal;  /* [rows] rows that have the model's numbers whatever is in `values` */
+    /* NULL unless spread: */
+    double *x;               /* [states] */
+    int32_t *order;          /* [states] */
+    double *omega, *slope;   /* [rows] */
+    int32_t *length, *extra; /* [rows] */
+    double *amount;          /* [rows] */
+} nadir_device_numbers;
+
 /* Who shares the budget of a linear step: all rows; the rows of a state; or each row has its own. */
 typedef enum nadir_device_shares {
     NADIR_DEVICE_ALL_ROWS,
@@ -165,13 +178,11 @@ typedef struct nadir_device {
      * `step_values`. */
     nadir_status (*average_values)(void *kept, nadir_context *context, const void *values,
                                    const double *probabilities, void **matrix, nadir_device_facts *facts);
-    /* values: [entries]; nominal: [rows] rows that have the model's numbers whatever is in `values`. The
-     * numbers are to be forgotten, if need be after the engine was closed. */
-    nadir_status (*put)(void *kept, nadir_context *context, const double *values, const bool *nominal,
-                        void **numbers);
+    /* The numbers are to be forgotten, if need be after the engine was closed. */
+    nadir_status (*put)(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers);
     void (*forget)(void *numbers);
-    /* Numbers that `step_values` has made; values: [entries], nominal: [rows] rows that are the model's. */
-    nadir_status (*bring)(const void *numbers, nadir_context *context, double *values, bool *nominal);
+    /* Numbers that `step_values` has made; `to` has the arrays of a spread tilt if the numbers do. */
+    nadir_status (*bring)(const void *numbers, nadir_context *context, const nadir_device_numbers *to);
     /* A matrix of the caller's. */
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
                            nadir_device_facts *facts);

@@ -84,7 +84,7 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     const nadir_uncertainty *set = of->problem->uncertainty;
     const nadir_rows rows = {
         .model = of->problem->model, .scales = set->scales, .domain = set->domain, .p = set->p, .q = set->q};
-    if (of->problem->model->dense == NULL) {
+    if (of->problem->model->dense == NULL && set->domain == NADIR_DOMAIN_SUPPORT) {
         NADIR_CHECK(nadir_rows_remote_open(context, &rows, NADIR_DEVICE_ALL_ROWS, of->problem->gamma,
                                            of->problem->policy->probabilities, &of->remote));
     }
