@@ -268,15 +268,15 @@ nadir_status cuda_step_centred(void *self, nadir_context *context, const double 
     CUDA_CHECK(cuda_reserve(engine, context, 3 * n));
     {
         double *there = engine->vectors;
-        CUDA_TRY(engine, context, cudaMemcpy(there, y, bytes, cudaMemcpyHostToDevice));
-        CUDA_TRY(engine, context, cudaMemcpy(there + n, z, bytes, cudaMemcpyHostToDevice));
+        CUDA_TRY(engine, context, cudaMemcpy(there, y, bytes, cudaMemcpyDefault));
+        CUDA_TRY(engine, context, cudaMemcpy(there + n, z, bytes, cudaMemcpyDefault));
         weigh_rows<<<cuda_blocks(n, THREADS), THREADS>>>(
             n, rows->state_rows, step->gamma, step->probabilities, step->scales, there, step->pulls);
         take_means<<<cuda_blocks(rows->rows, THREADS), THREADS>>>(*rows, there + n, step->pulls);
         add_columns<<<cuda_blocks(n * WIDTH, THREADS), THREADS>>>(n, step->column_starts, step->column_rows,
                                                                   step->pulls, there + n, there + 2 * n);
         CUDA_LAUNCHED(engine, context);
-        CUDA_TRY(engine, context, cudaMemcpy(sums, there + 2 * n, bytes, cudaMemcpyDeviceToHost));
+        CUDA_TRY(engine, context, cudaMemcpy(sums, there + 2 * n, bytes, cudaMemcpyDefault));
     }
 cleanup:
     return status;
