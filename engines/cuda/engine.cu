@@ -261,6 +261,7 @@ static const nadir_device device = {
     .room_rotate = cuda_room_rotate,
     .policies = cuda_policies,
     .kernels = cuda_kernels,
+    .returns = cuda_returns,
 };
 
 extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;

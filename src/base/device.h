@@ -153,6 +153,22 @@ typedef struct nadir_device_kernels {
     const double *initial;       /* [states] mu */
 } nadir_device_kernels;
 
+/* What the returns of policies of a model are made of. */
+typedef struct nadir_device_returns {
+    double gamma;
+    const double *rewards; /* [rows] */
+    const double *initial; /* [states] mu */
+} nadir_device_returns;
+
+/* One of them: v is about (I - gamma P^pi)^-1 R^pi, r = sum over a of pi(a|s) (R + gamma P . v) - v with the
+ * rows themselves, each number rounded as a sum in any order is. A NaN: the system is singular, or a number
+ * is not finite. */
+typedef struct nadir_device_return {
+    double mean;            /* mu . v */
+    double lowest, highest; /* of r */
+    double largest;         /* max |v| */
+} nadir_device_return;
+
 /* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
 typedef struct nadir_device {
     /* Bytes of the device's memory: what the engine has taken, as it counts, and what is left. */
@@ -275,6 +291,10 @@ typedef struct nadir_device {
     /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */
     nadir_status (*kernels)(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
                             int64_t first, int64_t count, double *returns);
+    /* Policies of a model of a few hundred states, batches of them as large as memory allows; probabilities:
+     * [count * rows], found: [count]. */
+    nadir_status (*returns)(void *kept, nadir_context *context, const nadir_device_returns *returns,
+                            int64_t count, const double *probabilities, nadir_device_return *found);
 } nadir_device;
 
 #endif
