@@ -1,7 +1,7 @@
 /*
  * steps.cu: the linear step over all rows of a sparse model, domain support; see base/device.h. Here is p =
- * 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others; rectangular.cu has those of
- * rectangular sets.
+ * 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others; spread.cu has the domain
+ * simplex, and rectangular.cu rectangular sets.
  *
  * What a row does at a given step is what adversary/rows/quadratic.c says: with I its positive entries,
  *
@@ -206,6 +206,10 @@ static nadir_status pass(const cuda_step *step, nadir_context *context, quadrati
         cuda_dense_pass(step, (int)what, kappa);
         return cuda_collect(engine, context, false, sum);
     }
+    if (step->spread != NULL) {
+        cuda_spread_pass(step, (int)what, kappa);
+        return cuda_collect(engine, context, false, sum);
+    }
     pass_rows<<<BLOCKS, THREADS>>>(*step->rows, what, step->weights, step->scales, step->x, step->answer.unit,
                                    kappa, engine->partials);
     return cuda_collect(engine, context, false, sum);
@@ -279,6 +283,9 @@ nadir_status cuda_step_answer(void *self, nadir_context *context, double beta, c
         step->mean += x[t] / (double)rows->states;
     }
     CUDA_TRY(engine, context, cudaMemcpy(step->x, x, bytes, cudaMemcpyHostToDevice));
+    if (step->spread != NULL) {
+        CUDA_CHECK(cuda_spread_look(step, context));
+    }
     if (d != NULL) {
         CUDA_TRY(engine, context, cudaMemcpy(step->d, d, bytes, cudaMemcpyHostToDevice));
     }
@@ -318,12 +325,16 @@ nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
     cuda_numbers *made = NULL;
-    CUDA_CHECK(cuda_numbers_make(step->rows, context, &made));
-    (step->solutions != NULL ? cuda_rectangular_write
-     : step->p == 2          ? quadratic_write
-     : step->p == 1          ? cuda_threshold_write
-     : std::isinf(step->p)   ? cuda_capped_write
-                             : cuda_power_write)(step, made->values, made->nominal);
+    CUDA_CHECK(cuda_numbers_make(step->rows, context, step->spread != NULL, &made));
+    if (step->spread != NULL) {
+        CUDA_CHECK(cuda_spread_write(step, context, made));
+    } else {
+        (step->solutions != NULL ? cuda_rectangular_write
+         : step->p == 2          ? quadratic_write
+         : step->p == 1          ? cuda_threshold_write
+         : std::isinf(step->p)   ? cuda_capped_write
+                                 : cuda_power_write)(step, made->values, made->nominal);
+    }
     CUDA_LAUNCHED(step->rows->engine, context);
     *numbers = made;
     made = NULL;
@@ -340,6 +351,8 @@ nadir_status cuda_step_slack(void *self, nadir_context *context, const void *num
     double sum[2] = {0, 0};
     if (step->rows->dense != NULL) {
         cuda_dense_slack(step, (const cuda_numbers *)numbers, range, tau);
+    } else if (step->spread != NULL) {
+        cuda_spread_slack(step, (const cuda_numbers *)numbers, range, tau);
     } else {
         slack_rows<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x,
                                         ((const cuda_numbers *)numbers)->values, range, tau,
