@@ -113,9 +113,9 @@ nadir_status cuda_step_gains(void *self, nadir_context *context, double *gains)
 {
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
-    CUDA_TRY(
-        step->rows->engine, context,
-        cudaMemcpy(gains, step->norms, (size_t)step->rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
+    CUDA_TRY(step->rows->engine, context,
+             cudaMemcpy(gains, step->gains != NULL ? step->gains : step->norms,
+                        (size_t)step->rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
 cleanup:
     return status;
 }

@@ -198,12 +198,14 @@ typedef struct cuda_step {
     double *x;             /* [states] */
     double *d;             /* [states] */
     nadir_device_answer answer;
-    double mean;                /* of x; dense models */
-    double *norms;              /* [rows] p other than 1 and 2: of rows; p = infinity: [states] gains */
-    struct power_level *levels; /* [rows] other p */
-    double key, share;          /* p = 1: the threshold, and what moves of entries there */
-    double *room;               /* [CUDA_THRESHOLD_ROOM] p = 1 */
-    double *found;              /* the same here */
+    double mean;                    /* of x; dense models */
+    double *norms;                  /* [rows] p other than 1 and 2: of rows; p = infinity: [states] gains */
+    struct power_level *levels;     /* [rows] other p */
+    struct row_solution *solutions; /* [rows] where not all rows share, p < infinity; then nothing else */
+    double *gains;                  /* [states] likewise */
+    double key, share;              /* p = 1: the threshold, and what moves of entries there */
+    double *room;                   /* [CUDA_THRESHOLD_ROOM] p = 1 */
+    double *found;                  /* the same here */
     /* Rows by column, once they were asked for; ~row where the number is no probability. */
     int64_t *column_starts;     /* [states + 1] */
     int32_t *column_rows;       /* [entries] */
@@ -234,6 +236,9 @@ nadir_status cuda_spread_write(const cuda_step *step, nadir_context *context, co
 void cuda_spread_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
 nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_power_write(const cuda_step *step, double *values, bool *nominal);
+/* rectangular.cu: the same where the rows of a state share, or none do. */
+nadir_status cuda_rectangular_answer(cuda_step *step, nadir_context *context, double beta);
+void cuda_rectangular_write(const cuda_step *step, double *values, bool *nominal);
 /* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
  */
 nadir_status cuda_collect(const cuda_engine *engine, nadir_context *context, bool largest, double sum[2]);

@@ -95,7 +95,8 @@ typedef struct nadir_device_ball {
 } nadir_device_ball;
 
 /* The answer of a linear step (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball
- * does not matter, or nothing moves; the rest says nothing then. */
+ * does not matter, or nothing moves; the rest says nothing then. Nor does it where not all rows share; found
+ * is false there only if nothing moves. */
 typedef struct nadir_device_answer {
     bool found;
     double unit; /* the largest alpha w */
@@ -225,11 +226,11 @@ typedef struct nadir_device {
      * copied. *step is NULL where the device does not make steps of this kind. */
     nadir_status (*step_open)(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
     void (*step_close)(void *step);
-    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive. Both stay for the calls below,
-     * as does the answer. */
+    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive, and pi itself where the rows
+     * of a state share. Both stay for the calls below, as does the answer. */
     nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
                                 const double *d, nadir_device_answer *answer);
-    /* p = infinity: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
+    /* p = infinity, or where not all rows share: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
     nadir_status (*step_gains)(void *step, nadir_context *context, double *gains);
     /* The rows of the answer. */
     nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);
