@@ -282,10 +282,10 @@ static nadir_status scarce_numbers(void *step, nadir_context *context, void **nu
     return no_numbers ? refuse(context) : whole->step_values(step, context, numbers);
 }
 
-static nadir_status scarce_put(void *kept, nadir_context *context, const double *values, const bool *nominal,
+static nadir_status scarce_put(void *kept, nadir_context *context, const nadir_device_numbers *from,
                                void **numbers)
 {
-    return no_numbers ? refuse(context) : whole->put(kept, context, values, nominal, numbers);
+    return no_numbers ? refuse(context) : whole->put(kept, context, from, numbers);
 }
 
 static nadir_status scarce_average(void *kept, nadir_context *context, const void *values,
