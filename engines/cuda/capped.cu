@@ -55,8 +55,12 @@ nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double 
     const cuda_engine *engine = step->rows->engine;
     double sum[2];
     double found[CUDA_PARTIALS];
-    solve_states<<<BLOCKS, THREADS>>>(*step->rows, step->probabilities, step->weights, step->scales, step->x,
-                                      step->answer.unit, beta, step->norms, engine->partials);
+    if (step->spread != NULL) {
+        cuda_spread_capped(step, beta);
+    } else {
+        solve_states<<<BLOCKS, THREADS>>>(*step->rows, step->probabilities, step->weights, step->scales,
+                                          step->x, step->answer.unit, beta, step->norms, engine->partials);
+    }
     CUDA_CHECK(cuda_collect(engine, context, false, sum));
     CUDA_TRY(engine, context,
              cudaMemcpy(found, engine->partials + 2 * CUDA_PARTIALS, sizeof found, cudaMemcpyDeviceToHost));
@@ -109,9 +113,9 @@ nadir_status cuda_step_gains(void *self, nadir_context *context, double *gains)
 {
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
-    CUDA_TRY(
-        step->rows->engine, context,
-        cudaMemcpy(gains, step->norms, (size_t)step->rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
+    CUDA_TRY(step->rows->engine, context,
+             cudaMemcpy(gains, step->gains != NULL ? step->gains : step->norms,
+                        (size_t)step->rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
 cleanup:
     return status;
 }

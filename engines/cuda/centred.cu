@@ -7,7 +7,7 @@
  * for which the rows of each column are listed once.
  */
 #include "parts.h"
-#include "row_power.h"
+#include "row_rectangular.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -50,13 +50,32 @@ cleanup:
     return status;
 }
 
+/* What rectangular sets keep; for p = infinity it does not matter who shares. */
+static bool is_rectangular(const nadir_device_ball *ball)
+{
+    return ball->shares != NADIR_DEVICE_ALL_ROWS && !std::isinf(ball->p);
+}
+
+static nadir_status open_rectangular(cuda_step *step, nadir_context *context)
+{
+    nadir_status status = NADIR_OK;
+    cuda_engine *engine = step->rows->engine;
+    const double bytes = (double)step->rows->rows * sizeof *step->solutions;
+    CUDA_CHECK(take(engine, context, (double)step->rows->states * sizeof(double), (void **)&step->gains));
+    CUDA_CHECK(take(engine, context, bytes, (void **)&step->solutions));
+    CUDA_TRY(engine, context, cudaMemset(step->solutions, 0, (size_t)bytes));
+cleanup:
+    return status;
+}
+
 /* What steps.cu and its neighbours make. */
 static bool is_made(const cuda_rows *rows, const nadir_device_ball *ball)
 {
     if (ball->shares != NADIR_DEVICE_ALL_ROWS) {
-        return !ball->simplex && std::isinf(ball->p); /* where it does not matter who shares */
+        return rows->dense == NULL && (!ball->simplex || std::isinf(ball->p));
     }
-    return rows->dense == NULL ? !ball->simplex : ball->simplex && ball->p == 2;
+    const bool plain = ball->p == 1 || ball->p == 2 || std::isinf(ball->p);
+    return rows->dense == NULL ? !ball->simplex || plain : ball->simplex && ball->p == 2;
 }
 
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step)
@@ -88,8 +107,13 @@ nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_devi
         CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->scales));
         CUDA_TRY(engine, context, cudaMemcpy(made->scales, ball->scales, bytes, cudaMemcpyHostToDevice));
     }
-    if (ball->p != 2) {
+    if (is_rectangular(ball)) {
+        CUDA_CHECK(open_rectangular(made, context));
+    } else if (ball->p != 2) {
         CUDA_CHECK(open_norm(made, context));
+    }
+    if (ball->simplex && rows->dense == NULL) {
+        CUDA_CHECK(cuda_spread_open(made, context));
     }
     *step = made;
     made = NULL;
@@ -107,11 +131,14 @@ void cuda_step_close(void *self)
     const cuda_rows *rows = step->rows;
     cuda_engine *engine = rows->engine;
     const double bytes = (double)rows->rows * sizeof(double);
+    cuda_spread_close(step);
     cuda_give(engine, bytes, step->probabilities);
     cuda_give(engine, bytes, step->weights);
     cuda_give(engine, bytes, step->scales);
     cuda_give(engine, norms_bytes(step), step->norms);
     cuda_give(engine, (double)rows->rows * sizeof *step->levels, step->levels);
+    cuda_give(engine, (double)rows->rows * sizeof *step->solutions, step->solutions);
+    cuda_give(engine, (double)rows->states * sizeof(double), step->gains);
     cuda_give(engine, CUDA_THRESHOLD_ROOM * sizeof(double), step->room);
     free(step->found);
     cuda_give(engine, (double)rows->states * sizeof(double), step->x);
@@ -253,21 +280,25 @@ nadir_status cuda_step_centred(void *self, nadir_context *context, const double 
         return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
                                   "the device lists the columns of up to 2^31 rows and 2^32 entries");
     }
+    if (step->simplex) {
+        return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
+                                  "the device centres rows of the domain support");
+    }
     if (step->column_rows == NULL) {
         CUDA_CHECK(list_columns(step, context));
     }
     CUDA_CHECK(cuda_reserve(engine, context, 3 * n));
     {
         double *there = engine->vectors;
-        CUDA_TRY(engine, context, cudaMemcpy(there, y, bytes, cudaMemcpyHostToDevice));
-        CUDA_TRY(engine, context, cudaMemcpy(there + n, z, bytes, cudaMemcpyHostToDevice));
+        CUDA_TRY(engine, context, cudaMemcpy(there, y, bytes, cudaMemcpyDefault));
+        CUDA_TRY(engine, context, cudaMemcpy(there + n, z, bytes, cudaMemcpyDefault));
         weigh_rows<<<cuda_blocks(n, THREADS), THREADS>>>(
             n, rows->state_rows, step->gamma, step->probabilities, step->scales, there, step->pulls);
         take_means<<<cuda_blocks(rows->rows, THREADS), THREADS>>>(*rows, there + n, step->pulls);
         add_columns<<<cuda_blocks(n * WIDTH, THREADS), THREADS>>>(n, step->column_starts, step->column_rows,
                                                                   step->pulls, there + n, there + 2 * n);
         CUDA_LAUNCHED(engine, context);
-        CUDA_TRY(engine, context, cudaMemcpy(sums, there + 2 * n, bytes, cudaMemcpyDeviceToHost));
+        CUDA_TRY(engine, context, cudaMemcpy(sums, there + 2 * n, bytes, cudaMemcpyDefault));
     }
 cleanup:
     return status;

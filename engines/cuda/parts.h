@@ -203,16 +203,19 @@ typedef struct cuda_step {
     double *x;             /* [states] */
     double *d;             /* [states] */
     nadir_device_answer answer;
-    double mean;                /* of x; dense models */
-    double *norms;              /* [rows] p other than 1 and 2: of rows; p = infinity: [states] gains */
-    struct power_level *levels; /* [rows] other p */
-    double key, share;          /* p = 1: the threshold, and what moves of entries there */
-    double *room;               /* [CUDA_THRESHOLD_ROOM] p = 1 */
-    double *found;              /* the same here */
+    double mean;                    /* of x; dense models */
+    double *norms;                  /* [rows] p other than 1 and 2: of rows; p = infinity: [states] gains */
+    struct power_level *levels;     /* [rows] other p */
+    struct row_solution *solutions; /* [rows] where not all rows share, p < infinity; then nothing else */
+    double *gains;                  /* [states] likewise */
+    double key, share;              /* p = 1: the threshold, and what moves of entries there */
+    double *room;                   /* [CUDA_THRESHOLD_ROOM] p = 1 */
+    double *found;                  /* the same here */
     /* Rows by column, once they were asked for; ~row where the number is no probability. */
-    int64_t *column_starts; /* [states + 1] */
-    int32_t *column_rows;   /* [entries] */
-    double2 *pulls;         /* [rows] (gamma y alpha pi)^2, and that times the mean */
+    int64_t *column_starts;     /* [states + 1] */
+    int32_t *column_rows;       /* [entries] */
+    double2 *pulls;             /* [rows] (gamma y alpha pi)^2, and that times the mean */
+    struct cuda_spread *spread; /* sparse models, domain simplex */
 } cuda_step;
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
 void cuda_step_close(void *step);
@@ -227,8 +230,20 @@ void cuda_threshold_write(const cuda_step *step, double *values, bool *nominal);
 void cuda_dense_pass(const cuda_step *step, int what, double kappa);
 void cuda_dense_write(const cuda_step *step, double *values, bool *nominal);
 void cuda_dense_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
+/* spread.cu: the same on the domain simplex of sparse models; `look` once x is there. Partial sums as those
+ * of steps.cu and capped.cu. */
+nadir_status cuda_spread_open(cuda_step *step, nadir_context *context);
+void cuda_spread_close(cuda_step *step);
+nadir_status cuda_spread_look(const cuda_step *step, nadir_context *context);
+void cuda_spread_pass(const cuda_step *step, int what, double kappa);
+void cuda_spread_capped(const cuda_step *step, double beta);
+nadir_status cuda_spread_write(const cuda_step *step, nadir_context *context, const cuda_numbers *to);
+void cuda_spread_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
 nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_power_write(const cuda_step *step, double *values, bool *nominal);
+/* rectangular.cu: the same where the rows of a state share, or none do. */
+nadir_status cuda_rectangular_answer(cuda_step *step, nadir_context *context, double beta);
+void cuda_rectangular_write(const cuda_step *step, double *values, bool *nominal);
 /* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
  */
 nadir_status cuda_collect(const cuda_engine *engine, nadir_context *context, bool largest, double sum[2]);
@@ -274,8 +289,22 @@ nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir
 /* policies.cu */
 nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
 
+/* batch.cu: x <- A^-1 x for many systems of one size; A becomes its factors. Arrays are on the device. */
+typedef struct cuda_batch {
+    int64_t size, count;
+    double **A;    /* [count] each [size * size], row after row */
+    double **x;    /* [count] each [size] */
+    int *pivots;   /* [count * size] */
+    int *singular; /* [count] 0: it is not, and x is the solution */
+} cuda_batch;
+nadir_status cuda_batch_solve(cuda_engine *engine, nadir_context *context, const cuda_batch *batch);
+
 /* kernels.cu */
 nadir_status cuda_kernels(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
                           int64_t first, int64_t count, double *returns);
+
+/* returns.cu */
+nadir_status cuda_returns(void *kept, nadir_context *context, const nadir_device_returns *returns,
+                          int64_t count, const double *probabilities, nadir_device_return *found);
 
 #endif

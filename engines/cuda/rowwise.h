@@ -10,14 +10,14 @@ enum {
     SHORT = 8 /* entries of a row that are kept in registers */
 };
 
-/* A row's numbers: x is measured from the smallest that is allowed. */
+/* A row's numbers: x is measured from the smallest that is allowed; all: every state is, and that is 0. */
 struct short_row {
     int count;
     double p[SHORT], x[SHORT];
-    __device__ short_row(const cuda_rows &of, int64_t row, const double *x_of)
+    __device__ short_row(const cuda_rows &of, int64_t row, const double *x_of, bool all = false)
     {
         const int64_t start = of.starts[row];
-        double base = 1;
+        double base = all ? 0 : 1;
         count = (int)(of.starts[row + 1] - start);
 #pragma unroll
         for (int i = 0; i < SHORT; i++) {
@@ -46,11 +46,11 @@ struct long_row {
     const double *p, *x;
     const int32_t *columns;
     double base;
-    __device__ long_row(const cuda_rows &of, int64_t row, const double *x_of)
+    __device__ long_row(const cuda_rows &of, int64_t row, const double *x_of, bool all = false)
         : start(of.starts[row]), count(of.starts[row + 1] - of.starts[row]), p(of.values + start), x(x_of),
-          columns(of.columns + start), base(1)
+          columns(of.columns + start), base(all ? 0 : 1)
     {
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count && !all; i++) {
             base = p[i] > 0 ? fmin(base, x[columns[i]]) : base;
         }
     }
@@ -94,6 +94,12 @@ static __device__ inline double block_largest(double mine)
     const double all = parts[0];
     __syncthreads();
     return all;
+}
+
+/* p = 1: what of an entry moves at a key. */
+static __device__ inline double threshold_part(double key, double x, double threshold, double share)
+{
+    return key > threshold ? 1 : x > 0 && key == threshold ? share : 0;
 }
 
 /* A row that stays as it is. */

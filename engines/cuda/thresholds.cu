@@ -14,15 +14,9 @@
 
 enum { LEVELS = 15, FOUND = LEVELS + 2 };
 
-/* What of an entry moves at a key. */
-static __device__ double part_of(double key, double x, double threshold, double share)
-{
-    return key > threshold ? 1 : x > 0 && key == threshold ? share : 0;
-}
-
 template <typename VISIT>
 static __device__ void each_row(const cuda_rows &of, const double *weights, const double *scales,
-                                const double *x, double unit, VISIT visit)
+                                const double *x, double unit, bool simplex, VISIT visit)
 {
     for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < of.rows;
          row += (int64_t)BLOCKS * THREADS) {
@@ -32,10 +26,10 @@ static __device__ void each_row(const cuda_rows &of, const double *weights, cons
             continue;
         }
         if (of.starts[row + 1] - of.starts[row] <= SHORT) {
-            const short_row at(of, row, x);
+            const short_row at(of, row, x, simplex);
             visit(at, row, alpha, share);
         } else {
-            const long_row at(of, row, x);
+            const long_row at(of, row, x, simplex);
             visit(at, row, alpha, share);
         }
     }
@@ -49,24 +43,25 @@ struct levels {
 /* Mass / alpha of keys above each level; the smallest and the largest in question. */
 static __global__ void __launch_bounds__(THREADS)
     weigh_keys(cuda_rows of, const double *weights, const double *scales, const double *x, double unit,
-               levels between, double *partials)
+               bool simplex, levels between, double *partials)
 {
     double above[LEVELS] = {};
     double least = 2;
     double most = 0;
-    each_row(of, weights, scales, x, unit, [&](const auto &row, int64_t, double alpha, double share) {
-        row.each([&](double phat, double rise, int64_t) {
-            const double key = __dmul_rn(share, rise);
-            const double mass = phat / alpha;
+    each_row(of, weights, scales, x, unit, simplex,
+             [&](const auto &row, int64_t, double alpha, double share) {
+                 row.each([&](double phat, double rise, int64_t) {
+                     const double key = __dmul_rn(share, rise);
+                     const double mass = phat / alpha;
 #pragma unroll
-            for (int i = 0; i < LEVELS; i++) {
-                above[i] += key > between.keys[i] ? mass : 0;
-            }
-            const bool open = key > between.low && key <= between.high;
-            least = open ? fmin(least, key) : least;
-            most = open ? fmax(most, key) : most;
-        });
-    });
+                     for (int i = 0; i < LEVELS; i++) {
+                         above[i] += key > between.keys[i] ? mass : 0;
+                     }
+                     const bool open = key > between.low && key <= between.high;
+                     least = open ? fmin(least, key) : least;
+                     most = open ? fmax(most, key) : most;
+                 });
+             });
     for (int i = 0; i < LEVELS; i++) {
         const double2 sum = over_block(make_double2(above[i], 0));
         if (threadIdx.x == 0) {
@@ -85,21 +80,22 @@ static __global__ void __launch_bounds__(THREADS)
 /* What is above the threshold and at it (share < 0), or what moves and what that gains. */
 static __global__ void __launch_bounds__(THREADS)
     total_keys(cuda_rows of, const double *weights, const double *scales, const double *x, double unit,
-               double threshold, double share, double *partials)
+               bool simplex, double threshold, double share, double *partials)
 {
     double2 all = {0, 0};
-    each_row(of, weights, scales, x, unit, [&](const auto &row, int64_t place, double alpha, double u) {
-        double moved = 0;
-        double other = 0;
-        row.each([&](double phat, double rise, int64_t) {
-            const double key = __dmul_rn(u, rise);
-            const double part = part_of(key, rise, threshold, share < 0 ? 0 : share);
-            moved += part * phat;
-            other += share >= 0 ? part * phat * rise : key == threshold ? phat : 0;
-        });
-        all.x += moved / alpha;
-        all.y += share >= 0 ? weights[place] * other : other / alpha;
-    });
+    each_row(of, weights, scales, x, unit, simplex,
+             [&](const auto &row, int64_t place, double alpha, double u) {
+                 double moved = 0;
+                 double other = 0;
+                 row.each([&](double phat, double rise, int64_t) {
+                     const double key = __dmul_rn(u, rise);
+                     const double part = threshold_part(key, rise, threshold, share < 0 ? 0 : share);
+                     moved += part * phat;
+                     other += share >= 0 ? part * phat * rise : key == threshold ? phat : 0;
+                 });
+                 all.x += moved / alpha;
+                 all.y += share >= 0 ? weights[place] * other : other / alpha;
+             });
     all = over_block(all);
     if (threadIdx.x == 0) {
         partials[blockIdx.x] = all.x;
@@ -135,7 +131,7 @@ static nadir_status weigh(const cuda_step *step, nadir_context *context, int64_t
         between.keys[i] = key_of(keys[i]);
     }
     weigh_keys<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x, step->answer.unit,
-                                    between, step->room);
+                                    step->simplex, between, step->room);
     CUDA_LAUNCHED(engine, context);
     CUDA_TRY(
         engine, context,
@@ -192,8 +188,8 @@ static nadir_status total(const cuda_step *step, nadir_context *context, double 
                           double sum[2])
 {
     const cuda_engine *engine = step->rows->engine;
-    total_keys<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x, step->answer.unit, key,
-                                    share, engine->partials);
+    total_keys<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x, step->answer.unit,
+                                    step->simplex, key, share, engine->partials);
     return cuda_collect(engine, context, false, sum);
 }
 
@@ -233,7 +229,7 @@ static __device__ void write_row(const ROW &row, double u, double threshold, dou
     int64_t taker = -1;
     double moved = 0;
     row.each([&](double phat, double x, int64_t i) {
-        const double part = part_of(__dmul_rn(u, x), x, threshold, share);
+        const double part = threshold_part(__dmul_rn(u, x), x, threshold, share);
         to[i] = phat - part * phat;
         moved += part * phat;
         taker = taker < 0 && x == 0 ? i : taker;

@@ -4,8 +4,9 @@
  *
  * The rows of a model are copied to the device once; averages over policies, their factors and all products
  * stay there. Vectors, [states] numbers each, come from the caller's memory and go back to it with every
- * call. Whoever calls sees nothing else of the device. All calls are made by one thread at a time; every one
- * of them gives the same bits for the same numbers, as long as the device has as much memory left.
+ * call; where that is said they may also lie on the device, and stay there. Whoever calls sees nothing else
+ * of the device. All calls are made by one thread at a time; every one of them gives the same bits for the
+ * same numbers, as long as the device has as much memory left.
  */
 #ifndef NADIR_BASE_DEVICE_H
 #define NADIR_BASE_DEVICE_H
@@ -73,6 +74,7 @@ typedef struct nadir_device_system {
     double least;    /* times (|b| + 2 |x|): a smaller residual is rounding */
     int64_t limit;   /* products after which it stops, about; 0: none */
     bool transposed;
+    bool fresh; /* there is no guess: x is not read */
 } nadir_device_system;
 
 /* How it went. */
@@ -111,7 +113,8 @@ typedef struct nadir_device_ball {
 } nadir_device_ball;
 
 /* The answer of a linear step (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball
- * does not matter, or nothing moves; the rest says nothing then. */
+ * does not matter, or nothing moves; the rest says nothing then. Nor does it where not all rows share; found
+ * is false there only if nothing moves. */
 typedef struct nadir_device_answer {
     bool found;
     double unit; /* the largest alpha w */
@@ -129,6 +132,9 @@ typedef struct nadir_device_centred {
     double divisor[2];
     double a;
 } nadir_device_centred;
+
+/* The most vectors that are taken together. */
+enum { NADIR_DEVICE_TOGETHER = 64 };
 
 /* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
  * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
@@ -165,6 +171,22 @@ typedef struct nadir_device_kernels {
     const double *rewards;       /* [states] R^pi */
     const double *initial;       /* [states] mu */
 } nadir_device_kernels;
+
+/* What the returns of policies of a model are made of. */
+typedef struct nadir_device_returns {
+    double gamma;
+    const double *rewards; /* [rows] */
+    const double *initial; /* [states] mu */
+} nadir_device_returns;
+
+/* One of them: v is about (I - gamma P^pi)^-1 R^pi, r = sum over a of pi(a|s) (R + gamma P . v) - v with the
+ * rows themselves, each number rounded as a sum in any order is. A NaN: the system is singular, or a number
+ * is not finite. */
+typedef struct nadir_device_return {
+    double mean;            /* mu . v */
+    double lowest, highest; /* of r */
+    double largest;         /* max |v| */
+} nadir_device_return;
 
 /* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
 typedef struct nadir_device {
@@ -208,7 +230,7 @@ typedef struct nadir_device {
      * nadir_lines_roundings): 0 without. */
     nadir_status (*fetch_lines)(const void *matrix, nadir_context *context, const nadir_device_lines *to);
     double (*lines_roundings)(const void *matrix, bool transposed);
-    /* Y = shift X + scale M X, or transposed, for `count` vectors. */
+    /* Y = shift X + scale M X, or transposed, for `count` vectors, which may lie on the device. */
     nadir_status (*combine)(void *matrix, nadir_context *context, bool transposed, int64_t count,
                             double shift, double scale, const double *x, double *y);
     /* The most entries of a row of M^T; false: not known before the first transposed product. */
@@ -218,6 +240,7 @@ typedef struct nadir_device {
     /* The factors of I - gamma M. *factors is NULL where a number is not finite or a pivot is missing. */
     nadir_status (*factor)(void *matrix, nadir_context *context, double gamma, void **factors,
                            nadir_device_dominance *dominance, int64_t *bytes);
+    /* b and x may lie on the device. */
     nadir_status (*solve)(void *factors, nadir_context *context, bool transposed, int64_t count,
                           const double *b, double *x);
     void (*release_factors)(void *factors);
@@ -226,11 +249,11 @@ typedef struct nadir_device {
      * copied. *step is NULL where the device does not make steps of this kind. */
     nadir_status (*step_open)(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
     void (*step_close)(void *step);
-    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive. Both stay for the calls below,
-     * as does the answer. */
+    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive, and pi itself where the rows
+     * of a state share. Both stay for the calls below, as does the answer. */
     nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
                                 const double *d, nadir_device_answer *answer);
-    /* p = infinity: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
+    /* p = infinity, or where not all rows share: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
     nadir_status (*step_gains)(void *step, nadir_context *context, double *gains);
     /* The rows of the answer. */
     nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);
@@ -238,12 +261,12 @@ typedef struct nadir_device {
     nadir_status (*step_slack)(void *step, nadir_context *context, const void *numbers, double range,
                                double tau, double *slack);
     /* sums(t) <- sum over rows with t of (gamma y(s) alpha pi)^2 (z(t) - mean of z over the row's
-     * successors); y, z, sums: [states]. */
+     * successors); y, z, sums: [states], may lie on the device. */
     nadir_status (*step_centred)(void *step, nadir_context *context, const double *y, const double *z,
                                  double *sums);
 
-    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x is not
-     * b. */
+    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x is not b;
+     * both may lie on the device. */
     nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
                             const double *b, double *x, nadir_device_outcome *outcome);
 
@@ -265,10 +288,37 @@ typedef struct nadir_device {
     nadir_status (*vector_powers)(void *vector, nadir_context *context, const nadir_device_centred *at,
                                   double *sums, double *powers);
 
+    /* Room on the device for vectors, one after another, `numbers` zeros in all, if it is there to spare. To
+     * the caller their addresses are of use in calls alone. */
+    nadir_status (*room_take)(void *self, nadir_context *context, int64_t numbers, double **vectors);
+    void (*room_give)(void *self, int64_t numbers, double *vectors);
+    /* Vectors x, y, w: [count] of it. `many`: at most NADIR_DEVICE_TOGETHER vectors, one after another; their
+     * numbers `dots`, `factors` and `matrix` are the caller's, as is one of both that are copied. */
+    nadir_status (*room_copy)(void *self, nadir_context *context, int64_t count, const double *from,
+                              double *to);
+    /* dots[j] <- vectors[j] . x */
+    nadir_status (*room_dots)(void *self, nadir_context *context, int64_t count, int many,
+                              const double *vectors, const double *x, double *dots);
+    /* y <- y + the sum of factors[j] vectors[j] */
+    nadir_status (*room_add)(void *self, nadir_context *context, int64_t count, int many,
+                             const double *vectors, const double *factors, double *y);
+    /* y <- a x, and y <- w x entry by entry; y may be x. */
+    nadir_status (*room_scale)(void *self, nadir_context *context, int64_t count, double a, const double *x,
+                               double *y);
+    nadir_status (*room_weigh)(void *self, nadir_context *context, int64_t count, const double *w,
+                               const double *x, double *y);
+    /* The first `kept` of `many` vectors <- the sums over i of matrix[j * many + i] vectors[i], j < kept. */
+    nadir_status (*room_rotate)(void *self, nadir_context *context, int64_t count, int many, int kept,
+                                const double *matrix, double *vectors);
+
     nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
     /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */
     nadir_status (*kernels)(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
                             int64_t first, int64_t count, double *returns);
+    /* Policies of a model of a few hundred states, batches of them as large as memory allows; probabilities:
+     * [count * rows], found: [count]. */
+    nadir_status (*returns)(void *kept, nadir_context *context, const nadir_device_returns *returns,
+                            int64_t count, const double *probabilities, nadir_device_return *found);
 } nadir_device;
 
 #endif

@@ -161,6 +161,21 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_remote_average_if_room(nadir_context *context, const nadir_kernel *kernel,
+                                          const nadir_policy *policy, nadir_average *average, bool *made)
+{
+    nadir_status status = nadir_remote_average(context, kernel, policy, average);
+    nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
+    *made = status != NADIR_ERROR_MEMORY || kernel->tilt.values == NULL;
+    if (!*made) {
+        status = nadir_remote_bring(context, kept);
+        if (status == NADIR_OK) {
+            nadir_remote_forget(kept);
+        }
+    }
+    return status;
+}
+
 nadir_status nadir_remote_combine(const nadir_context *context, const nadir_average *average, bool transposed,
                                   int64_t count, double shift, double scale, const double *x, double *y)
 {

@@ -28,6 +28,10 @@ const void *nadir_remote_has(const nadir_kernel *kernel);
  * are not there yet. The norm is that of both. */
 nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average);
+/* The same if there is room; for want of it a kernel of other numbers than the model's comes here, and *made
+ * is false. */
+nadir_status nadir_remote_average_if_room(nadir_context *context, const nadir_kernel *kernel,
+                                          const nadir_policy *policy, nadir_average *average, bool *made);
 
 /* Y = shift X + scale (M + L) X, or transposed, of an average on the device. Where the device fails all
  * numbers are NaN: then the transposed product says why, the other one to the log. */
