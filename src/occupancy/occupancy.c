@@ -164,6 +164,11 @@ void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance)
     occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
 }
 
+double nadir_occupancy_tolerance(const nadir_occupancy *occupancy)
+{
+    return occupancy->tolerance;
+}
+
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
 {
     return !nadir_occupancy_is_direct(occupancy);
