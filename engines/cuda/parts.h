@@ -69,10 +69,11 @@ typedef struct cuda_columns {
 /* A count that stands for this many and more; those of its group are the 32 values before its entries. */
 enum { CUDA_LONG = 255 };
 
-/* M and, for a CSR one, its transpose once it was asked for. */
+/* M and, for a CSR one, its transpose once it was asked for; and L beside it. */
 typedef struct cuda_matrix {
     cuda_rows of;
-    cuda_rows transpose; /* starts NULL: not there */
+    struct cuda_lines *lines; /* lines.h; NULL: none */
+    cuda_rows transpose;      /* starts NULL: not there */
     int64_t longest, longest_transposed;
     cuda_columns blocks[2]; /* of M and of the transpose */
 } cuda_matrix;
@@ -148,7 +149,11 @@ void cuda_release(void *matrix);
 nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int64_t *starts,
                         int32_t *columns, double *values);
 
-/* products.cu: Y = shift X + scale M X on the device; y may not be x. */
+/* lines.cu, lines_make.cu */
+double cuda_lines_roundings(const void *matrix, bool transposed);
+nadir_status cuda_fetch_lines(const void *matrix, nadir_context *context, const nadir_device_lines *to);
+
+/* products.cu: Y = shift X + scale (M + L) X on the device; y may not be x. */
 nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count,
                         double shift, double scale, const double *x, double *y);
 /* The same for two vectors side by side and a CSR matrix. */

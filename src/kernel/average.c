@@ -440,7 +440,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     } else {
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
-    if (kernel->sums != NULL) {
+    if (kernel->sums != NULL && made.remote == NULL) {
         nadir_tilt_look(kernel);
         (void)refill_sparse(context, kernel, policy, false, &made.entries); /* it has this very pattern */
         NADIR_CHECK(nadir_lines_make(context, kernel, policy, &made.lines));
