@@ -191,7 +191,7 @@ typedef struct cuda_step {
     double *d;             /* [states] */
     nadir_device_answer answer;
     double mean;                /* of x; dense models */
-    double *norms;              /* [rows] p other than 1 and 2: of rows; p = infinity: [states] gains */
+    double *norms;              /* [rows] p other than 1 and 2; p = infinity: gains */
     struct power_level *levels; /* [rows] other p */
     double key, share;          /* p = 1: the threshold, and what moves of entries there */
     double *room;               /* [CUDA_THRESHOLD_ROOM] p = 1 */
@@ -210,10 +210,6 @@ nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double 
 void cuda_capped_write(const cuda_step *step, double *values, bool *nominal);
 nadir_status cuda_threshold_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_threshold_write(const cuda_step *step, double *values, bool *nominal);
-/* dense.cu: passes, rows and slack of dense models; partial sums go to the engine's. */
-void cuda_dense_pass(const cuda_step *step, int what, double kappa);
-void cuda_dense_write(const cuda_step *step, double *values, bool *nominal);
-void cuda_dense_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
 nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_power_write(const cuda_step *step, double *values, bool *nominal);
 /* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
