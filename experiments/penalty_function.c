@@ -99,10 +99,11 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
 static nadir_status evaluate(curve *at, double lambda, double *F)
 {
     const nadir_operator of = {STATES, STATES, apply, apply_transposed, at};
+    const nadir_place here = nadir_place_here(at->run->context);
     nadir_triple triple;
     fill_E(at, lambda);
     const nadir_status status =
-        nadir_lanczos_top(at->run->context, &of, NULL, &at->random, 1e-13, 1000, at->x, at->y, &triple);
+        nadir_lanczos_top(&here, &of, NULL, &at->random, 1e-13, 1000, at->x, at->y, &triple);
     *F = at->beta * triple.sigma;
     return status;
 }

@@ -505,6 +505,16 @@ NADIR_API nadir_status nadir_solver_occupancy(nadir_context *context, nadir_solv
                                               double *occupancy);
 NADIR_API nadir_status nadir_solver_q(nadir_context *context, nadir_solver *solver, double *q);
 
+/* Many policies at once: returns[i] = mu . v of policy i, errors[i] a bound on how far it is off, residual
+ * and rounding included (infinity: there is none). probabilities: [count * rows], policy after policy, each
+ * checked and normalised as by nadir_policy_create; NADIR_ERROR_POLICY names policy, state and action of the
+ * first that is none, before anything is solved. returns: [count]; errors: [count], or NULL; what is in them
+ * after a failure means nothing. settings may be NULL for the defaults. Threads share the policies of small
+ * models; an engine with a device evaluates those of models up to 512 states thousands at a time. */
+NADIR_API nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t count,
+                                     const double *probabilities, const nadir_solver_settings *settings,
+                                     double *returns, double *errors);
+
 typedef struct nadir_optimum_settings {
     size_t size;
     const char *backend;      /* NULL: auto */

@@ -44,9 +44,13 @@ nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double 
     const cuda_engine *engine = step->rows->engine;
     double sum[2];
     double found[CUDA_PARTIALS];
-    over_rows(step, [&](const auto &rows) {
-        solve_rows<<<BLOCKS, THREADS>>>(rows, beta, step->norms, engine->partials);
-    });
+    if (step->spread != NULL) {
+        cuda_spread_capped(step, beta);
+    } else {
+        over_rows(step, [&](const auto &rows) {
+            solve_rows<<<BLOCKS, THREADS>>>(rows, beta, step->norms, engine->partials);
+        });
+    }
     CUDA_CHECK(cuda_collect(engine, context, false, sum));
     CUDA_TRY(engine, context,
              cudaMemcpy(found, engine->partials + 2 * CUDA_PARTIALS, sizeof found, cudaMemcpyDeviceToHost));

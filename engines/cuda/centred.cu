@@ -50,7 +50,8 @@ static bool is_made(const cuda_rows *rows, const nadir_device_ball *ball)
     if (ball->shares != NADIR_DEVICE_ALL_ROWS) {
         return !ball->simplex && std::isinf(ball->p); /* where it does not matter who shares */
     }
-    return rows->dense != NULL || !ball->simplex;
+    const bool plain = ball->p == 1 || ball->p == 2 || std::isinf(ball->p);
+    return rows->dense != NULL || !ball->simplex || plain;
 }
 
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step)
@@ -85,6 +86,9 @@ nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_devi
     if (ball->p != 2) {
         CUDA_CHECK(open_norm(made, context));
     }
+    if (ball->simplex && rows->dense == NULL) {
+        CUDA_CHECK(cuda_spread_open(made, context));
+    }
     *step = made;
     made = NULL;
 cleanup:
@@ -101,6 +105,7 @@ void cuda_step_close(void *self)
     const cuda_rows *rows = step->rows;
     cuda_engine *engine = rows->engine;
     const double bytes = (double)rows->rows * sizeof(double);
+    cuda_spread_close(step);
     cuda_give(engine, bytes, step->probabilities);
     cuda_give(engine, bytes, step->weights);
     cuda_give(engine, bytes, step->scales);
@@ -247,21 +252,25 @@ nadir_status cuda_step_centred(void *self, nadir_context *context, const double 
         return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
                                   "the device lists the columns of up to 2^31 rows and 2^32 entries");
     }
+    if (step->simplex) {
+        return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
+                                  "the device centres rows of the domain support");
+    }
     if (step->column_rows == NULL) {
         CUDA_CHECK(list_columns(step, context));
     }
     CUDA_CHECK(cuda_reserve(engine, context, 3 * n));
     {
         double *there = engine->vectors;
-        CUDA_TRY(engine, context, cudaMemcpy(there, y, bytes, cudaMemcpyHostToDevice));
-        CUDA_TRY(engine, context, cudaMemcpy(there + n, z, bytes, cudaMemcpyHostToDevice));
+        CUDA_TRY(engine, context, cudaMemcpy(there, y, bytes, cudaMemcpyDefault));
+        CUDA_TRY(engine, context, cudaMemcpy(there + n, z, bytes, cudaMemcpyDefault));
         weigh_rows<<<cuda_blocks(n, THREADS), THREADS>>>(
             n, rows->state_rows, step->gamma, step->probabilities, step->scales, there, step->pulls);
         take_means<<<cuda_blocks(rows->rows, THREADS), THREADS>>>(*rows, there + n, step->pulls);
         add_columns<<<cuda_blocks(n * WIDTH, THREADS), THREADS>>>(n, step->column_starts, step->column_rows,
                                                                   step->pulls, there + n, there + 2 * n);
         CUDA_LAUNCHED(engine, context);
-        CUDA_TRY(engine, context, cudaMemcpy(sums, there + 2 * n, bytes, cudaMemcpyDeviceToHost));
+        CUDA_TRY(engine, context, cudaMemcpy(sums, there + 2 * n, bytes, cudaMemcpyDefault));
     }
 cleanup:
     return status;

@@ -6,6 +6,7 @@
  * columns, makes products take the ways of large models: see cuda_engine.block.
  */
 #include "parts.h"
+#include "place.h"
 #include "vectors.h"
 
 #include <cstdlib>
@@ -250,8 +251,17 @@ static const nadir_device device = {
     .vector_drop = cuda_vector_drop,
     .vector_ranks = cuda_vector_ranks,
     .vector_powers = cuda_vector_powers,
+    .room_take = cuda_room_take,
+    .room_give = cuda_room_give,
+    .room_copy = cuda_room_copy,
+    .room_dots = cuda_room_dots,
+    .room_add = cuda_room_add,
+    .room_scale = cuda_room_scale,
+    .room_weigh = cuda_room_weigh,
+    .room_rotate = cuda_room_rotate,
     .policies = cuda_policies,
     .kernels = cuda_kernels,
+    .returns = cuda_returns,
 };
 
 extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;

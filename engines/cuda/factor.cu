@@ -186,12 +186,12 @@ nadir_status cuda_solve(void *factors, nadir_context *context, bool transposed, 
     for (int64_t j = 0; j < count; j += some) {
         const int64_t now = count - j < some ? count - j : some;
         const size_t bytes = (size_t)(n * now) * sizeof *x;
-        CUDA_TRY(engine, context, cudaMemcpy(engine->vectors, b + j * n, bytes, cudaMemcpyHostToDevice));
+        CUDA_TRY(engine, context, cudaMemcpy(engine->vectors, b + j * n, bytes, cudaMemcpyDefault));
         CUDA_LIBRARY(engine, context,
                      cusolverDnXgetrs(engine->solver, engine->parameters,
                                       transposed ? CUBLAS_OP_N : CUBLAS_OP_T, n, now, CUDA_R_64F, of->factors,
                                       n, of->pivots, CUDA_R_64F, engine->vectors, n, result));
-        CUDA_TRY(engine, context, cudaMemcpy(x + j * n, engine->vectors, bytes, cudaMemcpyDeviceToHost));
+        CUDA_TRY(engine, context, cudaMemcpy(x + j * n, engine->vectors, bytes, cudaMemcpyDefault));
         CUDA_CHECK(engine->host->progress(context, CUDA_TASK, -1));
     }
 cleanup:

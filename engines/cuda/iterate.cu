@@ -7,6 +7,7 @@
  * reads after each step whether it was the last.
  */
 #include "parts.h"
+#include "place.h"
 #include "reduce.h"
 
 #include <cmath>
@@ -405,13 +406,17 @@ cleanup:
     return status;
 }
 
-static bool all_zero(int64_t n, const double *x)
+/* Whether x is a guess; one that lies on the device is not looked at. */
+static bool is_guess(const solve *at, const double *x)
 {
     int64_t i = 0;
-    while (i < n && x[i] == 0) {
+    if (at->system->fresh || cuda_is_there(x)) {
+        return !at->system->fresh;
+    }
+    while (i < at->n && x[i] == 0) {
         i++;
     }
-    return i == n;
+    return i < at->n;
 }
 
 /* b and the guess, or zero where that is no worse. */
@@ -420,11 +425,11 @@ static nadir_status start(solve *at, const double *b, const double *x)
     nadir_status status = NADIR_OK;
     cuda_engine *engine = at->matrix->of.engine;
     const size_t bytes = (size_t)at->n * sizeof(double);
-    CUDA_TRY(engine, at->context, cudaMemcpy(at->b, b, bytes, cudaMemcpyHostToDevice));
+    CUDA_TRY(engine, at->context, cudaMemcpy(at->b, b, bytes, cudaMemcpyDefault));
     CUDA_CHECK(norm_of(at, at->b, &at->b_norm));
     at->residual = INFINITY;
-    if (!all_zero(at->n, x)) {
-        CUDA_TRY(engine, at->context, cudaMemcpy(at->x, x, bytes, cudaMemcpyHostToDevice));
+    if (is_guess(at, x)) {
+        CUDA_TRY(engine, at->context, cudaMemcpy(at->x, x, bytes, cudaMemcpyDefault));
         CUDA_CHECK(compute_residual(at, at->x, &at->residual));
     }
     if (!(at->residual <= at->b_norm)) {
@@ -506,7 +511,7 @@ nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_devi
     } else {
         CUDA_CHECK(pursue_relative(&at, &x_norm));
     }
-    CUDA_TRY(engine, context, cudaMemcpy(x, at.x, (size_t)at.n * sizeof *x, cudaMemcpyDeviceToHost));
+    CUDA_TRY(engine, context, cudaMemcpy(x, at.x, (size_t)at.n * sizeof *x, cudaMemcpyDefault));
     *outcome = {.b_norm = at.b_norm, .x_norm = x_norm, .residual = at.residual, .products = at.products};
 cleanup:
     return status;

@@ -173,19 +173,12 @@ static nadir_status judge(cuda_engine *engine, nadir_context *context, const cud
                           const samples *to, int64_t first)
 {
     nadir_status status = NADIR_OK;
-    const int n = (int)of->n;
-    const int count = (int)to->count;
-    const unsigned blocks = cuda_blocks(count, THREADS);
-    int wrong = 0;
+    const cuda_batch batch = {of->n, to->count, to->A_of, to->x_of, to->pivots, to->singular};
+    const unsigned blocks = cuda_blocks(to->count, THREADS);
     draw<<<blocks, THREADS>>>(*of, *to, first);
-    fill<<<(unsigned)count, THREADS>>>(*of, *to, *M);
+    fill<<<(unsigned)to->count, THREADS>>>(*of, *to, *M);
     CUDA_LAUNCHED(engine, context);
-    CUDA_LIBRARY(engine, context,
-                 cublasDgetrfBatched(engine->blas, n, to->A_of, n, to->pivots, to->singular, count));
-    /* rows of A are columns of what cuBLAS sees */
-    CUDA_LIBRARY(engine, context,
-                 cublasDgetrsBatched(engine->blas, CUBLAS_OP_T, n, 1, (const double *const *)to->A_of, n,
-                                     to->pivots, to->x_of, n, &wrong, count));
+    CUDA_CHECK(cuda_batch_solve(engine, context, &batch));
     add_returns<<<blocks, THREADS>>>(*of, *to);
     CUDA_LAUNCHED(engine, context);
 cleanup:

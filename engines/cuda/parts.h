@@ -163,14 +163,22 @@ bool cuda_longest_transposed(const void *matrix, int64_t *longest);
 /* numbers.cu: numbers of other kernels in the places of the model's. */
 typedef struct cuda_numbers {
     cuda_engine *engine;
-    int64_t rows, entries;
+    int64_t states, rows, entries;
     double *values; /* [entries] */
     bool *nominal;  /* [rows] */
+    /* Spread: as nadir_tilt in kernel/kernel.h; omega NULL: not so. */
+    double *omega, *slope; /* [rows] */
+    int32_t *length;       /* [rows] */
+    int32_t *extra;        /* [rows] -1: none */
+    double *amount;        /* [rows] */
+    double *x;             /* [states] */
+    int32_t *order;        /* [states] */
 } cuda_numbers;
-nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, cuda_numbers **numbers);
-nadir_status cuda_bring(const void *numbers, nadir_context *context, double *values, bool *nominal);
-nadir_status cuda_put(void *kept, nadir_context *context, const double *values, const bool *nominal,
-                      void **numbers);
+/* Nothing is written to the arrays. */
+nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, bool spread,
+                               cuda_numbers **numbers);
+nadir_status cuda_bring(const void *numbers, nadir_context *context, const nadir_device_numbers *to);
+nadir_status cuda_put(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers);
 void cuda_forget(void *numbers);
 nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
                                  const double *probabilities, void **matrix, nadir_device_facts *facts);
@@ -197,9 +205,10 @@ typedef struct cuda_step {
     double *room;               /* [CUDA_THRESHOLD_ROOM] p = 1 */
     double *found;              /* the same here */
     /* Rows by column, once they were asked for; ~row where the number is no probability. */
-    int64_t *column_starts; /* [states + 1] */
-    int32_t *column_rows;   /* [entries] */
-    double2 *pulls;         /* [rows] (gamma y alpha pi)^2, and that times the mean */
+    int64_t *column_starts;     /* [states + 1] */
+    int32_t *column_rows;       /* [entries] */
+    double2 *pulls;             /* [rows] (gamma y alpha pi)^2, and that times the mean */
+    struct cuda_spread *spread; /* sparse models, domain simplex */
 } cuda_step;
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
 void cuda_step_close(void *step);
@@ -210,6 +219,15 @@ nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double 
 void cuda_capped_write(const cuda_step *step, double *values, bool *nominal);
 nadir_status cuda_threshold_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_threshold_write(const cuda_step *step, double *values, bool *nominal);
+/* spread.cu: the same on the domain simplex of sparse models; `look` once x is there. Partial sums as those
+ * of steps.cu and capped.cu. */
+nadir_status cuda_spread_open(cuda_step *step, nadir_context *context);
+void cuda_spread_close(cuda_step *step);
+nadir_status cuda_spread_look(const cuda_step *step, nadir_context *context);
+void cuda_spread_pass(const cuda_step *step, int what, double kappa);
+void cuda_spread_capped(const cuda_step *step, double beta);
+nadir_status cuda_spread_write(const cuda_step *step, nadir_context *context, const cuda_numbers *to);
+void cuda_spread_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
 nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_power_write(const cuda_step *step, double *values, bool *nominal);
 /* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
@@ -257,8 +275,22 @@ nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir
 /* policies.cu */
 nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
 
+/* batch.cu: x <- A^-1 x for many systems of one size; A becomes its factors. Arrays are on the device. */
+typedef struct cuda_batch {
+    int64_t size, count;
+    double **A;    /* [count] each [size * size], row after row */
+    double **x;    /* [count] each [size] */
+    int *pivots;   /* [count * size] */
+    int *singular; /* [count] 0: it is not, and x is the solution */
+} cuda_batch;
+nadir_status cuda_batch_solve(cuda_engine *engine, nadir_context *context, const cuda_batch *batch);
+
 /* kernels.cu */
 nadir_status cuda_kernels(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
                           int64_t first, int64_t count, double *returns);
+
+/* returns.cu */
+nadir_status cuda_returns(void *kept, nadir_context *context, const nadir_device_returns *returns,
+                          int64_t count, const double *probabilities, nadir_device_return *found);
 
 #endif

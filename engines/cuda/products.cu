@@ -384,9 +384,9 @@ nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed,
         const size_t bytes = (size_t)(n * now) * sizeof *x;
         double *from = engine->vectors;
         double *to = from + n * some;
-        CUDA_TRY(engine, context, cudaMemcpy(from, x + j * n, bytes, cudaMemcpyHostToDevice));
+        CUDA_TRY(engine, context, cudaMemcpy(from, x + j * n, bytes, cudaMemcpyDefault));
         CUDA_CHECK(cuda_apply(of, context, transposed, now, shift, scale, from, to));
-        CUDA_TRY(engine, context, cudaMemcpy(y + j * n, to, bytes, cudaMemcpyDeviceToHost));
+        CUDA_TRY(engine, context, cudaMemcpy(y + j * n, to, bytes, cudaMemcpyDefault));
     }
 cleanup:
     return status;

@@ -82,17 +82,9 @@ template <typename ROW> ROW_CODE void quadratic_write(const ROW &row, double slo
 enum quadratic_pass { FIT, SETTLE, TOTAL };
 
 /* Two numbers that are summed over all rows. */
-struct quadratic_part {
-    double first, second;
-};
-
-template <typename ROW>
-ROW_CODE quadratic_part quadratic_look(const ROW &row, quadratic_pass what, double weight, double alpha,
-                                       double share, double kappa)
+ROW_CODE double2 quadratic_part(const quadratic_sums &all, quadratic_pass what, double weight, double alpha,
+                                double share, double slope)
 {
-    double omega;
-    const double slope = alpha * kappa * share;
-    const quadratic_sums all = what == SETTLE ? quadratic_settle(row) : quadratic_solve(row, slope, &omega);
     const double spent = all.n > 0 ? (all.moved * all.moved / all.n + all.squares) / (alpha * alpha) : 0;
     if (what == SETTLE) { /* |Delta / alpha|^2 */
         return {spent, 0};
@@ -103,6 +95,16 @@ ROW_CODE quadratic_part quadratic_look(const ROW &row, quadratic_pass what, doub
     }
     return {weight * (slope * all.second + all.lost),
             (slope * slope * all.second + all.squares) / (alpha * alpha)};
+}
+
+template <typename ROW>
+ROW_CODE double2 quadratic_look(const ROW &row, quadratic_pass what, double weight, double alpha,
+                                double share, double kappa)
+{
+    double omega;
+    const double slope = alpha * kappa * share;
+    const quadratic_sums all = what == SETTLE ? quadratic_settle(row) : quadratic_solve(row, slope, &omega);
+    return quadratic_part(all, what, weight, alpha, share, slope);
 }
 
 #endif

@@ -90,15 +90,16 @@ template <typename SUMS> static __device__ SUMS total_of_block(SUMS mine)
     return all;
 }
 
-/* A row of one thread. */
+/* Rows of one thread; all: every state is allowed, so that the smallest x is 0. */
 struct short_row {
     static constexpr bool FEW = true;
     int64_t start;
     int count;
     double p[SHORT], x[SHORT];
-    __device__ short_row(const cuda_rows &of, int64_t row, const double *x_of) : start(of.starts[row])
+    __device__ short_row(const cuda_rows &of, int64_t row, const double *x_of, bool all = false)
+        : start(of.starts[row])
     {
-        double base = 1;
+        double base = all ? 0 : 1;
         count = (int)(of.starts[row + 1] - start);
 #pragma unroll
         for (int i = 0; i < SHORT; i++) {
@@ -142,11 +143,11 @@ struct long_row {
     const double *p, *x;
     const int32_t *columns;
     double base;
-    __device__ long_row(const cuda_rows &of, int64_t row, const double *x_of)
+    __device__ long_row(const cuda_rows &of, int64_t row, const double *x_of, bool all = false)
         : start(of.starts[row]), count(of.starts[row + 1] - of.starts[row]), p(of.values + start), x(x_of),
-          columns(of.columns + start), base(1)
+          columns(of.columns + start), base(all ? 0 : 1)
     {
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count && !all; i++) {
             base = p[i] > 0 ? fmin(base, x[columns[i]]) : base;
         }
     }
@@ -229,12 +230,27 @@ static __device__ inline double scale_of(const double *scales, int64_t row)
     return scales != NULL ? scales[row] : 1;
 }
 
+/* A row of a sparse model that stays as it is. */
+static __device__ inline void copy_row(const cuda_rows &of, int64_t row, double *values)
+{
+    for (int64_t i = of.starts[row]; i < of.starts[row + 1]; i++) {
+        values[i] = of.values[i];
+    }
+}
+
+/* p = 1: what of an entry moves at a key. */
+static __device__ inline double threshold_part(double key, double x, double threshold, double share)
+{
+    return key > threshold ? 1 : x > 0 && key == threshold ? share : 0;
+}
+
 /* What passes over rows have in common. */
 struct row_pass {
     cuda_rows of;
     const double *weights, *scales, *x;
     double unit; /* the largest alpha w */
     double mean; /* of x; dense models */
+    bool all;    /* every state is allowed */
 };
 
 /*
@@ -254,9 +270,9 @@ struct thread_rows : row_pass {
     template <typename WORK> __device__ void open(int64_t row, WORK work) const
     {
         if (of.starts[row + 1] - of.starts[row] <= SHORT) {
-            work(short_row(of, row, x));
+            work(short_row(of, row, x, all));
         } else {
-            work(long_row(of, row, x));
+            work(long_row(of, row, x, all));
         }
     }
     __device__ bool is_first() const
@@ -265,9 +281,7 @@ struct thread_rows : row_pass {
     }
     __device__ void copy(int64_t row, double *values) const
     {
-        for (int64_t i = of.starts[row]; i < of.starts[row + 1]; i++) {
-            values[i] = of.values[i];
-        }
+        copy_row(of, row, values);
     }
 };
 
@@ -298,7 +312,8 @@ template <bool EVERY> struct block_rows : row_pass {
 /* Calls launch(rows) with the rows of a step. */
 template <typename LAUNCH> static void over_rows(const cuda_step *step, LAUNCH launch)
 {
-    const row_pass pass = {*step->rows, step->weights, step->scales, step->x, step->answer.unit, step->mean};
+    const row_pass pass = {*step->rows,       step->weights, step->scales, step->x,
+                           step->answer.unit, step->mean,    step->simplex};
     if (step->rows->dense == NULL) {
         launch(thread_rows{pass});
     } else if (step->simplex) {

@@ -1,6 +1,7 @@
 /*
  * steps.cu: the linear step over all rows of a model, domain support, or of a dense one, simplex too; see
- * base/device.h. Here is p = 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others.
+ * base/device.h. Here is p = 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others;
+ * spread.cu has sparse models on the domain simplex.
  *
  * What a row does at a given step is what adversary/rows/quadratic.c says: with I its positive entries,
  *
@@ -36,10 +37,10 @@ static __global__ void __launch_bounds__(THREADS)
             return;
         }
         on.open(row, [&](const auto &at) {
-            const quadratic_part part = quadratic_look(at, what, rows.weights[row], alpha, share, kappa);
+            const double2 part = quadratic_look(at, what, rows.weights[row], alpha, share, kappa);
             if (on.is_first()) {
-                all.x += part.first;
-                all.y += part.second;
+                all.x += part.x;
+                all.y += part.y;
             }
         });
     });
@@ -136,6 +137,10 @@ static nadir_status pass(const cuda_step *step, nadir_context *context, quadrati
                          double sum[2])
 {
     const cuda_engine *engine = step->rows->engine;
+    if (step->spread != NULL) {
+        cuda_spread_pass(step, (int)what, kappa);
+        return cuda_collect(engine, context, false, sum);
+    }
     over_rows(step,
               [&](const auto &rows) { pass_rows<<<BLOCKS, THREADS>>>(rows, what, kappa, engine->partials); });
     return cuda_collect(engine, context, false, sum);
@@ -209,6 +214,9 @@ nadir_status cuda_step_answer(void *self, nadir_context *context, double beta, c
         step->mean += x[t] / (double)rows->states;
     }
     CUDA_TRY(engine, context, cudaMemcpy(step->x, x, bytes, cudaMemcpyHostToDevice));
+    if (step->spread != NULL) {
+        CUDA_CHECK(cuda_spread_look(step, context));
+    }
     if (d != NULL) {
         CUDA_TRY(engine, context, cudaMemcpy(step->d, d, bytes, cudaMemcpyHostToDevice));
     }
@@ -243,11 +251,15 @@ nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
     cuda_numbers *made = NULL;
-    CUDA_CHECK(cuda_numbers_make(step->rows, context, &made));
-    (step->p == 2          ? write_quadratic
-     : step->p == 1        ? cuda_threshold_write
-     : std::isinf(step->p) ? cuda_capped_write
-                           : cuda_power_write)(step, made->values, made->nominal);
+    CUDA_CHECK(cuda_numbers_make(step->rows, context, step->spread != NULL, &made));
+    if (step->spread != NULL) {
+        CUDA_CHECK(cuda_spread_write(step, context, made));
+    } else {
+        (step->p == 2          ? write_quadratic
+         : step->p == 1        ? cuda_threshold_write
+         : std::isinf(step->p) ? cuda_capped_write
+                               : cuda_power_write)(step, made->values, made->nominal);
+    }
     CUDA_LAUNCHED(step->rows->engine, context);
     *numbers = made;
     made = NULL;
@@ -262,10 +274,14 @@ nadir_status cuda_step_slack(void *self, nadir_context *context, const void *num
     const cuda_step *step = (const cuda_step *)self;
     const cuda_engine *engine = step->rows->engine;
     double sum[2] = {0, 0};
-    const double *values = ((const cuda_numbers *)numbers)->values;
-    over_rows(step, [&](const auto &rows) {
-        slack_rows<<<BLOCKS, THREADS>>>(rows, values, range, tau, engine->partials);
-    });
+    const cuda_numbers *own = (const cuda_numbers *)numbers;
+    if (step->spread != NULL) {
+        cuda_spread_slack(step, own, range, tau);
+    } else {
+        over_rows(step, [&](const auto &rows) {
+            slack_rows<<<BLOCKS, THREADS>>>(rows, own->values, range, tau, engine->partials);
+        });
+    }
     const nadir_status status = cuda_collect(engine, context, false, sum);
     *slack = sum[0];
     return status;

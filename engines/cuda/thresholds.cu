@@ -18,12 +18,6 @@ enum {
     CORRECTIONS = 4 /* of a share that rounding has left outside the ball */
 };
 
-/* What of an entry moves at a key. */
-static __device__ double part_of(double key, double x, double threshold, double share)
-{
-    return key > threshold ? 1 : x > 0 && key == threshold ? share : 0;
-}
-
 struct levels {
     double keys[LEVELS];
     double low, high; /* keys in (low, high] are in question */
@@ -84,7 +78,7 @@ static __global__ void __launch_bounds__(THREADS)
         on.open(row, [&](const auto &at) {
             at.each([&](double phat, double rise, int64_t) {
                 const double key = __dmul_rn(u, rise);
-                const double part = part_of(key, rise, threshold, share < 0 ? 0 : share);
+                const double part = threshold_part(key, rise, threshold, share < 0 ? 0 : share);
                 moved += part * phat;
                 other += share >= 0 ? part * phat * rise : key == threshold ? phat : 0;
             });
@@ -230,11 +224,11 @@ static __device__ void threshold_write(const ROW &row, double u, double threshol
 {
     threshold_moves all = {0, INT64_MAX};
     row.each([&](double phat, double x, int64_t i) {
-        all.join({part_of(__dmul_rn(u, x), x, threshold, share) * phat, x == 0 ? i : INT64_MAX});
+        all.join({threshold_part(__dmul_rn(u, x), x, threshold, share) * phat, x == 0 ? i : INT64_MAX});
     });
     all = row.total(all);
     row.write(to, [&](double phat, double x, int64_t i) {
-        const double left = phat - part_of(__dmul_rn(u, x), x, threshold, share) * phat;
+        const double left = phat - threshold_part(__dmul_rn(u, x), x, threshold, share) * phat;
         return i == all.taker ? left + all.moved : left;
     });
 }

@@ -4,8 +4,9 @@
  *
  * The rows of a model are copied to the device once; averages over policies, their factors and all products
  * stay there. Vectors, [states] numbers each, come from the caller's memory and go back to it with every
- * call. Whoever calls sees nothing else of the device. All calls are made by one thread at a time; every one
- * of them gives the same bits for the same numbers, as long as the device has as much memory left.
+ * call; where that is said they may also lie on the device, and stay there. Whoever calls sees nothing else
+ * of the device. All calls are made by one thread at a time; every one of them gives the same bits for the
+ * same numbers, as long as the device has as much memory left.
  */
 #ifndef NADIR_BASE_DEVICE_H
 #define NADIR_BASE_DEVICE_H
@@ -55,6 +56,7 @@ typedef struct nadir_device_system {
     double least;    /* times (|b| + 2 |x|): a smaller residual is rounding */
     int64_t limit;   /* products after which it stops, about; 0: none */
     bool transposed;
+    bool fresh; /* there is no guess: x is not read */
 } nadir_device_system;
 
 /* How it went. */
@@ -62,6 +64,19 @@ typedef struct nadir_device_outcome {
     double b_norm, x_norm, residual; /* x_norm only where `relative` was said */
     int64_t products;                /* with M */
 } nadir_device_outcome;
+
+/* Numbers of a kernel in the places of the model's, in the caller's memory; as nadir_tilt in kernel/kernel.h.
+ */
+typedef struct nadir_device_numbers {
+    double *values; /* [entries] */
+    bool *nominal;  /* [rows] rows that have the model's numbers whatever is in `values` */
+    /* NULL unless spread: */
+    double *x;               /* [states] */
+    int32_t *order;          /* [states] */
+    double *omega, *slope;   /* [rows] */
+    int32_t *length, *extra; /* [rows] */
+    double *amount;          /* [rows] */
+} nadir_device_numbers;
 
 /* Who shares the budget of a linear step: all rows; the rows of a state; or each row has its own. */
 typedef enum nadir_device_shares {
@@ -99,6 +114,9 @@ typedef struct nadir_device_centred {
     double a;
 } nadir_device_centred;
 
+/* The most vectors that are taken together. */
+enum { NADIR_DEVICE_TOGETHER = 64 };
+
 /* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
  * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
  * numbers D(s, t) pi(a|t), those of s = 0 first, then by t and a. Points and cells have the bits that the
@@ -135,6 +153,22 @@ typedef struct nadir_device_kernels {
     const double *initial;       /* [states] mu */
 } nadir_device_kernels;
 
+/* What the returns of policies of a model are made of. */
+typedef struct nadir_device_returns {
+    double gamma;
+    const double *rewards; /* [rows] */
+    const double *initial; /* [states] mu */
+} nadir_device_returns;
+
+/* One of them: v is about (I - gamma P^pi)^-1 R^pi, r = sum over a of pi(a|s) (R + gamma P . v) - v with the
+ * rows themselves, each number rounded as a sum in any order is. A NaN: the system is singular, or a number
+ * is not finite. */
+typedef struct nadir_device_return {
+    double mean;            /* mu . v */
+    double lowest, highest; /* of r */
+    double largest;         /* max |v| */
+} nadir_device_return;
+
 /* Every call can fail for want of the device's memory: NADIR_ERROR_MEMORY, with the sizes. */
 typedef struct nadir_device {
     /* Bytes of the device's memory: what the engine has taken, as it counts, and what is left. */
@@ -160,13 +194,11 @@ typedef struct nadir_device {
      * `step_values`. */
     nadir_status (*average_values)(void *kept, nadir_context *context, const void *values,
                                    const double *probabilities, void **matrix, nadir_device_facts *facts);
-    /* values: [entries]; nominal: [rows] rows that have the model's numbers whatever is in `values`. The
-     * numbers are to be forgotten, if need be after the engine was closed. */
-    nadir_status (*put)(void *kept, nadir_context *context, const double *values, const bool *nominal,
-                        void **numbers);
+    /* The numbers are to be forgotten, if need be after the engine was closed. */
+    nadir_status (*put)(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers);
     void (*forget)(void *numbers);
-    /* Numbers that `step_values` has made; values: [entries], nominal: [rows] rows that are the model's. */
-    nadir_status (*bring)(const void *numbers, nadir_context *context, double *values, bool *nominal);
+    /* Numbers that `step_values` has made; `to` has the arrays of a spread tilt if the numbers do. */
+    nadir_status (*bring)(const void *numbers, nadir_context *context, const nadir_device_numbers *to);
     /* A matrix of the caller's. */
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
                            nadir_device_facts *facts);
@@ -174,7 +206,7 @@ typedef struct nadir_device {
     /* The numbers of M: dense [states * states], or starts [states + 1], columns and values [entries]. */
     nadir_status (*fetch)(void *matrix, nadir_context *context, double *dense, int64_t *starts,
                           int32_t *columns, double *values);
-    /* Y = shift X + scale M X, or transposed, for `count` vectors. */
+    /* Y = shift X + scale M X, or transposed, for `count` vectors, which may lie on the device. */
     nadir_status (*combine)(void *matrix, nadir_context *context, bool transposed, int64_t count,
                             double shift, double scale, const double *x, double *y);
     /* The most entries of a row of M^T; false: not known before the first transposed product. */
@@ -184,6 +216,7 @@ typedef struct nadir_device {
     /* The factors of I - gamma M. *factors is NULL where a number is not finite or a pivot is missing. */
     nadir_status (*factor)(void *matrix, nadir_context *context, double gamma, void **factors,
                            nadir_device_dominance *dominance, int64_t *bytes);
+    /* b and x may lie on the device. */
     nadir_status (*solve)(void *factors, nadir_context *context, bool transposed, int64_t count,
                           const double *b, double *x);
     void (*release_factors)(void *factors);
@@ -204,12 +237,12 @@ typedef struct nadir_device {
     nadir_status (*step_slack)(void *step, nadir_context *context, const void *numbers, double range,
                                double tau, double *slack);
     /* sums(t) <- sum over rows with t of (gamma y(s) alpha pi)^2 (z(t) - mean of z over the row's
-     * successors); y, z, sums: [states]. */
+     * successors); y, z, sums: [states], may lie on the device. */
     nadir_status (*step_centred)(void *step, nadir_context *context, const double *y, const double *z,
                                  double *sums);
 
-    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x is not
-     * b. */
+    /* Goes on from x, [states], until the residual is small enough or nothing is won any more. x is not b;
+     * both may lie on the device. */
     nadir_status (*iterate)(void *matrix, nadir_context *context, const nadir_device_system *system,
                             const double *b, double *x, nadir_device_outcome *outcome);
 
@@ -231,10 +264,37 @@ typedef struct nadir_device {
     nadir_status (*vector_powers)(void *vector, nadir_context *context, const nadir_device_centred *at,
                                   double *sums, double *powers);
 
+    /* Room on the device for vectors, one after another, `numbers` zeros in all, if it is there to spare. To
+     * the caller their addresses are of use in calls alone. */
+    nadir_status (*room_take)(void *self, nadir_context *context, int64_t numbers, double **vectors);
+    void (*room_give)(void *self, int64_t numbers, double *vectors);
+    /* Vectors x, y, w: [count] of it. `many`: at most NADIR_DEVICE_TOGETHER vectors, one after another; their
+     * numbers `dots`, `factors` and `matrix` are the caller's, as is one of both that are copied. */
+    nadir_status (*room_copy)(void *self, nadir_context *context, int64_t count, const double *from,
+                              double *to);
+    /* dots[j] <- vectors[j] . x */
+    nadir_status (*room_dots)(void *self, nadir_context *context, int64_t count, int many,
+                              const double *vectors, const double *x, double *dots);
+    /* y <- y + the sum of factors[j] vectors[j] */
+    nadir_status (*room_add)(void *self, nadir_context *context, int64_t count, int many,
+                             const double *vectors, const double *factors, double *y);
+    /* y <- a x, and y <- w x entry by entry; y may be x. */
+    nadir_status (*room_scale)(void *self, nadir_context *context, int64_t count, double a, const double *x,
+                               double *y);
+    nadir_status (*room_weigh)(void *self, nadir_context *context, int64_t count, const double *w,
+                               const double *x, double *y);
+    /* The first `kept` of `many` vectors <- the sums over i of matrix[j * many + i] vectors[i], j < kept. */
+    nadir_status (*room_rotate)(void *self, nadir_context *context, int64_t count, int many, int kept,
+                                const double *matrix, double *vectors);
+
     nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
     /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */
     nadir_status (*kernels)(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
                             int64_t first, int64_t count, double *returns);
+    /* Policies of a model of a few hundred states, batches of them as large as memory allows; probabilities:
+     * [count * rows], found: [count]. */
+    nadir_status (*returns)(void *kept, nadir_context *context, const nadir_device_returns *returns,
+                            int64_t count, const double *probabilities, nadir_device_return *found);
 } nadir_device;
 
 #endif

@@ -395,6 +395,11 @@ void nadir_memory_release(nadir_memory *memory, void *block)
     }
 }
 
+bool nadir_memory_is_hooked(const nadir_memory *memory)
+{
+    return memory->hooks.allocate != default_allocate;
+}
+
 size_t nadir_memory_used(const nadir_memory *memory)
 {
     return atomic_load(&memory->used);

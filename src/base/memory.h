@@ -31,6 +31,9 @@ void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size);
 void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_t size);
 void nadir_memory_release(nadir_memory *memory, void *block);
 
+/* Whether memory comes from hooks of the caller, which may not expect several threads at once. */
+bool nadir_memory_is_hooked(const nadir_memory *memory);
+
 size_t nadir_memory_used(const nadir_memory *memory);
 size_t nadir_memory_peak(const nadir_memory *memory);
 size_t nadir_memory_limit(const nadir_memory *memory);

@@ -144,6 +144,7 @@ static nadir_status look(dual *at)
     const int64_t n = cone->columns;
     nadir_cone user = *cone;
     const nadir_operator of = {n, n, apply_sum, apply_sum, &user};
+    const nadir_place here = nadir_place_here(at->context);
     nadir_random random = at->context->random;
     nadir_triple triple;
     for (int64_t j = 0; j < n; j++) {
@@ -151,7 +152,7 @@ static nadir_status look(dual *at)
             cone->work[j * n + i] = cone->K[j * n + i] + at->N[j * n + i];
         }
     }
-    NADIR_CHECK(nadir_lanczos_top(at->context, &of, NULL, &random, PRECISION, PRODUCTS, at->vectors,
+    NADIR_CHECK(nadir_lanczos_top(&here, &of, NULL, &random, PRECISION, PRODUCTS, at->vectors,
                                   at->vectors + n, &triple));
     if (triple.sigma < at->t_best) {
         at->t_best = triple.sigma;

@@ -30,6 +30,22 @@ bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *ker
            (context->device != NULL && tilted && kernel->place == NULL && model->exchange == NULL && worth);
 }
 
+/* Where the numbers of a tilt are here. */
+static nadir_device_numbers numbers_of(const nadir_tilt *tilt)
+{
+    return (nadir_device_numbers){
+        .values = tilt->values,
+        .nominal = tilt->nominal,
+        .x = tilt->x,
+        .order = tilt->order,
+        .omega = tilt->omega,
+        .slope = tilt->slope,
+        .length = tilt->length,
+        .extra = tilt->extra,
+        .amount = tilt->amount,
+    };
+}
+
 void nadir_remote_forget(nadir_kernel *kernel)
 {
     if (kernel->remote != NULL) {
@@ -42,9 +58,9 @@ void nadir_remote_forget(nadir_kernel *kernel)
 nadir_status nadir_remote_bring(nadir_context *context, nadir_kernel *kernel)
 {
     nadir_status status = NADIR_OK;
+    const nadir_device_numbers to = numbers_of(&kernel->tilt);
     if (kernel->away) {
-        NADIR_CHECK(
-            kernel->remote_device->bring(kernel->remote, context, kernel->tilt.values, kernel->tilt.nominal));
+        NADIR_CHECK(kernel->remote_device->bring(kernel->remote, context, &to));
         kernel->away = false;
     }
 cleanup:
@@ -68,11 +84,12 @@ nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *ke
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
+    const nadir_device_numbers from = numbers_of(&kernel->tilt);
     void *rows;
     void *made;
     if (kernel->remote == NULL) {
         NADIR_CHECK(nadir_remote_rows(context, kernel->model, &rows));
-        NADIR_CHECK(context->device->put(rows, context, kernel->tilt.values, kernel->tilt.nominal, &made));
+        NADIR_CHECK(context->device->put(rows, context, &from, &made));
         nadir_remote_adopt(context, kept, made);
         kept->away = false;
     }

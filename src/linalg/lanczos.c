@@ -12,21 +12,17 @@
  */
 #include "linalg/lanczos.h"
 
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
-#include "linalg/threads.h"
 
-#include <cblas.h>
 #include <float.h>
 #include <lapack.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-    ROOM = 32,  /* vectors on each side */
-    KEPT = 10,  /* by a restart */
-    LOOK = 4,   /* steps between two looks at the residual */
-    CHUNK = 256 /* entries of all vectors that are rotated at a time */
+    ROOM = 32, /* vectors on each side */
+    KEPT = 10, /* by a restart */
+    LOOK = 4   /* steps between two looks at the residual */
 };
 
 /* What is left of a vector after orthogonalisation is rounding below this, relative to the operator. */
@@ -35,11 +31,10 @@ enum {
 
 typedef struct lanczos {
     nadir_context *context;
+    const nadir_place *place;
     const nadir_operator *of;
-    double *V;   /* [columns * (ROOM + 1)] */
-    double *U;   /* [rows * ROOM] */
-    double *dot; /* [ROOM + 1] */
-    double *chunk;
+    double *V;             /* [columns * (ROOM + 1)] */
+    double *U;             /* [rows * ROOM] */
     double B[ROOM * ROOM]; /* column after column */
     double P[ROOM * ROOM]; /* of the last look */
     double Q[ROOM * ROOM]; /* the transpose */
@@ -51,36 +46,33 @@ typedef struct lanczos {
 } lanczos;
 
 /* x <- x - the part of it in the span of `many` vectors of [count], twice since once leaves rounding behind;
- * what was taken off is added to taken[many] unless NULL. Returns |x|. */
-static double orthogonalise(const lanczos *at, int64_t count, int many, const double *vectors, double *x,
-                            double *taken)
+ * what was taken off is added to taken[many] unless NULL. *norm: |x|. */
+static nadir_status orthogonalise(const lanczos *at, int64_t count, int many, const double *vectors,
+                                  double *x, double *taken, double *norm)
 {
-    const double *pointers[ROOM + 1];
-    for (int i = 0; i < many; i++) {
-        pointers[i] = vectors + i * count;
-    }
+    nadir_status status = NADIR_OK;
+    double dots[ROOM + 1];
     for (int round = 0; round < 2 && many > 0; round++) {
-        nadir_blocks_dots(at->context, count, many, pointers, x, at->dot);
+        NADIR_CHECK(nadir_place_dots(at->place, count, many, vectors, x, dots));
         for (int i = 0; i < many; i++) {
             if (taken != NULL) {
-                taken[i] += at->dot[i];
+                taken[i] += dots[i];
             }
-            at->dot[i] = -at->dot[i];
+            dots[i] = -dots[i];
         }
-        (void)nadir_blocks_add_many(at->context, count, many, pointers, at->dot, x);
+        NADIR_CHECK(nadir_place_add_many(at->place, count, many, vectors, dots, x));
     }
-    return sqrt(nadir_blocks_dot(at->context, count, x, x));
+    NADIR_CHECK(nadir_place_dot(at->place, count, x, x, norm));
+    *norm = sqrt(*norm);
+cleanup:
+    return status;
 }
 
-/* x <- x / |x|, or 0 where |x| is rounding; returns |x| or 0. */
-static double normalise(const lanczos *at, int64_t count, double norm, double *x)
+/* x <- x / |x|, or 0 where |x| is rounding, as is *norm then. */
+static nadir_status normalise(const lanczos *at, int64_t count, double *x, double *norm)
 {
-    if (!(norm > ROUNDING * at->scale)) {
-        memset(x, 0, (size_t)count * sizeof *x);
-        return 0;
-    }
-    nadir_blocks_scale(at->context, count, 1 / norm, x, x);
-    return norm;
+    *norm = *norm > ROUNDING * at->scale ? *norm : 0;
+    return nadir_place_scale(at->place, count, *norm > 0 ? 1 / *norm : 0, x, x);
 }
 
 /* u_j, column j of B, beta and v_{j+1}. */
@@ -92,17 +84,21 @@ static nadir_status step(lanczos *at, int j)
     double *u = at->U + j * rows;
     double *v = at->V + (j + 1) * columns;
     double *column = at->B + j * ROOM;
+    double square;
     NADIR_CHECK(at->of->apply(at->context, at->of->user, at->V + j * columns, u));
     at->products++;
-    const double size = sqrt(nadir_blocks_dot(at->context, rows, u, u));
+    NADIR_CHECK(nadir_place_dot(at->place, rows, u, u, &square));
+    const double size = sqrt(square);
     at->scale = size > at->scale ? size : at->scale;
     memset(column, 0, ROOM * sizeof *column);
-    column[j] = normalise(at, rows, orthogonalise(at, rows, j, at->U, u, column), u);
+    NADIR_CHECK(orthogonalise(at, rows, j, at->U, u, column, &column[j]));
+    NADIR_CHECK(normalise(at, rows, u, &column[j]));
     at->beta = 0;
     if (column[j] > 0) {
         NADIR_CHECK(at->of->apply_transposed(at->context, at->of->user, u, v));
         at->products++;
-        at->beta = normalise(at, columns, orthogonalise(at, columns, j + 1, at->V, v, NULL), v);
+        NADIR_CHECK(orthogonalise(at, columns, j + 1, at->V, v, NULL, &at->beta));
+        NADIR_CHECK(normalise(at, columns, v, &at->beta));
     }
     if (!isfinite(size) || !isfinite(at->beta)) {
         status = nadir_fail(at->context, NADIR_ERROR_NOT_CONVERGED,
@@ -132,35 +128,32 @@ static nadir_status decompose(lanczos *at, int size)
 
 /* The first `kept` of `size` vectors of [count] <- their products with the columns of a matrix, whose entry
  * (i, j) is matrix[i * by_row + j * by_column]. */
-static void rotate(const lanczos *at, int64_t count, int size, int kept, const double *matrix, int by_row,
-                   int by_column, double *vectors)
+static nadir_status rotate(const lanczos *at, int64_t count, int size, int kept, const double *matrix,
+                           int by_row, int by_column, double *vectors)
 {
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        const int64_t length = first + CHUNK < count ? CHUNK : count - first;
-        memset(at->chunk, 0, (size_t)kept * CHUNK * sizeof *at->chunk);
-        for (int j = 0; j < kept; j++) {
-            for (int i = 0; i < size; i++) {
-                cblas_daxpy((blasint)length, matrix[i * by_row + j * by_column], vectors + i * count + first,
-                            1, at->chunk + j * CHUNK, 1);
-            }
-        }
-        for (int j = 0; j < kept; j++) {
-            memcpy(vectors + j * count + first, at->chunk + j * CHUNK, (size_t)length * sizeof *vectors);
+    double columns[ROOM * ROOM];
+    for (int j = 0; j < kept; j++) {
+        for (int i = 0; i < size; i++) {
+            columns[j * size + i] = matrix[i * by_row + j * by_column];
         }
     }
+    return nadir_place_rotate(at->place, count, size, kept, columns, vectors);
 }
 
 /* Keeps the best `kept` triples of `size`, and the next direction. */
-static void restart(lanczos *at, int size, int kept)
+static nadir_status restart(lanczos *at, int size, int kept)
 {
+    nadir_status status = NADIR_OK;
     const int64_t columns = at->of->columns;
-    rotate(at, at->of->rows, size, kept, at->P, 1, ROOM, at->U);
-    rotate(at, columns, size, kept, at->Q, ROOM, 1, at->V);
-    memmove(at->V + kept * columns, at->V + size * columns, (size_t)columns * sizeof *at->V);
+    NADIR_CHECK(rotate(at, at->of->rows, size, kept, at->P, 1, ROOM, at->U));
+    NADIR_CHECK(rotate(at, columns, size, kept, at->Q, ROOM, 1, at->V));
+    NADIR_CHECK(nadir_place_copy(at->place, columns, at->V + size * columns, at->V + kept * columns));
     memset(at->B, 0, sizeof at->B);
     for (int i = 0; i < kept; i++) {
         at->B[i * ROOM + i] = at->s[i];
     }
+cleanup:
+    return status;
 }
 
 /* Grows the spaces until the first triple is good enough. *size: of the spaces then, at->P and Q theirs. */
@@ -192,7 +185,7 @@ static nadir_status iterate(lanczos *at, double tolerance, int64_t products_limi
         }
         if (full) {
             kept = *size > KEPT + LOOK ? KEPT : *size / 2;
-            restart(at, *size, kept);
+            NADIR_CHECK(restart(at, *size, kept));
             j = kept - 1;
         }
     }
@@ -200,34 +193,36 @@ cleanup:
     return status;
 }
 
-static nadir_status begin(lanczos *at, const double *start, nadir_random *random)
+/* v_1; x: [columns] to make it in, may be `start`. */
+static nadir_status begin(lanczos *at, const double *start, nadir_random *random, double *x)
 {
     nadir_status status = NADIR_OK;
     const int64_t columns = at->of->columns;
-    NADIR_NEW(at->context, at->V, columns * (ROOM + 1));
-    NADIR_NEW(at->context, at->U, at->of->rows * ROOM);
-    NADIR_NEW(at->context, at->dot, ROOM + 1);
-    NADIR_NEW(at->context, at->chunk, KEPT * CHUNK);
+    double square;
+    NADIR_CHECK(nadir_place_take(at->place, columns * (ROOM + 1), &at->V));
+    NADIR_CHECK(nadir_place_take(at->place, at->of->rows * ROOM, &at->U));
     /* the same vector, however it is spread over processes */
     for (int64_t i = start == NULL ? nadir_whole_first(at->context, columns) : 0; i > 0; i--) {
         (void)nadir_random_normal(random);
     }
     for (int64_t i = 0; i < columns; i++) {
-        at->V[i] = start != NULL ? start[i] : nadir_random_normal(random);
+        x[i] = start != NULL ? start[i] : nadir_random_normal(random);
     }
-    const double norm = sqrt(nadir_blocks_dot(at->context, columns, at->V, at->V));
+    NADIR_CHECK(nadir_place_copy(at->place, columns, x, at->V));
+    NADIR_CHECK(nadir_place_dot(at->place, columns, at->V, at->V, &square));
+    const double norm = sqrt(square);
     if (!(norm > 0) || !isfinite(norm)) {
         status =
             nadir_fail(at->context, NADIR_ERROR_ARGUMENT,
                        "the start of a Lanczos iteration has norm %g; expected one that is positive", norm);
         goto cleanup;
     }
-    nadir_blocks_scale(at->context, columns, 1 / norm, at->V, at->V);
+    NADIR_CHECK(nadir_place_scale(at->place, columns, 1 / norm, at->V, at->V));
 cleanup:
     return status;
 }
 
-nadir_status nadir_lanczos_top(nadir_context *context, const nadir_operator *of, const double *start,
+nadir_status nadir_lanczos_top(const nadir_place *place, const nadir_operator *of, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
                                double *y, nadir_triple *triple)
 {
@@ -235,26 +230,25 @@ nadir_status nadir_lanczos_top(nadir_context *context, const nadir_operator *of,
     lanczos *at = NULL;
     int size = 0;
     *triple = (nadir_triple){0};
-    NADIR_NEW_ZERO(context, at, 1);
-    at->context = context;
+    NADIR_NEW_ZERO(place->context, at, 1);
+    at->context = place->context;
+    at->place = place;
     at->of = of;
-    NADIR_CHECK(begin(at, start, random));
+    NADIR_CHECK(begin(at, start, random, x));
     NADIR_CHECK(
         iterate(at, tolerance > TOLERANCE_AT ? tolerance : TOLERANCE_AT, products_limit, &size, triple));
     triple->products = at->products;
     if (triple->sigma > 0) {
-        rotate(at, of->rows, size, 1, at->P, 1, ROOM, at->U);
-        rotate(at, of->columns, size, 1, at->Q, ROOM, 1, at->V);
+        NADIR_CHECK(rotate(at, of->rows, size, 1, at->P, 1, ROOM, at->U));
+        NADIR_CHECK(rotate(at, of->columns, size, 1, at->Q, ROOM, 1, at->V));
     }
-    memcpy(x, at->V, (size_t)of->columns * sizeof *x);
-    memcpy(y, at->U, (size_t)of->rows * sizeof *y);
+    NADIR_CHECK(nadir_place_copy(place, of->columns, at->V, x));
+    NADIR_CHECK(nadir_place_copy(place, of->rows, at->U, y));
 cleanup:
     if (at != NULL) {
-        nadir_release(context, at->V);
-        nadir_release(context, at->U);
-        nadir_release(context, at->dot);
-        nadir_release(context, at->chunk);
+        nadir_place_give(place, of->columns * (ROOM + 1), at->V);
+        nadir_place_give(place, of->rows * ROOM, at->U);
     }
-    nadir_release(context, at);
+    nadir_release(place->context, at);
     return status;
 }

@@ -4,9 +4,10 @@
 #ifndef NADIR_LINALG_LANCZOS_H
 #define NADIR_LINALG_LANCZOS_H
 
-#include "base/context.h"
+#include "linalg/place.h"
 
-/* y <- A x, or y <- A^T x; x and y do not overlap. */
+/* y <- A x, or y <- A^T x; x and y do not overlap, and are of the place where the iteration has its vectors.
+ */
 typedef nadir_status nadir_apply(nadir_context *context, void *user, const double *x, double *y);
 
 typedef struct nadir_operator {
@@ -28,9 +29,10 @@ typedef struct nadir_triple {
  * start: [columns], of any length but zero, or NULL: normal variates from *random. A start has to have a part
  * along the vector that is looked for: a random one has. tolerance: of the residual, relative to sigma, no
  * less than 1e-13. A limit on the products that is reached is not an error: `converged` tells. x: [columns],
- * y: [rows]; of a zero operator x is the start and y = 0. x may be `start`.
+ * y: [rows]; of a zero operator x is the start and y = 0. x may be `start`. These three are in memory,
+ * whatever the place.
  */
-nadir_status nadir_lanczos_top(nadir_context *context, const nadir_operator *of, const double *start,
+nadir_status nadir_lanczos_top(const nadir_place *place, const nadir_operator *of, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
                                double *y, nadir_triple *triple);
 

@@ -22,7 +22,6 @@
  */
 #include "linalg/lanczos_largest.h"
 
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
 
 #include <float.h>
@@ -91,67 +90,85 @@ static nadir_status look(nadir_context *context, const tridiagonal *at, int64_t 
     return NADIR_OK;
 }
 
-/* q_1, uniform on the sphere; the same, however it is spread over processes. */
-static nadir_status start(nadir_context *context, int64_t size, nadir_random *random, double *q)
+/* q_1, uniform on the sphere; the same, however it is spread over processes, and wherever it lies. */
+static nadir_status start(const nadir_place *place, int64_t size, nadir_random *random, double *q)
 {
+    nadir_status status = NADIR_OK;
+    nadir_context *context = place->context;
+    double *sent = NULL;
+    double square;
+    if (place->device != NULL) {
+        NADIR_NEW(context, sent, size);
+    }
+    double *drawn = sent != NULL ? sent : q;
     for (int64_t i = nadir_whole_first(context, size); i > 0; i--) {
         (void)nadir_random_normal(random);
     }
     for (int64_t i = 0; i < size; i++) {
-        q[i] = nadir_random_normal(random);
+        drawn[i] = nadir_random_normal(random);
     }
-    const double norm = sqrt(nadir_blocks_dot(context, size, q, q));
-    if (!(norm > 0)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "a Lanczos iteration needs an operator of some size");
+    if (sent != NULL) {
+        NADIR_CHECK(nadir_place_copy(place, size, sent, q));
     }
-    nadir_blocks_scale(context, size, 1 / norm, q, q);
-    return NADIR_OK;
+    NADIR_CHECK(nadir_place_dot(place, size, q, q, &square));
+    if (!(square > 0)) {
+        status =
+            nadir_fail(context, NADIR_ERROR_ARGUMENT, "a Lanczos iteration needs an operator of some size");
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_place_scale(place, size, 1 / sqrt(square), q, q));
+cleanup:
+    nadir_release(context, sent);
+    return status;
 }
 
 /* One more row: next <- q_{j+1} from q_j and q_{j-1}, which it may take the place of. */
-static nadir_status step(nadir_context *context, int64_t size, nadir_apply *apply, void *user,
+static nadir_status step(const nadir_place *place, int64_t size, nadir_apply *apply, void *user,
                          tridiagonal *at, const double *q, double *next, double *product)
 {
     nadir_status status = NADIR_OK;
     const int j = at->size;
-    NADIR_CHECK(apply(context, user, q, product));
-    const double length = sqrt(nadir_blocks_dot(context, size, product, product));
+    double before;
+    double after;
+    NADIR_CHECK(apply(place->context, user, q, product));
+    NADIR_CHECK(nadir_place_dot(place, size, product, product, &before));
     if (j > 0) {
-        nadir_blocks_add(context, size, -at->beta[j - 1], next, product);
+        NADIR_CHECK(nadir_place_add(place, size, -at->beta[j - 1], next, product));
     }
-    at->alpha[j] = nadir_blocks_dot(context, size, q, product);
-    nadir_blocks_add(context, size, -at->alpha[j], q, product);
-    const double norm = sqrt(nadir_blocks_dot(context, size, product, product));
-    at->beta[j] = norm > 64 * DBL_EPSILON * length ? norm : 0;
+    NADIR_CHECK(nadir_place_dot(place, size, q, product, &at->alpha[j]));
+    NADIR_CHECK(nadir_place_add(place, size, -at->alpha[j], q, product));
+    NADIR_CHECK(nadir_place_dot(place, size, product, product, &after));
+    const double norm = sqrt(after);
+    at->beta[j] = norm > 64 * DBL_EPSILON * sqrt(before) ? norm : 0;
     at->size = j + 1;
     if (!isfinite(at->alpha[j]) || !isfinite(norm)) {
-        status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+        status = nadir_fail(place->context, NADIR_ERROR_NOT_CONVERGED,
                             "a product with an operator is not finite: the Lanczos iteration stops");
         goto cleanup;
     }
-    nadir_blocks_scale(context, size, at->beta[j] > 0 ? 1 / norm : 0, product, next);
+    NADIR_CHECK(nadir_place_scale(place, size, at->beta[j] > 0 ? 1 / norm : 0, product, next));
 cleanup:
     return status;
 }
 
-nadir_status nadir_lanczos_largest(nadir_context *context, int64_t size, nadir_apply *apply, void *user,
+nadir_status nadir_lanczos_largest(const nadir_place *place, int64_t size, nadir_apply *apply, void *user,
                                    nadir_random *random, double enough, double hopeless, double tolerance,
                                    int64_t limit, nadir_largest *largest)
 {
     nadir_status status = NADIR_OK;
+    nadir_context *context = place->context;
     tridiagonal at = {0};
     double *room = NULL;
     *largest = (nadir_largest){.upper = INFINITY};
-    NADIR_NEW_ZERO(context, room, 3 * size);
+    NADIR_CHECK(nadir_place_take(place, 3 * size, &room));
     double *q = room;
     double *next = room + size;
     double *product = room + 2 * size;
-    NADIR_CHECK(start(context, size, random, q));
+    NADIR_CHECK(start(place, size, random, q));
     limit = limit < NADIR_LARGEST_PRODUCTS ? limit : NADIR_LARGEST_PRODUCTS;
     while (largest->products < limit) {
         NADIR_CHECK(nadir_progress(context, "searching an eigenvalue", -1));
-        NADIR_CHECK(step(context, size, apply, user, &at, q, next, product));
+        NADIR_CHECK(step(place, size, apply, user, &at, q, next, product));
         largest->products++;
         NADIR_CHECK(look(context, &at, nadir_whole_count(context, size), largest));
         if (largest->upper <= enough || largest->value > hopeless ||
@@ -163,6 +180,6 @@ nadir_status nadir_lanczos_largest(nadir_context *context, int64_t size, nadir_a
         next = kept;
     }
 cleanup:
-    nadir_release(context, room);
+    nadir_place_give(place, 3 * size, room);
     return status;
 }

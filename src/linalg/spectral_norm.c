@@ -65,12 +65,13 @@ static nadir_status estimate(nadir_context *context, int64_t n, const double *G,
     nadir_status status = NADIR_OK;
     gram user = {n, G};
     const nadir_operator of = {n, n, apply_gram, apply_gram, &user};
+    const nadir_place here = nadir_place_here(context);
     nadir_random random = context->random;
     nadir_triple triple;
     double *vectors = NULL;
     NADIR_NEW(context, vectors, 2 * n);
     NADIR_CHECK(
-        nadir_lanczos_top(context, &of, NULL, &random, TOLERANCE, PRODUCTS, vectors, vectors + n, &triple));
+        nadir_lanczos_top(&here, &of, NULL, &random, TOLERANCE, PRODUCTS, vectors, vectors + n, &triple));
     *largest = triple.sigma;
 cleanup:
     nadir_release(context, vectors);

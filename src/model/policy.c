@@ -2,7 +2,6 @@
 #include "model/policy.h"
 
 #include "linalg/vector.h"
-#include "model/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,8 +68,8 @@ const double *nadir_policy_probabilities(const nadir_policy *policy)
 }
 
 /* Checks and normalises the probabilities of one state. */
-static nadir_status check_state(nadir_context *context, const nadir_model *model, int64_t state,
-                                double *probabilities, nadir_sum_report *report)
+static nadir_status check_state(nadir_context *context, const nadir_model *model, const char *name,
+                                int64_t state, double *probabilities, nadir_sum_report *report)
 {
     char place[NADIR_PLACE_LENGTH];
     const int64_t first = model->state_rows[state];
@@ -78,18 +77,28 @@ static nadir_status check_state(nadir_context *context, const nadir_model *model
     for (int64_t row = first; row < end; row++) {
         if (!(probabilities[row] >= 0) || !isfinite(probabilities[row])) {
             return nadir_fail(context, NADIR_ERROR_POLICY,
-                              "policy: %s: the probability is %g; expected a number from 0 to 1",
+                              "%s: %s: the probability is %g; expected a number from 0 to 1", name,
                               nadir_model_place(model, state, row, place), probabilities[row]);
         }
     }
     double sum;
     if (!nadir_normalise(end - first, probabilities + first, state, report, &sum)) {
-        return nadir_fail(
-            context, NADIR_ERROR_POLICY,
-            "policy: %s: the probabilities of the actions sum to %.10g; expected 1 (within 1e-5)",
-            nadir_model_place(model, state, -1, place), sum);
+        return nadir_fail(context, NADIR_ERROR_POLICY,
+                          "%s: %s: the probabilities of the actions sum to %.10g; expected 1 (within 1e-5)",
+                          name, nadir_model_place(model, state, -1, place), sum);
     }
     return NADIR_OK;
+}
+
+nadir_status nadir_policy_settle(nadir_context *context, const nadir_model *model, const char *name,
+                                 double *probabilities, nadir_sum_report *report)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t s = 0; s < model->states; s++) {
+        NADIR_CHECK(check_state(context, model, name, s, probabilities, report));
+    }
+cleanup:
+    return status;
 }
 
 nadir_status nadir_policy_create(nadir_context *context, const nadir_model *model,
@@ -100,9 +109,7 @@ nadir_status nadir_policy_create(nadir_context *context, const nadir_model *mode
     nadir_sum_report report = {0};
     NADIR_CHECK(nadir_policy_create_blank(context, model, &made));
     memcpy(made->probabilities, probabilities, (size_t)model->rows * sizeof *probabilities);
-    for (int64_t s = 0; s < model->states; s++) {
-        NADIR_CHECK(check_state(context, model, s, made->probabilities, &report));
-    }
+    NADIR_CHECK(nadir_policy_settle(context, model, "policy", made->probabilities, &report));
     if (report.repaired > 0) {
         char place[NADIR_PLACE_LENGTH];
         nadir_log(context, NADIR_LOG_WARNING,

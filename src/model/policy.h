@@ -3,6 +3,7 @@
 #define NADIR_MODEL_POLICY_H
 
 #include "model/model.h"
+#include "model/rows.h"
 
 /* As it is from when it is made on, so that it can be shared. */
 struct nadir_policy {
@@ -18,6 +19,10 @@ nadir_policy *nadir_policy_retain(nadir_policy *policy);
  * nadir_policy_create. */
 nadir_status nadir_policy_share(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
                                 nadir_policy **shared);
+/* Checks probabilities, [rows], and normalises them as nadir_policy_create does. name: of the policy in
+ * errors. */
+nadir_status nadir_policy_settle(nadir_context *context, const nadir_model *model, const char *name,
+                                 double *probabilities, nadir_sum_report *report);
 /* Zeros, for who fills in distributions before anybody else sees it. */
 nadir_status nadir_policy_create_blank(nadir_context *context, const nadir_model *model,
                                        nadir_policy **policy);

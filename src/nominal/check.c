@@ -20,8 +20,8 @@ double nadir_check_offset(double r, double gamma, double rho_low, double rho_hig
 }
 
 /* The range of sum over a of pi(a|s), rounding included, and the largest number of actions. */
-static void measure_policy(const nadir_context *context, const nadir_model *model, const nadir_policy *policy,
-                           double *low, double *high, int64_t *actions)
+static void measure_policy(const nadir_context *context, const nadir_model *model,
+                           const double *probabilities, double *low, double *high, int64_t *actions)
 {
     *low = INFINITY;
     *high = 0;
@@ -31,7 +31,7 @@ static void measure_policy(const nadir_context *context, const nadir_model *mode
         const int64_t count = model->state_rows[s + 1] - first;
         double sum = 0;
         for (int64_t i = 0; i < count; i++) {
-            sum += policy->probabilities[first + i];
+            sum += probabilities[first + i];
         }
         *low = fmin(*low, sum);
         *high = fmax(*high, sum);
@@ -44,23 +44,70 @@ static void measure_policy(const nadir_context *context, const nadir_model *mode
     *high += UNIT * (double)(*actions + 2) * *high;
 }
 
-/* mu . (v + low) and mu . (v + high), outward. */
-static void bound_return(const nadir_context *context, const nadir_model *model, const double *v,
-                         nadir_value_check *check)
+void nadir_value_terms_find(const nadir_context *context, const nadir_kernel *kernel,
+                            nadir_value_terms *terms)
 {
-    double rounding;
+    const nadir_model *model = nadir_kernel_model(kernel);
     double mass = 0;
     for (int64_t s = 0; s < model->states; s++) {
         mass += model->initial[s];
     }
-    mass = nadir_join_sum(context, mass);
+    terms->mass = nadir_join_sum(context, mass);
+    terms->reward = nadir_whole_largest(context, model->rows, model->rewards);
+    terms->minimum = nadir_kernel_minimum(context, kernel);
+    nadir_kernel_measure(context, kernel, &terms->size);
+}
+
+nadir_status nadir_value_look(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
+                              double gamma, const double *v, double *work, nadir_value_seen *seen)
+{
+    const nadir_model *model = nadir_kernel_model(kernel);
+    nadir_bellman_pass pass;
+    nadir_bellman_average(context, kernel, gamma, policy, v, work, &pass);
+    if (!pass.finite) {
+        return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the value of the policy is not finite");
+    }
+    seen->lowest = pass.lowest;
+    seen->highest = pass.highest;
+    seen->largest = nadir_whole_largest(context, model->states, v);
+    seen->mean = nadir_whole_dot(context, model->states, model->initial, v, &seen->rounding);
+    return NADIR_OK;
+}
+
+/* mu . (v + low) and mu . (v + high), outward. */
+static void bound_return(const nadir_model *model, double mass, const nadir_value_seen *seen,
+                         nadir_value_check *check)
+{
     const double spread = mass * UNIT * (double)(nadir_model_total(model) + 4);
-    const double mean = nadir_whole_dot(context, model->states, model->initial, v, &rounding);
     const double low = check->low * (check->low < 0 ? mass + spread : mass - spread);
     const double high = check->high * (check->high > 0 ? mass + spread : mass - spread);
-    const double slack = rounding + 4 * UNIT * (fabs(mean) + fmax(fabs(low), fabs(high)));
-    check->lower = mean + low - slack;
-    check->upper = mean + high + slack;
+    const double slack = seen->rounding + 4 * UNIT * (fabs(seen->mean) + fmax(fabs(low), fabs(high)));
+    check->lower = seen->mean + low - slack;
+    check->upper = seen->mean + high + slack;
+}
+
+void nadir_value_conclude(const nadir_context *context, const nadir_model *model,
+                          const nadir_value_terms *terms, const double *probabilities, double gamma,
+                          const nadir_value_seen *seen, nadir_value_check *check)
+{
+    const nadir_kernel_size *size = &terms->size;
+    double pi_low;
+    double pi_high;
+    int64_t actions;
+    measure_policy(context, model, probabilities, &pi_low, &pi_high, &actions);
+    const double rounding = nadir_bellman_rounding(size, gamma, actions, terms->reward, seen->largest);
+    check->minimum = terms->minimum;
+    check->residual = fmax(seen->highest, -seen->lowest) + rounding;
+    if (check->minimum >= 0) {
+        const double low = pi_low * size->sum_low;
+        const double high = pi_high * size->sum_high;
+        check->high = nadir_check_offset(seen->highest + rounding, gamma, low, high);
+        check->low = -nadir_check_offset(-(seen->lowest - rounding), gamma, low, high);
+    } else {
+        check->high = nadir_check_offset(check->residual, gamma, 0, pi_high * size->largest);
+        check->low = -check->high;
+    }
+    bound_return(model, terms->mass, seen, check);
 }
 
 nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *kernel,
@@ -69,36 +116,14 @@ nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = nadir_kernel_model(kernel);
-    double *value = NULL;
-    double pi_low;
-    double pi_high;
-    int64_t actions;
-    nadir_kernel_size size;
-    nadir_bellman_pass pass;
-    NADIR_NEW(context, value, model->states);
-    measure_policy(context, model, policy, &pi_low, &pi_high, &actions);
-    nadir_kernel_measure(context, kernel, &size);
-    nadir_bellman_average(context, kernel, gamma, policy, v, value, &pass);
-    if (!pass.finite) {
-        status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the value of the policy is not finite");
-        goto cleanup;
-    }
-    const double rounding = nadir_bellman_rounding(&size, gamma, actions,
-                                                   nadir_whole_largest(context, model->rows, model->rewards),
-                                                   nadir_whole_largest(context, model->states, v));
-    check->minimum = nadir_kernel_minimum(context, kernel);
-    check->residual = fmax(pass.highest, -pass.lowest) + rounding;
-    if (check->minimum >= 0) {
-        const double low = pi_low * size.sum_low;
-        const double high = pi_high * size.sum_high;
-        check->high = nadir_check_offset(pass.highest + rounding, gamma, low, high);
-        check->low = -nadir_check_offset(-(pass.lowest - rounding), gamma, low, high);
-    } else {
-        check->high = nadir_check_offset(check->residual, gamma, 0, pi_high * size.largest);
-        check->low = -check->high;
-    }
-    bound_return(context, model, v, check);
+    double *work = NULL;
+    nadir_value_terms terms;
+    nadir_value_seen seen;
+    NADIR_NEW(context, work, model->states);
+    NADIR_CHECK(nadir_value_look(context, kernel, policy, gamma, v, work, &seen));
+    nadir_value_terms_find(context, kernel, &terms);
+    nadir_value_conclude(context, model, &terms, policy->probabilities, gamma, &seen, check);
 cleanup:
-    nadir_release(context, value);
+    nadir_release(context, work);
     return status;
 }

@@ -23,7 +23,37 @@ typedef struct nadir_value_check {
     double minimum;      /* the smallest entry of the kernel */
 } nadir_value_check;
 
-/* v: [states]. NADIR_ERROR_NOT_CONVERGED when a number is not finite. */
+/* What the bounds of all policies of a kernel share. */
+typedef struct nadir_value_terms {
+    nadir_kernel_size size;
+    double minimum; /* the smallest entry of the kernel */
+    double reward;  /* max |R| */
+    double mass;    /* of mu */
+} nadir_value_terms;
+
+/* O(entries). */
+void nadir_value_terms_find(const nadir_context *context, const nadir_kernel *kernel,
+                            nadir_value_terms *terms);
+
+/* What was seen of a v, by whoever made the pass over the rows, finite numbers; what products with rows lose
+ * is in the terms. */
+typedef struct nadir_value_seen {
+    double lowest, highest; /* of r */
+    double largest;         /* max |v| */
+    double mean;            /* mu . v */
+    double rounding;        /* by which that may be off */
+} nadir_value_seen;
+
+/* One pass over the rows. work: [states]; v: [states]. NADIR_ERROR_NOT_CONVERGED as below. */
+nadir_status nadir_value_look(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
+                              double gamma, const double *v, double *work, nadir_value_seen *seen);
+
+/* probabilities: [rows]. */
+void nadir_value_conclude(const nadir_context *context, const nadir_model *model,
+                          const nadir_value_terms *terms, const double *probabilities, double gamma,
+                          const nadir_value_seen *seen, nadir_value_check *check);
+
+/* All of these for one policy. v: [states]. NADIR_ERROR_NOT_CONVERGED when a number is not finite. */
 nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *kernel,
                                     const nadir_policy *policy, double gamma, const double *v,
                                     nadir_value_check *check);

@@ -16,6 +16,20 @@ void nadir_solver_settings_fill(nadir_solver_settings *settings, size_t size)
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
+nadir_status nadir_solver_settings_take(nadir_context *context, const nadir_solver_settings *settings,
+                                        nadir_solver_settings *taken)
+{
+    nadir_solver_settings_default(taken);
+    if (settings != NULL && !nadir_settings_copy(taken, sizeof *taken, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the solver settings is not set");
+    }
+    if (!(taken->tolerance > 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the tolerance is %g; expected more than 0",
+                          taken->tolerance);
+    }
+    return NADIR_OK;
+}
+
 void nadir_solver_free(nadir_solver *solver)
 {
     if (solver == NULL) {
@@ -47,14 +61,7 @@ nadir_status nadir_solver_create_from(nadir_context *context, nadir_model *model
     nadir_status status = NADIR_OK;
     nadir_solver *made = NULL;
     nadir_solver_settings use;
-    nadir_solver_settings_default(&use);
-    if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the solver settings is not set");
-    }
-    if (!(use.tolerance > 0)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the tolerance is %g; expected more than 0",
-                          use.tolerance);
-    }
+    NADIR_CHECK(nadir_solver_settings_take(context, settings, &use));
     if (policy->states != model->states || policy->rows != model->rows) {
         return nadir_fail(context, NADIR_ERROR_POLICY,
                           "the policy is for %lld states and %lld rows; the model has %lld and %lld",

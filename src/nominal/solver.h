@@ -18,6 +18,10 @@ struct nadir_solver {
     const struct nadir_descent *near; /* a search that has come there, likewise */
 };
 
+/* The caller's settings, NULL: none, or NADIR_ERROR_ARGUMENT. */
+nadir_status nadir_solver_settings_take(nadir_context *context, const nadir_solver_settings *settings,
+                                        nadir_solver_settings *taken);
+
 /* As nadir_solver_create; *occupancy, unless it is NULL, is the operator of the policy under the nominal
  * kernel, and taken over: it becomes NULL. */
 nadir_status nadir_solver_create_from(nadir_context *context, nadir_model *model, const nadir_policy *policy,

@@ -64,6 +64,11 @@ typedef struct nadir_backend {
     nadir_status (*refine)(nadir_context *context, void *self, bool transposed, int64_t count,
                            const double *b, double relative, double *x, double *norms);
 
+    /* NULL: none. The same for one right-hand side without a guess where b and x lie on the device of the
+     * context (base/device.h); x is not read. norms: [3] in memory. */
+    nadir_status (*refine_there)(nadir_context *context, void *self, bool transposed, const double *b,
+                                 double relative, double *x, double *norms);
+
     void (*statistics)(const void *self, nadir_backend_statistics *statistics);
     void (*destroy)(nadir_context *context, void *self);
 } nadir_backend;

@@ -99,6 +99,7 @@ static nadir_status iterate(nadir_context *context, device_krylov *self, nadir_d
     if (self->factors != NULL) {
         NADIR_CHECK(self->on.device->solve(self->factors, context, system->transposed, 1, b, x));
     }
+    system->fresh = false;
     NADIR_CHECK(self->on.device->iterate(self->on.matrix, context, system, b, x, outcome));
     self->statistics.iterations += outcome->products;
 cleanup:
@@ -201,6 +202,23 @@ cleanup:
     return status;
 }
 
+static nadir_status refine_there(nadir_context *context, void *backend, bool transposed, const double *b,
+                                 double relative, double *x, double *norms)
+{
+    nadir_status status = NADIR_OK;
+    device_krylov *self = backend;
+    nadir_device_system system = system_of(self, transposed);
+    nadir_device_outcome outcome;
+    system.relative = relative;
+    system.fresh = true;
+    NADIR_CHECK(iterate(context, self, &system, b, x, &outcome));
+    norms[0] = outcome.b_norm;
+    norms[1] = outcome.x_norm;
+    norms[2] = outcome.residual;
+cleanup:
+    return status;
+}
+
 static nadir_status solve(nadir_context *context, void *backend, bool transposed, int64_t count,
                           const double *b, double residual, double *x)
 {
@@ -236,6 +254,7 @@ const nadir_backend nadir_backend_device_krylov = {
     .setup = setup,
     .solve = solve,
     .refine = refine,
+    .refine_there = refine_there,
     .statistics = statistics,
     .destroy = destroy,
 };

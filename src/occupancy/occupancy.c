@@ -135,6 +135,30 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     return status;
 }
 
+nadir_place nadir_occupancy_place(nadir_context *context, const nadir_occupancy *occupancy)
+{
+    return context->device != NULL && nadir_refinement_is_there(occupancy) ? nadir_place_there(context)
+                                                                           : nadir_place_here(context);
+}
+
+nadir_status nadir_occupancy_solve_at(const nadir_place *place, nadir_occupancy *occupancy, bool transposed,
+                                      const double *b, double tolerance, double *x)
+{
+    nadir_context *context = place->context;
+    if (place->device == NULL) {
+        return nadir_occupancy_solve_roughly(context, occupancy, transposed, 1, b, tolerance, x);
+    }
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_solve_there(context, occupancy, transposed, b, x);
+    occupancy->tolerance = own;
+    return status;
+}
+
 void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance)
 {
     occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;

@@ -8,6 +8,7 @@
 #define NADIR_OCCUPANCY_OCCUPANCY_H
 
 #include "kernel/average.h"
+#include "linalg/place.h"
 #include "occupancy/backend.h"
 
 typedef struct nadir_occupancy nadir_occupancy;
@@ -70,6 +71,12 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
 nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x);
+
+/* The same of one right-hand side where b and x are of a place: memory, or that of the operator, which is the
+ * device where solves are made there without any part of them here, and memory otherwise. */
+nadir_place nadir_occupancy_place(nadir_context *context, const nadir_occupancy *occupancy);
+nadir_status nadir_occupancy_solve_at(const nadir_place *place, nadir_occupancy *occupancy, bool transposed,
+                                      const double *b, double tolerance, double *x);
 
 /* D B or D^T B where x, which is not b, comes with a guess: the better it is, the less is left to do.
  * tolerance: of iterative backends; 0: that of the operator. accuracy may be NULL. */

@@ -57,4 +57,10 @@ nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occ
 nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                       int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
 
+/* The first of these for one right-hand side where b and x lie on the device; x is not b. Nothing is done
+ * with their numbers here. Only where it is possible. */
+bool nadir_refinement_is_there(const nadir_occupancy *occupancy);
+nadir_status nadir_refinement_solve_there(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                          const double *b, double *x);
+
 #endif

@@ -326,6 +326,35 @@ cleanup:
     return status;
 }
 
+bool nadir_refinement_is_there(const nadir_occupancy *occupancy)
+{
+    return is_left_to_backend(occupancy) && occupancy->backend->refine_there != NULL;
+}
+
+nadir_status nadir_refinement_solve_there(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                          const double *b, double *x)
+{
+    nadir_status status = NADIR_OK;
+    const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    double norms[3];
+    refinement at = {.context = context,
+                     .occupancy = occupancy,
+                     .transposed = transposed,
+                     .count = 1,
+                     .b_norm = norms,
+                     .x_norm = norms + 1,
+                     .r_norm = norms + 2};
+    NADIR_CHECK(
+        occupancy->backend->refine_there(context, occupancy->self, transposed, b, relative, x, norms));
+    if (!isfinite(norms[0])) {
+        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "right-hand side 0 is not finite");
+        goto cleanup;
+    }
+    NADIR_CHECK(assess(&at, NULL));
+cleanup:
+    return status;
+}
+
 static nadir_status solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed, int64_t count,
                           const double *b, double *x, bool guessed, nadir_accuracy *accuracy)
 {

@@ -66,6 +66,12 @@ compare dense.npz --policy uniform --radius 0.01 --domain free --set sa
 compare dense.npz --policy uniform --radius 0.05 --domain simplex
 compare large.npz --policy uniform --radius 0.5 --domain simplex
 compare large.npz --policy optimal --radius 0.2 --domain simplex
+compare wide.npz --policy uniform --radius 0.1 --domain simplex
+compare long.npz --policy optimal --radius 0.05 --domain simplex
+for norm in 1 inf; do
+    compare wide.npz --policy uniform --radius 0.02 --domain simplex --norm $norm
+    compare long.npz --policy uniform --radius 0.02 --domain simplex --norm $norm
+done
 compare sparse.npz --policy uniform --radius 0.05 --domain support
 compare wide.npz --policy uniform --radius 0.1 --domain support
 compare wide.npz --policy optimal --radius 0.03 --domain support

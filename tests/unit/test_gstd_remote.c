@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "linalg/gstd.h"
 #include "support/reference.h"
+#include "support/watched.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ static void fill(int kind, double *x)
     }
 }
 
-static void compare(nadir_context *here, nadir_context *there, const double *x, double q, double *work)
+static void compare(nadir_context *here, nadir_context *there, test_watch *watch, const double *x, double q,
+                    double *work)
 {
     nadir_gstd wanted;
     nadir_gstd found;
@@ -34,7 +36,10 @@ static void compare(nadir_context *here, nadir_context *there, const double *x, 
     double largest = 0;
     double off = 0;
     assert_ok(here, nadir_gstd_compute(here, 0, COUNT, x, q, u, u, &wanted));
+    *watch = (test_watch){0};
     assert_ok(there, nadir_gstd_compute(there, 0, COUNT, x, q, v, v, &found));
+    assert_int_equal(watch->vectors, 1);
+    assert_true(q == 1 ? watch->ranks > 0 : watch->powers > 0);
     assert_close(found.sigma / wanted.sigma, 1, 1e-12);
     assert_that(fabs(found.omega - wanted.omega) <= 1e-12 * (fabs(wanted.omega) + wanted.sigma),
                 "omega %.17g, not %.17g", found.omega, wanted.omega);
@@ -58,12 +63,12 @@ static void test_gstd(void **state)
     nadir_context *there = test_context();
     double *x = test_new(3 * COUNT, sizeof *x);
     assert_int_equal(nadir_context_create(NULL, &here), NADIR_OK);
-    assert_non_null(there->device);
+    test_watch *watch = test_watch_device(there);
     for (int kind = 0; kind < 4; kind++) {
         fill(kind, x);
         for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
             test_note("vector %d, seed %d, q %g", kind, SEED, norms[i]);
-            compare(here, there, x, norms[i], x + COUNT);
+            compare(here, there, watch, x, norms[i], x + COUNT);
         }
     }
     test_note_clear();

@@ -140,6 +140,7 @@ static void test_against_jacobi(void **state)
         {64, 64, 64, 0.5}, {50, 40, 40, 1}, {40, 40, 40, 0.9}, {130, 90, 0, 0},
     };
     nadir_context *context = test_context();
+    const nadir_place here = nadir_place_here(context);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         matrix at = matrix_make(cases[i].rows, cases[i].columns, cases[i].rank, cases[i].decay, SEED + i);
@@ -150,7 +151,7 @@ static void test_against_jacobi(void **state)
         nadir_random random = context->random;
         nadir_triple triple;
         test_note("case %zu, seed %d", i, (int)(SEED + i));
-        assert_ok(context, nadir_lanczos_top(context, &of, NULL, &random, 1e-12, 100000, x, y, &triple));
+        assert_ok(context, nadir_lanczos_top(&here, &of, NULL, &random, 1e-12, 100000, x, y, &triple));
         assert_true(triple.converged && triple.products == at.products);
         assert_true(triple.residual <= 1e-12 * triple.sigma);
         assert_that(fabsl((long double)triple.sigma / truth.values[0] - 1) < 1e-13L,
@@ -158,7 +159,7 @@ static void test_against_jacobi(void **state)
         check_triple(&at, &triple, x, y);
         /* from its own answer: at once */
         const int64_t before = triple.products;
-        assert_ok(context, nadir_lanczos_top(context, &of, x, NULL, 1e-10, 100000, x, y, &triple));
+        assert_ok(context, nadir_lanczos_top(&here, &of, x, NULL, 1e-10, 100000, x, y, &triple));
         assert_that(triple.converged && triple.products <= 8, "%d products, %d before", (int)triple.products,
                     (int)before);
         check_triple(&at, &triple, x, y);
@@ -174,6 +175,7 @@ static void test_against_jacobi(void **state)
 static void test_limits(void **state)
 {
     nadir_context *context = test_context();
+    const nadir_place here = nadir_place_here(context);
     matrix at = matrix_make(80, 80, 0, 0, SEED);
     const nadir_operator of = operator_of(&at);
     double x[80] = {0};
@@ -181,23 +183,23 @@ static void test_limits(void **state)
     nadir_random random = context->random;
     nadir_triple triple;
     (void)state;
-    assert_fails(context, nadir_lanczos_top(context, &of, x, NULL, 0, 100, x, y, &triple),
-                 NADIR_ERROR_ARGUMENT, "norm 0");
-    assert_ok(context, nadir_lanczos_top(context, &of, NULL, &random, 0, 10, x, y, &triple));
+    assert_fails(context, nadir_lanczos_top(&here, &of, x, NULL, 0, 100, x, y, &triple), NADIR_ERROR_ARGUMENT,
+                 "norm 0");
+    assert_ok(context, nadir_lanczos_top(&here, &of, NULL, &random, 0, 10, x, y, &triple));
     assert_true(!triple.converged && triple.products == 10);
     check_triple(&at, &triple, x, y);
     for (int64_t fails = 1; fails <= 4; fails++) {
         at.products = 0;
         at.fails = fails;
-        assert_fails(context, nadir_lanczos_top(context, &of, x, NULL, 0, 100, x, y, &triple),
+        assert_fails(context, nadir_lanczos_top(&here, &of, x, NULL, 0, 100, x, y, &triple),
                      NADIR_ERROR_INTERRUPTED, "product");
     }
     at.fails = 0;
     memset(at.numbers, 0, 80 * 80 * sizeof *at.numbers);
-    assert_ok(context, nadir_lanczos_top(context, &of, x, NULL, 0, 100, x, y, &triple));
+    assert_ok(context, nadir_lanczos_top(&here, &of, x, NULL, 0, 100, x, y, &triple));
     assert_true(triple.converged && triple.sigma == 0 && triple.residual == 0);
     at.numbers[3] = NAN;
-    assert_fails(context, nadir_lanczos_top(context, &of, x, NULL, 0, 100, x, y, &triple),
+    assert_fails(context, nadir_lanczos_top(&here, &of, x, NULL, 0, 100, x, y, &triple),
                  NADIR_ERROR_NOT_CONVERGED, "not finite");
     matrix_clear(&at);
     nadir_context_free(context);

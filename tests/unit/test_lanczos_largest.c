@@ -91,11 +91,12 @@ static double largest_of(const reflected *at)
 static nadir_largest find(nadir_context *context, reflected *at, uint64_t seed, double enough,
                           double hopeless, double tolerance, int64_t limit)
 {
+    const nadir_place here = nadir_place_here(context);
     nadir_largest found;
     nadir_random random;
     nadir_random_seed(&random, seed);
-    assert_ok(context, nadir_lanczos_largest(context, at->size, apply, at, &random, enough, hopeless,
-                                             tolerance, limit, &found));
+    assert_ok(context, nadir_lanczos_largest(&here, at->size, apply, at, &random, enough, hopeless, tolerance,
+                                             limit, &found));
     return found;
 }
 
@@ -175,17 +176,18 @@ static void test_far_below(void **state)
 static void test_fails(void **state)
 {
     nadir_context *context = test_context();
+    const nadir_place here = nadir_place_here(context);
     nadir_largest found;
     nadir_random random;
     reflected at = make(40, 2, SEED);
     (void)state;
     nadir_random_seed(&random, SEED);
     at.fails = 5;
-    assert_fails(context, nadir_lanczos_largest(context, 40, apply, &at, &random, 0, INFINITY, 0, 20, &found),
+    assert_fails(context, nadir_lanczos_largest(&here, 40, apply, &at, &random, 0, INFINITY, 0, 20, &found),
                  NADIR_ERROR_INTERRUPTED, "stopped");
     at.fails = 0;
     at.values[3] = NAN;
-    assert_fails(context, nadir_lanczos_largest(context, 40, apply, &at, &random, 0, INFINITY, 0, 20, &found),
+    assert_fails(context, nadir_lanczos_largest(&here, 40, apply, &at, &random, 0, INFINITY, 0, 20, &found),
                  NADIR_ERROR_NOT_CONVERGED, "not finite");
     clear(&at);
     nadir_context_free(context);
@@ -193,11 +195,12 @@ static void test_fails(void **state)
 
 static nadir_status attempt(nadir_context *context, const void *of)
 {
+    const nadir_place here = nadir_place_here(context);
     nadir_largest found;
     nadir_random random;
     reflected at = *(const reflected *)of;
     nadir_random_seed(&random, SEED);
-    return nadir_lanczos_largest(context, at.size, apply, &at, &random, 0, INFINITY, 0, 8, &found);
+    return nadir_lanczos_largest(&here, at.size, apply, &at, &random, 0, INFINITY, 0, 8, &found);
 }
 
 static void test_scarce_memory(void **state)

@@ -16,6 +16,8 @@
 #define RESIDUAL_TOLERANCE 1e-10
 #define AGREEMENT          1e-9
 #define PRODUCTS_LIMIT     4000
+/* Vectors of fewer states are worked on here in the time that it takes to ask a device. */
+#define LEAST_STATES 16384
 
 static void clear(nadir_context *context, nadir_breakdown *of)
 {
@@ -72,46 +74,78 @@ cleanup:
     return status;
 }
 
-static void subtract_mean(const nadir_context *context, int64_t count, double *x)
-{
-    const double mean = nadir_whole_sum(context, count, x) / (double)nadir_whole_count(context, count);
-    for (int64_t i = 0; i < count; i++) {
-        x[i] -= mean;
-    }
-}
-
-/* Phi D W */
+/* Phi D W, all vectors of one place. */
 typedef struct loop {
-    const nadir_breakdown *of;
+    nadir_place place;
+    nadir_occupancy *occupancy;
+    int64_t states;
+    double *W;    /* [states] */
+    double *ones; /* [states] */
     double *work; /* [states] */
 } loop;
 
+/* x <- Phi x */
+static nadir_status subtract_mean(const loop *at, double *x)
+{
+    nadir_status status = NADIR_OK;
+    double sum;
+    NADIR_CHECK(nadir_place_dot(&at->place, at->states, at->ones, x, &sum));
+    const double mean = sum / (double)nadir_whole_count(at->place.context, at->states);
+    NADIR_CHECK(nadir_place_add(&at->place, at->states, -mean, at->ones, x));
+cleanup:
+    return status;
+}
+
 static nadir_status apply(nadir_context *context, void *user, const double *x, double *y)
 {
+    nadir_status status = NADIR_OK;
     const loop *at = user;
-    const nadir_problem *problem = at->of->problem;
-    for (int64_t s = 0; s < problem->states; s++) {
-        at->work[s] = at->of->W[s] * x[s];
-    }
-    const nadir_status status =
-        nadir_occupancy_solve_roughly(context, problem->occupancy, false, 1, at->work, SOLVE_TOLERANCE, y);
-    subtract_mean(context, problem->states, y);
+    (void)context;
+    NADIR_CHECK(nadir_place_weigh(&at->place, at->states, at->W, x, at->work));
+    NADIR_CHECK(nadir_occupancy_solve_at(&at->place, at->occupancy, false, at->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(subtract_mean(at, y));
+cleanup:
     return status;
 }
 
 static nadir_status apply_transposed(nadir_context *context, void *user, const double *x, double *y)
 {
+    nadir_status status = NADIR_OK;
     const loop *at = user;
-    const nadir_problem *problem = at->of->problem;
-    for (int64_t s = 0; s < problem->states; s++) {
-        at->work[s] = x[s];
+    (void)context;
+    NADIR_CHECK(nadir_place_copy(&at->place, at->states, x, at->work));
+    NADIR_CHECK(subtract_mean(at, at->work));
+    NADIR_CHECK(nadir_occupancy_solve_at(&at->place, at->occupancy, true, at->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(nadir_place_weigh(&at->place, at->states, at->W, y, y));
+cleanup:
+    return status;
+}
+
+/* |Phi D W|_2 from two starts, with all vectors of the iterations in a place. */
+static nadir_status search(const nadir_breakdown *of, nadir_place place, nadir_triple found[2])
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = place.context;
+    const int64_t n = of->problem->states;
+    nadir_random random = context->random;
+    double *vectors = NULL;
+    double *room = NULL;
+    NADIR_NEW(context, vectors, 2 * n);
+    NADIR_CHECK(nadir_place_take(&place, 3 * n, &room));
+    loop user = {place, of->problem->occupancy, n, room, room + n, room + 2 * n};
+    const nadir_operator centred = {n, n, apply, apply_transposed, &user};
+    NADIR_CHECK(nadir_place_copy(&place, n, of->W, user.W));
+    for (int64_t s = 0; s < n; s++) {
+        vectors[s] = 1;
     }
-    subtract_mean(context, problem->states, at->work);
-    const nadir_status status =
-        nadir_occupancy_solve_roughly(context, problem->occupancy, true, 1, at->work, SOLVE_TOLERANCE, y);
-    for (int64_t s = 0; s < problem->states; s++) {
-        y[s] *= at->of->W[s];
+    NADIR_CHECK(nadir_place_copy(&place, n, vectors, user.ones));
+    for (int i = 0; i < 2; i++) {
+        NADIR_CHECK(nadir_lanczos_top(&place, &centred, NULL, &random, RESIDUAL_TOLERANCE, PRODUCTS_LIMIT,
+                                      vectors, vectors + n, &found[i]));
     }
+cleanup:
+    nadir_place_give(&place, 3 * n, room);
+    nadir_release(context, vectors);
     return status;
 }
 
@@ -119,30 +153,27 @@ nadir_status nadir_breakdown_exact(nadir_context *context, const nadir_problem *
                                    bool *converged)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = problem->states;
     nadir_breakdown of;
-    double *vectors = NULL;
     nadir_triple found[2];
-    nadir_random random = context->random;
     NADIR_CHECK(begin(context, problem, &of));
     *radius = INFINITY;
     *converged = true;
     if (never(&of)) {
         goto cleanup;
     }
-    NADIR_NEW(context, vectors, 3 * n);
-    loop user = {&of, vectors + 2 * n};
-    const nadir_operator centred = {n, n, apply, apply_transposed, &user};
-    for (int i = 0; i < 2; i++) {
-        NADIR_CHECK(nadir_lanczos_top(context, &centred, NULL, &random, RESIDUAL_TOLERANCE, PRODUCTS_LIMIT,
-                                      vectors, vectors + n, &found[i]));
+    const nadir_place here = nadir_place_here(context);
+    const nadir_place place =
+        problem->states >= LEAST_STATES ? nadir_occupancy_place(context, problem->occupancy) : here;
+    status = search(&of, place, found);
+    if (status == NADIR_ERROR_MEMORY && place.device != NULL) {
+        status = search(&of, here, found);
     }
+    NADIR_CHECK(status);
     const double norm = fmax(found[0].sigma, found[1].sigma);
     *radius = 1 / (problem->gamma * norm);
     *converged =
         found[0].converged && found[1].converged && fabs(found[0].sigma - found[1].sigma) <= AGREEMENT * norm;
 cleanup:
-    nadir_release(context, vectors);
     clear(context, &of);
     return status;
 }

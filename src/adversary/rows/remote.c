@@ -38,7 +38,10 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
                                     .probabilities = probabilities,
                                     .scales = rows->scales};
     void *kept = NULL;
-    *remote = (nadir_rows_remote){.device = device, .model = rows->model, .p = rows->p};
+    *remote = (nadir_rows_remote){.device = device,
+                                  .model = rows->model,
+                                  .p = rows->p,
+                                  .spread = ball.simplex && rows->model->dense == NULL};
     if (device == NULL || !is_worth(rows->model) || !has_room(context, rows->model)) {
         return NADIR_OK;
     }
@@ -102,14 +105,16 @@ nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_r
     nadir_kernel *made = NULL;
     void *numbers = NULL;
     nadir_tilt *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
-    if (tilt == NULL || tilt->x != NULL) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, false, &made));
+    if (tilt == NULL || (tilt->x != NULL) != remote->spread) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, remote->spread, &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
-        tilt = nadir_kernel_tilt(made);
     }
     NADIR_CHECK(remote->device->step_values(remote->step, context, &numbers));
     nadir_remote_adopt(context, *kernel, numbers);
+    if (!nadir_remote_averages(context, *kernel)) {
+        NADIR_CHECK(nadir_remote_bring(context, *kernel));
+    }
 cleanup:
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct nadir_rows_remote {
     void *step;
     nadir_model *model;
     double p;
+    bool spread; /* states that a row does not have get something, too: sparse models, domain simplex */
 } nadir_rows_remote;
 
 /* Of weights gamma max(d(s), 0) pi(row); probabilities: [rows]. Where the device has no room for it, or does
@@ -24,8 +25,8 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
                                     nadir_rows_remote *remote);
 void nadir_rows_remote_close(nadir_rows_remote *remote);
 
-/* d: [states], NULL: weights are one where pi is positive. *found: false where the ball does not matter or
- * nothing moves: nadir_rows_share_all tells. */
+/* Of the order nothing but x is looked at. d: [states], NULL: weights are one where pi is positive. *found:
+ * false where the ball does not matter or nothing moves: nadir_rows_share_all tells. */
 nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_remote *remote,
                                       const nadir_order *order, const double *d, double beta,
                                       nadir_row_budget *budget, bool *found);
@@ -34,8 +35,8 @@ nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_r
 nadir_status nadir_rows_remote_gains(nadir_context *context, const nadir_rows_remote *remote,
                                      const nadir_order *order, double *gains);
 
-/* The kernel of the last answer, as nadir_rows_kernel makes it, but on the device alone: nadir_remote_bring
- * brings it here. */
+/* The kernel of the last answer, as nadir_rows_kernel makes it, but on the device alone, where it is
+ * averaged: nadir_remote_bring brings it here. */
 nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_remote *remote,
                                       nadir_kernel **kernel);
 
@@ -45,7 +46,8 @@ nadir_status nadir_rows_remote_slack(nadir_context *context, const nadir_rows_re
                                      const nadir_kernel *kernel, double range, double tau, double *slack,
                                      bool *done);
 
-/* Sparse models: sums <- sum over rows of (gamma y(s) alpha pi)^2 (z centred in the row); [states] each. */
+/* Sparse models, domain support: sums <- sum over rows of (gamma y(s) alpha pi)^2 (z centred in the row);
+ * [states] each. */
 nadir_status nadir_rows_remote_centred(nadir_context *context, const nadir_rows_remote *remote,
                                        const double *y, const double *z, double *sums);
 

@@ -81,6 +81,8 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
     NADIR_CHECK(nadir_rows_remote_open(context, &find->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
                                        problem->policy->probabilities, &find->remote));
+    /* who sorts there need not do so here: nadir_descent_answer */
+    find->order.unsorted = find->order.unsorted || (find->remote.step != NULL && find->remote.spread);
     NADIR_NEW(context, find->work, 2 * problem->states);
     if (problem->near != NULL) {
         find->budget.step = problem->near->budget.step;

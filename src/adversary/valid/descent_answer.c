@@ -45,6 +45,10 @@ static nadir_status answer_here(nadir_context *context, nadir_descent *find)
     const nadir_row_weights weights = nadir_descent_weights(find);
     find->remotely = false;
     find->stepped = false;
+    if (find->remote.step != NULL && find->remote.spread && find->order.unsorted) { /* from now on sorted */
+        nadir_order_clear(context, &find->order);
+        NADIR_CHECK(nadir_order_make(context, find->problem->states, find->here.v, &find->order));
+    }
     if (nadir_rows_step_suits(&find->rows)) {
         NADIR_CHECK(nadir_rows_step_find(context, &find->rows, &weights, find->beta, find->budget.step,
                                          &find->step, &find->budget, &find->stepped));

@@ -45,11 +45,12 @@ typedef struct large {
     nadir_standing standing;
     nadir_pull pull;
     double radius;
-    const double *y; /* [states] that rows of K are weighted by */
-    const double *w; /* [states] */
-    double *work;    /* [2 * states] */
-    double *spread;  /* [states] and ghosts; several processes */
+    double *spread; /* [states] and ghosts; several processes */
     nadir_rows_remote remote;
+    nadir_place place; /* of the vectors of products */
+    const double *y;   /* [states] that rows of K are weighted by */
+    const double *w;   /* [states] */
+    double *work;      /* [2 * states] */
 } large;
 
 static void clear(nadir_context *context, large *of)
@@ -58,7 +59,6 @@ static void clear(nadir_context *context, large *of)
     nadir_standing_clear(context, &of->standing);
     nadir_pull_clear(context, &of->pull);
     nadir_centre_clear(context, &of->star);
-    nadir_release(context, of->work);
     nadir_release(context, of->spread);
     nadir_rows_remote_close(&of->remote);
 }
@@ -71,7 +71,6 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     nadir_sensitivity at_star = {0};
     bool *unvisited = NULL;
     NADIR_NEW(context, unvisited, n);
-    NADIR_NEW(context, of->work, 2 * n);
     NADIR_NEW(context, of->spread, of->live->exchange != NULL ? nadir_model_width(of->problem->model) : 0);
     NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
     NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
@@ -85,7 +84,7 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     const nadir_uncertainty *set = of->problem->uncertainty;
     const nadir_rows rows = {
         .model = of->problem->model, .scales = set->scales, .domain = set->domain, .p = set->p, .q = set->q};
-    if (of->problem->model->dense == NULL) {
+    if (of->problem->model->dense == NULL && set->domain == NADIR_DOMAIN_SUPPORT) {
         NADIR_CHECK(nadir_rows_remote_open(context, &rows, NADIR_DEVICE_ALL_ROWS, of->problem->gamma,
                                            of->problem->policy->probabilities, &of->remote));
     }
@@ -156,19 +155,43 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
 {
     nadir_status status = NADIR_OK;
     const large *of = user;
+    nadir_occupancy *occupancy = of->star.problem.occupancy;
     const int64_t n = of->live->states;
     double *z = of->work;
     double *r = of->work + n;
-    for (int64_t t = 0; t < n; t++) {
-        r[t] = of->w[t] * x[t];
-    }
-    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->star.problem.occupancy, false, 1, r, ROUGH, z));
+    NADIR_CHECK(nadir_place_weigh(&of->place, n, of->w, x, r));
+    NADIR_CHECK(nadir_occupancy_solve_at(&of->place, occupancy, false, r, ROUGH, z));
     NADIR_CHECK(apply_rows(context, of, z, r));
-    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->star.problem.occupancy, true, 1, r, ROUGH, y));
-    for (int64_t t = 0; t < n; t++) {
-        y[t] *= of->w[t];
-    }
+    NADIR_CHECK(nadir_occupancy_solve_at(&of->place, occupancy, true, r, ROUGH, y));
+    NADIR_CHECK(nadir_place_weigh(&of->place, n, of->w, y, y));
 cleanup:
+    return status;
+}
+
+/* The largest eigenvalue, with all vectors in of->place. */
+static nadir_status search(nadir_context *context, large *of, const double *y, const double *w, double enough,
+                           nadir_largest *square)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->live->states;
+    const bool there = of->place.device != NULL;
+    const int64_t numbers = (there ? 4 : 2) * n;
+    nadir_random random = context->random;
+    double *room = NULL;
+    NADIR_CHECK(nadir_place_take(&of->place, numbers, &room));
+    of->work = room;
+    of->y = y;
+    of->w = w;
+    if (there) {
+        NADIR_CHECK(nadir_place_copy(&of->place, n, y, room + 2 * n));
+        NADIR_CHECK(nadir_place_copy(&of->place, n, w, room + 3 * n));
+        of->y = room + 2 * n;
+        of->w = room + 3 * n;
+    }
+    NADIR_CHECK(nadir_lanczos_largest(&of->place, n, apply, of, &random, enough, HOPELESS * HOPELESS,
+                                      TOLERANCE, PRODUCTS, square));
+cleanup:
+    nadir_place_give(&of->place, numbers, room);
     return status;
 }
 
@@ -179,12 +202,15 @@ static nadir_status bound_norm(nadir_context *context, large *of, const double *
 {
     nadir_status status = NADIR_OK;
     const double share = enough / SAFETY;
-    nadir_random random = context->random;
     nadir_largest square;
-    of->y = y;
-    of->w = w;
-    NADIR_CHECK(nadir_lanczos_largest(context, of->live->states, apply, of, &random, share * share,
-                                      HOPELESS * HOPELESS, TOLERANCE, PRODUCTS, &square));
+    of->place = of->remote.step != NULL ? nadir_occupancy_place(context, of->star.problem.occupancy)
+                                        : nadir_place_here(context);
+    status = search(context, of, y, w, share * share, &square);
+    if (status == NADIR_ERROR_MEMORY && of->place.device != NULL) {
+        of->place = nadir_place_here(context);
+        status = search(context, of, y, w, share * share, &square);
+    }
+    NADIR_CHECK(status);
     *kappa = square.value > HOPELESS * HOPELESS ? INFINITY : sqrt(square.upper) * SAFETY;
 cleanup:
     return status;

@@ -1,0 +1,140 @@
+/* watched.c: see watched.h. */
+#include "support/support.h"
+
+#include "support/watched.h"
+
+#include "base/context.h"
+#include "base/device.h"
+
+enum { ROOMS = 16 };
+
+static const nadir_device *under;
+static nadir_device over;
+static test_watch watch;
+static struct {
+    const double *vectors;
+    int64_t numbers;
+} rooms[ROOMS];
+
+/* Whether a vector lies in a room; two of a call lie on the same side. */
+static bool is_there(const double *x)
+{
+    bool there = false;
+    for (int i = 0; i < ROOMS; i++) {
+        there = there || (rooms[i].vectors != NULL && x >= rooms[i].vectors &&
+                          x < rooms[i].vectors + rooms[i].numbers);
+    }
+    return there;
+}
+
+static bool are_there(const double *x, const double *y)
+{
+    assert_int_equal(is_there(x), is_there(y));
+    return is_there(x);
+}
+
+static nadir_status vector_keep(void *self, nadir_context *context, int64_t count, const double *x,
+                                void **vector)
+{
+    const nadir_status status = under->vector_keep(self, context, count, x, vector);
+    watch.vectors += status == NADIR_OK;
+    return status;
+}
+
+static nadir_status vector_ranks(void *vector, nadir_context *context, int64_t count, const int64_t *ranks,
+                                 double *values)
+{
+    const nadir_status status = under->vector_ranks(vector, context, count, ranks, values);
+    watch.ranks += status == NADIR_OK;
+    return status;
+}
+
+static nadir_status vector_powers(void *vector, nadir_context *context, const nadir_device_centred *at,
+                                  double *sums, double *powers)
+{
+    const nadir_status status = under->vector_powers(vector, context, at, sums, powers);
+    watch.powers += status == NADIR_OK;
+    return status;
+}
+
+static nadir_status room_take(void *self, nadir_context *context, int64_t numbers, double **vectors)
+{
+    int i = 0;
+    if (watch.no_rooms) {
+        return nadir_fail(context, NADIR_ERROR_MEMORY, "no room to spare");
+    }
+    while (i < ROOMS && rooms[i].vectors != NULL) {
+        i++;
+    }
+    assert_true(i < ROOMS);
+    const nadir_status status = under->room_take(self, context, numbers, vectors);
+    if (status == NADIR_OK) {
+        rooms[i].vectors = *vectors;
+        rooms[i].numbers = numbers;
+        watch.rooms++;
+        watch.rooms_left++;
+    }
+    return status;
+}
+
+static void room_give(void *self, int64_t numbers, double *vectors)
+{
+    int i = 0;
+    while (i < ROOMS && rooms[i].vectors != vectors) {
+        i++;
+    }
+    assert_true(i < ROOMS && rooms[i].numbers == numbers);
+    rooms[i].vectors = NULL;
+    watch.rooms_left--;
+    under->room_give(self, numbers, vectors);
+}
+
+static nadir_status room_copy(void *self, nadir_context *context, int64_t count, const double *from,
+                              double *to)
+{
+    assert_true(is_there(from) || is_there(to));
+    watch.copied += is_there(from) && is_there(to) ? 0 : count;
+    return under->room_copy(self, context, count, from, to);
+}
+
+static nadir_status iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
+                            const double *b, double *x, nadir_device_outcome *outcome)
+{
+    *(are_there(b, x) ? &watch.solved_there : &watch.solved_here) += 1;
+    return under->iterate(matrix, context, system, b, x, outcome);
+}
+
+static nadir_status step_centred(void *step, nadir_context *context, const double *y, const double *z,
+                                 double *sums)
+{
+    assert_int_equal(is_there(y), is_there(z));
+    *(are_there(z, sums) ? &watch.centred_there : &watch.centred_here) += 1;
+    return under->step_centred(step, context, y, z, sums);
+}
+
+static nadir_status combine(void *matrix, nadir_context *context, bool transposed, int64_t count,
+                            double shift, double scale, const double *x, double *y)
+{
+    *(are_there(x, y) ? &watch.multiplied_there : &watch.multiplied_here) += 1;
+    return under->combine(matrix, context, transposed, count, shift, scale, x, y);
+}
+
+test_watch *test_watch_device(nadir_context *context)
+{
+    assert_non_null(context->device);
+    assert_int_equal(watch.rooms_left, 0);
+    under = context->device == &over ? under : context->device;
+    over = *under;
+    over.vector_keep = vector_keep;
+    over.vector_ranks = vector_ranks;
+    over.vector_powers = vector_powers;
+    over.room_take = room_take;
+    over.room_give = room_give;
+    over.room_copy = room_copy;
+    over.iterate = iterate;
+    over.step_centred = step_centred;
+    over.combine = combine;
+    context->device = &over;
+    watch = (test_watch){0};
+    return &watch;
+}
