@@ -14,6 +14,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -351,6 +352,53 @@ static void test_next_to_one(void **state)
                  NADIR_ERROR_ILL_POSED, "policy 0: I - gamma P is singular to working precision");
     nadir_model_free(model);
     nadir_context_free(context);
+}
+
+/* States that pay 1 and -1, with the actions stay and go, next to a discount of one: who stays has a value
+ * that double cannot tell, who goes has not. The first who stays is named, whoever finds it. */
+static void test_first_failure(void **state)
+{
+    enum { COUNT = 40 };
+    static const double kernel[] = {1, 0, 0, 1, 0, 1, 1, 0};
+    static const double rewards[] = {1, 1, -1, -1};
+    static const int64_t state_rows[] = {0, 2, 4};
+    static const int64_t stays[][2] = {{11, 30}, {39, 39}, {26, 27}};
+    double policies[COUNT * 4];
+    double returns[COUNT];
+    double errors[COUNT];
+    nadir_model_data data;
+    nadir_model *model = NULL;
+    (void)state;
+    nadir_model_data_default(&data);
+    data.states = 2;
+    data.rows = 4;
+    data.discount = 1 - 2e-14;
+    data.state_rows = state_rows;
+    data.dense = kernel;
+    data.rewards = rewards;
+    data.initial = (const double[]){1, 0};
+    for (int k = 0; k < 9; k++) {
+        nadir_context *context = k / 3 == 0 ? test_context() : context_of(k / 3 == 1 ? 1 : 3);
+        char words[64];
+        for (int i = 0; i < COUNT * 4; i++) {
+            policies[i] = i % 2; /* go */
+        }
+        assert_ok(context, nadir_model_create(context, &data, &model));
+        assert_ok(context, nadir_returns(context, model, COUNT, policies, NULL, returns, errors));
+        for (int i = 0; i < COUNT; i++) {
+            assert_that(fabs(returns[i] - 0.5) <= fmin(errors[i], 1e-2), "%.17g", returns[i]);
+        }
+        for (int j = 0; j < 2; j++) {
+            double *pi = policies + 4 * stays[k % 3][j];
+            pi[0] = pi[2] = 1;
+            pi[1] = pi[3] = 0;
+        }
+        (void)snprintf(words, sizeof words, "policy %d: I - gamma P is singular", (int)stays[k % 3][0]);
+        assert_fails(context, nadir_returns(context, model, COUNT, policies, NULL, returns, errors),
+                     NADIR_ERROR_ILL_POSED, words);
+        nadir_model_free(model);
+        nadir_context_free(context);
+    }
 }
 
 /* Policies that are off by less than 1e-5 are normalised, and that is said once. */
@@ -701,12 +749,19 @@ static void test_device_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families_of_models), cmocka_unit_test(test_large_model),
-        cmocka_unit_test(test_same_bits),          cmocka_unit_test(test_wrong_policies),
-        cmocka_unit_test(test_wrong_arguments),    cmocka_unit_test(test_next_to_one),
-        cmocka_unit_test(test_normalised),         cmocka_unit_test(test_scarce_memory),
-        cmocka_unit_test(test_interrupted),        cmocka_unit_test(test_device),
-        cmocka_unit_test(test_device_many),        cmocka_unit_test(test_device_refuses),
+        cmocka_unit_test(test_families_of_models),
+        cmocka_unit_test(test_large_model),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_wrong_policies),
+        cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_next_to_one),
+        cmocka_unit_test(test_first_failure),
+        cmocka_unit_test(test_normalised),
+        cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_device_many),
+        cmocka_unit_test(test_device_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
