@@ -4,8 +4,10 @@
  * Rows are added in their order and every product is rounded before it is added, as on the processor: M has
  * the same bits there and here. A sparse M is made in two passes: one thread takes the rows of one state side
  * by side, the next column being the least that any of them has next; it counts the columns first, and
- * writes them when it is known where to.
+ * writes them when it is known where to. Of a spread tilt, entries that lie on the line of their row are less
+ * by what it has there, and extra states are entries like others.
  */
+#include "lines.h"
 #include "parts.h"
 
 #include <cstdlib>
@@ -33,24 +35,59 @@ static __global__ void average_dense(int64_t states, const int64_t *state_rows, 
     }
 }
 
-/* The next column of a state; heads: [rows] how far each row was read. -1: there is none. */
-static __device__ int32_t next_column(int64_t first, int64_t end, const double *probabilities,
-                                      const int64_t *starts, const int32_t *columns, const int32_t *heads)
+/* In a row's head: its extra state was read. */
+enum { EXTRA_READ = 1 << 30 };
+
+/* The extra state of a row that was not read yet; INT32_MAX: there is none. */
+template <bool SPREAD>
+static __device__ int32_t next_extra(const cuda_spread *of, int64_t row, const int32_t *heads)
+{
+    const int32_t extra = SPREAD ? of->extra[row] : -1;
+    return extra >= 0 && (heads[row] & EXTRA_READ) == 0 ? extra : INT32_MAX;
+}
+
+/* The next column of a state; heads: [rows] how far each row was read. INT32_MAX: there is none. */
+template <bool SPREAD>
+static __device__ int32_t next_column(const cuda_rows *rows, const cuda_spread *spread, int64_t first,
+                                      int64_t end, const double *probabilities, const int32_t *heads)
 {
     int32_t least = INT32_MAX;
     for (int64_t row = first; row < end; row++) {
-        const int64_t at = starts[row] + heads[row];
-        if (probabilities[row] > 0 && at < starts[row + 1]) {
-            least = min(least, columns[at]);
+        const int64_t at = rows->starts[row] + (heads[row] & ~EXTRA_READ);
+        if (probabilities[row] > 0) {
+            least = min(least, next_extra<SPREAD>(spread, row, heads));
+            least = at < rows->starts[row + 1] ? min(least, rows->columns[at]) : least;
         }
     }
     return least;
 }
 
+/* The entry of a row in this column, if it comes next, is read; its value is 0 unless it is wanted. */
+template <bool SPREAD>
+static __device__ double take_entry(const cuda_rows *rows, const cuda_spread *spread, int64_t row,
+                                    int32_t column, bool wanted, int32_t *heads)
+{
+    const int64_t at = rows->starts[row] + (heads[row] & ~EXTRA_READ);
+    double value = 0;
+    if (at < rows->starts[row + 1] && rows->columns[at] == column) {
+        heads[row]++;
+        value = wanted ? rows->values[at] : 0;
+        if (SPREAD && wanted) {
+            const cuda_line line = cuda_line_of(spread, row);
+            value = __dsub_rn(value, cuda_line_under(spread, &line, column));
+        }
+    } else if (next_extra<SPREAD>(spread, row, heads) == column) {
+        heads[row] |= EXTRA_READ;
+        value = spread->amount[row];
+    }
+    return value;
+}
+
 /* values NULL: counts, otherwise writes from to_starts[s] on. */
-static __global__ void average_sparse(cuda_rows rows, const double *probabilities, int32_t *heads,
-                                      const int64_t *to_starts, int32_t *counts, int32_t *to_columns,
-                                      double *to_values)
+template <bool SPREAD>
+static __global__ void average_sparse(cuda_rows rows, cuda_spread spread, const double *probabilities,
+                                      int32_t *heads, const int64_t *to_starts, int32_t *counts,
+                                      int32_t *to_columns, double *to_values)
 {
     const int64_t s = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (s >= rows.states) {
@@ -64,17 +101,17 @@ static __global__ void average_sparse(cuda_rows rows, const double *probabilitie
         heads[row] = 0;
     }
     for (;;) {
-        const int32_t column = next_column(first, end, probabilities, rows.starts, rows.columns, heads);
+        const int32_t column = next_column<SPREAD>(&rows, &spread, first, end, probabilities, heads);
         if (column == INT32_MAX) {
             break;
         }
         double sum = 0;
         for (int64_t row = first; row < end; row++) {
-            const int64_t at = rows.starts[row] + heads[row];
             const double weight = probabilities[row];
-            if (weight > 0 && at < rows.starts[row + 1] && rows.columns[at] == column) {
-                sum = to_values != NULL ? __dadd_rn(sum, __dmul_rn(weight, rows.values[at])) : 0;
-                heads[row]++;
+            if (weight > 0) {
+                const double value =
+                    take_entry<SPREAD>(&rows, &spread, row, column, to_values != NULL, heads);
+                sum = __dadd_rn(sum, __dmul_rn(weight, value));
             }
         }
         if (to_values != NULL) {
@@ -170,6 +207,7 @@ static nadir_status measure(cuda_matrix *matrix, nadir_context *context, nadir_d
     facts->entries = of->entries;
     facts->longest = matrix->longest;
     facts->bytes = (int64_t)of->bytes;
+    facts->lines = {};
 cleanup:
     return status;
 }
@@ -216,8 +254,22 @@ cleanup:
     return status;
 }
 
-static nadir_status make_sparse(const cuda_rows *rows, nadir_context *context, const double *probabilities,
-                                cuda_rows *made)
+/* spread: NULL unless the rows have lines. */
+static void start_pass(const cuda_rows *rows, const cuda_spread *spread, const double *probabilities,
+                       int32_t *heads, const int64_t *to_starts, int32_t *counts, cuda_rows *to)
+{
+    const unsigned blocks = cuda_blocks(rows->states, THREADS);
+    if (spread != NULL) {
+        average_sparse<true><<<blocks, THREADS>>>(*rows, *spread, probabilities, heads, to_starts, counts,
+                                                  to->columns, to->values);
+    } else {
+        average_sparse<false><<<blocks, THREADS>>>(*rows, cuda_spread{}, probabilities, heads, to_starts,
+                                                   counts, to->columns, to->values);
+    }
+}
+
+static nadir_status make_sparse(const cuda_rows *rows, nadir_context *context, const cuda_spread *spread,
+                                const double *probabilities, cuda_rows *made)
 {
     nadir_status status = NADIR_OK;
     cuda_engine *engine = rows->engine;
@@ -236,13 +288,11 @@ static nadir_status make_sparse(const cuda_rows *rows, nadir_context *context, c
     {
         int32_t *heads = (int32_t *)room;
         int32_t *counts = heads + rows->rows;
-        const unsigned blocks = cuda_blocks(n, THREADS);
-        average_sparse<<<blocks, THREADS>>>(*rows, probabilities, heads, NULL, counts, NULL, NULL);
+        start_pass(rows, spread, probabilities, heads, NULL, counts, made);
         CUDA_LAUNCHED(engine, context);
         CUDA_CHECK(cuda_starts(engine, context, n, counts, made->starts));
         CUDA_CHECK(make_entries(rows, context, made));
-        average_sparse<<<blocks, THREADS>>>(*rows, probabilities, heads, made->starts, NULL, made->columns,
-                                            made->values);
+        start_pass(rows, spread, probabilities, heads, made->starts, NULL, made);
         CUDA_LAUNCHED(engine, context);
     }
 cleanup:
@@ -250,11 +300,29 @@ cleanup:
     return status;
 }
 
-nadir_status cuda_average(void *kept, nadir_context *context, const double *probabilities, void **result,
-                          nadir_device_facts *facts)
+/* M + L of the numbers of a spread tilt, in the places of `rows`. */
+static nadir_status make_lined(const cuda_rows *rows, nadir_context *context, const cuda_numbers *numbers,
+                               const double *weights, cuda_matrix *made, nadir_device_facts *facts)
 {
     nadir_status status = NADIR_OK;
-    const cuda_rows *rows = (const cuda_rows *)kept;
+    const double bytes = (double)rows->states * sizeof(int32_t);
+    void *places = NULL;
+    cuda_spread spread;
+    CUDA_CHECK(cuda_take(rows->engine, context, "averaging over the policy", bytes, &places));
+    CUDA_CHECK(cuda_lines_make(rows, context, numbers, weights, (int32_t *)places, &spread, &made->lines));
+    CUDA_CHECK(make_sparse(rows, context, &spread, weights, &made->of));
+    CUDA_CHECK(measure(made, context, facts));
+    CUDA_CHECK(cuda_lines_measure(made->lines, context, rows, &spread, weights, facts));
+cleanup:
+    cuda_give(rows->engine, bytes, places);
+    return status;
+}
+
+/* numbers: NULL, or those of a spread tilt, whose values `rows` have. */
+static nadir_status average(const cuda_rows *rows, nadir_context *context, const cuda_numbers *numbers,
+                            const double *probabilities, void **result, nadir_device_facts *facts)
+{
+    nadir_status status = NADIR_OK;
     cuda_engine *engine = rows->engine;
     double *weights = NULL;
     cuda_matrix *made = (cuda_matrix *)calloc(1, sizeof *made);
@@ -266,8 +334,13 @@ nadir_status cuda_average(void *kept, nadir_context *context, const double *prob
     CUDA_TRY(
         engine, context,
         cudaMemcpy(weights, probabilities, (size_t)rows->rows * sizeof *weights, cudaMemcpyHostToDevice));
-    CUDA_CHECK((rows->dense != NULL ? make_dense : make_sparse)(rows, context, weights, &made->of));
-    CUDA_CHECK(measure(made, context, facts));
+    if (numbers != NULL) {
+        CUDA_CHECK(make_lined(rows, context, numbers, weights, made, facts));
+    } else {
+        CUDA_CHECK(rows->dense != NULL ? make_dense(rows, context, weights, &made->of)
+                                       : make_sparse(rows, context, NULL, weights, &made->of));
+        CUDA_CHECK(measure(made, context, facts));
+    }
     *result = made;
     made = NULL;
 cleanup:
@@ -276,12 +349,19 @@ cleanup:
     return status;
 }
 
+nadir_status cuda_average(void *kept, nadir_context *context, const double *probabilities, void **matrix,
+                          nadir_device_facts *facts)
+{
+    return average((const cuda_rows *)kept, context, NULL, probabilities, matrix, facts);
+}
+
 nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
                                  const double *probabilities, void **matrix, nadir_device_facts *facts)
 {
+    const cuda_numbers *numbers = (const cuda_numbers *)values;
     cuda_rows rows = *(const cuda_rows *)kept; /* a view, which owns nothing */
-    *(rows.dense != NULL ? &rows.dense : &rows.values) = ((const cuda_numbers *)values)->values;
-    return cuda_average(&rows, context, probabilities, matrix, facts);
+    *(rows.dense != NULL ? &rows.dense : &rows.values) = numbers->values;
+    return average(&rows, context, numbers->omega != NULL ? numbers : NULL, probabilities, matrix, facts);
 }
 
 nadir_status cuda_upload(void *self, nadir_context *context, const nadir_device_rows *rows, void **result,
@@ -310,6 +390,7 @@ void cuda_release(void *matrix)
         cuda_columns_clear(of->of.engine, &of->blocks[1]);
         cuda_rows_clear(&of->transpose);
         cuda_rows_clear(&of->of);
+        cuda_lines_clear(of->lines);
         free(of);
     }
 }

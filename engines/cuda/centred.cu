@@ -7,7 +7,7 @@
  * for which the rows of each column are listed once.
  */
 #include "parts.h"
-#include "row_power.h"
+#include "row_rectangular.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -44,11 +44,29 @@ cleanup:
     return status;
 }
 
+/* What rectangular sets keep; for p = infinity it does not matter who shares. */
+static bool is_rectangular(const nadir_device_ball *ball)
+{
+    return ball->shares != NADIR_DEVICE_ALL_ROWS && !std::isinf(ball->p);
+}
+
+static nadir_status open_rectangular(cuda_step *step, nadir_context *context)
+{
+    nadir_status status = NADIR_OK;
+    cuda_engine *engine = step->rows->engine;
+    const double bytes = (double)step->rows->rows * sizeof *step->solutions;
+    CUDA_CHECK(take(engine, context, (double)step->rows->states * sizeof(double), (void **)&step->gains));
+    CUDA_CHECK(take(engine, context, bytes, (void **)&step->solutions));
+    CUDA_TRY(engine, context, cudaMemset(step->solutions, 0, (size_t)bytes));
+cleanup:
+    return status;
+}
+
 /* What steps.cu and its neighbours make. */
 static bool is_made(const cuda_rows *rows, const nadir_device_ball *ball)
 {
     if (ball->shares != NADIR_DEVICE_ALL_ROWS) {
-        return !ball->simplex && std::isinf(ball->p); /* where it does not matter who shares */
+        return std::isinf(ball->p) || (rows->dense == NULL && !ball->simplex);
     }
     const bool plain = ball->p == 1 || ball->p == 2 || std::isinf(ball->p);
     return rows->dense != NULL || !ball->simplex || plain;
@@ -83,7 +101,9 @@ nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_devi
         CUDA_CHECK(take(engine, context, (double)bytes, (void **)&made->scales));
         CUDA_TRY(engine, context, cudaMemcpy(made->scales, ball->scales, bytes, cudaMemcpyHostToDevice));
     }
-    if (ball->p != 2) {
+    if (is_rectangular(ball)) {
+        CUDA_CHECK(open_rectangular(made, context));
+    } else if (ball->p != 2) {
         CUDA_CHECK(open_norm(made, context));
     }
     if (ball->simplex && rows->dense == NULL) {
@@ -111,6 +131,8 @@ void cuda_step_close(void *self)
     cuda_give(engine, bytes, step->scales);
     cuda_give(engine, bytes, step->norms);
     cuda_give(engine, (double)rows->rows * sizeof *step->levels, step->levels);
+    cuda_give(engine, (double)rows->rows * sizeof *step->solutions, step->solutions);
+    cuda_give(engine, (double)rows->states * sizeof(double), step->gains);
     cuda_give(engine, CUDA_THRESHOLD_ROOM * sizeof(double), step->room);
     free(step->found);
     cuda_give(engine, (double)rows->states * sizeof(double), step->x);

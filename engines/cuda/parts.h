@@ -69,10 +69,11 @@ typedef struct cuda_columns {
 /* A count that stands for this many and more; those of its group are the 32 values before its entries. */
 enum { CUDA_LONG = 255 };
 
-/* M and, for a CSR one, its transpose once it was asked for. */
+/* M and, for a CSR one, its transpose once it was asked for; and L beside it. */
 typedef struct cuda_matrix {
     cuda_rows of;
-    cuda_rows transpose; /* starts NULL: not there */
+    struct cuda_lines *lines; /* lines.h; NULL: none */
+    cuda_rows transpose;      /* starts NULL: not there */
     int64_t longest, longest_transposed;
     cuda_columns blocks[2]; /* of M and of the transpose */
 } cuda_matrix;
@@ -148,7 +149,11 @@ void cuda_release(void *matrix);
 nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int64_t *starts,
                         int32_t *columns, double *values);
 
-/* products.cu: Y = shift X + scale M X on the device; y may not be x. */
+/* lines.cu, lines_make.cu */
+double cuda_lines_roundings(const void *matrix, bool transposed);
+nadir_status cuda_fetch_lines(const void *matrix, nadir_context *context, const nadir_device_lines *to);
+
+/* products.cu: Y = shift X + scale (M + L) X on the device; y may not be x. */
 nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count,
                         double shift, double scale, const double *x, double *y);
 /* The same for two vectors side by side and a CSR matrix. */
@@ -198,12 +203,14 @@ typedef struct cuda_step {
     double *x;             /* [states] */
     double *d;             /* [states] */
     nadir_device_answer answer;
-    double mean;                /* of x; dense models */
-    double *norms;              /* [rows] p other than 1 and 2; p = infinity: gains */
-    struct power_level *levels; /* [rows] other p */
-    double key, share;          /* p = 1: the threshold, and what moves of entries there */
-    double *room;               /* [CUDA_THRESHOLD_ROOM] p = 1 */
-    double *found;              /* the same here */
+    double mean;                    /* of x; dense models */
+    double *norms;                  /* [rows] p other than 1 and 2; p = infinity: gains */
+    struct power_level *levels;     /* [rows] other p */
+    struct row_solution *solutions; /* [rows] where not all rows share, p < infinity; then nothing else */
+    double *gains;                  /* [states] likewise */
+    double key, share;              /* p = 1: the threshold, and what moves of entries there */
+    double *room;                   /* [CUDA_THRESHOLD_ROOM] p = 1 */
+    double *found;                  /* the same here */
     /* Rows by column, once they were asked for; ~row where the number is no probability. */
     int64_t *column_starts;     /* [states + 1] */
     int32_t *column_rows;       /* [entries] */
@@ -230,6 +237,9 @@ nadir_status cuda_spread_write(const cuda_step *step, nadir_context *context, co
 void cuda_spread_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
 nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_power_write(const cuda_step *step, double *values, bool *nominal);
+/* rectangular.cu: the same where the rows of a state share, or none do. */
+nadir_status cuda_rectangular_answer(cuda_step *step, nadir_context *context, double beta);
+void cuda_rectangular_write(const cuda_step *step, double *values, bool *nominal);
 /* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
  */
 nadir_status cuda_collect(const cuda_engine *engine, nadir_context *context, bool largest, double sum[2]);

@@ -7,14 +7,12 @@
  * method of false position in t = log kappa, times a for p < 2; every t is a pass, and a sum of the norms
  * that it left, measured by the largest of them.
  */
+#include "bracket.h"
 #include "row_power.h"
 #include "rowwise.h"
 
 #include <cfloat>
 #include <cmath>
-
-enum { STEP_LIMIT = 200, BRACKET_LIMIT = 60 };
-#define FAR 50.0 /* the farthest that t moves at once without a bracket */
 
 /* kappa u or kappa u^a, 0 of a row that stays as it is. */
 static __device__ double step_of(const power_norm &norm, double kappa, double u)
@@ -91,46 +89,6 @@ static nadir_status norm_at(cuda_step *step, nadir_context *context, double kapp
     CUDA_CHECK(engine->host->progress(context, CUDA_TASK, -1));
 cleanup:
     return status;
-}
-
-/* t within low and high, log(norm / beta) at these, and which of them stayed the last time. */
-typedef struct bracket {
-    double low, high, low_excess, high_excess;
-    int stayed;
-    double width; /* some steps ago */
-} bracket;
-
-static void narrow(bracket *at, double t, double excess)
-{
-    if (excess <= 0) {
-        at->high_excess *= at->stayed > 0 ? 0.5 : 1;
-        at->stayed = 1;
-        at->low = t;
-        at->low_excess = excess;
-    } else {
-        at->low_excess *= at->stayed < 0 ? 0.5 : 1;
-        at->stayed = -1;
-        at->high = t;
-        at->high_excess = excess;
-    }
-}
-
-static double next_t(bracket *at, int i, double tolerance, double far)
-{
-    if (std::isinf(at->low)) {
-        return at->high - fmin(fmax(ldexp(at->high_excess, i), tolerance), far);
-    }
-    if (std::isinf(at->high)) {
-        return at->low + fmin(fmax(ldexp(-at->low_excess, i), tolerance), far);
-    }
-    const double width = at->high - at->low;
-    const double t = at->low - at->low_excess * (width / (at->high_excess - at->low_excess));
-    bool slow = false;
-    if (i % 4 == 3) {
-        slow = width > at->width / 2;
-        at->width = width;
-    }
-    return !slow && t > at->low && t < at->high ? t : at->low + width / 2;
 }
 
 static double kappa_of(const cuda_step *step, double base, double t)

@@ -12,6 +12,8 @@
  * else is read once. (cuSPARSE plans each product anew for rows of all lengths; rows of 5 to 20 entries need
  * no plan.)
  */
+#include "lines.h"
+#include "pairs.h"
 #include "parts.h"
 #include "reduce.h"
 
@@ -21,16 +23,6 @@ enum {
     MOST_STATES = 1 << 26, /* for which places in 32 rows are 32 bits */
     WORTH_BLOCKS = 3       /* products with a matrix after which it is taken apart */
 };
-
-static __device__ double2 operator*(double a, double2 b)
-{
-    return make_double2(a * b.x, a * b.y);
-}
-
-static __device__ double2 operator+(double2 a, double2 b)
-{
-    return make_double2(a.x + b.x, a.y + b.y);
-}
 
 static __device__ double from_other(double mine, int step)
 {
@@ -358,6 +350,9 @@ nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transp
     }
     for (int64_t j = 0; j < count; j++) {
         CUDA_CHECK(apply_sparse(matrix, context, transposed, shift, scale, x + j * n, y + j * n));
+        if (matrix->lines != NULL) {
+            CUDA_CHECK(cuda_lines_add(matrix->lines, context, transposed, scale, x + j * n, y + j * n));
+        }
     }
 cleanup:
     return status;
@@ -366,7 +361,10 @@ cleanup:
 nadir_status cuda_apply_pair(cuda_matrix *matrix, nadir_context *context, bool transposed, double shift,
                              double scale, const double2 *x, double2 *y)
 {
-    return apply_sparse(matrix, context, transposed, shift, scale, x, y);
+    const nadir_status status = apply_sparse(matrix, context, transposed, shift, scale, x, y);
+    return status != NADIR_OK || matrix->lines == NULL
+               ? status
+               : cuda_lines_add_pair(matrix->lines, context, transposed, scale, x, y);
 }
 
 nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed, int64_t count, double shift,

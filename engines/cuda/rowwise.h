@@ -90,8 +90,34 @@ template <typename SUMS> static __device__ SUMS total_of_block(SUMS mine)
     return all;
 }
 
-/* Rows of one thread; all: every state is allowed, so that the smallest x is 0. */
-struct short_row {
+/* What a row of one thread has besides `each`. */
+template <typename ROW> struct thread_row {
+    template <typename SUMS> __device__ SUMS total(const SUMS &mine) const
+    {
+        return mine;
+    }
+    __device__ double mean() const
+    {
+        double sum = 0;
+        double count = 0;
+        own().each([&](double, double x, int64_t) {
+            sum += x;
+            count += 1;
+        });
+        return sum / count;
+    }
+    template <typename NUMBER> __device__ void write(double *to, NUMBER number) const
+    {
+        own().each([&](double phat, double x, int64_t i) { to[i] = number(phat, x, i); });
+    }
+    __device__ const ROW &own() const
+    {
+        return *static_cast<const ROW *>(this);
+    }
+};
+
+/* all: every state is allowed, so that the smallest x is 0. */
+struct short_row : thread_row<short_row> {
     static constexpr bool FEW = true;
     int64_t start;
     int count;
@@ -121,23 +147,9 @@ struct short_row {
             }
         }
     }
-    template <typename SUMS> __device__ SUMS total(const SUMS &mine) const
-    {
-        return mine;
-    }
-    __device__ double mean() const
-    {
-        double sum = 0;
-        each([&](double, double other, int64_t) { sum += other; });
-        return sum / count;
-    }
-    template <typename NUMBER> __device__ void write(double *to, NUMBER number) const
-    {
-        each([&](double phat, double other, int64_t i) { to[i] = number(phat, other, i); });
-    }
 };
 
-struct long_row {
+struct long_row : thread_row<long_row> {
     static constexpr bool FEW = false;
     int64_t start, count;
     const double *p, *x;
@@ -156,20 +168,6 @@ struct long_row {
         for (int64_t i = 0; i < count; i++) {
             visit(p[i], x[columns[i]] - base, i);
         }
-    }
-    template <typename SUMS> __device__ SUMS total(const SUMS &mine) const
-    {
-        return mine;
-    }
-    __device__ double mean() const
-    {
-        double sum = 0;
-        each([&](double, double other, int64_t) { sum += other; });
-        return sum / (double)count;
-    }
-    template <typename NUMBER> __device__ void write(double *to, NUMBER number) const
-    {
-        each([&](double phat, double other, int64_t i) { to[i] = number(phat, other, i); });
     }
 };
 

@@ -1,7 +1,7 @@
 /*
  * steps.cu: the linear step over all rows of a model, domain support, or of a dense one, simplex too; see
  * base/device.h. Here is p = 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others;
- * spread.cu has sparse models on the domain simplex.
+ * spread.cu has sparse models on the domain simplex, and rectangular.cu rectangular sets.
  *
  * What a row does at a given step is what adversary/rows/quadratic.c says: with I its positive entries,
  *
@@ -47,8 +47,8 @@ static __global__ void __launch_bounds__(THREADS)
     leave_sums(all, partials);
 }
 
-/* w, and in the partials the largest alpha w of each block. */
-static __global__ void weigh_rows(int64_t states, const int64_t *state_rows, double gamma,
+/* w, and in the partials the largest alpha w of each block. shared: without d, w is pi. */
+static __global__ void weigh_rows(int64_t states, const int64_t *state_rows, double gamma, bool shared,
                                   const double *probabilities, const double *scales, const double *d,
                                   double *weights, double *partials)
 {
@@ -57,7 +57,7 @@ static __global__ void weigh_rows(int64_t states, const int64_t *state_rows, dou
          s += (int64_t)BLOCKS * THREADS) {
         const double visits = d == NULL ? 0 : gamma * (d[s] > 0 ? d[s] : 0);
         for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
-            const double used = probabilities[row] > 0 ? 1 : 0;
+            const double used = shared ? probabilities[row] : probabilities[row] > 0 ? 1 : 0;
             const double weight = d == NULL ? used : visits * probabilities[row];
             weights[row] = weight;
             largest = fmax(largest, scale_of(scales, row) * weight);
@@ -220,19 +220,20 @@ nadir_status cuda_step_answer(void *self, nadir_context *context, double beta, c
     if (d != NULL) {
         CUDA_TRY(engine, context, cudaMemcpy(step->d, d, bytes, cudaMemcpyHostToDevice));
     }
-    weigh_rows<<<BLOCKS, THREADS>>>(rows->states, rows->state_rows, step->gamma, step->probabilities,
-                                    step->scales, d != NULL ? step->d : NULL, step->weights,
-                                    engine->partials);
+    weigh_rows<<<BLOCKS, THREADS>>>(rows->states, rows->state_rows, step->gamma,
+                                    step->shares == NADIR_DEVICE_STATES, step->probabilities, step->scales,
+                                    d != NULL ? step->d : NULL, step->weights, engine->partials);
     CUDA_LAUNCHED(engine, context);
     CUDA_TRY(engine, context, cudaMemcpy(found, engine->partials, sizeof found, cudaMemcpyDeviceToHost));
     for (int i = 0; i < BLOCKS; i++) {
         step->answer.unit = fmax(step->answer.unit, found[i]);
     }
     if (step->answer.unit > 0 && beta > 0) {
-        CUDA_CHECK((step->p == 2          ? quadratic_answer
-                    : step->p == 1        ? cuda_threshold_answer
-                    : std::isinf(step->p) ? cuda_capped_answer
-                                          : cuda_power_answer)(step, context, beta));
+        CUDA_CHECK((step->solutions != NULL ? cuda_rectangular_answer
+                    : step->p == 2          ? quadratic_answer
+                    : step->p == 1          ? cuda_threshold_answer
+                    : std::isinf(step->p)   ? cuda_capped_answer
+                                            : cuda_power_answer)(step, context, beta));
     }
     *answer = step->answer;
 cleanup:
@@ -255,10 +256,11 @@ nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers
     if (step->spread != NULL) {
         CUDA_CHECK(cuda_spread_write(step, context, made));
     } else {
-        (step->p == 2          ? write_quadratic
-         : step->p == 1        ? cuda_threshold_write
-         : std::isinf(step->p) ? cuda_capped_write
-                               : cuda_power_write)(step, made->values, made->nominal);
+        (step->solutions != NULL ? cuda_rectangular_write
+         : step->p == 2          ? write_quadratic
+         : step->p == 1          ? cuda_threshold_write
+         : std::isinf(step->p)   ? cuda_capped_write
+                                 : cuda_power_write)(step, made->values, made->nominal);
     }
     CUDA_LAUNCHED(step->rows->engine, context);
     *numbers = made;

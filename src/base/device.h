@@ -23,13 +23,31 @@ typedef struct nadir_device_rows {
     const double *values;      /* [starts[rows]] */
 } nadir_device_rows;
 
+/* What is known of lines L beside a matrix; see kernel/lines.h. */
+typedef struct nadir_device_line_facts {
+    bool there;
+    int64_t count;   /* of all states */
+    int64_t written; /* entries that it takes to write them out, at most */
+    double terms;    /* at least the sum of the sizes of all terms of a product with a row of M + L */
+} nadir_device_line_facts;
+
 /* What is known of a matrix M on the device. */
 typedef struct nadir_device_facts {
-    double norm;     /* max_s sum_t |M(s, t)| */
+    double norm;     /* max_s sum_t |M(s, t)|; with lines: at least that of M + L */
     int64_t entries; /* stored */
     int64_t longest; /* most entries of a row */
     int64_t bytes;   /* of the device's memory */
+    nadir_device_line_facts lines;
 } nadir_device_facts;
+
+/* Lines, to be brought to the caller's memory; as in kernel/lines.h. */
+typedef struct nadir_device_lines {
+    double *x;            /* [states] along the order */
+    int32_t *order;       /* [states] */
+    int64_t *starts;      /* [states + 1] */
+    int32_t *columns;     /* [count] */
+    double *last, *slope; /* [count] */
+} nadir_device_lines;
 
 /* Sums over M, [states] each; see adversary/free/breakdown_products.c. */
 typedef struct nadir_device_look {
@@ -95,7 +113,8 @@ typedef struct nadir_device_ball {
 } nadir_device_ball;
 
 /* The answer of a linear step (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball
- * does not matter, or nothing moves; the rest says nothing then. */
+ * does not matter, or nothing moves; the rest says nothing then. Nor does it where not all rows share; found
+ * is false there only if nothing moves. */
 typedef struct nadir_device_answer {
     bool found;
     double unit; /* the largest alpha w */
@@ -191,7 +210,8 @@ typedef struct nadir_device {
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
                             nadir_device_facts *facts);
     /* The same of a kernel that has other numbers in the places of the model's, made by `put` or
-     * `step_values`. */
+     * `step_values`. Where these are spread it is M + L: all products below are with both, M has the extra
+     * states as entries, and `look`, `factor` and `kernels` do not take it. */
     nadir_status (*average_values)(void *kept, nadir_context *context, const void *values,
                                    const double *probabilities, void **matrix, nadir_device_facts *facts);
     /* The numbers are to be forgotten, if need be after the engine was closed. */
@@ -206,6 +226,10 @@ typedef struct nadir_device {
     /* The numbers of M: dense [states * states], or starts [states + 1], columns and values [entries]. */
     nadir_status (*fetch)(void *matrix, nadir_context *context, double *dense, int64_t *starts,
                           int32_t *columns, double *values);
+    /* L of a matrix that has it; and the roundings of a product with it, in units, beyond those of M (see
+     * nadir_lines_roundings): 0 without. */
+    nadir_status (*fetch_lines)(const void *matrix, nadir_context *context, const nadir_device_lines *to);
+    double (*lines_roundings)(const void *matrix, bool transposed);
     /* Y = shift X + scale M X, or transposed, for `count` vectors, which may lie on the device. */
     nadir_status (*combine)(void *matrix, nadir_context *context, bool transposed, int64_t count,
                             double shift, double scale, const double *x, double *y);
@@ -225,11 +249,11 @@ typedef struct nadir_device {
      * copied. *step is NULL where the device does not make steps of this kind. */
     nadir_status (*step_open)(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
     void (*step_close)(void *step);
-    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive. Both stay for the calls below,
-     * as does the answer. */
+    /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive, and pi itself where the rows
+     * of a state share. Both stay for the calls below, as does the answer. */
     nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
                                 const double *d, nadir_device_answer *answer);
-    /* p = infinity: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
+    /* p = infinity, or where not all rows share: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */
     nadir_status (*step_gains)(void *step, nadir_context *context, double *gains);
     /* The rows of the answer. */
     nadir_status (*step_values)(void *step, nadir_context *context, void **numbers);

@@ -425,11 +425,14 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     nadir_status status = NADIR_OK;
     double norm = -1;
     nadir_average made = {.states = kernel->model->states, .exchange = kernel->model->exchange};
+    bool there = nadir_remote_averages(context, kernel);
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
-    if (nadir_remote_averages(context, kernel)) {
-        NADIR_CHECK(nadir_remote_average(context, kernel, policy, &made));
+    if (there) {
+        NADIR_CHECK(nadir_remote_average_if_room(context, kernel, policy, &made, &there));
+    }
+    if (there) {
         norm = made.facts.norm;
     } else if (kernel->model->dense != NULL) {
         NADIR_NEW(context, made.dense, made.states * made.states);
@@ -437,7 +440,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     } else {
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
-    if (kernel->sums != NULL) {
+    if (kernel->sums != NULL && made.remote == NULL) {
         nadir_tilt_look(kernel);
         (void)refill_sparse(context, kernel, policy, false, &made.entries); /* it has this very pattern */
         NADIR_CHECK(nadir_lines_make(context, kernel, policy, &made.lines));

@@ -10,7 +10,7 @@
  * has lines use work space of the average: one at a time.
  *
  * With a device (base/device.h) M is made there where the model has its rows, and `matrix` has a size and no
- * numbers until nadir_average_fetch was called.
+ * numbers until nadir_average_fetch was called; nor have lines.
  */
 #ifndef NADIR_KERNEL_AVERAGE_H
 #define NADIR_KERNEL_AVERAGE_H
@@ -61,7 +61,7 @@ void nadir_average_clear(nadir_context *context, nadir_average *average);
 nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average, bool *borrowed);
 
-/* Brings the numbers of M here from a device; does nothing where they are here. */
+/* Brings the numbers of M, and lines, here from a device; does nothing where they are here. */
 nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average);
 bool nadir_average_is_dense(const nadir_average *average);
 /* The most entries of a row of M. */

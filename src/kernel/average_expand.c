@@ -56,7 +56,12 @@ nadir_status nadir_average_expand(nadir_context *context, nadir_average *average
     if (average->lines.states == 0) {
         return NADIR_OK;
     }
+    NADIR_CHECK(nadir_average_fetch(context, average));
     NADIR_CHECK(write_out(context, average, &entries));
+    if (average->remote != NULL) {
+        average->device->release(average->remote);
+        average->remote = NULL;
+    }
     nadir_entries_clear(context, &average->transpose);
     average->transposed_row = 0;
     nadir_entries_clear(context, &average->entries);

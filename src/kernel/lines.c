@@ -164,7 +164,7 @@ void nadir_lines_add(const nadir_context *context, const nadir_lines *lines, int
                      const double *x, double *y)
 {
     const int64_t n = lines->states;
-    for (int64_t j = 0; j < count && n > 0; j++) {
+    for (int64_t j = 0; j < count && n > 0 && lines->remote == NULL; j++) {
         if (lines->last.starts[n] > 0) {
             add_lines(context, lines, scale, x + j * n, y + j * n);
         }
@@ -230,7 +230,7 @@ nadir_status nadir_lines_add_transposed(nadir_context *context, nadir_lines *lin
                                         double scale, const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = lines->states;
+    const int64_t n = lines->remote == NULL ? lines->states : 0;
     if (n > 0 && lines->extra_turned.starts == NULL) {
         NADIR_CHECK(turn(context, lines));
     }
@@ -246,6 +246,9 @@ cleanup:
 
 int64_t nadir_lines_entries(const nadir_lines *lines)
 {
+    if (lines->remote != NULL) {
+        return lines->facts.written;
+    }
     int64_t entries = lines->states > 0 ? lines->extra.starts[lines->states] : 0;
     for (int64_t s = 0; s < lines->states; s++) {
         int64_t longest = 0; /* shorter ones lie within it */
@@ -270,6 +273,9 @@ double nadir_lines_roundings(const nadir_lines *lines, bool transposed)
     const int64_t n = lines->states;
     if (n == 0) {
         return 0;
+    }
+    if (lines->remote != NULL) {
+        return lines->device->lines_roundings(lines->remote, transposed);
     }
     const int64_t terms = row_length(n, transposed ? &lines->last_turned : &lines->last) +
                           row_length(n, transposed ? &lines->extra_turned : &lines->extra);

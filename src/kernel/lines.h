@@ -10,10 +10,15 @@
  *
  * Lines run over all states of their stretch: where the row has an entry of its own, the explicit matrix of
  * the average is less by that much (average.c).
+ *
+ * With a device (base/device.h) they may be there, beside the matrix of the average, whose products are then
+ * with both and which has the extra states as entries: the arrays are NULL until nadir_average_fetch was
+ * called.
  */
 #ifndef NADIR_KERNEL_LINES_H
 #define NADIR_KERNEL_LINES_H
 
+#include "base/device.h"
 #include "kernel/along.h"
 #include "kernel/kernel.h"
 #include "linalg/matrix.h"
@@ -31,6 +36,10 @@ typedef struct nadir_lines {
     nadir_along_sum *sums;   /* [states] */
     double norm; /* at least max_s sum_t |P^pi(s, t)| of the whole average; that, where nothing is negative */
     double terms; /* at least the sum of the sizes of all terms of a product with a row of it */
+    /* On a device; remote NULL: not so. */
+    const nadir_device *device;
+    void *remote; /* the average's */
+    nadir_device_line_facts facts;
 } nadir_lines;
 
 /* A struct of zeros holds nothing, and so does one of a kernel that is not a spread tilt. nadir_tilt_look was
@@ -39,8 +48,8 @@ nadir_status nadir_lines_make(nadir_context *context, const nadir_kernel *kernel
                               nadir_lines *lines);
 void nadir_lines_clear(nadir_context *context, nadir_lines *lines);
 
-/* Y += scale L X, or L^T X, for `count` vectors. Only the transposed one can fail, and only the first time.
- */
+/* Y += scale L X, or L^T X, for `count` vectors; nothing where a device has done so. Only the transposed one
+ * can fail, and only the first time. */
 void nadir_lines_add(const nadir_context *context, const nadir_lines *lines, int64_t count, double scale,
                      const double *x, double *y);
 nadir_status nadir_lines_add_transposed(nadir_context *context, nadir_lines *lines, int64_t count,

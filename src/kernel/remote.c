@@ -5,8 +5,10 @@
 
 #include <math.h>
 
-/* Tilted kernels with fewer entries are averaged here in less time than a call takes. */
+/* Tilted kernels with fewer entries are averaged here in less time than a call takes. Lines may stand for far
+ * more of them. */
 #define TILTED_ENTRIES 65536
+#define SPREAD_ENTRIES 4096
 
 /* Products cannot fail for who asks for them, so their context is constant; a device's can, and keeps its
  * sentence there. */
@@ -24,8 +26,9 @@ bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel
 bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *kernel)
 {
     const nadir_model *model = kernel->model;
-    const bool tilted = kernel->tilt.values != NULL && kernel->tilt.x == NULL && kernel->b == NULL;
-    const bool worth = model->dense != NULL ? kernel->remote != NULL : model->nonzeros >= TILTED_ENTRIES;
+    const bool tilted = kernel->tilt.values != NULL && kernel->b == NULL;
+    const int64_t least = kernel->tilt.x != NULL ? SPREAD_ENTRIES : TILTED_ENTRIES;
+    const bool worth = kernel->remote != NULL || (model->dense == NULL && model->nonzeros >= least);
     return nadir_remote_takes(context, kernel) ||
            (context->device != NULL && tilted && kernel->place == NULL && model->exchange == NULL && worth);
 }
@@ -146,7 +149,30 @@ nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *ke
     }
     average->device = context->device;
     average->sparse = kernel->model->dense == NULL;
+    if (average->facts.lines.there) {
+        average->lines = (nadir_lines){.states = average->states,
+                                       .norm = average->facts.norm,
+                                       .terms = average->facts.lines.terms,
+                                       .device = context->device,
+                                       .remote = average->remote,
+                                       .facts = average->facts.lines};
+    }
 cleanup:
+    return status;
+}
+
+nadir_status nadir_remote_average_if_room(nadir_context *context, const nadir_kernel *kernel,
+                                          const nadir_policy *policy, nadir_average *average, bool *made)
+{
+    nadir_status status = nadir_remote_average(context, kernel, policy, average);
+    nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
+    *made = status != NADIR_ERROR_MEMORY || kernel->tilt.values == NULL;
+    if (!*made) {
+        status = nadir_remote_bring(context, kept);
+        if (status == NADIR_OK) {
+            nadir_remote_forget(kept);
+        }
+    }
     return status;
 }
 
@@ -190,6 +216,38 @@ bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *ker
            context->device->multiply(atomic_load(&kernel->model->remote), own(context), x, y) == NADIR_OK;
 }
 
+/* The arrays of lines that are on the device alone. There are no extra states: M has them. */
+static nadir_status fetch_lines(nadir_context *context, nadir_lines *lines)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = lines->states;
+    nadir_lines made = {.states = n};
+    if (lines->remote == NULL || lines->last.starts != NULL) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_along_reserve(context, n, &made.along));
+    NADIR_NEW(context, made.last.starts, n + 1);
+    NADIR_NEW(context, made.last.columns, lines->facts.count);
+    NADIR_NEW(context, made.last.values, lines->facts.count);
+    NADIR_NEW(context, made.slope, lines->facts.count);
+    NADIR_NEW_ZERO(context, made.extra.starts, n + 1);
+    const nadir_device_lines to = {.x = made.along.x,
+                                   .order = made.along.order,
+                                   .starts = made.last.starts,
+                                   .columns = made.last.columns,
+                                   .last = made.last.values,
+                                   .slope = made.slope};
+    NADIR_CHECK(lines->device->fetch_lines(lines->remote, context, &to));
+    lines->along = made.along;
+    lines->last = made.last;
+    lines->slope = made.slope;
+    lines->extra = made.extra;
+    made = (nadir_lines){0};
+cleanup:
+    nadir_lines_clear(context, &made);
+    return status;
+}
+
 nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average)
 {
     nadir_status status = NADIR_OK;
@@ -197,6 +255,7 @@ nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average)
     const int64_t n = owner->states;
     nadir_entries entries = {0};
     double *dense = NULL;
+    NADIR_CHECK(fetch_lines(context, &owner->lines));
     if (owner->remote == NULL || owner->matrix.dense != NULL || owner->matrix.starts != NULL) {
         average->matrix = owner->matrix;
         return NADIR_OK;

@@ -7,14 +7,14 @@
 
 /* Whether the device makes products with the rows of this kernel: its stored rows are those of the model. */
 bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel);
-/* Whether it makes its average: those, or tilted kernels that are not spread, of sparse models that are large
- * enough; of dense ones if their numbers are there already. */
+/* Whether it makes its average: those, or tilted kernels of sparse models that are large enough, or any whose
+ * numbers are there already. */
 bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *kernel);
 
 /* The rows of a model on the device, made when first asked for. */
 nadir_status nadir_remote_rows(nadir_context *context, nadir_model *model, void **rows);
 
-/* The numbers of a tilted kernel that is not spread on the device, brought there if need be. */
+/* The numbers of a tilted kernel on the device, brought there if need be. */
 nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *kernel, const void **numbers);
 /* They are there alone: `numbers` becomes the kernel's. Until they were brought here the kernel can be
  * averaged, freed and written over, and nothing else. */
@@ -24,13 +24,17 @@ void nadir_remote_forget(nadir_kernel *kernel);
 /* NULL: they are not there. */
 const void *nadir_remote_has(const nadir_kernel *kernel);
 
-/* M on the device, of a kernel that it averages; the model's rows go there if they are not there yet. The
- * norm is that of M. */
+/* M on the device, of a kernel that it averages, with lines if it has any; the model's rows go there if they
+ * are not there yet. The norm is that of both. */
 nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average);
+/* The same if there is room; for want of it a kernel of other numbers than the model's comes here, and *made
+ * is false. */
+nadir_status nadir_remote_average_if_room(nadir_context *context, const nadir_kernel *kernel,
+                                          const nadir_policy *policy, nadir_average *average, bool *made);
 
-/* Y = shift X + scale M X, or transposed, of an average on the device. Where the device fails all numbers are
- * NaN: then the transposed product says why, the other one to the log. */
+/* Y = shift X + scale (M + L) X, or transposed, of an average on the device. Where the device fails all
+ * numbers are NaN: then the transposed product says why, the other one to the log. */
 nadir_status nadir_remote_combine(const nadir_context *context, const nadir_average *average, bool transposed,
                                   int64_t count, double shift, double scale, const double *x, double *y);
 

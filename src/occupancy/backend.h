@@ -6,7 +6,8 @@
  *     A X = B     or     A^T X = B,       A = I - gamma M,
  *
  * for several right-hand sides at once, M being the explicit part of an average (average.h), with the lines
- * of the average if it has any and the backend is not a direct one, which never sees any. It is one `static
+ * of the average if it has any and the backend is not a direct one, which never sees any, nor one of a device
+ * where these are not there. It is one `static
  * const` table in one file of this folder, listed in backends.c. Corrections of rank one, refinement, error
  * bounds and the choice of a backend are occupancy.c's business.
  *
@@ -24,8 +25,11 @@ enum {
     NADIR_BACKEND_SPARSE = 1 << 1, /* takes a CSR M */
     NADIR_BACKEND_DIRECT = 1 << 2, /* factors: solves are cheap and their accuracy cannot be asked for */
     NADIR_BACKEND_SPREAD = 1 << 3, /* takes an M whose rows are spread over processes */
-    NADIR_BACKEND_DEVICE = 1 << 4  /* needs an engine with a device; sees no lines, as direct ones */
+    NADIR_BACKEND_DEVICE = 1 << 4  /* needs an engine with a device; sees lines that are there alone */
 };
+
+/* With a device: sparse matrices beyond this size are iterated there without a thought of factors. */
+#define NADIR_REMOTE_ORDERED_STATES 20000
 
 #define NADIR_REFINED_ROUNDING (4 * 2.220446049250313e-16)
 

@@ -34,10 +34,8 @@
 #define DENSE_STATES 10000
 
 /* With a device: dense matrices up to this size are factored at once, in less than a millisecond; larger ones
- * when iterations turn out to be slow (device_krylov.c). Sparse ones beyond this size are iterated without a
- * thought of factors. */
-#define REMOTE_DENSE_STATES   512
-#define REMOTE_ORDERED_STATES 20000
+ * when iterations turn out to be slow (device_krylov.c). */
+#define REMOTE_DENSE_STATES 512
 
 /* Share of the memory still free that factors may take. */
 #define MEMORY_SHARE 0.5
@@ -209,7 +207,7 @@ static nadir_status choose_remote(nadir_context *context, nadir_average *average
 {
     nadir_status status = NADIR_OK;
     const int64_t n = average->states;
-    if (n > (nadir_average_is_dense(average) ? REMOTE_DENSE_STATES : REMOTE_ORDERED_STATES)) {
+    if (n > (nadir_average_is_dense(average) ? REMOTE_DENSE_STATES : NADIR_REMOTE_ORDERED_STATES)) {
         *backend = &nadir_backend_device_krylov;
     } else if (nadir_average_is_dense(average)) {
         *backend = &nadir_backend_device_lu;

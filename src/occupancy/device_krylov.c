@@ -109,10 +109,12 @@ cleanup:
 
 static nadir_device_system system_of(const device_krylov *self, bool transposed)
 {
+    const double length =
+        (double)self->on.facts.longest + nadir_lines_roundings(&self->average->lines, transposed);
     return (nadir_device_system){
         .gamma = self->gamma,
         .rate = self->gamma * self->on.facts.norm,
-        .rounding = DBL_EPSILON * (2 + sqrt((double)self->on.facts.longest)),
+        .rounding = DBL_EPSILON * (2 + sqrt(length)),
         .least = NADIR_REFINED_ROUNDING,
         .transposed = transposed,
     };

@@ -164,6 +164,11 @@ void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance)
     occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
 }
 
+double nadir_occupancy_tolerance(const nadir_occupancy *occupancy)
+{
+    return occupancy->tolerance;
+}
+
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
 {
     return !nadir_occupancy_is_direct(occupancy);
@@ -279,26 +284,38 @@ static bool is_direct(const nadir_backend *backend)
     return backend != NULL && (backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
 }
 
-/* Whether all of P^pi has to be in the matrix. */
-static bool needs_matrix(const nadir_backend *backend)
+/* Whether all of P^pi has to be in the matrix: a backend of a device sees what is there alone. */
+static bool needs_matrix(const nadir_backend *backend, const nadir_average *average)
 {
-    return backend != NULL && (backend->capabilities & (NADIR_BACKEND_DIRECT | NADIR_BACKEND_DEVICE)) != 0;
+    return is_direct(backend) || (backend != NULL && (backend->capabilities & NADIR_BACKEND_DEVICE) != 0 &&
+                                  average->lines.remote == NULL);
+}
+
+/* Whether lines are too long to be written out unasked. */
+static bool are_long(const nadir_average *average)
+{
+    const bool remote = average->lines.remote != NULL;
+    const int64_t stored = remote ? average->facts.entries : average->matrix.starts[average->states];
+    return nadir_lines_entries(&average->lines) > LINES_SHARE * stored ||
+           (remote && average->states > NADIR_REMOTE_ORDERED_STATES);
 }
 
 /*
  * Factors need a matrix, so the lines of a spread tilt are written out for a direct backend: when it was
- * asked for, or when that makes M a few times longer at most. Otherwise krylov applies them as they are.
+ * asked for, or when that makes M a few times longer at most. Otherwise krylov, or device-krylov where they
+ * are on the device, applies them as they are.
  */
 static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_average *average = &occupancy->average;
     occupancy->lined = false;
-    if (average->lines.states == 0 || (occupancy->backend != NULL && !needs_matrix(occupancy->backend))) {
+    if (average->lines.states == 0 ||
+        (occupancy->backend != NULL && !needs_matrix(occupancy->backend, average))) {
         return NADIR_OK;
     }
-    const int64_t stored = average->matrix.starts[average->states];
-    if (occupancy->automatic && nadir_lines_entries(&average->lines) > LINES_SHARE * stored) {
-        occupancy->backend = &nadir_backend_krylov;
+    if (occupancy->automatic && are_long(average)) {
+        occupancy->backend =
+            average->lines.remote != NULL ? &nadir_backend_device_krylov : &nadir_backend_krylov;
         occupancy->lined = true;
         return NADIR_OK;
     }
@@ -312,7 +329,7 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     nadir_average *average = &occupancy->average;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     /* What was too large to factor under one policy is so under the next: that choice stays. */
-    if (occupancy->automatic && (needs_matrix(occupancy->backend) || occupancy->lined)) {
+    if (occupancy->automatic && (needs_matrix(occupancy->backend, average) || occupancy->lined)) {
         occupancy->backend = NULL;
     }
     NADIR_CHECK(settle_lines(context, occupancy));

@@ -67,6 +67,7 @@ compare dense.npz --policy uniform --radius 0.05 --domain simplex
 compare large.npz --policy uniform --radius 0.5 --domain simplex
 compare large.npz --policy optimal --radius 0.2 --domain simplex
 compare wide.npz --policy uniform --radius 0.1 --domain simplex
+compare wide.npz --policy uniform --radius 0.001 --domain simplex --norm inf --set sa
 compare long.npz --policy optimal --radius 0.05 --domain simplex
 for norm in 1 inf; do
     compare wide.npz --policy uniform --radius 0.02 --domain simplex --norm $norm
@@ -82,6 +83,14 @@ for norm in 1 1.5 3 inf; do
 done
 compare wide.npz --policy optimal --radius 0.02 --domain support --norm inf --set s
 compare wide.npz --policy uniform --radius 0.02 --domain support --norm inf --set sa
+for set in s sa; do
+    for norm in 1 1.5 2 3; do
+        compare wide.npz --policy uniform --radius 0.05 --domain support --norm $norm --set $set
+    done
+    compare long.npz --policy uniform --radius 0.1 --domain support --norm 2 --set $set
+    compare wide.npz --policy optimal --radius 0.1 --domain support --norm 2 --set $set
+done
+compare large.npz --policy uniform --radius 0.01 --domain support --norm inf
 compare river.npz --policy uniform --radius 0.0241 --domain simplex
 compare dense.npz --policy uniform --radius 0.01 --domain free --certify strict
 
@@ -90,6 +99,24 @@ compare dense.npz --policy uniform --radius 0.01 --domain free --certify strict
     --witness worst.json --quiet >/dev/null || fail "no kernel"
 "$NADIR" verify large.npz --policy uniform --kernel worst.npz --witness worst.json --quiet >/dev/null ||
     fail "the kernel from the device is not accepted"
+
+# Rectangular sets take a second matrix and the numbers of a kernel: where a smaller device has no room for them the answers
+# are the same, until the model itself does not fit.
+"$NADIR" evaluate wide.npz --policy uniform --radius 0.05 --domain support --norm inf --json --quiet >here.json
+answered=0
+for bytes in 90 60 50 44 40 36 33 30 27 24 20 8; do
+    NADIR_DEVICE_MEMORY=${bytes}000000 "$NADIR" evaluate wide.npz --policy uniform --radius 0.05 --domain support --norm inf \
+        --json --quiet --engine cuda >there.json 2>full.txt
+    case $? in
+    0)
+        same "a device of $bytes million bytes"
+        answered=$((answered + 1))
+        ;;
+    6) grep -q 'GiB of the device.s memory; .* GiB of .* GiB are left there' full.txt || fail "$(cat full.txt)" ;;
+    *) fail "exit of a device of $bytes million bytes" ;;
+    esac
+done
+[[ $answered -ge 2 ]] || fail "only $answered devices have answers"
 
 # Too large for the device: nothing but a sentence with both sizes.
 for bytes in 100000 650000; do

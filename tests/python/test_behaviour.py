@@ -322,6 +322,52 @@ def test_methods_of_a_model(model):
     assert model.valid_radius() > 0
 
 
+def test_returns_of_many_policies(model, recwarn):
+    rng = np.random.default_rng(5)
+    policies = rng.dirichlet(np.ones(3), size=(40, 12))
+    expected = [model.solver(one).nominal().nominal_return for one in policies]
+    for form in (policies, policies.reshape(40, 36), list(policies), [model.policy(one) for one in policies]):
+        for threads in (1, 3):
+            found, errors = model.returns(form, errors=True, threads=threads)
+            assert np.allclose(found, expected, rtol=1e-12, atol=0)
+            assert errors.shape == (40,) and (0 < errors).all() and errors.max() < 1e-11
+    assert (model.returns(policies, backend="krylov", tolerance=1e-13) - expected).max() < 1e-10
+    actions = rng.integers(0, 3, size=(9, 12))
+    alone = [model.solver(one).nominal().nominal_return for one in actions]
+    assert np.allclose(model.returns(actions), alone, rtol=1e-12, atol=0)
+    assert model.returns(np.empty((0, 36))).shape == (0,)
+    assert model.returns(["uniform"])[0] == model.returns(np.full((1, 12, 3), 1 / 3))[0]
+    assert not recwarn.list
+    with pytest.warns(nadir.NadirWarning, match="policies: 480 states were normalised; the farthest"):
+        single = model.returns(policies * (1 + 1e-6))
+    assert np.allclose(single, expected, rtol=1e-12, atol=0)
+
+
+def test_returns_of_ragged_and_ended_models():
+    table = {0: {0: [(1.0, 1, -1, False)], 1: [(1.0, 0, -10, False)]}, 1: {0: [(1.0, 0, 20, True)]}}
+    ride = nadir.Model(table, gamma=0.5, mu=0)
+    assert np.allclose(ride.returns([[0, 0], [1, 0]]), [9, -20])
+    assert np.allclose(ride.returns([[[1, 0], [1, 0]], [[0.5, 0.5], [1, 0]]]), [9, -2 / 3])
+    assert np.allclose(ride.returns([[1.0, 0, 1, 1], [0, 1.0, 1, 1]]), [9, -20])
+    with pytest.raises(nadir.PolicyError, match="policy 1: state 1: there is no action 1"):
+        ride.returns([[0, 0], [1, 1]])
+
+
+def test_returns_that_are_refused(model):
+    policies = np.full((5, 12, 3), 1 / 3)
+    policies[3, 7, 1] = -1
+    with pytest.raises(nadir.PolicyError, match="policy 3: state 7, action 1: the probability is -1"):
+        model.returns(policies)
+    for wrong in (np.ones((5, 7)), np.ones((5, 12, 4)), np.ones(36), [["a", "b"]], np.ones((2, 2, 12, 3))):
+        with pytest.raises((nadir.UsageError, nadir.FileError)):
+            model.returns(wrong)
+    with pytest.raises(nadir.Interrupted):
+        model.returns(np.full((100, 12, 3), 1 / 3), progress=lambda task, share: True)
+    P, R, _ = random_mdp(21, states=12, actions=3)
+    with pytest.raises(nadir.ModelError, match="no discount"):
+        nadir.Model(P, R).returns(policies[:1])
+
+
 def test_pickles(model):
     """For other processes: models and policies whole, evaluations without their kernel."""
     rich = nadir.generate("riverswim").replace(mu=2, scales=np.arange(12.0))

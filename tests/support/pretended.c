@@ -194,18 +194,18 @@ static nadir_status keep(void *self, nadir_context *context, const nadir_device_
     return NADIR_OK;
 }
 
-static nadir_status put(void *kept, nadir_context *context, const double *values, const bool *nominal,
-                        void **made)
+static nadir_status put(void *kept, nadir_context *context, const nadir_device_numbers *from, void **made)
 {
     const nadir_device_rows *rows = kept;
     numbers *to = test_new(1, sizeof *to);
     (void)context;
     to->rows = rows->rows;
     to->entries = first_of(rows, rows->rows);
-    to->values = test_new(to->entries, sizeof *values);
-    to->nominal = test_new(to->rows, sizeof *nominal);
-    memcpy(to->values, values, (size_t)to->entries * sizeof *values);
-    memcpy(to->nominal, nominal, (size_t)to->rows * sizeof *nominal);
+    assert_null(from->x); /* nothing spread */
+    to->values = test_new(to->entries, sizeof *to->values);
+    to->nominal = test_new(to->rows, sizeof *to->nominal);
+    memcpy(to->values, from->values, (size_t)to->entries * sizeof *to->values);
+    memcpy(to->nominal, from->nominal, (size_t)to->rows * sizeof *to->nominal);
     *made = to;
     return NADIR_OK;
 }
@@ -218,12 +218,12 @@ static void forget(void *made)
     free(of);
 }
 
-static nadir_status bring(const void *made, nadir_context *context, double *values, bool *nominal)
+static nadir_status bring(const void *made, nadir_context *context, const nadir_device_numbers *to)
 {
     const numbers *of = made;
     (void)context;
-    memcpy(values, of->values, (size_t)of->entries * sizeof *values);
-    memcpy(nominal, of->nominal, (size_t)of->rows * sizeof *nominal);
+    memcpy(to->values, of->values, (size_t)of->entries * sizeof *of->values);
+    memcpy(to->nominal, of->nominal, (size_t)of->rows * sizeof *of->nominal);
     return NADIR_OK;
 }
 

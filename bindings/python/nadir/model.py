@@ -9,9 +9,9 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _forms
-from ._context import Context, shared
+from ._context import Context, Progress, shared
 from ._library import NULL, encoded, ffi, filled, lib, place, result, text
-from .errors import UsageError
+from .errors import PolicyError, UsageError
 from .results import Facts, _card, _fields
 
 SETS = {None: 0, "nonrect": 1, "s": 2, "sa": 3}
@@ -434,6 +434,35 @@ class Model:
 
         return Solver(self, policy, **options)
 
+    def returns(
+        self,
+        policies: Any,
+        *,
+        errors: bool = False,
+        backend: str | None = None,
+        tolerance: float | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """J = μ·v of many policies at once, on the nominal kernel: an array with a number for each.
+
+        `policies` is an array (count, S, A) or (count, rows) of probabilities, or (count, S) of whole
+        numbers, the action of each state; or a list of what `Policy` takes. `errors=True`: also how far each
+        return may be off, residual and rounding included, as a second array. Threads share the policies of
+        small models. Other options as for `Solver`.
+        """
+        rows = _many(self, policies)
+        found = np.empty((2, rows.shape[0]))
+        settings = filled("solver_settings")
+        word = encoded(backend)
+        settings.backend = word
+        if tolerance is not None:
+            settings.tolerance = tolerance
+        asked, made, bounds = doubles(rows), doubles(found[0]), doubles(found[1])
+        context = shared(threads, 0, progress)
+        context.call(lib.nadir_returns, self._handle, rows.shape[0], asked, settings, made, bounds)
+        return (found[0], found[1]) if errors else found[0]
+
     def evaluate(self, policy: Any = "uniform", **options: Any) -> Any:
         """`nadir.evaluate` of this model."""
         from . import functions
@@ -613,6 +642,47 @@ def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None
     rows = _forms.to_rows(array, model, "the policy", 1.0, model._row_actions)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     context.call(lib.nadir_policy_create, model._handle, doubles(rows), made)
+
+
+def _many(model: Model, policies: Any) -> np.ndarray:
+    """Many policies as an array (count, rows)."""
+    if isinstance(policies, (list, tuple)) and any(isinstance(one, (Policy, str)) for one in policies):
+        policies = np.stack([model.policy(one).probabilities for one in policies])
+    array = np.asarray(policies)
+    if array.dtype.kind not in "iufb" or array.ndim < 2:
+        raise UsageError(
+            f"the policies have the shape {array.shape} and entries of type {array.dtype}; expected numbers, "
+            f"(count, {model.rows}) or one table for each policy"
+        )
+    if array.dtype.kind in "iu" and array.shape[1:] == (model.states_given,):
+        array = _chosen(model, array)
+    if array.shape[1:] != (model.rows,):
+        if array.ndim == 2:
+            raise UsageError(
+                f"the policies have {array.shape[1]} numbers each; expected {model.states_given} action "
+                f"numbers (integers), or {model.rows} probabilities, one for each row"
+            )
+        each = int(np.prod(array.shape[1:]))
+        places = np.arange(each).reshape(array.shape[1:])
+        places = _forms.to_rows(places, model, "a policy", each, model._row_actions)
+        flat = array.reshape(array.shape[0], each)
+        added = np.ones((array.shape[0], 1))  # a terminal state that was added has one action
+        array = np.concatenate([flat, added], axis=1)[:, places] if each in places else flat[:, places]
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _chosen(model: Model, actions: np.ndarray) -> np.ndarray:
+    """The same from the action of each state, (count, S)."""
+    added = np.zeros((actions.shape[0], model.states - model.states_given), dtype=actions.dtype)
+    actions = np.concatenate([actions, added], axis=1)
+    made = (actions[:, model.row_states] == model.row_actions).astype(np.float64)
+    there = np.add.reduceat(made, model.state_rows[:-1], axis=1) if made.size else made
+    if not there.all():
+        policy, state = np.argwhere(there == 0)[0]
+        raise PolicyError(
+            f"policy {policy}: state {model.state_name(state)}: there is no action {actions[policy, state]}"
+        )
+    return made
 
 
 def _of_states(numbers: Any, kernel: _forms.Kernel) -> np.ndarray | None:

@@ -18,13 +18,15 @@
 #include <math.h>
 #include <string.h>
 
-#define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
-enum { IDLE = 20 };      /* steps that bring nothing: policy iteration needs a few in all */
+#define SOLVE_ERROR    1e-9 /* no solve is worse, relative to the largest value */
+#define DEVICE_BACKEND "device-krylov"
+enum { IDLE = 20 }; /* steps that bring nothing: policy iteration needs a few in all */
 
 typedef struct search {
     const nadir_problem *problem;
     nadir_worst_rows worst;
     nadir_occupancy *occupancy; /* of the last answers */
+    const char *backend;        /* its own; NULL: it is near the nominal one */
     double *v;                  /* [states] */
     double *fall;               /* [states] v - Tv */
     double most;                /* its largest entry */
@@ -42,6 +44,11 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     NADIR_NEW(context, find->fall, n);
     memcpy(find->v, problem->v, (size_t)n * sizeof *find->v);
     find->J = problem->J;
+    /* iterations with others inside would travel */
+    if (find->worst.remote.step != NULL &&
+        strcmp(nadir_occupancy_backend(problem->occupancy), DEVICE_BACKEND) == 0) {
+        find->backend = DEVICE_BACKEND;
+    }
 cleanup:
     return status;
 }
@@ -73,21 +80,42 @@ cleanup:
     return status;
 }
 
-/* The operator of a kernel: near the nominal one, or on a device, where iterations with others inside would
- * travel, one of its own. */
+static nadir_status own_operator(nadir_context *context, search *find, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = find->problem;
+    return find->occupancy != NULL ? nadir_occupancy_update(context, find->occupancy, kernel, problem->policy)
+                                   : nadir_occupancy_create(context, kernel, problem->policy, problem->gamma,
+                                                            find->backend, 0, &find->occupancy);
+}
+
+/* The operator of a kernel. A device that has no room beside the nominal one leaves it to the processor. */
 static nadir_status take_kernel(nadir_context *context, search *find, const nadir_kernel *kernel)
 {
     const nadir_problem *problem = find->problem;
-    const char *backend = nadir_occupancy_backend(problem->occupancy);
-    if (find->worst.remote.step != NULL && strcmp(backend, "device-krylov") == 0) {
-        return find->occupancy != NULL
-                   ? nadir_occupancy_update(context, find->occupancy, kernel, problem->policy)
-                   : nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend, 0,
-                                            &find->occupancy);
+    if (find->backend != NULL) {
+        const nadir_status status = own_operator(context, find, kernel);
+        if (status != NADIR_ERROR_MEMORY || strcmp(find->backend, DEVICE_BACKEND) != 0) {
+            return status;
+        }
+        find->backend = "krylov";
     }
     nadir_occupancy_free(context, find->occupancy);
     find->occupancy = NULL;
-    return nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &find->occupancy);
+    return find->backend != NULL ? own_operator(context, find, kernel)
+                                 : nadir_occupancy_perturb(context, problem->occupancy, kernel,
+                                                           problem->policy, &find->occupancy);
+}
+
+/* The kernel of the answers. A device may have room for these and not for that. */
+static nadir_status make_kernel(nadir_context *context, search *find, nadir_kernel **kernel)
+{
+    nadir_status status = nadir_worst_rows_kernel(context, &find->worst, kernel);
+    if (status == NADIR_ERROR_MEMORY && find->worst.remote.step != NULL) {
+        NADIR_CHECK(nadir_worst_rows_recall(context, &find->worst, find->v));
+        NADIR_CHECK(nadir_worst_rows_kernel(context, &find->worst, kernel));
+    }
+cleanup:
+    return status;
 }
 
 /* The kernel of the answers, and its value. */
@@ -96,7 +124,7 @@ static nadir_status evaluate(nadir_context *context, search *find, nadir_kernel 
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
     double error;
-    NADIR_CHECK(nadir_worst_rows_kernel(context, &find->worst, kernel));
+    NADIR_CHECK(make_kernel(context, find, kernel));
     NADIR_CHECK(take_kernel(context, find, *kernel));
     NADIR_CHECK(nadir_occupancy_solve(context, find->occupancy, 1, problem->R, find->v, NULL));
     find->J = nadir_whole_dot(context, problem->states, problem->mu, find->v, &error);

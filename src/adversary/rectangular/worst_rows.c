@@ -74,8 +74,8 @@ cleanup:
     return status;
 }
 
-/* Rows of p = infinity have a ball each, |Delta| <= alpha radius: those are the device's alphas, and its beta
- * is one. */
+/* The device's alphas are radii, alpha times that of the row or the state, and its beta is one. p = infinity:
+ * it does not matter who shares. */
 static nadir_status open_remote(nadir_context *context, nadir_worst_rows *worst)
 {
     nadir_status status = NADIR_OK;
@@ -90,8 +90,9 @@ static nadir_status open_remote(nadir_context *context, nadir_worst_rows *worst)
     }
     nadir_rows rows = worst->rows;
     rows.scales = reach;
-    NADIR_CHECK(nadir_rows_remote_open(context, &rows, NADIR_DEVICE_ROWS, problem->gamma,
-                                       problem->policy->probabilities, &worst->remote));
+    const bool share = problem->uncertainty->set == NADIR_SET_S && !isinf(rows.p);
+    NADIR_CHECK(nadir_rows_remote_open(context, &rows, share ? NADIR_DEVICE_STATES : NADIR_DEVICE_ROWS,
+                                       problem->gamma, problem->policy->probabilities, &worst->remote));
 cleanup:
     nadir_release(context, reach);
     return status;
@@ -102,7 +103,7 @@ nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_pr
 {
     nadir_status status = NADIR_OK;
     describe(problem, factor, worst);
-    if (context->device != NULL && isinf(worst->rows.p) && worst->rows.domain == NADIR_DOMAIN_SUPPORT) {
+    if (context->device != NULL && (worst->rows.domain == NADIR_DOMAIN_SUPPORT || isinf(worst->rows.p))) {
         NADIR_CHECK(open_remote(context, worst));
     }
     if (worst->remote.step == NULL) {
@@ -222,6 +223,18 @@ nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *w
             }
         }
     }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_worst_rows_recall(nadir_context *context, nadir_worst_rows *worst, const double *v)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = worst->problem;
+    const double factor = worst->factor;
+    nadir_worst_rows_clear(context, worst);
+    NADIR_CHECK(nadir_worst_rows_make(context, problem, factor, worst));
+    NADIR_CHECK(nadir_worst_rows_answer(context, worst, v));
 cleanup:
     return status;
 }

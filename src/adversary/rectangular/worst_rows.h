@@ -29,10 +29,12 @@ typedef struct nadir_worst_rows {
 /* rows.order points into the struct: it must stay where it is. */
 nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
                                    nadir_worst_rows *worst);
-/* The same for who wants gains and kernels alone, which a device can make: p = infinity, domain support.
+/* The same for who wants gains and kernels alone, which a device can make: domain support, or p = infinity.
  * There are no answers then, and no bounds. */
 nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_problem *problem, double factor,
                                           nadir_worst_rows *worst);
+/* The answers to v, made here from now on: for who finds that the device has no room for their kernel. */
+nadir_status nadir_worst_rows_recall(nadir_context *context, nadir_worst_rows *worst, const double *v);
 void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst);
 
 /* Answers to v: [states], from the last answers on. Rows of pi = 0 stay nominal. */

@@ -25,13 +25,16 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
                                     nadir_rows_remote *remote);
 void nadir_rows_remote_close(nadir_rows_remote *remote);
 
-/* Of the order nothing but x is looked at. d: [states], NULL: weights are one where pi is positive. *found:
- * false where the ball does not matter or nothing moves: nadir_rows_share_all tells. */
+/* Of the order nothing but x is looked at. d: [states], NULL: weights are one where pi is positive, and pi
+ * itself where the rows of a state share. *found: false where the ball does not matter or nothing moves:
+ * nadir_rows_share_all tells. Where not all rows share it is false only if nothing moves, and the budget says
+ * nothing. */
 nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_remote *remote,
                                       const nadir_order *order, const double *d, double beta,
                                       nadir_row_budget *budget, bool *found);
 
-/* p = infinity: gains(s) <- sum over a of pi(a|s) (Phat_sa - X_sa) . v of the last answer; [states]. */
+/* p = infinity, or where not all rows share: gains(s) <- sum over a of pi(a|s) (Phat_sa - X_sa) . v of the
+ * last answer; [states]. */
 nadir_status nadir_rows_remote_gains(nadir_context *context, const nadir_rows_remote *remote,
                                      const nadir_order *order, double *gains);
 
