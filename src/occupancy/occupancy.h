@@ -93,6 +93,7 @@ nadir_status nadir_occupancy_approach(nadir_context *context, nadir_occupancy *o
 
 /* Of products from now on; 0: the default. */
 void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance);
+double nadir_occupancy_tolerance(const nadir_occupancy *occupancy);
 
 /* Whether solves are iterations, to which accuracy and guesses matter. */
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy);

@@ -67,6 +67,7 @@ compare dense.npz --policy uniform --radius 0.05 --domain simplex
 compare large.npz --policy uniform --radius 0.5 --domain simplex
 compare large.npz --policy optimal --radius 0.2 --domain simplex
 compare wide.npz --policy uniform --radius 0.1 --domain simplex
+compare wide.npz --policy uniform --radius 0.001 --domain simplex --norm inf --set sa
 compare long.npz --policy optimal --radius 0.05 --domain simplex
 for norm in 1 inf; do
     compare wide.npz --policy uniform --radius 0.02 --domain simplex --norm $norm

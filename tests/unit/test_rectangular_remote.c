@@ -170,7 +170,10 @@ static void compare_kernels(const fixture *made, int kind, const double *gain, d
             lost += made->policy->probabilities[row] * (y[2 * model->rows + row] - other);
             assert_that(kind == TIED || kind == TIED + 1 || fabs(other - y[row]) <= 1e-11 * range,
                         "row %lld: %.17g, not %.17g", (long long)row, other, y[row]);
-            assert_int_equal(nadir_kernel_is_nominal(here, row), nadir_kernel_is_nominal(there, row));
+            /* p = infinity: rows of next to no radius are written there, which changes nothing */
+            assert_that(isinf(made->set.p) ||
+                            nadir_kernel_is_nominal(here, row) == nadir_kernel_is_nominal(there, row),
+                        "row %lld is nominal on one side", (long long)row);
         }
         assert_that(fabs(lost - gain[s]) <= 1e-12 * fmax(range, fabs(made->v[s])),
                     "state %lld loses %.17g, not %.17g", (long long)s, lost, gain[s]);
@@ -282,10 +285,10 @@ static nadir_status scarce_numbers(void *step, nadir_context *context, void **nu
     return no_numbers ? refuse(context) : whole->step_values(step, context, numbers);
 }
 
-static nadir_status scarce_put(void *kept, nadir_context *context, const double *values, const bool *nominal,
+static nadir_status scarce_put(void *kept, nadir_context *context, const nadir_device_numbers *from,
                                void **numbers)
 {
-    return no_numbers ? refuse(context) : whole->put(kept, context, values, nominal, numbers);
+    return no_numbers ? refuse(context) : whole->put(kept, context, from, numbers);
 }
 
 static nadir_status scarce_average(void *kept, nadir_context *context, const void *values,

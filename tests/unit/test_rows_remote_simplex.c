@@ -402,6 +402,48 @@ static void test_capped_settled(void **state)
     teardown(&made);
 }
 
+/* p = infinity, rows of weight one, each with a ball of its own: what states gain. */
+static void test_gains(void **state)
+{
+    fixture made = {0};
+    nadir_rows_remote remote = {0};
+    nadir_row_budget budget;
+    bool found;
+    (void)state;
+    setup(INFINITY, STATES, MOST, &made);
+    assert_ok(made.context, nadir_rows_remote_open(made.context, &made.rows, NADIR_DEVICE_ROWS, GAMMA,
+                                                   made.policy->probabilities, &remote));
+    if (remote.step == NULL) {
+        assert_null(made.context->device);
+        teardown(&made);
+        skip();
+        return;
+    }
+    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    double *gains = test_new(STATES, sizeof *gains);
+    for (int64_t row = 0; row < made.count; row++) {
+        made.weights[row] = 1;
+    }
+    assert_ok(made.context,
+              nadir_rows_share_all(made.context, &made.rows, made.weights, 0.001, answers, &budget));
+    assert_ok(made.context,
+              nadir_rows_remote_answer(made.context, &remote, &made.order, NULL, 0.001, &budget, &found));
+    assert_true(found);
+    assert_ok(made.context, nadir_rows_remote_gains(made.context, &remote, &made.order, gains));
+    for (int64_t s = 0; s < STATES; s++) {
+        double wanted = 0;
+        for (int64_t row = made.model->state_rows[s]; row < made.model->state_rows[s + 1]; row++) {
+            wanted += made.policy->probabilities[row] * answers[row].gain;
+        }
+        assert_that(fabs(gains[s] - wanted) <= 1e-13, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
+                    wanted);
+    }
+    nadir_rows_remote_close(&remote);
+    free(gains);
+    free(answers);
+    teardown(&made);
+}
+
 /* Other norms stay here. */
 static void test_other_norms(void **state)
 {
@@ -418,7 +460,7 @@ int main(void)
         cmocka_unit_test(test_answers),       cmocka_unit_test(test_many_states),
         cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_slack),
         cmocka_unit_test(test_nothing_found), cmocka_unit_test(test_capped_settled),
-        cmocka_unit_test(test_other_norms),
+        cmocka_unit_test(test_gains),         cmocka_unit_test(test_other_norms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,15 @@
 
 #include "linalg/vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Solves are as good as rounding allows: the evaluation may have had a backend that knows more than the one
+ * here does at the accuracy of evaluations. */
+#define TOLERANCE DBL_MIN
 
 void nadir_verify_settings_fill(nadir_verify_settings *settings, size_t size)
 {
@@ -60,7 +65,7 @@ nadir_status nadir_verify_solve(nadir_verify_run *run)
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_occupancy_create(run->context, run->kernel, run->policy, run->model->discount,
-                                       run->settings.backend, 0, &occupancy));
+                                       run->settings.backend, TOLERANCE, &occupancy));
     NADIR_CHECK(nadir_value_solve(run->context, run->kernel, run->policy, occupancy, &run->value));
 cleanup:
     nadir_occupancy_free(run->context, occupancy);
@@ -75,7 +80,7 @@ static nadir_status pose(nadir_verify_run *run, bool *posed)
     const nadir_kernel_parameters *said = &run->ball;
     const nadir_witness *witness = run->has_witness ? &run->witness : NULL;
     const nadir_solver_settings solving = {
-        .size = sizeof solving, .backend = run->settings.backend, .tolerance = 1e-12};
+        .size = sizeof solving, .backend = run->settings.backend, .tolerance = TOLERANCE};
     nadir_ball ball;
     nadir_ball_default(&ball);
     ball.set = said->set == NADIR_SET_UNSAID && witness != NULL ? witness->set : said->set;

@@ -74,6 +74,24 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
+                                            double *radius)
+{
+    nadir_status status = NADIR_OK;
+    nadir_breakdown of;
+    double norm = INFINITY;
+    NADIR_CHECK(begin(context, problem, &of));
+    of.thorough = true;
+    *radius = INFINITY;
+    if (!never(&of)) {
+        NADIR_CHECK(nadir_breakdown_by_products(context, &of, &norm));
+        *radius = 1 / (problem->gamma * norm) * (1 - 4 * UNIT);
+    }
+cleanup:
+    clear(context, &of);
+    return status;
+}
+
 /* Phi D W, all vectors of one place. */
 typedef struct loop {
     nadir_place place;

@@ -20,6 +20,10 @@ typedef enum nadir_breakdown_proof {
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
                                  nadir_breakdown_proof proof, double beta, double *radius);
 
+/* By products, in a way that is the same for all backends and about as good as that of any. */
+nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
+                                            double *radius);
+
 /* The breakdown radius at p = 2 to about 1e-9, by Lanczos iterations that converged from two starts: an
  * estimate, not a bound. *converged: false when they did not. */
 nadir_status nadir_breakdown_exact(nadir_context *context, const nadir_problem *problem, double *radius,

@@ -11,6 +11,7 @@ typedef struct nadir_breakdown {
     nadir_enclosure known;
     double *W;
     double W_largest;
+    bool thorough; /* power steps as of any backend, with accurate solves */
 } nadir_breakdown;
 
 /* Each lowers *norm, a bound or infinity, where it can. From a pass over P^pi and a few solves: */

@@ -13,7 +13,8 @@
  *     |B|_2^2 <= max_i (B^T B x)_i / x_i,
  *
  * which power steps lower. B x is rounded up before B^T is applied, which B >= 0 allows. Where solves are
- * iterations the x of the power steps are made roughly, and the quotient once, of the last.
+ * iterations the x of the power steps are made roughly, and the quotient once, of the last. A bound that any
+ * backend is to find has accurate steps, and no fewer than either kind.
  */
 #include "adversary/free/breakdown_parts.h"
 
@@ -368,13 +369,14 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
     nadir_status status = NADIR_OK;
     const int64_t n = of->problem->states;
     nadir_enclosed enclosed;
+    const double close = of->thorough ? 0 : CLOSE;
     double rounding;
     double sum = 0;
     for (int64_t s = 0; s < n; s++) {
         w[s] = of->W[s] * x[s] * (1 + 2 * UNIT);
     }
     memset(y, 0, (size_t)n * sizeof *y);
-    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, false, w, 0, CLOSE, y, &enclosed));
+    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, false, w, 0, close, y, &enclosed));
     const double shift = nadir_whole_dot(context, n, r, w, &rounding);
     const double above = enclosed.error + rounding + 4 * UNIT * (enclosed.largest + shift);
     for (int64_t s = 0; s < n; s++) {
@@ -385,7 +387,7 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
     const double total = (double)nadir_model_total(of->problem->model);
     const double sum_low = sum * (1 - total * UNIT);
     memset(z, 0, (size_t)n * sizeof *z);
-    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, true, y, 0, CLOSE / total, z,
+    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, true, y, 0, close / total, z,
                                         &enclosed)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
         const double rest = z[s] - r[s] * sum_low + enclosed.error + 4 * UNIT * (fabs(z[s]) + r[s] * sum);
@@ -437,7 +439,9 @@ static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakd
     for (int64_t s = 0; s < n; s++) {
         x[s] = 1;
     }
-    const bool rough = nadir_occupancy_iterates(of->problem->occupancy);
+    const bool iterates = nadir_occupancy_iterates(of->problem->occupancy);
+    const bool rough = iterates && !of->thorough;
+    const int least = !of->thorough ? 1 : iterates ? STEPS : ROUGH_STEPS + 1;
     for (int step = 0; step < ROUGH_STEPS && rough; step++) {
         NADIR_CHECK(step_roughly(context, of, r, x, work + 2 * n, y));
     }
@@ -450,7 +454,7 @@ static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakd
             x[s] = largest > 0 ? fmax(z[s] / largest, SMALLEST) : 1;
         }
         quotient = nadir_join_maximum(context, quotient);
-        const bool worth = quotient < WORTH * best;
+        const bool worth = quotient < WORTH * best || step + 1 < least;
         best = fmin(best, quotient);
         if (!worth) {
             break;

@@ -103,7 +103,7 @@ nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_pr
 {
     nadir_status status = NADIR_OK;
     describe(problem, factor, worst);
-    if (context->device != NULL && worst->rows.domain == NADIR_DOMAIN_SUPPORT) {
+    if (context->device != NULL && (worst->rows.domain == NADIR_DOMAIN_SUPPORT || isinf(worst->rows.p))) {
         NADIR_CHECK(open_remote(context, worst));
     }
     if (worst->remote.step == NULL) {

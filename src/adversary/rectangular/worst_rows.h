@@ -29,8 +29,8 @@ typedef struct nadir_worst_rows {
 /* rows.order points into the struct: it must stay where it is. */
 nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
                                    nadir_worst_rows *worst);
-/* The same for who wants gains and kernels alone, which a device can make: domain support. There are no
- * answers then, and no bounds. */
+/* The same for who wants gains and kernels alone, which a device can make: domain support, or p = infinity.
+ * There are no answers then, and no bounds. */
 nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_problem *problem, double factor,
                                           nadir_worst_rows *worst);
 /* The answers to v, made here from now on: for who finds that the device has no room for their kernel. */

@@ -285,7 +285,8 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
         NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
                                                    problem->policy, &centre->occupancy)
                          : nadir_occupancy_create(context, centre->problem.kernel, problem->policy,
-                                                  problem->gamma, iterative ? "krylov" : NULL, 0,
+                                                  problem->gamma, iterative ? "krylov" : NULL,
+                                                  nadir_occupancy_tolerance(problem->occupancy),
                                                   &centre->occupancy));
         centre->problem.occupancy = centre->occupancy;
     }

@@ -21,7 +21,8 @@
 /* Steps end when what is left is below this share of what was lost. */
 #define TOLERANCE 1e-11
 /* On models of more states than this, where each step is long and the bound as a rule some per cent of the
- * penalty wide, that share, and the accuracy of a value, which starts from the one before. */
+ * penalty wide, that share, and the accuracy of a value, which starts from the one before. The last value of
+ * a tau is solved for like any other: its residual is part of the bound, and whoever solves gets the same. */
 #define LARGE              20000
 #define TOLERANCE_ROUGHLY  1e-3
 #define TOLERANCE_OF_VALUE 1e-9
@@ -154,6 +155,11 @@ nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangia
                most <= 16 * DBL_EPSILON * nadir_vector_largest(n, lagrangian->v) || sum >= before ||
                nadir_lagrangian_search_is_spent(search);
         before = sum;
+    }
+    if (search->roughly) {
+        NADIR_CHECK(nadir_occupancy_improve(context, search->systems.occupancy, false, 1, search->charged, 0,
+                                            lagrangian->v, NULL));
+        J = nadir_vector_dot(n, problem->mu, lagrangian->v, &error);
     }
     NADIR_CHECK(add_up_used(context, search, &lagrangian->used));
     const double charge = tau > 0 ? tau * nadir_power(search->beta, problem->uncertainty->p) : 0;

@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Relative error asked of iterative solves: proofs make their own, and searches correct themselves. */
-#define TOLERANCE 1e-11
+/* Relative error asked of iterative solves, times that of the nominal ones: proofs make their own, and
+ * searches correct themselves. */
+#define TIMES 10
 
 /* The same of a product that is corrected. */
 #define CORRECTED 1e-12
@@ -55,7 +56,8 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
     }
     if (operator->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend,
-                                           TOLERANCE, &operator->occupancy));
+                                           TIMES * nadir_occupancy_tolerance(problem->occupancy),
+                                           &operator->occupancy));
     } else {
         NADIR_CHECK(nadir_occupancy_update(context, operator->occupancy, kernel, problem->policy));
     }
