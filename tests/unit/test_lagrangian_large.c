@@ -1,7 +1,7 @@
 /*
  * The Lagrangian bound of models of more than 20000 states, whose steps go by rough solves: the bound itself
  * does not hang on who solves, and how well. At the fixed point it is the value but for the residual of v,
- * over 1 - gamma, which must be below 1e-10 of the return.
+ * over 1 - gamma, which must be far below the 1e-10 of the return that two backends may differ by.
  */
 #include "support/support.h"
 
@@ -14,14 +14,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SEED = 5, STATES = 20001, ROUNDS = 4 };
+enum { SEED = 5, ROUNDS = 3 };
+
+/* memcheck is slow, and sees as much in a smaller model */
+static int64_t states_count(void)
+{
+    return test_memcheck() ? 500 : 20001;
+}
 
 static nadir_model *make_model(nadir_context *context)
 {
     nadir_generate_settings shape = test_generate_settings();
-    shape.states = STATES;
+    shape.states = states_count();
     shape.actions = 1;
-    shape.branch = 3;
+    shape.branch = 2;
     shape.seed = SEED;
     return test_generate(context, "garnet", &shape);
 }
@@ -37,8 +43,8 @@ static void residuals_are_small(nadir_domain domain, double norm, double radius)
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     test_problem made = test_problem_make(context, model, policy, &ball, "krylov", 1);
     const nadir_problem *problem = test_problem_view(&made);
-    double *d_bar = test_new(STATES, sizeof *d_bar);
-    for (int64_t s = 0; s < STATES; s++) {
+    double *d_bar = test_new(problem->states, sizeof *d_bar);
+    for (int64_t s = 0; s < problem->states; s++) {
         d_bar[s] = 1 / (1 - problem->gamma);
     }
     test_note("%s", test_ball_name(&ball));
@@ -49,7 +55,7 @@ static void residuals_are_small(nadir_domain domain, double norm, double radius)
     assert_ok(context, nadir_lagrangian_check(context, problem, radius, d_bar, tau, found.v, &lower));
     const double off = (found.value - lower) / fabs(problem->J);
     assert_that(problem->J - found.value > 1e-8, "the penalty %g is none", problem->J - found.value);
-    assert_that(off >= 0 && off <= 1e-10, "%.3g of the return is lost", off);
+    assert_that(off >= 0 && off <= 2e-11, "%.3g of the return is lost", off);
     test_note_clear();
     nadir_lagrangian_clear(context, &found);
     test_problem_clear(&made);
@@ -67,7 +73,6 @@ static void test_support(void **state)
 static void test_simplex(void **state)
 {
     (void)state;
-    residuals_are_small(NADIR_DOMAIN_SIMPLEX, 1.5, 0.1);
     residuals_are_small(NADIR_DOMAIN_SIMPLEX, 3, 0.1);
 }
 
