@@ -722,6 +722,47 @@ static void test_device_many(void **state)
     nadir_context_free(context);
 }
 
+/* A device with room for three policies at a time, for none, and not even for the model. Engines are opened
+ * for each: before any other test keeps one open. */
+static void test_device_scarce(void **state)
+{
+    enum { STATES = 64, ROWS = 4 * STATES, EACH = STATES * STATES + STATES + ROWS + 39 };
+    static const double fits[] = {3.5, 0.5, -3};
+    const char *name = getenv("NADIR_TEST_ENGINE");
+    const double model_bytes = 8.0 * ROWS * STATES + 8 * (STATES + 1);
+    const double engine_bytes = 8.0 * 4 * 1024;
+    nadir_random random;
+    (void)state;
+    if (name == NULL || *name == '\0') {
+        print_message("skipped: NADIR_TEST_ENGINE names no engine with a device\n");
+        skip();
+    }
+    nadir_context *here = context_of(2);
+    nadir_random_seed(&random, SEED);
+    for (int k = 0; k < 3; k++) {
+        nadir_context *context = context_of(2);
+        nadir_engine *engine = NULL;
+        char bytes[32];
+        batch at = batch_make(here, test_generate_dense(here, STATES, 0.95, 3), 20, &random);
+        (void)snprintf(bytes, sizeof bytes, "%.0f",
+                       model_bytes + engine_bytes + 8 * (ROWS + STATES) + 8 * fits[k] * EACH);
+        assert_int_equal(setenv("NADIR_DEVICE_MEMORY", bytes, 1), 0);
+        assert_ok(context, nadir_engine_open(context, name, NULL, false, &engine));
+        assert_int_equal(unsetenv("NADIR_DEVICE_MEMORY"), 0);
+        const nadir_status status = ask(context, &at, NULL);
+        if (k == 0) {
+            assert_ok(context, status);
+            compare_with_truth(&at, "a scarce device", 1e-10);
+        } else {
+            assert_fails(context, status, NADIR_ERROR_MEMORY, "of the device's memory");
+        }
+        batch_clear(&at);
+        nadir_engine_close(engine, 0, "");
+        nadir_context_free(context);
+    }
+    nadir_context_free(here);
+}
+
 /* What the device refuses is refused, with its sentence, and nothing is lost. */
 static void test_device_refuses(void **state)
 {
@@ -749,19 +790,13 @@ static void test_device_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families_of_models),
-        cmocka_unit_test(test_large_model),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_wrong_policies),
-        cmocka_unit_test(test_wrong_arguments),
-        cmocka_unit_test(test_next_to_one),
-        cmocka_unit_test(test_first_failure),
-        cmocka_unit_test(test_normalised),
-        cmocka_unit_test(test_scarce_memory),
-        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_device),
-        cmocka_unit_test(test_device_many),
-        cmocka_unit_test(test_device_refuses),
+        cmocka_unit_test(test_device_scarce),  cmocka_unit_test(test_families_of_models),
+        cmocka_unit_test(test_large_model),    cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_wrong_policies), cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_next_to_one),    cmocka_unit_test(test_first_failure),
+        cmocka_unit_test(test_normalised),     cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_interrupted),    cmocka_unit_test(test_device),
+        cmocka_unit_test(test_device_many),    cmocka_unit_test(test_device_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
