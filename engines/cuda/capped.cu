@@ -5,48 +5,37 @@
 #include "row_capped.h"
 #include "rowwise.h"
 
-template <typename ROW>
-static __device__ capped_part solve_row(const ROW &row, double r, bool few, capped_pivot *pivot)
-{
-    *pivot = few ? capped_find_short(row, r) : capped_find_long(row, r);
-    return capped_add(row, r, *pivot);
-}
-
-/* gains(s) <- sum over a of pi (Phat - X) . x. In the partials sums of w gain and of u |g1|, and the largest
- * |Delta| / alpha. */
+/* gains(row) <- (Phat - X) . x. In the partials sums of w gain and of u |g1|, and the largest |Delta| /
+ * alpha. */
+template <typename ROWS>
 static __global__ void __launch_bounds__(THREADS)
-    solve_states(cuda_rows of, const double *probabilities, const double *weights, const double *scales,
-                 const double *x, double unit, double beta, double *gains, double *partials)
+    solve_rows(ROWS rows, double beta, double *gains, double *partials)
 {
     double2 all = {0, 0};
     double largest = 0;
-    for (int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x; s < of.states;
-         s += (int64_t)BLOCKS * THREADS) {
-        double gain = 0;
-        for (int64_t row = of.state_rows[s]; row < of.state_rows[s + 1]; row++) {
-            const double alpha = scale_of(scales, row);
-            const double u = alpha * weights[row] / unit;
-            if (!(u > 0)) {
-                continue;
+    rows.each([&](const auto &on, int64_t row, double alpha, double u) {
+        const double r = alpha * beta;
+        if (!(u > 0 && r > 0)) {
+            if (on.is_first()) {
+                gains[row] = 0;
             }
-            capped_pivot pivot;
-            const capped_part part = of.starts[row + 1] - of.starts[row] <= SHORT
-                                         ? solve_row(short_row(of, row, x), alpha * beta, true, &pivot)
-                                         : solve_row(long_row(of, row, x), alpha * beta, false, &pivot);
-            gain += probabilities[row] * part.gain;
-            all.x += weights[row] * part.gain;
-            all.y += u * part.size;
-            largest = fmax(largest, part.largest / alpha);
+            return;
         }
-        gains[s] = gain;
-    }
-    all = over_block(all);
+        on.open(row, [&](const auto &at) {
+            const capped_part part = capped_add(at, r, capped_find(at, r));
+            if (on.is_first()) {
+                gains[row] = part.gain;
+                all.x += rows.weights[row] * part.gain;
+                all.y += u * part.size;
+                largest = fmax(largest, part.largest / alpha);
+            }
+        });
+    });
     largest = block_largest(largest);
     if (threadIdx.x == 0) {
-        partials[blockIdx.x] = all.x;
-        partials[CUDA_PARTIALS + blockIdx.x] = all.y;
         partials[2 * CUDA_PARTIALS + blockIdx.x] = largest;
     }
+    leave_sums(all, partials);
 }
 
 nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double beta)
@@ -58,8 +47,9 @@ nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double 
     if (step->spread != NULL) {
         cuda_spread_capped(step, beta);
     } else {
-        solve_states<<<BLOCKS, THREADS>>>(*step->rows, step->probabilities, step->weights, step->scales,
-                                          step->x, step->answer.unit, beta, step->norms, engine->partials);
+        over_rows(step, [&](const auto &rows) {
+            solve_rows<<<BLOCKS, THREADS>>>(rows, beta, step->norms, engine->partials);
+        });
     }
     CUDA_CHECK(cuda_collect(engine, context, false, sum));
     CUDA_TRY(engine, context,
@@ -76,46 +66,54 @@ cleanup:
     return status;
 }
 
-template <typename ROW> static __device__ void write_row(const ROW &row, double r, bool few, double *to)
+template <typename ROWS>
+static __global__ void __launch_bounds__(THREADS)
+    write_rows(ROWS rows, double beta, double *values, bool *nominal)
 {
-    capped_pivot pivot;
-    const capped_part part = solve_row(row, r, few, &pivot);
-    capped_write(row, r, pivot, part.share, to);
-}
-
-static __global__ void write_rows(cuda_rows of, const double *weights, const double *scales, const double *x,
-                                  double beta, double *values, bool *nominal)
-{
-    const int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (row >= of.rows) {
-        return;
-    }
-    const double r = scale_of(scales, row) * beta;
-    const bool moves = r > 0 && weights[row] > 0;
-    const int64_t start = of.starts[row];
-    nominal[row] = !moves;
-    if (!moves) {
-        copy_row(of, row, values);
-    } else if (of.starts[row + 1] - start <= SHORT) {
-        write_row(short_row(of, row, x), r, true, values + start);
-    } else {
-        write_row(long_row(of, row, x), r, false, values + start);
-    }
+    rows.each([&](const auto &on, int64_t row, double alpha, double u) {
+        const double r = alpha * beta;
+        write_row(on, row, u > 0 && r > 0, values, nominal,
+                  [&](const auto &at, double *to) { capped_write(at, r, to); });
+    });
 }
 
 void cuda_capped_write(const cuda_step *step, double *values, bool *nominal)
 {
-    write_rows<<<cuda_blocks(step->rows->rows, THREADS), THREADS>>>(
-        *step->rows, step->weights, step->scales, step->x, step->answer.step, values, nominal);
+    over_rows(step, [&](const auto &rows) {
+        write_rows<<<BLOCKS, THREADS>>>(rows, step->answer.step, values, nominal);
+    });
+}
+
+/* gains(s) <- sum over a of pi gain. */
+static __global__ void add_gains(int64_t states, const int64_t *state_rows, const double *probabilities,
+                                 const double *row_gains, double *gains)
+{
+    const int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (s < states) {
+        double gain = 0;
+        for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
+            gain += probabilities[row] * row_gains[row];
+        }
+        gains[s] = gain;
+    }
 }
 
 nadir_status cuda_step_gains(void *self, nadir_context *context, double *gains)
 {
     nadir_status status = NADIR_OK;
     const cuda_step *step = (const cuda_step *)self;
-    CUDA_TRY(step->rows->engine, context,
-             cudaMemcpy(gains, step->gains != NULL ? step->gains : step->norms,
-                        (size_t)step->rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
+    const cuda_rows *rows = step->rows;
+    cuda_engine *engine = rows->engine;
+    const double *from = step->gains;
+    if (from == NULL) {
+        CUDA_CHECK(cuda_reserve(engine, context, rows->states));
+        add_gains<<<cuda_blocks(rows->states, THREADS), THREADS>>>(
+            rows->states, rows->state_rows, step->probabilities, step->norms, engine->vectors);
+        CUDA_LAUNCHED(engine, context);
+        from = engine->vectors;
+    }
+    CUDA_TRY(engine, context,
+             cudaMemcpy(gains, from, (size_t)rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
 cleanup:
     return status;
 }

@@ -20,12 +20,6 @@ static nadir_status take(cuda_engine *engine, nadir_context *context, double byt
     return cuda_take(engine, context, "the rows of linear steps", bytes, block);
 }
 
-/* Where the sizes of what norms other than 2 keep are known. */
-static double norms_bytes(const cuda_step *step)
-{
-    return (double)(std::isinf(step->p) ? step->rows->states : step->rows->rows) * sizeof(double);
-}
-
 /* What norms other than 2 keep. */
 static nadir_status open_norm(cuda_step *step, nadir_context *context)
 {
@@ -41,7 +35,7 @@ static nadir_status open_norm(cuda_step *step, nadir_context *context)
         }
         goto cleanup;
     }
-    CUDA_CHECK(take(engine, context, norms_bytes(step), (void **)&step->norms));
+    CUDA_CHECK(take(engine, context, (double)step->rows->rows * sizeof(double), (void **)&step->norms));
     if (!std::isinf(step->p)) {
         CUDA_CHECK(take(engine, context, level_bytes, (void **)&step->levels));
         CUDA_TRY(engine, context, cudaMemset(step->levels, 0, (size_t)level_bytes));
@@ -72,10 +66,10 @@ cleanup:
 static bool is_made(const cuda_rows *rows, const nadir_device_ball *ball)
 {
     if (ball->shares != NADIR_DEVICE_ALL_ROWS) {
-        return rows->dense == NULL && (!ball->simplex || std::isinf(ball->p));
+        return std::isinf(ball->p) || (rows->dense == NULL && !ball->simplex);
     }
     const bool plain = ball->p == 1 || ball->p == 2 || std::isinf(ball->p);
-    return rows->dense == NULL ? !ball->simplex || plain : ball->simplex && ball->p == 2;
+    return rows->dense != NULL || !ball->simplex || plain;
 }
 
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step)
@@ -135,7 +129,7 @@ void cuda_step_close(void *self)
     cuda_give(engine, bytes, step->probabilities);
     cuda_give(engine, bytes, step->weights);
     cuda_give(engine, bytes, step->scales);
-    cuda_give(engine, norms_bytes(step), step->norms);
+    cuda_give(engine, bytes, step->norms);
     cuda_give(engine, (double)rows->rows * sizeof *step->levels, step->levels);
     cuda_give(engine, (double)rows->rows * sizeof *step->solutions, step->solutions);
     cuda_give(engine, (double)rows->states * sizeof(double), step->gains);

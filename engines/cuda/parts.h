@@ -204,7 +204,7 @@ typedef struct cuda_step {
     double *d;             /* [states] */
     nadir_device_answer answer;
     double mean;                    /* of x; dense models */
-    double *norms;                  /* [rows] p other than 1 and 2: of rows; p = infinity: [states] gains */
+    double *norms;                  /* [rows] p other than 1 and 2; p = infinity: gains */
     struct power_level *levels;     /* [rows] other p */
     struct row_solution *solutions; /* [rows] where not all rows share, p < infinity; then nothing else */
     double *gains;                  /* [states] likewise */
@@ -226,10 +226,6 @@ nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double 
 void cuda_capped_write(const cuda_step *step, double *values, bool *nominal);
 nadir_status cuda_threshold_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_threshold_write(const cuda_step *step, double *values, bool *nominal);
-/* dense.cu: passes, rows and slack of dense models; partial sums go to the engine's. */
-void cuda_dense_pass(const cuda_step *step, int what, double kappa);
-void cuda_dense_write(const cuda_step *step, double *values, bool *nominal);
-void cuda_dense_slack(const cuda_step *step, const cuda_numbers *numbers, double range, double tau);
 /* spread.cu: the same on the domain simplex of sparse models; `look` once x is there. Partial sums as those
  * of steps.cu and capped.cu. */
 nadir_status cuda_spread_open(cuda_step *step, nadir_context *context);

@@ -2,10 +2,10 @@
  * powers.cu: the linear step over all rows, 1 < p < infinity, p != 2; see steps.cu and
  * adversary/rows/power.c.
  *
- * Rows are solved by row_power.h, a thread each, from the levels that they had in the pass before. The common
- * kappa, of which a row's step is kappa u (p < 2) or kappa u^a (p > 2), is looked for here, by the method of
- * false position in t = log kappa, times a for p < 2; every t is a pass, and a sum of the norms that it left,
- * measured by the largest of them.
+ * Rows are solved by row_power.h, a thread or a block each, from the levels that they had in the pass before.
+ * The common kappa, of which a row's step is kappa u (p < 2) or kappa u^a (p > 2), is looked for here, by the
+ * method of false position in t = log kappa, times a for p < 2; every t is a pass, and a sum of the norms
+ * that it left, measured by the largest of them.
  */
 #include "bracket.h"
 #include "row_power.h"
@@ -14,32 +14,39 @@
 #include <cfloat>
 #include <cmath>
 
+/* kappa u or kappa u^a, 0 of a row that stays as it is. */
+static __device__ double step_of(const power_norm &norm, double kappa, double u)
+{
+    return u > 0 ? kappa * (norm.p < 2 ? u : row_power(u, norm.a)) : 0;
+}
+
 /* Levels and norms of rows at kappa; kappa infinite: all mass at the smallest x. In the partials the largest
  * norm, and the sum of w gain. */
+template <typename ROWS>
 static __global__ void __launch_bounds__(THREADS)
-    solve_rows(cuda_rows of, power_norm norm, const double *weights, const double *scales, const double *x,
-               double unit, double kappa, power_level *levels, double *norms, double *partials)
+    solve_rows(ROWS rows, power_norm norm, double kappa, power_level *levels, double *norms, double *partials)
 {
     double largest = 0;
     double2 all = {0, 0};
-    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < of.rows;
-         row += (int64_t)BLOCKS * THREADS) {
-        const double alpha = scale_of(scales, row);
-        const double share = alpha * weights[row] / unit;
-        const int64_t count = of.starts[row + 1] - of.starts[row];
+    rows.each([&](const auto &on, int64_t row, double alpha, double u) {
+        const double step = step_of(norm, kappa, u);
         power_part part = {0, 0};
-        if (share > 0 && isinf(kappa)) {
-            part = count <= SHORT ? power_settled(norm, short_row(of, row, x), alpha)
-                                  : power_settled(norm, long_row(of, row, x), alpha);
-        } else if (share > 0) {
-            const double step = kappa * (norm.p < 2 ? share : row_power(share, norm.a));
-            part = count <= SHORT ? power_solve(norm, short_row(of, row, x), alpha, step, levels + row)
-                                  : power_solve(norm, long_row(of, row, x), alpha, step, levels + row);
+        if (step > 0) {
+            power_level level = levels[row];
+            on.open(row, [&](const auto &at) {
+                part = isinf(kappa) ? power_settled(norm, at, alpha)
+                                    : power_solve(norm, at, alpha, step, &level);
+            });
+            if (on.is_first()) {
+                levels[row] = level;
+            }
         }
-        norms[row] = part.norm;
-        largest = part.norm > largest || isnan(part.norm) ? part.norm : largest;
-        all.x += weights[row] * part.gain;
-    }
+        if (on.is_first()) {
+            norms[row] = part.norm;
+            largest = part.norm > largest || isnan(part.norm) ? part.norm : largest;
+            all.x += rows.weights[row] * part.gain;
+        }
+    });
     all = over_block(all);
     largest = block_largest(largest);
     if (threadIdx.x == 0) {
@@ -57,11 +64,7 @@ static __global__ void add_norms(int64_t rows, double p, const double *norms, do
          row += (int64_t)BLOCKS * THREADS) {
         all.x += norms[row] > 0 ? row_power(norms[row] / largest, p) : 0;
     }
-    all = over_block(all);
-    if (threadIdx.x == 0) {
-        partials[blockIdx.x] = all.x;
-        partials[CUDA_PARTIALS + blockIdx.x] = 0;
-    }
+    leave_sums(all, partials);
 }
 
 /* The norm of all rows at kappa, which becomes the answer's. */
@@ -72,8 +75,9 @@ static nadir_status norm_at(cuda_step *step, nadir_context *context, double kapp
     const power_norm norm = {step->p, 1 / (step->p - 1)};
     double found[2];
     double sum[2];
-    solve_rows<<<BLOCKS, THREADS>>>(*step->rows, norm, step->weights, step->scales, step->x,
-                                    step->answer.unit, kappa, step->levels, step->norms, engine->partials);
+    over_rows(step, [&](const auto &rows) {
+        solve_rows<<<BLOCKS, THREADS>>>(rows, norm, kappa, step->levels, step->norms, engine->partials);
+    });
     CUDA_CHECK(cuda_collect(engine, context, true, found));
     step->answer.gain = found[1];
     step->answer.norm = found[0];
@@ -131,16 +135,15 @@ nadir_status cuda_power_answer(cuda_step *step, nadir_context *context, double b
     nadir_status status = NADIR_OK;
     const double start = step->answer.step; /* of the last answer */
     bool found = false;
+    bool matters;
     step->answer.step = 0;
-    if (start > 0) {
+    CUDA_CHECK(norm_at(step, context, INFINITY));
+    matters = step->answer.norm > beta;
+    if (matters && start > 0) {
         CUDA_CHECK(find_step(step, context, beta, start, &found));
     }
-    if (!found) {
-        CUDA_CHECK(norm_at(step, context, INFINITY));
-        if (step->answer.norm > beta) {
-            CUDA_CHECK(
-                find_step(step, context, beta, step->p < 2 ? 2 * pow(beta, step->p - 1) : beta, &found));
-        }
+    if (matters && !found) {
+        CUDA_CHECK(find_step(step, context, beta, step->p < 2 ? 2 * pow(beta, step->p - 1) : beta, &found));
     }
     step->answer.found = found && step->answer.step > 0;
     step->answer.step = step->answer.found ? step->answer.step : 0;
@@ -150,32 +153,22 @@ cleanup:
     return status;
 }
 
-static __global__ void write_rows(cuda_rows of, power_norm norm, const double *weights, const double *scales,
-                                  const double *x, double unit, double kappa, const power_level *levels,
-                                  double *values, bool *nominal)
+template <typename ROWS>
+static __global__ void __launch_bounds__(THREADS)
+    write_rows(ROWS rows, power_norm norm, double kappa, const power_level *levels, double *values,
+               bool *nominal)
 {
-    const int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (row >= of.rows) {
-        return;
-    }
-    const double alpha = scale_of(scales, row);
-    const double share = alpha * weights[row] / unit;
-    const double step = share > 0 ? kappa * (norm.p < 2 ? share : row_power(share, norm.a)) : 0;
-    const int64_t start = of.starts[row];
-    nominal[row] = !(step > 0);
-    if (!(step > 0)) {
-        copy_row(of, row, values);
-    } else if (of.starts[row + 1] - start <= SHORT) {
-        power_write(norm, short_row(of, row, x), alpha, step, levels[row], values + start);
-    } else {
-        power_write(norm, long_row(of, row, x), alpha, step, levels[row], values + start);
-    }
+    rows.each([&](const auto &on, int64_t row, double alpha, double u) {
+        const double step = step_of(norm, kappa, u);
+        write_row(on, row, step > 0, values, nominal,
+                  [&](const auto &at, double *to) { power_write(norm, at, alpha, step, levels[row], to); });
+    });
 }
 
 void cuda_power_write(const cuda_step *step, double *values, bool *nominal)
 {
     const power_norm norm = {step->p, 1 / (step->p - 1)};
-    write_rows<<<cuda_blocks(step->rows->rows, THREADS), THREADS>>>(
-        *step->rows, norm, step->weights, step->scales, step->x, step->answer.unit, step->answer.step,
-        step->levels, values, nominal);
+    over_rows(step, [&](const auto &rows) {
+        write_rows<<<BLOCKS, THREADS>>>(rows, norm, step->answer.step, step->levels, values, nominal);
+    });
 }

@@ -28,7 +28,8 @@ static budgets budgets_of(const cuda_step *step, double beta)
 }
 
 /* A row as short_row is, for code that is too long to be written out for every entry. */
-struct kept_row {
+struct kept_row : thread_row<kept_row> {
+    static constexpr bool FEW = true;
     int count;
     double p[SHORT], x[SHORT];
     __device__ kept_row(const cuda_rows &of, int64_t row, const double *x_of)

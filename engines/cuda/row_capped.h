@@ -1,14 +1,14 @@
 /*
- * row_capped.h: one row of a linear step of p = infinity; see adversary/rows/capped.c.
+ * row_capped.h: one row of a linear step of p = infinity; see adversary/rows/capped.c. Rows are as in row.h.
  *
- * With r = alpha beta, entries before the pivot rise by r, those after it fall by min(r, Phat), and the pivot
- * takes what is left; it is the last entry, by x and then by place, with r (entries before) <= what falls at
- * and after it. Rows are as in row_power.h.
+ * With r = alpha beta > 0, entries before the pivot rise by r, those after it fall by min(r, Phat), and the
+ * pivot takes what is left; it is the last entry, by x and then by place, with r (entries before) <= what
+ * falls at and after it.
  */
 #ifndef NADIR_ENGINES_CUDA_ROW_CAPPED_H
 #define NADIR_ENGINES_CUDA_ROW_CAPPED_H
 
-#include "row_power.h"
+#include "row.h"
 
 #include <cstring>
 
@@ -22,17 +22,48 @@ ROW_CODE bool capped_before(double x, int64_t i, const capped_pivot &pivot)
     return x < pivot.x || (x == pivot.x && i < pivot.place);
 }
 
-/* Whether what rises before an entry is no more than what falls at and after it. */
-template <typename ROW> ROW_CODE bool capped_holds(const ROW &row, double r, const capped_pivot &at)
+/* What lies before an entry, and what at and after it. */
+struct capped_sides {
+    double up, down;     /* how many rise, and what falls */
+    double below, above; /* the largest x of the former, the smallest of the latter */
+    ROW_PART void join(const capped_sides &other)
+    {
+        up += other.up;
+        down += other.down;
+        below = fmax(below, other.below);
+        above = fmin(above, other.above);
+    }
+    /* Whether what rises is no more than what falls. */
+    ROW_PART bool holds(double r) const
+    {
+        return r * up <= down;
+    }
+};
+
+template <typename ROW> ROW_CODE capped_sides capped_weigh(const ROW &row, double r, const capped_pivot &at)
 {
-    double up = 0;
-    double down = 0;
+    capped_sides sides = {0, 0, 0, 2};
     row.each([&](double phat, double x, int64_t i) {
         const bool rises = capped_before(x, i, at);
-        up += rises ? 1 : 0;
-        down += rises ? 0 : fmin(phat, r);
+        sides.up += rises ? 1 : 0;
+        sides.down += rises ? 0 : fmin(phat, r);
+        sides.below = rises ? fmax(sides.below, x) : sides.below;
+        sides.above = rises ? sides.above : fmin(sides.above, x);
     });
-    return r * up <= down;
+    return row.total(sides);
+}
+
+/* Of rows that are short enough to try every entry. */
+template <typename ROW> ROW_CODE capped_pivot capped_find_short(const ROW &row, double r)
+{
+    capped_pivot pivot = {-1, 0};
+    row.each([&](double, double x, int64_t i) {
+        const capped_pivot at = {x, i};
+        if (!capped_before(x, i, pivot) && capped_weigh(row, r, at).holds(r)) {
+            pivot = at;
+        }
+    });
+    return pivot;
 }
 
 /* The double of such bits; those of numbers from 0 on are in the order of the numbers. */
@@ -43,48 +74,92 @@ ROW_CODE double capped_number(int64_t bits)
     return x;
 }
 
-/* Of rows that are short enough to try every entry. */
-template <typename ROW> ROW_CODE capped_pivot capped_find_short(const ROW &row, double r)
+ROW_CODE int64_t capped_bits(double x)
 {
-    capped_pivot pivot = {-1, 0};
-    row.each([&](double, double x, int64_t i) {
-        const capped_pivot at = {x, i};
-        if (!capped_before(x, i, pivot) && capped_holds(row, r, at)) {
-            pivot = at;
-        }
-    });
-    return pivot;
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
-/* The x of the pivot bit by bit, then its place among equals in the same way. */
+/* The first and the last place of some entries. */
+struct capped_places {
+    int64_t first, last;
+    ROW_PART void add(int64_t place)
+    {
+        first = place < first ? place : first;
+        last = place > last ? place : last;
+    }
+    ROW_PART void join(const capped_places &other)
+    {
+        first = other.first < first ? other.first : first;
+        last = other.last > last ? other.last : last;
+    }
+};
+
+/* Those of entries at x, up to a place. */
+template <typename ROW> ROW_CODE capped_places capped_among(const ROW &row, double x, int64_t most)
+{
+    capped_places places = {INT64_MAX, -1};
+    row.each([&](double, double other, int64_t i) {
+        if (other == x && i <= most) {
+            places.add(i);
+        }
+    });
+    return row.total(places);
+}
+
+/* The x of the pivot by halves of the bits that it can have, between entries that there are; then its place
+ * among equals in the same way. */
 template <typename ROW> ROW_CODE capped_pivot capped_find_long(const ROW &row, double r)
 {
-    int64_t low = 0;
-    int64_t high = 0x3ff0000000000001; /* above 1 */
+    int64_t low = 0;                     /* of an entry; it holds */
+    int64_t high = capped_bits(1.0) + 1; /* it does not hold */
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (capped_holds(row, r, {capped_number(middle), -1})) {
-            low = middle;
+        const capped_sides sides = capped_weigh(row, r, {capped_number(middle), -1});
+        if (sides.holds(r)) {
+            low = capped_bits(sides.above);
         } else {
-            high = middle;
+            high = capped_bits(sides.below) + 1;
         }
     }
     const double x = capped_number(low);
-    low = 0; /* the last place that is not too far, and of its entries the last one */
-    high = (int64_t)INT32_MAX + 1;
+    const capped_places equals = capped_among(row, x, INT64_MAX);
+    low = equals.first;
+    high = equals.last + 1;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (capped_holds(row, r, {x, middle})) {
+        if (capped_weigh(row, r, {x, middle}).holds(r)) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    capped_pivot pivot = {x, 0};
-    row.each(
-        [&](double, double other, int64_t i) { pivot.place = other == x && i <= low ? i : pivot.place; });
-    return pivot;
+    return {x, equals.first < equals.last ? capped_among(row, x, low).last : low};
 }
+
+template <typename ROW> ROW_CODE capped_pivot capped_find(const ROW &row, double r)
+{
+    if constexpr (ROW::FEW) {
+        return capped_find_short(row, r);
+    } else {
+        return capped_find_long(row, r);
+    }
+}
+
+/* What an answer is made of; see adversary/rows/capped.c. */
+struct capped_shifts {
+    double up, lifted, down, lowered, dropped, largest;
+    ROW_PART void join(const capped_shifts &other)
+    {
+        up += other.up;
+        lifted += other.lifted;
+        down += other.down;
+        lowered += other.lowered;
+        dropped += other.dropped;
+        largest = fmax(largest, other.largest);
+    }
+};
 
 /* What a row gains, in units of x, and what the pivot changes by; size: |g1|_1 of bounds; largest: |Delta|.
  */
@@ -94,38 +169,36 @@ struct capped_part {
 
 template <typename ROW> ROW_CODE capped_part capped_add(const ROW &row, double r, const capped_pivot &pivot)
 {
-    double up = 0;
-    double lifted = 0;
-    double down = 0;
-    double lowered = 0;
-    double dropped = 0;
-    double largest = 0;
+    capped_shifts sums = {};
     row.each([&](double phat, double x, int64_t i) {
         const double d = x - pivot.x;
         if (i == pivot.place) {
             return;
         }
         if (capped_before(x, i, pivot)) {
-            up += 1;
-            lifted -= d;
+            sums.up += 1;
+            sums.lifted -= d;
         } else {
             const double m = fmin(phat, r);
-            down += m;
-            lowered += m * d;
-            dropped += phat < r ? 0 : d;
-            largest = fmax(largest, m);
+            sums.down += m;
+            sums.lowered += m * d;
+            sums.dropped += phat < r ? 0 : d;
+            sums.largest = fmax(sums.largest, m);
         }
     });
-    const double share = down - r * up;
-    return {r * lifted + lowered, share, lifted + dropped, fmax(fmax(largest, fabs(share)), up > 0 ? r : 0)};
+    sums = row.total(sums);
+    const double share = fmin(fmax(sums.down - r * sums.up, -r), r); /* rounding must not leave the ball */
+    return {r * sums.lifted + sums.lowered, share, sums.lifted + sums.dropped,
+            fmax(fmax(sums.largest, fabs(share)), sums.up > 0 ? r : 0)};
 }
 
-template <typename ROW>
-ROW_CODE void capped_write(const ROW &row, double r, const capped_pivot &pivot, double share, double *to)
+template <typename ROW> ROW_CODE void capped_write(const ROW &row, double r, double *to)
 {
-    row.each([&](double phat, double x, int64_t i) {
+    const capped_pivot pivot = capped_find(row, r);
+    const double share = capped_add(row, r, pivot).share;
+    row.write(to, [&](double phat, double x, int64_t i) {
         const double change = i == pivot.place ? share : capped_before(x, i, pivot) ? r : -r;
-        to[i] = fmax(0.0, phat + change);
+        return fmax(0.0, phat + change);
     });
 }
 

@@ -1,22 +1,11 @@
 /*
  * row_power.h: one row of a linear step of 1 < p < infinity, p != 2; see adversary/rows/power.c, which says
- * why each line is what it is, and the same numbers up to rounding.
- *
- * A row is anything with each(visit), which calls visit(Phat, x, place) for every successor, x from the
- * smallest of them on. Plain C++, so that it can be run on a processor, too.
+ * why each line is what it is, and the same numbers up to rounding. Rows are as in row.h.
  */
 #ifndef NADIR_ENGINES_CUDA_ROW_POWER_H
 #define NADIR_ENGINES_CUDA_ROW_POWER_H
 
-#include <cfloat>
-#include <cmath>
-#include <cstdint>
-
-#ifdef __CUDACC__
-#define ROW_CODE static __device__ inline
-#else
-#define ROW_CODE static inline
-#endif
+#include "row.h"
 
 /* What rows of one pass have in common. */
 struct power_norm {
@@ -47,6 +36,16 @@ ROW_CODE double row_change(const power_norm &of, double step, double g)
 
 struct power_sums {
     double plus, minus, plus_rate, minus_rate, whole, clipped, largest;
+    ROW_PART void join(const power_sums &other)
+    {
+        plus += other.plus;
+        minus += other.minus;
+        plus_rate += other.plus_rate;
+        minus_rate += other.minus_rate;
+        whole += other.whole;
+        clipped += other.clipped;
+        largest = fmax(largest, other.largest);
+    }
 };
 
 template <typename ROW>
@@ -76,7 +75,7 @@ ROW_CODE power_sums power_sum_at(const power_norm &of, const ROW &row, double al
         sums.clipped += free ? 0 : most * g;
         sums.largest = fmax(sums.largest, size);
     });
-    return sums;
+    return row.total(sums);
 }
 
 /* By how much Newton would raise omega. */
@@ -166,26 +165,44 @@ ROW_CODE double power_delta(const power_norm &of, const power_level &level, doub
     return (1 - level.share) * low + level.share * power_at(of, step, phat / alpha, level.upper - x);
 }
 
-/* Of all mass at the smallest x. */
+/* What goes to the smallest x where all does. */
+struct power_moves {
+    double count, moved, gain, largest; /* entries there, what others lose, and the largest of these */
+    ROW_PART void join(const power_moves &other)
+    {
+        count += other.count;
+        moved += other.moved;
+        gain += other.gain;
+        largest = fmax(largest, other.largest);
+    }
+};
+
+template <typename ROW> ROW_CODE power_moves power_settle(const ROW &row)
+{
+    power_moves all = {};
+    row.each([&](double phat, double x, int64_t) {
+        all.count += x <= 0 ? 1 : 0;
+        all.moved += x <= 0 ? 0 : phat;
+        all.gain += phat * x;
+        all.largest = x <= 0 ? all.largest : fmax(all.largest, phat);
+    });
+    return row.total(all);
+}
+
 template <typename ROW> ROW_CODE power_part power_settled(const power_norm &of, const ROW &row, double alpha)
 {
-    double count = 0;
-    double moved = 0;
-    double gain = 0;
-    double largest = 0;
-    row.each([&](double phat, double x, int64_t) {
-        count += x <= 0 ? 1 : 0;
-        moved += x <= 0 ? 0 : phat;
-        gain += phat * x;
-        largest = x <= 0 ? largest : fmax(largest, phat);
-    });
-    if (!(moved > 0)) {
-        return {gain, 0};
+    const power_moves all = power_settle(row);
+    if (!(all.moved > 0)) {
+        return {all.gain, 0};
     }
-    largest = fmax(largest, moved / count);
-    double sum = count * row_power(moved / count / largest, of.p);
-    row.each([&](double phat, double x, int64_t) { sum += x <= 0 ? 0 : row_power(phat / largest, of.p); });
-    return {gain, largest * row_power(sum, 1 / of.p) / alpha};
+    const double lift = all.moved / all.count;
+    const double largest = fmax(all.largest, lift);
+    row_sum powers = {};
+    row.each(
+        [&](double phat, double x, int64_t) { powers.sum += x <= 0 ? 0 : row_power(phat / largest, of.p); });
+    powers = row.total(powers);
+    const double sum = all.count * row_power(lift / largest, of.p) + powers.sum;
+    return {all.gain, largest * row_power(sum, 1 / of.p) / alpha};
 }
 
 /* Of a mixture, entry by entry. */
@@ -193,21 +210,25 @@ template <typename ROW>
 ROW_CODE power_part power_mixed(const power_norm &of, const ROW &row, double alpha, double step,
                                 const power_level &level)
 {
-    double gain = 0;
-    double largest = 0;
-    double sum = 0;
+    row_sum gain = {};
+    row_sum powers = {};
+    row_largest most = {};
     row.each([&](double phat, double x, int64_t) {
         const double delta = power_delta(of, level, step, alpha, phat, x);
-        gain += delta * (level.omega - x);
-        largest = fmax(largest, fabs(delta));
+        gain.sum += delta * (level.omega - x);
+        most.largest = fmax(most.largest, fabs(delta));
     });
-    if (!(largest > 0)) {
+    gain = row.total(gain);
+    most = row.total(most);
+    if (!(most.largest > 0)) {
         return {0, 0};
     }
     row.each([&](double phat, double x, int64_t) {
-        sum += row_power(fabs(power_delta(of, level, step, alpha, phat, x)) / largest, of.p);
+        const double delta = power_delta(of, level, step, alpha, phat, x);
+        powers.sum += row_power(fabs(delta) / most.largest, of.p);
     });
-    return {alpha * fmax(0.0, gain), largest * row_power(sum, 1 / of.p)};
+    powers = row.total(powers);
+    return {alpha * fmax(0.0, gain.sum), most.largest * row_power(powers.sum, 1 / of.p)};
 }
 
 /* The answer of a row at its step, from the level that it has on. */
@@ -215,14 +236,16 @@ template <typename ROW>
 ROW_CODE power_part power_solve(const power_norm &of, const ROW &row, double alpha, double step,
                                 power_level *level)
 {
-    double highest = 0;
+    row_largest highest = {};
+    row_sum clipped = {};
     power_sums sums;
-    row.each([&](double, double x, int64_t) { highest = fmax(highest, x); });
-    if (!(highest > 0)) {
+    row.each([&](double, double x, int64_t) { highest.largest = fmax(highest.largest, x); });
+    highest = row.total(highest);
+    if (!(highest.largest > 0)) {
         *level = {0, 0, 0};
         return {0, 0};
     }
-    if (!power_find_level(of, row, alpha, step, highest, level, &sums)) {
+    if (!power_find_level(of, row, alpha, step, highest.largest, level, &sums)) {
         return level->share < 0 ? power_settled(of, row, alpha) : power_mixed(of, row, alpha, step, *level);
     }
     const double most = sums.largest;
@@ -230,16 +253,17 @@ ROW_CODE power_part power_solve(const power_norm &of, const ROW &row, double alp
         return {0, 0};
     }
     const double g = of.p < 2 ? pow(most, of.p - 1) / step : pow(most / step, of.p - 1);
-    double sum = sums.whole > 0 ? sums.whole / most / g : 0;
     if (sums.clipped > 0) {
         row.each([&](double phat, double x, int64_t) {
             const double d = x - level->omega;
             const double size = phat / alpha;
             if (d > 0 && size > 0 && size <= row_change(of, step, d)) {
-                sum += pow(size / most, of.p);
+                clipped.sum += pow(size / most, of.p);
             }
         });
+        clipped = row.total(clipped);
     }
+    const double sum = (sums.whole > 0 ? sums.whole / most / g : 0) + clipped.sum;
     return {alpha * (sums.whole + sums.clipped), most * pow(sum, 1 / of.p)};
 }
 
@@ -248,17 +272,14 @@ template <typename ROW>
 ROW_CODE void power_write(const power_norm &of, const ROW &row, double alpha, double step,
                           const power_level &level, double *to)
 {
-    double count = 0;
-    double moved = 0;
     if (level.share < 0) {
-        row.each([&](double phat, double x, int64_t) {
-            count += x <= 0 ? 1 : 0;
-            moved += x <= 0 ? 0 : phat;
-        });
+        const power_moves all = power_settle(row);
+        const double lift = all.moved / all.count;
+        row.write(to, [&](double phat, double x, int64_t) { return x <= 0 ? phat + lift : 0.0; });
+        return;
     }
-    row.each([&](double phat, double x, int64_t i) {
-        to[i] = level.share < 0 ? (x <= 0 ? phat + moved / count : 0)
-                                : fmax(0.0, phat + alpha * power_delta(of, level, step, alpha, phat, x));
+    row.write(to, [&](double phat, double x, int64_t) {
+        return fmax(0.0, phat + alpha * power_delta(of, level, step, alpha, phat, x));
     });
 }
 

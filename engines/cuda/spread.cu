@@ -105,33 +105,27 @@ static __device__ void with_places(const cuda_rows &of, const spread_order &in, 
     visit(short_row(of, row, x, true), [&](int64_t i) { return (int64_t)places[i]; });
 }
 
-/* As solve_states of capped.cu. */
+/* As solve_rows of capped.cu. */
 static __global__ void __launch_bounds__(THREADS)
-    solve_states(cuda_rows of, spread_order in, const double *probabilities, const double *weights,
-                 const double *scales, const double *x, double unit, double beta, double *gains,
-                 double *partials)
+    solve_rows(cuda_rows of, spread_order in, const double *weights, const double *scales, const double *x,
+               double unit, double beta, double *gains, double *partials)
 {
     double2 all = {0, 0};
     double largest = 0;
-    for (int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x; s < of.states;
-         s += (int64_t)BLOCKS * THREADS) {
-        double gain = 0;
-        for (int64_t row = of.state_rows[s]; row < of.state_rows[s + 1]; row++) {
-            const double alpha = scale_of(scales, row);
-            const double u = alpha * weights[row] / unit;
-            if (!(u > 0)) {
-                continue;
-            }
-            capped_part part = {};
+    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < of.rows;
+         row += (int64_t)BLOCKS * THREADS) {
+        const double alpha = scale_of(scales, row);
+        const double u = alpha * weights[row] / unit;
+        capped_part part = {};
+        if (u > 0) {
             with_places(of, in, row, x, [&](const auto &at, const auto &rank) {
                 part = spread_capped(in, at, alpha * beta, spread_pivot(in, at, alpha * beta, rank), rank);
             });
-            gain += probabilities[row] * part.gain;
             all.x += weights[row] * part.gain;
             all.y += u * part.size;
             largest = fmax(largest, part.largest / alpha);
         }
-        gains[s] = gain;
+        gains[row] = part.gain;
     }
     all = over_block(all);
     largest = block_largest(largest);
@@ -144,9 +138,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 void cuda_spread_capped(const cuda_step *step, double beta)
 {
-    solve_states<<<BLOCKS, THREADS>>>(*step->rows, step->spread->in, step->probabilities, step->weights,
-                                      step->scales, step->x, step->answer.unit, beta, step->norms,
-                                      step->rows->engine->partials);
+    solve_rows<<<BLOCKS, THREADS>>>(*step->rows, step->spread->in, step->weights, step->scales, step->x,
+                                    step->answer.unit, beta, step->norms, step->rows->engine->partials);
 }
 
 /* What is written of each row. */

@@ -1,7 +1,7 @@
 /*
- * steps.cu: the linear step over all rows of a sparse model, domain support; see base/device.h. Here is p =
- * 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others; spread.cu has the domain
- * simplex, and rectangular.cu rectangular sets.
+ * steps.cu: the linear step over all rows of a model, domain support, or of a dense one, simplex too; see
+ * base/device.h. Here is p = 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others;
+ * spread.cu has sparse models on the domain simplex, and rectangular.cu rectangular sets.
  *
  * What a row does at a given step is what adversary/rows/quadratic.c says: with I its positive entries,
  *
@@ -9,8 +9,8 @@
  *
  * found from the set of all entries on, which only shrinks; and kappa comes from the budget in closed form,
  * kappa^2 sum u^2 V + sum (m^2 / n + Q) / alpha^2 = beta^2, from rows that are solved to the end. With I of
- * a smaller kappa the norm at a larger one is overestimated, so that kappa rises to the answer. A thread
- * takes a row; nothing is kept of it from one pass to the next.
+ * a smaller kappa the norm at a larger one is overestimated, so that kappa rises to the answer. A thread, or
+ * a block, takes a row; nothing is kept of it from one pass to the next.
  */
 #include "quadratic.h"
 #include "rowwise.h"
@@ -22,80 +22,29 @@
 #include <cstring>
 
 enum {
-    PASSES = 200 /* of all rows */
+    PASSES = 200,   /* of all rows */
+    CORRECTIONS = 4 /* of a step that rounding has left outside the ball */
 };
 #define STILL (16 * DBL_EPSILON)
 
-template <typename ROW> static __device__ quadratic_sums add_up(const ROW &row, double omega, double slope)
-{
-    quadratic_sums all = {};
-    row.each([&](double p, double x, int64_t) { all.add(p, x - omega, slope); });
-    return all;
-}
-
-/* omega, and the sums there; slope 0: of all entries. */
-template <typename ROW>
-static __device__ quadratic_sums solve_row(const ROW &row, double slope, double *omega)
-{
-    double mean = 0;
-    double n = 0;
-    row.each([&](double, double x, int64_t) {
-        mean += x;
-        n += 1;
-    });
-    *omega = mean / n;
-    quadratic_sums all = add_up(row, *omega, slope);
-    for (int turn = 0; turn < QUADRATIC_TURNS && slope > 0 && all.n > 0; turn++) {
-        const double before = all.n;
-        *omega += all.first / all.n + all.moved / (all.n * slope);
-        all = add_up(row, *omega, slope);
-        if (all.n == before) {
-            break;
-        }
-    }
-    return all;
-}
-
-template <typename ROW>
-static __device__ double2 row_part(const ROW &row, quadratic_pass what, double weight, double alpha,
-                                   double share, double kappa)
-{
-    double omega;
-    const double slope = alpha * kappa * share;
-    quadratic_sums all = {};
-    if (what != SETTLE) {
-        all = solve_row(row, slope, &omega);
-    } else {
-        row.each([&](double p, double x, int64_t) { all.settle(p, x); });
-    }
-    return quadratic_part(all, what, weight, alpha, share, slope);
-}
-
+template <typename ROWS>
 static __global__ void __launch_bounds__(THREADS)
-    pass_rows(cuda_rows of, quadratic_pass what, const double *weights, const double *scales, const double *x,
-              double unit, double kappa, double *partials)
+    pass_rows(ROWS rows, quadratic_pass what, double kappa, double *partials)
 {
     double2 all = {0, 0};
-    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < of.rows;
-         row += (int64_t)BLOCKS * THREADS) {
-        const double alpha = scale_of(scales, row);
-        const double weight = weights[row];
-        const double share = alpha * weight / unit;
-        const int64_t count = of.starts[row + 1] - of.starts[row];
-        if (!(share > 0) || count == 0) {
-            continue;
+    rows.each([&](const auto &on, int64_t row, double alpha, double share) {
+        if (!(share > 0)) {
+            return;
         }
-        const double2 part = count <= SHORT
-                                 ? row_part(short_row(of, row, x), what, weight, alpha, share, kappa)
-                                 : row_part(long_row(of, row, x), what, weight, alpha, share, kappa);
-        all.x += part.x;
-        all.y += part.y;
-    }
-    all = over_block(all);
-    if (threadIdx.x == 0) {
-        partials[blockIdx.x] = all.x;
-        partials[CUDA_PARTIALS + blockIdx.x] = all.y;
-    }
+        on.open(row, [&](const auto &at) {
+            const double2 part = quadratic_look(at, what, rows.weights[row], alpha, share, kappa);
+            if (on.is_first()) {
+                all.x += part.x;
+                all.y += part.y;
+            }
+        });
+    });
+    leave_sums(all, partials);
 }
 
 /* w, and in the partials the largest alpha w of each block. shared: without d, w is pi. */
@@ -120,65 +69,51 @@ static __global__ void weigh_rows(int64_t states, const int64_t *state_rows, dou
     }
 }
 
-template <typename ROW> static __device__ void write_row(const ROW &row, double slope, double *to)
+template <typename ROWS>
+static __global__ void __launch_bounds__(THREADS)
+    write_rows(ROWS rows, double kappa, double *values, bool *nominal)
 {
-    double omega;
-    (void)solve_row(row, slope, &omega);
-    row.each([&](double p, double x, int64_t i) {
-        const double value = p + slope * (omega - x);
-        to[i] = value > 0 ? value : 0;
+    rows.each([&](const auto &on, int64_t row, double alpha, double share) {
+        const double slope = alpha * kappa * share;
+        write_row(on, row, slope > 0, values, nominal,
+                  [&](const auto &at, double *to) { quadratic_write(at, slope, to); });
     });
 }
 
-static __global__ void write_rows(cuda_rows of, const double *weights, const double *scales, const double *x,
-                                  double unit, double kappa, double *values, bool *nominal)
-{
-    const int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (row >= of.rows) {
-        return;
+/* P . g, and the smallest g, of a row. */
+struct slack_sums {
+    double mean, least;
+    __device__ void join(const slack_sums &other)
+    {
+        mean += other.mean;
+        least = fmin(least, other.least);
     }
-    const double alpha = scale_of(scales, row);
-    const double slope = alpha * kappa * (alpha * weights[row] / unit);
-    const int64_t start = of.starts[row];
-    const int64_t count = of.starts[row + 1] - start;
-    const bool moves = slope > 0 && count > 0;
-    nominal[row] = !moves;
-    if (!moves) {
-        copy_row(of, row, values);
-    } else if (count <= SHORT) {
-        write_row(short_row(of, row, x), slope, values + start);
-    } else {
-        write_row(long_row(of, row, x), slope, values + start);
-    }
-}
+};
 
 /* P . g - min g of each row. */
-static __global__ void slack_rows(cuda_rows of, const double *weights, const double *scales, const double *x,
-                                  const double *own, double range, double tau, double *partials)
+template <typename ROWS>
+static __global__ void __launch_bounds__(THREADS)
+    slack_rows(ROWS rows, const double *own, double range, double tau, double *partials)
 {
     double2 all = {0, 0};
-    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < of.rows;
-         row += (int64_t)BLOCKS * THREADS) {
-        const double alpha = scale_of(scales, row);
-        const double weight = weights[row] * range;
-        if (!(alpha > 0) || weights[row] == 0) {
-            continue;
+    rows.each([&](const auto &on, int64_t row, double alpha, double share) {
+        if (!(share > 0)) {
+            return;
         }
+        const double weight = rows.weights[row] * range;
         const double pull = 2 * tau / (alpha * alpha);
-        double mean = 0;
-        double least = CUDART_INF;
-        for (int64_t i = of.starts[row]; i < of.starts[row + 1]; i++) {
-            const double g = weight * __ldg(x + of.columns[i]) + pull * (own[i] - of.values[i]);
-            mean += own[i] * g;
-            least = of.values[i] > 0 && g < least ? g : least;
-        }
-        all.x += least < CUDART_INF ? mean - least : 0;
-    }
-    all = over_block(all);
-    if (threadIdx.x == 0) {
-        partials[blockIdx.x] = all.x;
-        partials[CUDA_PARTIALS + blockIdx.x] = 0;
-    }
+        on.open(row, [&](const auto &at) {
+            const double *values = own + at.start;
+            slack_sums sums = {0, CUDART_INF};
+            at.each([&](double phat, double x, int64_t i) {
+                const double g = weight * x + pull * (values[i] - phat);
+                sums.join({values[i] * g, g});
+            });
+            sums = at.total(sums);
+            all.x += on.is_first() ? sums.mean - sums.least : 0;
+        });
+    });
+    leave_sums(all, partials);
 }
 
 nadir_status cuda_collect(const cuda_engine *engine, nadir_context *context, bool largest, double sum[2])
@@ -202,16 +137,12 @@ static nadir_status pass(const cuda_step *step, nadir_context *context, quadrati
                          double sum[2])
 {
     const cuda_engine *engine = step->rows->engine;
-    if (step->rows->dense != NULL) {
-        cuda_dense_pass(step, (int)what, kappa);
-        return cuda_collect(engine, context, false, sum);
-    }
     if (step->spread != NULL) {
         cuda_spread_pass(step, (int)what, kappa);
         return cuda_collect(engine, context, false, sum);
     }
-    pass_rows<<<BLOCKS, THREADS>>>(*step->rows, what, step->weights, step->scales, step->x, step->answer.unit,
-                                   kappa, engine->partials);
+    over_rows(step,
+              [&](const auto &rows) { pass_rows<<<BLOCKS, THREADS>>>(rows, what, kappa, engine->partials); });
     return cuda_collect(engine, context, false, sum);
 }
 
@@ -252,11 +183,11 @@ static nadir_status quadratic_answer(cuda_step *step, nadir_context *context, do
     nadir_status status = NADIR_OK;
     double sum[2];
     CUDA_CHECK(find_step(step, context, beta, &step->answer.found));
-    for (int i = 0; i < 4 && step->answer.found; i++) { /* rounding must not leave the ball */
+    for (int i = 0; step->answer.found; i++) { /* rounding must not leave the ball */
         CUDA_CHECK(pass(step, context, TOTAL, step->answer.step, sum));
         step->answer.gain = sum[0];
         step->answer.norm = sqrt(sum[1]);
-        if (step->answer.norm <= beta) {
+        if (step->answer.norm <= beta || i == CORRECTIONS) {
             break;
         }
         step->answer.step *= beta / step->answer.norm * (1 - DBL_EPSILON);
@@ -309,15 +240,11 @@ cleanup:
     return status;
 }
 
-static void quadratic_write(const cuda_step *step, double *values, bool *nominal)
+static void write_quadratic(const cuda_step *step, double *values, bool *nominal)
 {
-    if (step->rows->dense != NULL) {
-        cuda_dense_write(step, values, nominal);
-        return;
-    }
-    write_rows<<<cuda_blocks(step->rows->rows, THREADS), THREADS>>>(*step->rows, step->weights, step->scales,
-                                                                    step->x, step->answer.unit,
-                                                                    step->answer.step, values, nominal);
+    over_rows(step, [&](const auto &rows) {
+        write_rows<<<BLOCKS, THREADS>>>(rows, step->answer.step, values, nominal);
+    });
 }
 
 nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers)
@@ -330,7 +257,7 @@ nadir_status cuda_step_values(void *self, nadir_context *context, void **numbers
         CUDA_CHECK(cuda_spread_write(step, context, made));
     } else {
         (step->solutions != NULL ? cuda_rectangular_write
-         : step->p == 2          ? quadratic_write
+         : step->p == 2          ? write_quadratic
          : step->p == 1          ? cuda_threshold_write
          : std::isinf(step->p)   ? cuda_capped_write
                                  : cuda_power_write)(step, made->values, made->nominal);
@@ -349,14 +276,13 @@ nadir_status cuda_step_slack(void *self, nadir_context *context, const void *num
     const cuda_step *step = (const cuda_step *)self;
     const cuda_engine *engine = step->rows->engine;
     double sum[2] = {0, 0};
-    if (step->rows->dense != NULL) {
-        cuda_dense_slack(step, (const cuda_numbers *)numbers, range, tau);
-    } else if (step->spread != NULL) {
-        cuda_spread_slack(step, (const cuda_numbers *)numbers, range, tau);
+    const cuda_numbers *own = (const cuda_numbers *)numbers;
+    if (step->spread != NULL) {
+        cuda_spread_slack(step, own, range, tau);
     } else {
-        slack_rows<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x,
-                                        ((const cuda_numbers *)numbers)->values, range, tau,
-                                        engine->partials);
+        over_rows(step, [&](const auto &rows) {
+            slack_rows<<<BLOCKS, THREADS>>>(rows, own->values, range, tau, engine->partials);
+        });
     }
     const nadir_status status = cuda_collect(engine, context, false, sum);
     *slack = sum[0];

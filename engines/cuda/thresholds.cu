@@ -12,28 +12,11 @@
 #include <cmath>
 #include <cstring>
 
-enum { LEVELS = 15, FOUND = LEVELS + 2 };
-
-template <typename VISIT>
-static __device__ void each_row(const cuda_rows &of, const double *weights, const double *scales,
-                                const double *x, double unit, bool simplex, VISIT visit)
-{
-    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < of.rows;
-         row += (int64_t)BLOCKS * THREADS) {
-        const double alpha = scale_of(scales, row);
-        const double share = alpha * weights[row] / unit;
-        if (!(share > 0)) {
-            continue;
-        }
-        if (of.starts[row + 1] - of.starts[row] <= SHORT) {
-            const short_row at(of, row, x, simplex);
-            visit(at, row, alpha, share);
-        } else {
-            const long_row at(of, row, x, simplex);
-            visit(at, row, alpha, share);
-        }
-    }
-}
+enum {
+    LEVELS = 15,
+    FOUND = LEVELS + 2,
+    CORRECTIONS = 4 /* of a share that rounding has left outside the ball */
+};
 
 struct levels {
     double keys[LEVELS];
@@ -41,27 +24,30 @@ struct levels {
 };
 
 /* Mass / alpha of keys above each level; the smallest and the largest in question. */
-static __global__ void __launch_bounds__(THREADS)
-    weigh_keys(cuda_rows of, const double *weights, const double *scales, const double *x, double unit,
-               bool simplex, levels between, double *partials)
+template <typename ROWS>
+static __global__ void __launch_bounds__(THREADS) weigh_keys(ROWS rows, levels between, double *partials)
 {
     double above[LEVELS] = {};
     double least = 2;
     double most = 0;
-    each_row(of, weights, scales, x, unit, simplex,
-             [&](const auto &row, int64_t, double alpha, double share) {
-                 row.each([&](double phat, double rise, int64_t) {
-                     const double key = __dmul_rn(share, rise);
-                     const double mass = phat / alpha;
+    rows.each([&](const auto &on, int64_t row, double alpha, double u) {
+        if (!(u > 0)) {
+            return;
+        }
+        on.open(row, [&](const auto &at) {
+            at.each([&](double phat, double rise, int64_t) {
+                const double key = __dmul_rn(u, rise);
+                const double mass = phat / alpha;
 #pragma unroll
-                     for (int i = 0; i < LEVELS; i++) {
-                         above[i] += key > between.keys[i] ? mass : 0;
-                     }
-                     const bool open = key > between.low && key <= between.high;
-                     least = open ? fmin(least, key) : least;
-                     most = open ? fmax(most, key) : most;
-                 });
-             });
+                for (int i = 0; i < LEVELS; i++) {
+                    above[i] += key > between.keys[i] ? mass : 0;
+                }
+                const bool open = key > between.low && key <= between.high;
+                least = open ? fmin(least, key) : least;
+                most = open ? fmax(most, key) : most;
+            });
+        });
+    });
     for (int i = 0; i < LEVELS; i++) {
         const double2 sum = over_block(make_double2(above[i], 0));
         if (threadIdx.x == 0) {
@@ -78,29 +64,29 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* What is above the threshold and at it (share < 0), or what moves and what that gains. */
+template <typename ROWS>
 static __global__ void __launch_bounds__(THREADS)
-    total_keys(cuda_rows of, const double *weights, const double *scales, const double *x, double unit,
-               bool simplex, double threshold, double share, double *partials)
+    total_keys(ROWS rows, double threshold, double share, double *partials)
 {
     double2 all = {0, 0};
-    each_row(of, weights, scales, x, unit, simplex,
-             [&](const auto &row, int64_t place, double alpha, double u) {
-                 double moved = 0;
-                 double other = 0;
-                 row.each([&](double phat, double rise, int64_t) {
-                     const double key = __dmul_rn(u, rise);
-                     const double part = threshold_part(key, rise, threshold, share < 0 ? 0 : share);
-                     moved += part * phat;
-                     other += share >= 0 ? part * phat * rise : key == threshold ? phat : 0;
-                 });
-                 all.x += moved / alpha;
-                 all.y += share >= 0 ? weights[place] * other : other / alpha;
-             });
-    all = over_block(all);
-    if (threadIdx.x == 0) {
-        partials[blockIdx.x] = all.x;
-        partials[CUDA_PARTIALS + blockIdx.x] = all.y;
-    }
+    rows.each([&](const auto &on, int64_t row, double alpha, double u) {
+        double moved = 0;
+        double other = 0;
+        if (!(u > 0)) {
+            return;
+        }
+        on.open(row, [&](const auto &at) {
+            at.each([&](double phat, double rise, int64_t) {
+                const double key = __dmul_rn(u, rise);
+                const double part = threshold_part(key, rise, threshold, share < 0 ? 0 : share);
+                moved += part * phat;
+                other += share >= 0 ? part * phat * rise : key == threshold ? phat : 0;
+            });
+        });
+        all.x += moved / alpha;
+        all.y += share >= 0 ? rows.weights[row] * other : other / alpha;
+    });
+    leave_sums(all, partials);
 }
 
 static int64_t bits_of(double key)
@@ -130,8 +116,7 @@ static nadir_status weigh(const cuda_step *step, nadir_context *context, int64_t
         keys[i] = low + (high - low) / (LEVELS + 1) * i + (high - low) % (LEVELS + 1) * i / (LEVELS + 1);
         between.keys[i] = key_of(keys[i]);
     }
-    weigh_keys<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x, step->answer.unit,
-                                    step->simplex, between, step->room);
+    over_rows(step, [&](const auto &rows) { weigh_keys<<<BLOCKS, THREADS>>>(rows, between, step->room); });
     CUDA_LAUNCHED(engine, context);
     CUDA_TRY(
         engine, context,
@@ -188,8 +173,8 @@ static nadir_status total(const cuda_step *step, nadir_context *context, double 
                           double sum[2])
 {
     const cuda_engine *engine = step->rows->engine;
-    total_keys<<<BLOCKS, THREADS>>>(*step->rows, step->weights, step->scales, step->x, step->answer.unit,
-                                    step->simplex, key, share, engine->partials);
+    over_rows(step,
+              [&](const auto &rows) { total_keys<<<BLOCKS, THREADS>>>(rows, key, share, engine->partials); });
     return cuda_collect(engine, context, false, sum);
 }
 
@@ -207,9 +192,9 @@ nadir_status cuda_threshold_answer(cuda_step *step, nadir_context *context, doub
     CUDA_CHECK(total(step, context, key, -1, at));
     step->key = key;
     step->share = fmin(fmax((beta / 2 - at[0]) / at[1], 0), 1);
-    for (int i = 0; i < 4; i++) { /* rounding must not leave the ball */
+    for (int i = 0;; i++) { /* rounding must not leave the ball */
         CUDA_CHECK(total(step, context, key, step->share, sum));
-        if (2 * sum[0] <= beta) {
+        if (2 * sum[0] <= beta || i == CORRECTIONS) {
             break;
         }
         step->share = fmax(step->share - 2 * (sum[0] - beta / 2) / at[1], 0);
@@ -223,44 +208,44 @@ cleanup:
     return status;
 }
 
-template <typename ROW>
-static __device__ void write_row(const ROW &row, double u, double threshold, double share, double *to)
-{
-    int64_t taker = -1;
-    double moved = 0;
-    row.each([&](double phat, double x, int64_t i) {
-        const double part = threshold_part(__dmul_rn(u, x), x, threshold, share);
-        to[i] = phat - part * phat;
-        moved += part * phat;
-        taker = taker < 0 && x == 0 ? i : taker;
-    });
-    if (taker >= 0) {
-        to[taker] += moved;
+/* What moves, and the place of the first entry of the smallest x, which takes it. */
+struct threshold_moves {
+    double moved;
+    int64_t taker;
+    __device__ void join(const threshold_moves &other)
+    {
+        moved += other.moved;
+        taker = other.taker < taker ? other.taker : taker;
     }
+};
+
+template <typename ROW>
+static __device__ void threshold_write(const ROW &row, double u, double threshold, double share, double *to)
+{
+    threshold_moves all = {0, INT64_MAX};
+    row.each([&](double phat, double x, int64_t i) {
+        all.join({threshold_part(__dmul_rn(u, x), x, threshold, share) * phat, x == 0 ? i : INT64_MAX});
+    });
+    all = row.total(all);
+    row.write(to, [&](double phat, double x, int64_t i) {
+        const double left = phat - threshold_part(__dmul_rn(u, x), x, threshold, share) * phat;
+        return i == all.taker ? left + all.moved : left;
+    });
 }
 
-static __global__ void write_rows(cuda_rows of, const double *weights, const double *scales, const double *x,
-                                  double unit, double threshold, double share, double *values, bool *nominal)
+template <typename ROWS>
+static __global__ void __launch_bounds__(THREADS)
+    write_rows(ROWS rows, double threshold, double share, double *values, bool *nominal)
 {
-    const int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (row >= of.rows) {
-        return;
-    }
-    const double u = scale_of(scales, row) * weights[row] / unit;
-    const int64_t start = of.starts[row];
-    nominal[row] = !(u > 0);
-    if (!(u > 0)) {
-        copy_row(of, row, values);
-    } else if (of.starts[row + 1] - start <= SHORT) {
-        write_row(short_row(of, row, x), u, threshold, share, values + start);
-    } else {
-        write_row(long_row(of, row, x), u, threshold, share, values + start);
-    }
+    rows.each([&](const auto &on, int64_t row, double, double u) {
+        write_row(on, row, u > 0, values, nominal,
+                  [&](const auto &at, double *to) { threshold_write(at, u, threshold, share, to); });
+    });
 }
 
 void cuda_threshold_write(const cuda_step *step, double *values, bool *nominal)
 {
-    write_rows<<<cuda_blocks(step->rows->rows, THREADS), THREADS>>>(*step->rows, step->weights, step->scales,
-                                                                    step->x, step->answer.unit, step->key,
-                                                                    step->share, values, nominal);
+    over_rows(step, [&](const auto &rows) {
+        write_rows<<<BLOCKS, THREADS>>>(rows, step->key, step->share, values, nominal);
+    });
 }

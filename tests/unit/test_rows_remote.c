@@ -1,5 +1,5 @@
-/* Linear steps by a device against those made here, and what comes of them. Without a device: that there are
- * none. */
+/* Linear steps of sparse models by a device against those made here, and what comes of them. Without a
+ * device: that there are none. */
 #include "support/support.h"
 
 #include "adversary/rows/remote.h"
@@ -271,125 +271,6 @@ static void test_nothing_found(void **state)
     }
 }
 
-/* Dense rows over all states, p = 2, some of them pinned: the sum over rows of P . g - min g. */
-static double dense_slack(const fixture *made, nadir_kernel *kernel, double tau)
-{
-    const int64_t n = made->model->states;
-    const double *values = nadir_kernel_tilt(kernel)->values;
-    const bool *nominal = nadir_kernel_tilt(kernel)->nominal;
-    double total = 0;
-    for (int64_t row = 0; row < made->count; row++) {
-        double mean = 0;
-        double least = INFINITY;
-        for (int64_t t = 0; t < n; t++) {
-            const double phat = made->model->dense[row * n + t];
-            const double p = nominal[row] ? phat : values[row * n + t];
-            const double g = made->weights[row] * made->order.range * made->order.x[t] +
-                             2 * tau * (p - phat) / (made->scales[row] * made->scales[row]);
-            mean += p * g;
-            least = fmin(least, g);
-        }
-        total += made->scales[row] > 0 && made->weights[row] > 0 ? mean - least : 0;
-    }
-    return total;
-}
-
-static void setup_dense(fixture *made)
-{
-    nadir_generate_settings shape = test_generate_settings();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
-    shape.states = 530;
-    shape.actions = 4;
-    shape.seed = SEED;
-    made->context = test_context();
-    made->model = test_generate(made->context, "random", &shape);
-    made->count = made->model->rows;
-    assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
-    made->scales = test_new(made->count, sizeof *made->scales);
-    made->weights = test_new(made->count, sizeof *made->weights);
-    made->d = test_new(shape.states, sizeof *made->d);
-    made->v = test_new(shape.states, sizeof *made->v);
-    for (int64_t s = 0; s < shape.states; s++) {
-        made->v[s] = 100 + 5 * nadir_random_uniform(&random);
-        made->d[s] = s % 13 == 0 ? 0 : nadir_random_uniform(&random);
-        for (int64_t row = made->model->state_rows[s]; row < made->model->state_rows[s + 1]; row++) {
-            made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&random);
-            made->weights[row] = GAMMA * made->d[s] * made->policy->probabilities[row];
-        }
-    }
-    assert_ok(made->context, nadir_order_make(made->context, shape.states, made->v, &made->order));
-    made->rows = (nadir_rows){.model = made->model,
-                              .order = &made->order,
-                              .scales = made->scales,
-                              .domain = NADIR_DOMAIN_SIMPLEX,
-                              .p = 2,
-                              .q = 2};
-    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
-                                                    made->policy->probabilities, &made->remote));
-}
-
-static void test_dense(void **state)
-{
-    static const double radii[] = {1e-4, 0.3, 3, 20};
-    fixture made = {0};
-    nadir_kernel *here = NULL;
-    nadir_kernel *there = NULL;
-    nadir_average average = {0};
-    (void)state;
-    setup_dense(&made);
-    if (made.remote.step == NULL) {
-        assert_null(made.context->device);
-        teardown(&made);
-        skip();
-        return;
-    }
-    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
-    double *y = test_new(2 * made.model->states, sizeof *y);
-    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
-        nadir_row_budget wanted = {0};
-        nadir_row_budget budget = {0};
-        double slack;
-        bool found;
-        bool done;
-        test_note("radius %g", radii[i]);
-        assert_ok(made.context,
-                  nadir_rows_share_all(made.context, &made.rows, made.weights, radii[i], answers, &wanted));
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d,
-                                                         radii[i], &budget, &found));
-        assert_true(found);
-        assert_close(budget.tau / wanted.tau, 1, 1e-11);
-        assert_close(budget.step / wanted.step, 1, 1e-11);
-        assert_close(budget.gain / wanted.gain, 1, 1e-12);
-        assert_that(budget.norm <= radii[i] && budget.norm >= radii[i] * (1 - 1e-12), "norm %.17g",
-                    budget.norm);
-        assert_ok(made.context, nadir_rows_kernel(made.context, &made.rows, answers, &here));
-        assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &there));
-        assert_ok(made.context, nadir_average_make(made.context, there, made.policy, &average));
-        assert_non_null(average.remote);
-        nadir_average_multiply(made.context, &average, 1, made.v, y);
-        nadir_average_clear(made.context, &average);
-        assert_ok(made.context, nadir_rows_remote_slack(made.context, &made.remote, there, made.order.range,
-                                                        1.5 * wanted.tau, &slack, &done));
-        assert_true(done);
-        compare_kernels(&made, here, there);
-        assert_close(slack / dense_slack(&made, there, 1.5 * wanted.tau), 1, 1e-10);
-        assert_ok(made.context, nadir_average_make(made.context, here, made.policy, &average));
-        nadir_average_multiply(made.context, &average, 1, made.v, y + made.model->states);
-        nadir_average_clear(made.context, &average);
-        for (int64_t s = 0; s < made.model->states; s++) {
-            assert_that(fabs(y[s] - y[made.model->states + s]) <= 1e-11, "state %lld: %.17g, not %.17g",
-                        (long long)s, y[s], y[made.model->states + s]);
-        }
-    }
-    test_note_clear();
-    nadir_kernel_free(here);
-    nadir_kernel_free(there);
-    free(answers);
-    free(y);
-    teardown(&made);
-}
-
 static void test_centred(void **state)
 {
     fixture made = {0};
@@ -437,8 +318,10 @@ static void test_centred(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),       cmocka_unit_test(test_gains),   cmocka_unit_test(test_dense),
-        cmocka_unit_test(test_nothing_found), cmocka_unit_test(test_centred),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_nothing_found),
+        cmocka_unit_test(test_centred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,387 @@
+/*
+ * Linear steps of dense models by a device against those made here: answers, kernels, averages and what rows
+ * lack of being stationary, of all norms, both domains; and what evaluations come to. Without a device: that
+ * there are none.
+ */
+#include "support/support.h"
+
+#include "adversary/rows/remote.h"
+#include "base/random.h"
+#include "kernel/average.h"
+#include "kernel/remote.h"
+#include "linalg/norm.h"
+#include "support/generated.h"
+#include "support/reference.h"
+#include "support/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SEED = 1477, STATES = 727, ACTIONS = 2, ROWS = STATES * ACTIONS }; /* 2^20 entries and some more */
+#define GAMMA 0.9
+
+static const double norms[] = {1, 1.05, 1.5, 2, 3, 12, 40, INFINITY};
+enum { NORMS = sizeof norms / sizeof *norms };
+
+/* Rows of all lengths, some of them pinned; most states are not visited; values of which many are the same,
+ * the smallest and the largest among them. */
+typedef struct fixture {
+    nadir_context *context;
+    nadir_model *model;
+    nadir_policy *policy;
+    nadir_order order;
+    nadir_rows rows;
+    nadir_rows_remote remote;
+    double *scales, *weights, *d, *v;
+} fixture;
+
+/* A third of the entries are zeros; a row in 17 has all of its mass on one state. */
+static nadir_model *make_model(nadir_context *context, nadir_random *random)
+{
+    nadir_model *model = NULL;
+    nadir_model_data data;
+    int64_t *state_rows = test_new(STATES + 1, sizeof *state_rows);
+    double *dense = test_new((int64_t)ROWS * STATES, sizeof *dense);
+    double *rewards = test_new(ROWS, sizeof *rewards);
+    for (int64_t s = 0; s <= STATES; s++) {
+        state_rows[s] = ACTIONS * s;
+    }
+    for (int64_t row = 0; row < ROWS; row++) {
+        double *p = dense + row * STATES;
+        double sum = 0;
+        rewards[row] = nadir_random_uniform(random);
+        for (int64_t t = 0; t < STATES; t++) {
+            const double u = nadir_random_uniform(random);
+            const bool none = row % 17 == 5 ? t != row % STATES : u < 0.33;
+            p[t] = none ? 0 : pow(u, 3) + 1e-9;
+            sum += p[t];
+        }
+        for (int64_t t = 0; t < STATES; t++) {
+            p[t] /= sum;
+        }
+    }
+    nadir_model_data_default(&data);
+    data.states = STATES;
+    data.rows = ROWS;
+    data.state_rows = state_rows;
+    data.dense = dense;
+    data.rewards = rewards;
+    data.discount = GAMMA;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    assert_non_null(model->dense);
+    free(state_rows);
+    free(dense);
+    free(rewards);
+    return model;
+}
+
+static void open_step(fixture *made, nadir_domain domain, double p)
+{
+    made->rows = (nadir_rows){.model = made->model,
+                              .order = &made->order,
+                              .scales = made->scales,
+                              .domain = domain,
+                              .p = p,
+                              .q = nadir_holder_conjugate(p)};
+    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
+                                                    made->policy->probabilities, &made->remote));
+}
+
+/* False: there is no device. */
+static bool setup(fixture *made)
+{
+    nadir_random random;
+    nadir_random_seed(&random, SEED);
+    made->context = test_context();
+    made->model = make_model(made->context, &random);
+    assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
+    made->scales = test_new(ROWS, sizeof *made->scales);
+    made->weights = test_new(ROWS, sizeof *made->weights);
+    made->d = test_new(STATES, sizeof *made->d);
+    made->v = test_new(STATES, sizeof *made->v);
+    for (int64_t s = 0; s < STATES; s++) {
+        const double u = nadir_random_uniform(&random);
+        made->v[s] = 100 + 5 * (s % 3 == 0 ? floor(8 * u) / 8 + (u > 0.9 ? 0.125 : 0) : u);
+        made->d[s] = s % 4 != 1 ? -1e-18 : pow(nadir_random_uniform(&random), 4) / STATES;
+        for (int64_t row = ACTIONS * s; row < ACTIONS * (s + 1); row++) {
+            made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&random);
+            made->weights[row] = GAMMA * fmax(made->d[s], 0) * made->policy->probabilities[row];
+        }
+    }
+    assert_ok(made->context, nadir_order_make(made->context, STATES, made->v, &made->order));
+    open_step(made, NADIR_DOMAIN_SIMPLEX, 2);
+    const bool found = made->remote.step != NULL;
+    assert_int_equal(found, made->context->device != NULL);
+    nadir_rows_remote_close(&made->remote);
+    return found;
+}
+
+static void teardown(fixture *made)
+{
+    nadir_order_clear(made->context, &made->order);
+    free(made->scales);
+    free(made->weights);
+    free(made->d);
+    free(made->v);
+    nadir_policy_free(made->policy);
+    nadir_model_free(made->model);
+    nadir_context_free(made->context);
+}
+
+/* Sum over rows of P . g - min g. */
+static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
+{
+    const double *values = nadir_kernel_tilt(kernel)->values;
+    const bool *nominal = nadir_kernel_tilt(kernel)->nominal;
+    const bool every = made->rows.domain == NADIR_DOMAIN_SIMPLEX;
+    double total = 0;
+    for (int64_t row = 0; row < ROWS; row++) {
+        double mean = 0;
+        double least = INFINITY;
+        for (int64_t t = 0; t < STATES; t++) {
+            const double phat = made->model->dense[row * STATES + t];
+            const double p = nominal[row] ? phat : values[row * STATES + t];
+            const double g = made->weights[row] * made->order.range * made->order.x[t] +
+                             2 * tau * (p - phat) / (made->scales[row] * made->scales[row]);
+            mean += p * g;
+            least = every || phat > 0 ? fmin(least, g) : least;
+        }
+        total += made->scales[row] > 0 && made->weights[row] > 0 ? mean - least : 0;
+    }
+    return total;
+}
+
+/* Entry by entry, and no mass where none is allowed. */
+static void compare_kernels(const fixture *made, nadir_kernel *here, nadir_kernel *there)
+{
+    const bool every = made->rows.domain == NADIR_DOMAIN_SIMPLEX;
+    assert_ok(made->context, nadir_remote_bring(made->context, there));
+    for (int64_t row = 0; row < ROWS; row++) {
+        assert_int_equal(nadir_kernel_is_nominal(here, row), nadir_kernel_is_nominal(there, row));
+        double sum = 0;
+        for (int64_t t = 0; t < STATES && !nadir_kernel_is_nominal(here, row); t++) {
+            const double wanted = nadir_kernel_tilt(here)->values[row * STATES + t];
+            const double found = nadir_kernel_tilt(there)->values[row * STATES + t];
+            assert_that(fabs(found - wanted) <= 1e-11 && found >= 0, "row %lld, state %lld: %.17g, not %.17g",
+                        (long long)row, (long long)t, found, wanted);
+            assert_true(every || made->model->dense[row * STATES + t] > 0 || found == 0);
+            sum += found;
+        }
+        assert_that(sum == 0 || fabs(sum - 1) <= 1e-12, "row %lld: %.17g", (long long)row, sum);
+    }
+}
+
+/* The average that the device makes of its kernel. */
+static void compare_averages(const fixture *made, const nadir_kernel *here, const nadir_kernel *there)
+{
+    nadir_average average = {0};
+    double *y = test_new(STATES + ROWS, sizeof *y);
+    double *rows = y + STATES;
+    assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
+    assert_non_null(average.remote);
+    nadir_average_multiply(made->context, &average, 1, made->v, y);
+    nadir_kernel_multiply(made->context, here, made->v, rows);
+    for (int64_t s = 0; s < STATES; s++) {
+        double sum = 0;
+        for (int64_t row = ACTIONS * s; row < ACTIONS * (s + 1); row++) {
+            sum += made->policy->probabilities[row] * rows[row];
+        }
+        assert_that(fabs(y[s] - sum) <= 1e-10, "state %lld: %.17g, not %.17g", (long long)s, y[s], sum);
+    }
+    nadir_average_clear(made->context, &average);
+    free(y);
+}
+
+/* The answer of a radius, made here and there. Whether there was one. */
+static bool compare_answers(fixture *made, double radius, nadir_row_answer *answers, nadir_kernel **here,
+                            nadir_kernel **there)
+{
+    const double p = made->rows.p;
+    const double digits = fmax(1, fmax(isinf(p) ? 1 : p / 10, 0.1 / (p - 1))); /* powers lose some */
+    nadir_row_budget wanted = {0};
+    nadir_row_budget budget = {0};
+    double slack = 0;
+    bool found;
+    bool done;
+    assert_ok(made->context,
+              nadir_rows_share_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
+    assert_ok(made->context, nadir_rows_remote_answer(made->context, &made->remote, &made->order, made->d,
+                                                      radius, &budget, &found));
+    assert_int_equal(found, wanted.tau > 0 || isinf(p));
+    if (!found) {
+        return false;
+    }
+    assert_that(fabs(budget.tau - wanted.tau) <= 1e-11 * (p == 1 ? 1 : digits) * wanted.tau,
+                "tau %.17g, not %.17g", budget.tau, wanted.tau);
+    assert_that(fabs(budget.step - wanted.step) <= 1e-11 * (p == 1 ? 1 : digits) * wanted.step,
+                "step %.17g, not %.17g", budget.step, wanted.step);
+    assert_that(fabs(budget.gain - wanted.gain) <= 1e-12 * (p == 1 ? 1 : digits) * wanted.gain,
+                "gain %.17g, not %.17g", budget.gain, wanted.gain);
+    assert_that(fabs(budget.norm - wanted.norm) <= 1e-12 * (p == 1 ? 1 : digits) * radius &&
+                    budget.norm <= radius,
+                "norm %.17g, not %.17g", budget.norm, wanted.norm);
+    assert_ok(made->context, nadir_rows_kernel(made->context, &made->rows, answers, here));
+    assert_ok(made->context, nadir_rows_remote_kernel(made->context, &made->remote, there));
+    compare_averages(made, *here, *there); /* before it is brought here */
+    assert_ok(made->context, nadir_rows_remote_slack(made->context, &made->remote, *there, made->order.range,
+                                                     1.5 * wanted.tau, &slack, &done));
+    assert_int_equal(done, p == 2);
+    compare_kernels(made, *here, *there);
+    if (done) {
+        assert_close(slack / slack_of(made, *there, 1.5 * wanted.tau), 1, 1e-10);
+    }
+    return true;
+}
+
+/* From tiny balls to one in which all mass of every row can go to the smallest value. */
+static void test_answers(void **state)
+{
+    static const double radii[] = {1e-6, 0.02, 0.7, 0.3, 1e7};
+    fixture made = {0};
+    (void)state;
+    if (!setup(&made)) {
+        teardown(&made);
+        skip();
+        return;
+    }
+    nadir_row_answer *answers = test_new(ROWS, sizeof *answers);
+    nadir_kernel *here = NULL;
+    nadir_kernel *there = NULL;
+    for (int i = 0; i < 2 * NORMS; i++) {
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const double p = norms[i / 2];
+        int found = 0;
+        open_step(&made, domain, p);
+        assert_non_null(made.remote.step);
+        for (int64_t row = 0; row < ROWS; row++) {
+            answers[row] = (nadir_row_answer){0};
+        }
+        for (size_t j = 0; j < sizeof radii / sizeof *radii; j++) {
+            test_note("p %g, domain %d, radius %g", p, (int)domain, radii[j]);
+            found += compare_answers(&made, radii[j], answers, &here, &there);
+        }
+        assert_int_equal(found, isinf(p) ? 5 : 4);
+        nadir_rows_remote_close(&made.remote);
+    }
+    test_note_clear();
+    nadir_kernel_free(here);
+    nadir_kernel_free(there);
+    free(answers);
+    teardown(&made);
+}
+
+/* Values that are all the same: nothing moves. */
+static void test_constant(void **state)
+{
+    fixture made = {0};
+    (void)state;
+    if (!setup(&made)) {
+        teardown(&made);
+        skip();
+        return;
+    }
+    for (int64_t s = 0; s < STATES; s++) {
+        made.v[s] = 3;
+    }
+    assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
+    for (int i = 0; i < NORMS; i++) {
+        nadir_row_budget budget;
+        bool found = true;
+        open_step(&made, NADIR_DOMAIN_SIMPLEX, norms[i]);
+        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
+                                                         &budget, &found));
+        assert_false(found);
+        nadir_rows_remote_close(&made.remote);
+    }
+    teardown(&made);
+}
+
+/* p = infinity, a ball for each row, weights of one: what states gain. */
+static void test_gains(void **state)
+{
+    fixture made = {0};
+    nadir_row_budget budget;
+    bool found;
+    (void)state;
+    if (!setup(&made)) {
+        teardown(&made);
+        skip();
+        return;
+    }
+    nadir_row_answer *answers = test_new(ROWS, sizeof *answers);
+    double *gains = test_new(STATES, sizeof *gains);
+    for (int64_t row = 0; row < ROWS; row++) {
+        made.weights[row] = 1;
+        answers[row] = (nadir_row_answer){0};
+    }
+    open_step(&made, NADIR_DOMAIN_SUPPORT, INFINITY);
+    nadir_rows_remote_close(&made.remote);
+    assert_ok(made.context, nadir_rows_remote_open(made.context, &made.rows, NADIR_DEVICE_ROWS, GAMMA,
+                                                   made.policy->probabilities, &made.remote));
+    assert_non_null(made.remote.step);
+    assert_ok(made.context,
+              nadir_rows_share_all(made.context, &made.rows, made.weights, 0.003, answers, &budget));
+    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, NULL, 0.003,
+                                                     &budget, &found));
+    assert_true(found);
+    assert_ok(made.context, nadir_rows_remote_gains(made.context, &made.remote, &made.order, gains));
+    for (int64_t s = 0; s < STATES; s++) {
+        double wanted = 0;
+        for (int64_t row = ACTIONS * s; row < ACTIONS * (s + 1); row++) {
+            wanted += made.policy->probabilities[row] * answers[row].gain;
+        }
+        assert_that(fabs(gains[s] - wanted) <= 1e-12, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
+                    wanted);
+    }
+    nadir_rows_remote_close(&made.remote);
+    free(gains);
+    free(answers);
+    teardown(&made);
+}
+
+/* Searches for the worst kernel, with a device and without. */
+static void test_evaluations(void **state)
+{
+    static const double some[] = {1, 1.5, 2, 3, INFINITY, INFINITY};
+    fixture made = {0};
+    nadir_context *plain = NULL;
+    nadir_robust_settings settings;
+    (void)state;
+    if (!setup(&made)) {
+        teardown(&made);
+        skip();
+        return;
+    }
+    nadir_robust_settings_default(&settings);
+    settings.certify = NADIR_CERTIFY_OFF;
+    settings.tolerance = 1e-13;
+    assert_int_equal(nadir_context_create(NULL, &plain), NADIR_OK);
+    nadir_solver *there = test_solver(made.context, made.model, made.policy);
+    nadir_solver *here = test_solver(plain, made.model, made.policy);
+    for (int i = 0; i < 12; i++) {
+        const double radius = isinf(some[i / 2]) ? 1e-4 : some[i / 2] > 2 ? 3e-3 : 0.3;
+        const nadir_ball ball =
+            test_ball(i < 10 ? NADIR_SET_NONRECT : NADIR_SET_SA,
+                      i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, some[i / 2], &radius, NULL);
+        const nadir_robust found = test_robust(made.context, there, &ball, &settings, NULL);
+        const nadir_robust wanted = test_robust(plain, here, &ball, &settings, NULL);
+        assert_that(fabs(found.robust_return - wanted.robust_return) <= 1e-10 * fabs(wanted.robust_return),
+                    "%s: %.17g, not %.17g", test_ball_name(&ball), found.robust_return, wanted.robust_return);
+        assert_that(wanted.robust_return < wanted.nominal_return, "%s: no penalty", test_ball_name(&ball));
+    }
+    nadir_solver_free(there);
+    nadir_solver_free(here);
+    teardown(&made);
+    nadir_context_free(plain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_evaluations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
