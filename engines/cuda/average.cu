@@ -40,7 +40,7 @@ enum { EXTRA_READ = 1 << 30 };
 
 /* The extra state of a row that was not read yet; INT32_MAX: there is none. */
 template <bool SPREAD>
-static __device__ int32_t next_extra(const cuda_spread *of, int64_t row, const int32_t *heads)
+static __device__ int32_t next_extra(const cuda_tilt *of, int64_t row, const int32_t *heads)
 {
     const int32_t extra = SPREAD ? of->extra[row] : -1;
     return extra >= 0 && (heads[row] & EXTRA_READ) == 0 ? extra : INT32_MAX;
@@ -48,7 +48,7 @@ static __device__ int32_t next_extra(const cuda_spread *of, int64_t row, const i
 
 /* The next column of a state; heads: [rows] how far each row was read. INT32_MAX: there is none. */
 template <bool SPREAD>
-static __device__ int32_t next_column(const cuda_rows *rows, const cuda_spread *spread, int64_t first,
+static __device__ int32_t next_column(const cuda_rows *rows, const cuda_tilt *spread, int64_t first,
                                       int64_t end, const double *probabilities, const int32_t *heads)
 {
     int32_t least = INT32_MAX;
@@ -64,7 +64,7 @@ static __device__ int32_t next_column(const cuda_rows *rows, const cuda_spread *
 
 /* The entry of a row in this column, if it comes next, is read; its value is 0 unless it is wanted. */
 template <bool SPREAD>
-static __device__ double take_entry(const cuda_rows *rows, const cuda_spread *spread, int64_t row,
+static __device__ double take_entry(const cuda_rows *rows, const cuda_tilt *spread, int64_t row,
                                     int32_t column, bool wanted, int32_t *heads)
 {
     const int64_t at = rows->starts[row] + (heads[row] & ~EXTRA_READ);
@@ -85,7 +85,7 @@ static __device__ double take_entry(const cuda_rows *rows, const cuda_spread *sp
 
 /* values NULL: counts, otherwise writes from to_starts[s] on. */
 template <bool SPREAD>
-static __global__ void average_sparse(cuda_rows rows, cuda_spread spread, const double *probabilities,
+static __global__ void average_sparse(cuda_rows rows, cuda_tilt spread, const double *probabilities,
                                       int32_t *heads, const int64_t *to_starts, int32_t *counts,
                                       int32_t *to_columns, double *to_values)
 {
@@ -255,7 +255,7 @@ cleanup:
 }
 
 /* spread: NULL unless the rows have lines. */
-static void start_pass(const cuda_rows *rows, const cuda_spread *spread, const double *probabilities,
+static void start_pass(const cuda_rows *rows, const cuda_tilt *spread, const double *probabilities,
                        int32_t *heads, const int64_t *to_starts, int32_t *counts, cuda_rows *to)
 {
     const unsigned blocks = cuda_blocks(rows->states, THREADS);
@@ -263,12 +263,12 @@ static void start_pass(const cuda_rows *rows, const cuda_spread *spread, const d
         average_sparse<true><<<blocks, THREADS>>>(*rows, *spread, probabilities, heads, to_starts, counts,
                                                   to->columns, to->values);
     } else {
-        average_sparse<false><<<blocks, THREADS>>>(*rows, cuda_spread{}, probabilities, heads, to_starts,
+        average_sparse<false><<<blocks, THREADS>>>(*rows, cuda_tilt{}, probabilities, heads, to_starts,
                                                    counts, to->columns, to->values);
     }
 }
 
-static nadir_status make_sparse(const cuda_rows *rows, nadir_context *context, const cuda_spread *spread,
+static nadir_status make_sparse(const cuda_rows *rows, nadir_context *context, const cuda_tilt *spread,
                                 const double *probabilities, cuda_rows *made)
 {
     nadir_status status = NADIR_OK;
@@ -307,7 +307,7 @@ static nadir_status make_lined(const cuda_rows *rows, nadir_context *context, co
     nadir_status status = NADIR_OK;
     const double bytes = (double)rows->states * sizeof(int32_t);
     void *places = NULL;
-    cuda_spread spread;
+    cuda_tilt spread;
     CUDA_CHECK(cuda_take(rows->engine, context, "averaging over the policy", bytes, &places));
     CUDA_CHECK(cuda_lines_make(rows, context, numbers, weights, (int32_t *)places, &spread, &made->lines));
     CUDA_CHECK(make_sparse(rows, context, &spread, weights, &made->of));

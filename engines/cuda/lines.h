@@ -27,13 +27,13 @@ typedef struct cuda_lines {
 } cuda_lines;
 
 /* The tilt that is averaged, as kernels see it. */
-typedef struct cuda_spread {
+typedef struct cuda_tilt {
     const double *omega, *slope, *amount; /* [rows] */
     const int32_t *length, *extra;        /* [rows] */
     const double *x;                      /* [states] */
     const int32_t *places;                /* [states] in the order */
     const double *along;                  /* [states] x along the order */
-} cuda_spread;
+} cuda_tilt;
 
 /* Of a row: last + slope (x_last - x) for the first `length` states of the order. */
 typedef struct cuda_line {
@@ -42,7 +42,7 @@ typedef struct cuda_line {
 } cuda_line;
 
 /* No product is fused with a sum: who found `last` to be 0 or more is right. */
-static __device__ inline cuda_line cuda_line_of(const cuda_spread *of, int64_t row)
+static __device__ inline cuda_line cuda_line_of(const cuda_tilt *of, int64_t row)
 {
     const int32_t length = of->length[row];
     if (length == 0) {
@@ -54,7 +54,7 @@ static __device__ inline cuda_line cuda_line_of(const cuda_spread *of, int64_t r
 }
 
 /* What the line has at a state: zero where it does not reach. */
-static __device__ inline double cuda_line_under(const cuda_spread *of, const cuda_line *line, int32_t state)
+static __device__ inline double cuda_line_under(const cuda_tilt *of, const cuda_line *line, int32_t state)
 {
     return of->places[state] < line->length
                ? __dadd_rn(line->last, __dmul_rn(line->slope, __dsub_rn(line->x_last, of->x[state])))
@@ -64,10 +64,10 @@ static __device__ inline double cuda_line_under(const cuda_spread *of, const cud
 /* lines_make.cu: the lines of a policy; weights: [rows] on the device. places: [states], filled for `spread`,
  * which holds as long as they and the numbers do. */
 nadir_status cuda_lines_make(const cuda_rows *rows, nadir_context *context, const cuda_numbers *numbers,
-                             const double *weights, int32_t *places, cuda_spread *spread, cuda_lines **made);
+                             const double *weights, int32_t *places, cuda_tilt *spread, cuda_lines **made);
 /* The norm of M + L, and what is known of L. */
 nadir_status cuda_lines_measure(cuda_lines *lines, nadir_context *context, const cuda_rows *rows,
-                                const cuda_spread *spread, const double *weights, nadir_device_facts *facts);
+                                const cuda_tilt *spread, const double *weights, nadir_device_facts *facts);
 /* By columns. */
 nadir_status cuda_lines_turn(cuda_lines *lines, nadir_context *context);
 void cuda_lines_clear(cuda_lines *lines);

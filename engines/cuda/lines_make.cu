@@ -49,7 +49,7 @@ static __global__ void look_along(int64_t states, const double *x, const int32_t
     }
 }
 
-static __global__ void count_lines(cuda_rows rows, cuda_spread of, const double *weights, int32_t *counts)
+static __global__ void count_lines(cuda_rows rows, cuda_tilt of, const double *weights, int32_t *counts)
 {
     const int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (s < rows.states) {
@@ -61,7 +61,7 @@ static __global__ void count_lines(cuda_rows rows, cuda_spread of, const double 
     }
 }
 
-static __global__ void fill_lines(cuda_rows rows, cuda_spread of, const double *weights, cuda_lines to)
+static __global__ void fill_lines(cuda_rows rows, cuda_tilt of, const double *weights, cuda_lines to)
 {
     const int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (s < rows.states) {
@@ -80,7 +80,7 @@ static __global__ void fill_lines(cuda_rows rows, cuda_spread of, const double *
 }
 
 /* starts, and room for as many lines as there are. */
-static nadir_status make_room(const cuda_rows *rows, nadir_context *context, const cuda_spread *spread,
+static nadir_status make_room(const cuda_rows *rows, nadir_context *context, const cuda_tilt *spread,
                               const double *weights, int32_t *counts, cuda_lines *lines)
 {
     nadir_status status = NADIR_OK;
@@ -101,7 +101,7 @@ cleanup:
 }
 
 nadir_status cuda_lines_make(const cuda_rows *rows, nadir_context *context, const cuda_numbers *numbers,
-                             const double *weights, int32_t *places, cuda_spread *spread, cuda_lines **lines)
+                             const double *weights, int32_t *places, cuda_tilt *spread, cuda_lines **lines)
 {
     nadir_status status = NADIR_OK;
     cuda_engine *engine = rows->engine;
@@ -140,7 +140,7 @@ typedef struct row_size {
     double largest, terms;
 } row_size;
 
-static __device__ row_size measure_row(const cuda_rows *rows, const cuda_spread *of, const double *moments,
+static __device__ row_size measure_row(const cuda_rows *rows, const cuda_tilt *of, const double *moments,
                                        int64_t row)
 {
     const cuda_line line = cuda_line_of(of, row);
@@ -171,7 +171,7 @@ static __device__ row_size measure_row(const cuda_rows *rows, const cuda_spread 
 /* Each block leaves, of its states, the largest norm, terms and number of lines, and the sum of the lengths
  * of the longest. rows: with the numbers of the tilt. */
 static __global__ void __launch_bounds__(THREADS)
-    measure_states(cuda_rows rows, cuda_spread of, const double *weights, const double *moments,
+    measure_states(cuda_rows rows, cuda_tilt of, const double *weights, const double *moments,
                    cuda_lines lines, double *partials)
 {
     double found[FOUND] = {};
@@ -212,7 +212,7 @@ static __global__ void join_blocks(double *partials)
 }
 
 nadir_status cuda_lines_measure(cuda_lines *lines, nadir_context *context, const cuda_rows *rows,
-                                const cuda_spread *spread, const double *weights, nadir_device_facts *facts)
+                                const cuda_tilt *spread, const double *weights, nadir_device_facts *facts)
 {
     nadir_status status = NADIR_OK;
     cuda_engine *engine = lines->engine;

@@ -118,7 +118,7 @@ nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *
     const nadir_model *model = nadir_kernel_model(kernel);
     double *work = NULL;
     nadir_value_terms terms;
-    nadir_value_seen seen;
+    nadir_value_seen seen = {0};
     NADIR_NEW(context, work, model->states);
     NADIR_CHECK(nadir_value_look(context, kernel, policy, gamma, v, work, &seen));
     nadir_value_terms_find(context, kernel, &terms);

@@ -192,7 +192,7 @@ nadir_status nadir_returns_evaluate(const nadir_returns_question *of, nadir_retu
     nadir_context *context = &member->context;
     const nadir_model *model = of->model;
     const nadir_policy *policy = member->policy;
-    nadir_value_seen seen;
+    nadir_value_seen seen = {0};
     nadir_returns_normalise(model, of->probabilities + i * model->rows, policy->probabilities);
     if (member->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(context, of->kernel, policy, model->discount,

@@ -302,8 +302,8 @@ static bool are_long(const nadir_average *average)
 
 /*
  * Factors need a matrix, so the lines of a spread tilt are written out for a direct backend: when it was
- * asked for, or when that makes M a few times longer at most. Otherwise krylov, or device-krylov where they
- * are on the device, applies them as they are.
+ * asked for, or when that makes M a few times longer at most. Otherwise device-krylov where they are on the
+ * device, and krylov where they are not, applies them as they are.
  */
 static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupancy)
 {
@@ -313,7 +313,7 @@ static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupa
         (occupancy->backend != NULL && !needs_matrix(occupancy->backend, average))) {
         return NADIR_OK;
     }
-    if (occupancy->automatic && are_long(average)) {
+    if ((occupancy->automatic || !is_direct(occupancy->backend)) && are_long(average)) {
         occupancy->backend =
             average->lines.remote != NULL ? &nadir_backend_device_krylov : &nadir_backend_krylov;
         occupancy->lined = true;
@@ -331,6 +331,8 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     /* What was too large to factor under one policy is so under the next: that choice stays. */
     if (occupancy->automatic && (needs_matrix(occupancy->backend, average) || occupancy->lined)) {
         occupancy->backend = NULL;
+    } else if (occupancy->lined) { /* the device had no room for them */
+        occupancy->backend = &nadir_backend_device_krylov;
     }
     NADIR_CHECK(settle_lines(context, occupancy));
     if (occupancy->backend == NULL && average->exchange != NULL) {

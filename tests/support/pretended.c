@@ -55,10 +55,10 @@ static nadir_status room_take(void *self, nadir_context *context, int64_t number
     int i = 0;
     (void)self;
     (void)context;
-    while (i < ROOMS && rooms.vectors[i] != NULL) {
+    while (i < ROOMS - 1 && rooms.vectors[i] != NULL) {
         i++;
     }
-    assert_true(i < ROOMS);
+    assert_null(rooms.vectors[i]);
     rooms.bytes[i] = (size_t)numbers * sizeof **vectors;
     void *made = mmap(NULL, rooms.bytes[i], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(made != MAP_FAILED);
@@ -70,10 +70,10 @@ static void room_give(void *self, int64_t numbers, double *vectors)
 {
     int i = 0;
     (void)self;
-    while (i < ROOMS && rooms.vectors[i] != vectors) {
+    while (i < ROOMS - 1 && rooms.vectors[i] != vectors) {
         i++;
     }
-    assert_true(i < ROOMS && rooms.bytes[i] == (size_t)numbers * sizeof *vectors);
+    assert_true(rooms.vectors[i] == vectors && rooms.bytes[i] == (size_t)numbers * sizeof *vectors);
     assert_int_equal(munmap(vectors, rooms.bytes[i]), 0);
     rooms.vectors[i] = NULL;
     rooms.bytes[i] = 0;
@@ -262,12 +262,11 @@ static void make_matrix(const nadir_device_rows *rows, const numbers *other, con
         double norm = 0;
         made->starts[s] = next;
         for (int64_t row = first; row < end; row++) {
-            const bool own = other == NULL || other->nominal[row];
+            const double *own = other == NULL || other->nominal[row] ? values : other->values;
             for (int64_t i = 0; i < length_of(rows, row); i++) {
                 const int64_t from = first_of(rows, row) + i;
                 made->columns[next] = rows->dense != NULL ? (int32_t)i : rows->columns[from];
-                made->values[next] = (probabilities != NULL ? probabilities[row] : 1) *
-                                     (own ? values[from] : other->values[from]);
+                made->values[next] = (probabilities != NULL ? probabilities[row] : 1) * own[from];
                 norm += fabs(made->values[next++]);
             }
         }

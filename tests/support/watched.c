@@ -63,10 +63,10 @@ static nadir_status room_take(void *self, nadir_context *context, int64_t number
     if (watch.no_rooms) {
         return nadir_fail(context, NADIR_ERROR_MEMORY, "no room to spare");
     }
-    while (i < ROOMS && rooms[i].vectors != NULL) {
+    while (i < ROOMS - 1 && rooms[i].vectors != NULL) {
         i++;
     }
-    assert_true(i < ROOMS);
+    assert_null(rooms[i].vectors);
     const nadir_status status = under->room_take(self, context, numbers, vectors);
     if (status == NADIR_OK) {
         rooms[i].vectors = *vectors;
@@ -80,10 +80,10 @@ static nadir_status room_take(void *self, nadir_context *context, int64_t number
 static void room_give(void *self, int64_t numbers, double *vectors)
 {
     int i = 0;
-    while (i < ROOMS && rooms[i].vectors != vectors) {
+    while (i < ROOMS - 1 && rooms[i].vectors != vectors) {
         i++;
     }
-    assert_true(i < ROOMS && rooms[i].numbers == numbers);
+    assert_true(rooms[i].vectors == vectors && rooms[i].numbers == numbers);
     rooms[i].vectors = NULL;
     watch.rooms_left--;
     under->room_give(self, numbers, vectors);

@@ -399,6 +399,49 @@ static void test_solves(void **state)
     teardown(&made);
 }
 
+static nadir_status refuse(void *kept, nadir_context *context, const void *values,
+                           const double *probabilities, void **matrix, nadir_device_facts *facts)
+{
+    (void)kept;
+    (void)values;
+    (void)probabilities;
+    (void)matrix;
+    (void)facts;
+    return nadir_fail(context, NADIR_ERROR_MEMORY, "no room");
+}
+
+/* A device without room for lines leaves them to the processor, as they are, until it has some. */
+static void test_no_room(void **state)
+{
+    nadir_occupancy *occupancy = NULL;
+    (void)state;
+    fixture made = setup(1100, 2, 4);
+    if (made.context->device == NULL) {
+        teardown(&made);
+        skip();
+        return;
+    }
+    const nadir_device *device = made.context->device;
+    nadir_device scarce = *device;
+    scarce.average_values = refuse;
+    made.context->device = &scarce;
+    fill(&made, -1);
+    assert_ok(made.context, nadir_occupancy_create(made.context, made.kernel, made.policy, GAMMA,
+                                                   "device-krylov", 0, &occupancy));
+    const nadir_average *average = nadir_occupancy_average(occupancy);
+    assert_string_equal(nadir_occupancy_backend(occupancy), "krylov");
+    assert_int_equal(average->lines.states, made.states);
+    assert_null(average->remote);
+    check_solves(&made, occupancy);
+    made.context->device = device;
+    assert_ok(made.context, nadir_occupancy_update(made.context, occupancy, made.kernel, made.policy));
+    assert_string_equal(nadir_occupancy_backend(occupancy), "device-krylov");
+    assert_non_null(average->lines.remote);
+    check_solves(&made, occupancy);
+    nadir_occupancy_free(made.context, occupancy);
+    teardown(&made);
+}
+
 /* So many states, and lines, that their sums are made in several steps; and all lines ending at one place. */
 static void test_many_pieces(void **state)
 {
@@ -424,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_averages),
         cmocka_unit_test(test_solves),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_many_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -353,6 +354,53 @@ static void test_next_to_one(void **state)
     nadir_context_free(context);
 }
 
+/* States that pay 1 and -1, with the actions stay and go, next to a discount of one: who stays has a value
+ * that double cannot tell, who goes has not. The first who stays is named, whoever finds it. */
+static void test_first_failure(void **state)
+{
+    enum { COUNT = 40 };
+    static const double kernel[] = {1, 0, 0, 1, 0, 1, 1, 0};
+    static const double rewards[] = {1, 1, -1, -1};
+    static const int64_t state_rows[] = {0, 2, 4};
+    static const int64_t stays[][2] = {{11, 30}, {39, 39}, {26, 27}};
+    double policies[COUNT * 4];
+    double returns[COUNT];
+    double errors[COUNT];
+    nadir_model_data data;
+    nadir_model *model = NULL;
+    (void)state;
+    nadir_model_data_default(&data);
+    data.states = 2;
+    data.rows = 4;
+    data.discount = 1 - 2e-14;
+    data.state_rows = state_rows;
+    data.dense = kernel;
+    data.rewards = rewards;
+    data.initial = (const double[]){1, 0};
+    for (int k = 0; k < 9; k++) {
+        nadir_context *context = k / 3 == 0 ? test_context() : context_of(k / 3 == 1 ? 1 : 3);
+        char words[64];
+        for (int i = 0; i < COUNT * 4; i++) {
+            policies[i] = i % 2; /* go */
+        }
+        assert_ok(context, nadir_model_create(context, &data, &model));
+        assert_ok(context, nadir_returns(context, model, COUNT, policies, NULL, returns, errors));
+        for (int i = 0; i < COUNT; i++) {
+            assert_that(fabs(returns[i] - 0.5) <= fmin(errors[i], 1e-2), "%.17g", returns[i]);
+        }
+        for (int j = 0; j < 2; j++) {
+            double *pi = policies + 4 * stays[k % 3][j];
+            pi[0] = pi[2] = 1;
+            pi[1] = pi[3] = 0;
+        }
+        (void)snprintf(words, sizeof words, "policy %d: I - gamma P is singular", (int)stays[k % 3][0]);
+        assert_fails(context, nadir_returns(context, model, COUNT, policies, NULL, returns, errors),
+                     NADIR_ERROR_ILL_POSED, words);
+        nadir_model_free(model);
+        nadir_context_free(context);
+    }
+}
+
 /* Policies that are off by less than 1e-5 are normalised, and that is said once. */
 static void test_normalised(void **state)
 {
@@ -674,6 +722,47 @@ static void test_device_many(void **state)
     nadir_context_free(context);
 }
 
+/* A device with room for three policies at a time, for none, and not even for the model. Engines are opened
+ * for each: before any other test keeps one open. */
+static void test_device_scarce(void **state)
+{
+    enum { STATES = 64, ROWS = 4 * STATES, EACH = STATES * STATES + STATES + ROWS + 39 };
+    static const double fits[] = {3.5, 0.5, -3};
+    const char *name = getenv("NADIR_TEST_ENGINE");
+    const double model_bytes = 8.0 * ROWS * STATES + 8 * (STATES + 1);
+    const double engine_bytes = 8.0 * 4 * 1024;
+    nadir_random random;
+    (void)state;
+    if (name == NULL || *name == '\0') {
+        print_message("skipped: NADIR_TEST_ENGINE names no engine with a device\n");
+        skip();
+    }
+    nadir_context *here = context_of(2);
+    nadir_random_seed(&random, SEED);
+    for (int k = 0; k < 3; k++) {
+        nadir_context *context = context_of(2);
+        nadir_engine *engine = NULL;
+        char bytes[32];
+        batch at = batch_make(here, test_generate_dense(here, STATES, 0.95, 3), 20, &random);
+        (void)snprintf(bytes, sizeof bytes, "%.0f",
+                       model_bytes + engine_bytes + 8 * (ROWS + STATES) + 8 * fits[k] * EACH);
+        assert_int_equal(setenv("NADIR_DEVICE_MEMORY", bytes, 1), 0);
+        assert_ok(context, nadir_engine_open(context, name, NULL, false, &engine));
+        assert_int_equal(unsetenv("NADIR_DEVICE_MEMORY"), 0);
+        const nadir_status status = ask(context, &at, NULL);
+        if (k == 0) {
+            assert_ok(context, status);
+            compare_with_truth(&at, "a scarce device", 1e-10);
+        } else {
+            assert_fails(context, status, NADIR_ERROR_MEMORY, "of the device's memory");
+        }
+        batch_clear(&at);
+        nadir_engine_close(engine, 0, "");
+        nadir_context_free(context);
+    }
+    nadir_context_free(here);
+}
+
 /* What the device refuses is refused, with its sentence, and nothing is lost. */
 static void test_device_refuses(void **state)
 {
@@ -701,12 +790,13 @@ static void test_device_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families_of_models), cmocka_unit_test(test_large_model),
-        cmocka_unit_test(test_same_bits),          cmocka_unit_test(test_wrong_policies),
-        cmocka_unit_test(test_wrong_arguments),    cmocka_unit_test(test_next_to_one),
-        cmocka_unit_test(test_normalised),         cmocka_unit_test(test_scarce_memory),
-        cmocka_unit_test(test_interrupted),        cmocka_unit_test(test_device),
-        cmocka_unit_test(test_device_many),        cmocka_unit_test(test_device_refuses),
+        cmocka_unit_test(test_device_scarce),  cmocka_unit_test(test_families_of_models),
+        cmocka_unit_test(test_large_model),    cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_wrong_policies), cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_next_to_one),    cmocka_unit_test(test_first_failure),
+        cmocka_unit_test(test_normalised),     cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_interrupted),    cmocka_unit_test(test_device),
+        cmocka_unit_test(test_device_many),    cmocka_unit_test(test_device_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

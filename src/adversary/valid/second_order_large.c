@@ -118,8 +118,10 @@ static void add_rows(const large *of, const double *z, double *sums)
             const double q = of->problem->gamma * of->y[s] * nadir_live_alpha(live, i) * live->pi[i];
             const int64_t length = nadir_live_length(live, i);
             double mean = 0;
-            nadir_ahead(z, live->columns, live->starts[i], live->starts[i + 1], ahead);
-            nadir_ahead(sums, live->columns, live->starts[i], live->starts[i + 1], ahead);
+            if (live->columns != NULL) {
+                nadir_ahead(z, live->columns, live->starts[i], live->starts[i + 1], ahead);
+                nadir_ahead(sums, live->columns, live->starts[i], live->starts[i + 1], ahead);
+            }
             for (int64_t j = 0; j < length; j++) {
                 mean += z[nadir_live_column(live, i, j)];
             }
