@@ -200,7 +200,7 @@ static void compare_answers(fixture *made, double radius, nadir_row_answer *answ
     nadir_row_budget budget = {0};
     bool found;
     bool done;
-    double slack;
+    double slack = 0;
     assert_ok(made->context,
               nadir_rows_share_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
     assert_ok(made->context, nadir_rows_remote_answer(made->context, &made->remote, &made->order, made->d,
