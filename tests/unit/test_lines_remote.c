@@ -448,6 +448,33 @@ static void test_no_room(void **state)
     teardown(&made);
 }
 
+/* What is made on the device is given back. */
+static void test_memory(void **state)
+{
+    enum { ROUNDS = 4 };
+    double taken[ROUNDS] = {0};
+    double left;
+    (void)state;
+    fixture made = setup(550, 2, 4);
+    if (made.context->device == NULL) {
+        teardown(&made);
+        skip();
+        return;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        nadir_occupancy *occupancy = NULL;
+        fill(&made, -1);
+        assert_ok(made.context, nadir_occupancy_create(made.context, made.kernel, made.policy, GAMMA,
+                                                       "device-krylov", 0, &occupancy));
+        check_solves(&made, occupancy);
+        nadir_occupancy_free(made.context, occupancy);
+        (void)nadir_kernel_tilt(made.kernel); /* forgets its numbers there */
+        made.context->device->memory(made.context->device_self, &taken[round], &left);
+    }
+    assert_that(taken[ROUNDS - 1] == taken[0], "%.0f bytes more are taken", taken[ROUNDS - 1] - taken[0]);
+    teardown(&made);
+}
+
 /* So many states, and lines, that their sums are made in several steps; and all lines ending at one place. */
 static void test_many_pieces(void **state)
 {
@@ -471,10 +498,8 @@ static void test_many_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_averages),
-        cmocka_unit_test(test_solves),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_many_pieces),
+        cmocka_unit_test(test_averages), cmocka_unit_test(test_solves),      cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_many_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
