@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { EVALUATIONS = 1000, FIRST = 40, OPENINGS = 8, LARGE = 20, LARGE_KINDS = 4 };
+enum { EVALUATIONS = 1000, FIRST = 40, OPENINGS = 8, LARGE = 10, LARGE_KINDS = 4 };
 
 /* The device takes memory in pieces of this size. */
 #define PIECE (2.0 * 1024 * 1024)
