@@ -171,9 +171,10 @@ struct long_row : thread_row<long_row> {
     }
 };
 
-struct row_spread {
+/* The smallest x, and what the mean is made of. */
+struct row_extent {
     double least, sum, count;
-    __device__ void join(const row_spread &other)
+    __device__ void join(const row_extent &other)
     {
         least = fmin(least, other.least);
         sum += other.sum;
@@ -192,7 +193,7 @@ template <bool EVERY> struct block_row {
         : start(row * of.states), count(of.states), p(of.dense + start), x(x_of), base(0), middle(mean)
     {
         if constexpr (!EVERY) {
-            row_spread all = {1, 0, 0};
+            row_extent all = {1, 0, 0};
             each([&](double, double other, int64_t) { all.join({other, other, 1}); });
             all = total(all);
             base = all.least;
