@@ -104,16 +104,16 @@ nadir_status cuda_step_gains(void *self, nadir_context *context, double *gains)
     const cuda_step *step = (const cuda_step *)self;
     const cuda_rows *rows = step->rows;
     cuda_engine *engine = rows->engine;
-    const double *made = step->gains;
-    if (made == NULL) {
+    const double *from = step->gains;
+    if (from == NULL) {
         CUDA_CHECK(cuda_reserve(engine, context, rows->states));
         add_gains<<<cuda_blocks(rows->states, THREADS), THREADS>>>(
             rows->states, rows->state_rows, step->probabilities, step->norms, engine->vectors);
         CUDA_LAUNCHED(engine, context);
-        made = engine->vectors;
+        from = engine->vectors;
     }
     CUDA_TRY(engine, context,
-             cudaMemcpy(gains, made, (size_t)rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
+             cudaMemcpy(gains, from, (size_t)rows->states * sizeof *gains, cudaMemcpyDeviceToHost));
 cleanup:
     return status;
 }

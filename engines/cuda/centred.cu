@@ -66,7 +66,7 @@ cleanup:
 static bool is_made(const cuda_rows *rows, const nadir_device_ball *ball)
 {
     if (ball->shares != NADIR_DEVICE_ALL_ROWS) {
-        return rows->dense == NULL && (!ball->simplex || std::isinf(ball->p));
+        return std::isinf(ball->p) || (rows->dense == NULL && !ball->simplex);
     }
     const bool plain = ball->p == 1 || ball->p == 2 || std::isinf(ball->p);
     return rows->dense != NULL || !ball->simplex || plain;

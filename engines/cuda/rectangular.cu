@@ -28,7 +28,7 @@ static budgets budgets_of(const cuda_step *step, double beta)
 }
 
 /* A row as short_row is, for code that is too long to be written out for every entry. */
-struct kept_row : serial_row<kept_row> {
+struct kept_row : thread_row<kept_row> {
     static constexpr bool FEW = true;
     int count;
     double p[SHORT], x[SHORT];

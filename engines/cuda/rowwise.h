@@ -90,28 +90,34 @@ template <typename SUMS> static __device__ SUMS total_of_block(SUMS mine)
     return all;
 }
 
-/* What rows of one thread, ROW, have in common. */
-template <typename ROW> struct serial_row {
+/* What a row of one thread has besides `each`. */
+template <typename ROW> struct thread_row {
     template <typename SUMS> __device__ SUMS total(const SUMS &mine) const
     {
         return mine;
     }
     __device__ double mean() const
     {
-        const ROW *own = static_cast<const ROW *>(this);
         double sum = 0;
-        own->each([&](double, double x, int64_t) { sum += x; });
-        return sum / (double)own->count;
+        double count = 0;
+        own().each([&](double, double x, int64_t) {
+            sum += x;
+            count += 1;
+        });
+        return sum / count;
     }
     template <typename NUMBER> __device__ void write(double *to, NUMBER number) const
     {
-        static_cast<const ROW *>(this)->each(
-            [&](double phat, double x, int64_t i) { to[i] = number(phat, x, i); });
+        own().each([&](double phat, double x, int64_t i) { to[i] = number(phat, x, i); });
+    }
+    __device__ const ROW &own() const
+    {
+        return *static_cast<const ROW *>(this);
     }
 };
 
-/* Rows of one thread; all: every state is allowed, so that the smallest x is 0. */
-struct short_row : serial_row<short_row> {
+/* all: every state is allowed, so that the smallest x is 0. */
+struct short_row : thread_row<short_row> {
     static constexpr bool FEW = true;
     int64_t start;
     int count;
@@ -143,7 +149,7 @@ struct short_row : serial_row<short_row> {
     }
 };
 
-struct long_row : serial_row<long_row> {
+struct long_row : thread_row<long_row> {
     static constexpr bool FEW = false;
     int64_t start, count;
     const double *p, *x;

@@ -1,7 +1,7 @@
 /*
  * steps.cu: the linear step over all rows of a model, domain support, or of a dense one, simplex too; see
  * base/device.h. Here is p = 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others;
- * spread.cu has sparse models on the domain simplex, rectangular.cu rectangular sets.
+ * spread.cu has sparse models on the domain simplex, and rectangular.cu rectangular sets.
  *
  * What a row does at a given step is what adversary/rows/quadratic.c says: with I its positive entries,
  *

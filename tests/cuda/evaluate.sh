@@ -18,19 +18,15 @@ number() {
 }
 
 same() { # WHAT: here.json against there.json
-    local rough=0
-    [[ $1 == *--norm\ 1.5* || $1 == *--norm\ 3* ]] && rough=1
     for key in nominal_return robust_return lower_bound upper_bound kernel_min breakdown_radius; do
         local here there
         here=$(number here.json $key)
         there=$(number there.json $key)
-        # Bounds have room for rounding, which differs; breakdown is a bound, too. Searches for the best bound of norms
-        # that have no better end early, wherever they are then.
-        awk -v a="${here:-nan}" -v b="${there:-nan}" -v key=$key -v rough=$rough 'BEGIN {
+        # Bounds have room for rounding, which differs; breakdown is a bound, too.
+        awk -v a="${here:-nan}" -v b="${there:-nan}" -v key=$key 'BEGIN {
             if (a == "nan" && b == "nan") exit !(key == "kernel_min" || key == "breakdown_radius")
             scale = a < 0 ? -a : a
             limit = key == "breakdown_radius" ? 1e-2 * scale : 1e-10 * (scale > 1 ? scale : 1)
-            limit *= key == "lower_bound" && rough ? 100 : 1
             off = a - b
             exit !((off < 0 ? -off : off) <= limit)
         }' || fail "$1: $key is $there on the device and $here without"

@@ -9,9 +9,10 @@
 #include "support/generated.h"
 #include "support/robust.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-enum { EVALUATIONS = 1000, FIRST = 40, OPENINGS = 8, LARGE = 20 };
+enum { EVALUATIONS = 1000, FIRST = 40, OPENINGS = 8, LARGE = 10, LARGE_KINDS = 4 };
 
 /* The device takes memory in pieces of this size. */
 #define PIECE (2.0 * 1024 * 1024)
@@ -46,16 +47,24 @@ static void evaluate(nadir_context *context, int i)
     nadir_model_free(model);
 }
 
-/* The domain support with transitions enough for steps, numbers and lists of columns on the device. */
-static void evaluate_large(nadir_context *context)
+/* Transitions enough for steps, numbers and lists of columns on the device: the domain support, and by turns
+ * the domain simplex, of which the search will do. */
+static void evaluate_large(nadir_context *context, int i)
 {
+    static const double norms[LARGE_KINDS] = {2, 2, 1, INFINITY};
+    const bool simplex = i % LARGE_KINDS > 0;
     const double radius = 0.05;
-    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
+    const nadir_ball ball =
+        test_ball(NADIR_SET_NONRECT, simplex ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT,
+                  norms[i % LARGE_KINDS], &radius, NULL);
+    nadir_robust_settings search;
     nadir_generate_settings shape = test_generate_settings();
     nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
+    nadir_robust_settings_default(&search);
+    search.certify = NADIR_CERTIFY_OFF;
     settings.backend = "device-krylov";
     shape.states = 6000;
     shape.seed = 1;
@@ -63,7 +72,7 @@ static void evaluate_large(nadir_context *context)
     assert_true(test_view(model).nonzeros >= 65536);
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
-    (void)test_robust(context, solver, &ball, NULL, NULL);
+    (void)test_robust(context, solver, &ball, simplex ? &search : NULL, NULL);
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
@@ -83,7 +92,9 @@ static void test_many_evaluations(void **state)
         test_note("evaluation %d", i);
         evaluate(context, i);
         if (i % (EVALUATIONS / LARGE) == FIRST - 1) {
-            evaluate_large(context);
+            for (int kind = i < FIRST ? 0 : LARGE_KINDS - 1; kind < LARGE_KINDS; kind++) { /* at first all */
+                evaluate_large(context, i / (EVALUATIONS / LARGE) + kind);
+            }
         }
         if (i == FIRST || i + 1 == EVALUATIONS) {
             const int end = i == FIRST ? 0 : 1;

@@ -16,8 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 14014, SMALL = 400, SIDES = 5 };
+enum { SEED = 14014, SIDES = 5 };
 #define GAMMA 0.9
+
+/* Sums of the reference lose as much again where long double has no more digits than double. */
+static double coarse(void)
+{
+    return test_long_unit() < 1e-18 ? 1 : 1000;
+}
 
 /* A spread kernel of a garnet, with what the device makes of it. */
 typedef struct fixture {
@@ -228,11 +234,11 @@ static void check_products(const fixture *made, nadir_average *average)
                     norms[i] = transposed ? norms[i] + of[i] : fmax(norms[i], of[i]);
                 }
             }
-            assert_that(norms[2] <= (promised + 4 * DBL_EPSILON) * norms[0],
+            assert_that(norms[2] <= (promised + 4 * DBL_EPSILON) * norms[0] * coarse(),
                         "%s, %lld: off by %g, promised %g", transposed ? "transposed" : "plain", (long long)j,
                         norms[2], promised * norms[0]);
-            assert_that(norms[2] <= 1e-12 * nadir_average_terms(average) * norms[0], "%s, %lld: off by %g",
-                        transposed ? "transposed" : "plain", (long long)j, norms[2]);
+            assert_that(norms[2] <= 1e-12 * coarse() * nadir_average_terms(average) * norms[0],
+                        "%s, %lld: off by %g", transposed ? "transposed" : "plain", (long long)j, norms[2]);
         }
     }
     free(x);
@@ -261,7 +267,7 @@ static void check_numbers(const fixture *made, const nadir_average *average, con
 {
     long double *found = test_average_numbers(average);
     for (int64_t i = 0; i < made->states * made->states; i++) {
-        assert_that(fabsl(found[i] - wanted[i]) <= 1e-15L * (1 + fabsl(wanted[i])),
+        assert_that(fabsl(found[i] - wanted[i]) <= 1e-15L * (long double)coarse() * (1 + fabsl(wanted[i])),
                     "entry %lld: %Lg, not %Lg", (long long)i, found[i], wanted[i]);
     }
     free(found);
@@ -270,8 +276,8 @@ static void check_numbers(const fixture *made, const nadir_average *average, con
 static void test_averages(void **state)
 {
     (void)state;
-    fixture made = setup(SMALL, 3, 5);
-    for (int round = 0; round < 4; round++) {
+    fixture made = test_memcheck() ? setup(170, 5, 5) : setup(400, 3, 5);
+    for (int round = 0; round < 4; round += test_memcheck() ? 3 : 1) {
         nadir_average average = {0};
         test_note("round %d", round);
         test_tilt_fill(made.model, round >= 2, &made.random, nadir_kernel_tilt(made.kernel));
@@ -347,7 +353,7 @@ static void check_solves(const fixture *made, nadir_occupancy *occupancy)
                 off = transposed ? off + left : fmax(off, left);
                 size = transposed ? size + fabs(x[j * n + s]) : fmax(size, fabs(x[j * n + s]));
             }
-            assert_that(off <= 1e-12 * size, "%s, right-hand side %lld: the residual is %g of %g",
+            assert_that(off <= 1e-12 * coarse() * size, "%s, right-hand side %lld: the residual is %g of %g",
                         transposed ? "transposed" : "plain", (long long)j, off, size);
         }
     }
@@ -362,7 +368,7 @@ static void test_solves(void **state)
     static const char *const backends[] = {"device-krylov", "krylov", "klu", NULL};
     static const int64_t lengths[] = {-1, 0, 3};
     (void)state;
-    fixture made = setup(1100, 2, 4);
+    fixture made = setup(test_memcheck() ? 550 : 1100, 2, 4);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         fill(&made, lengths[i]);
         for (size_t k = 0; k < sizeof backends / sizeof *backends; k++) {
@@ -415,7 +421,7 @@ static void test_no_room(void **state)
 {
     nadir_occupancy *occupancy = NULL;
     (void)state;
-    fixture made = setup(1100, 2, 4);
+    fixture made = setup(test_memcheck() ? 550 : 1100, 2, 4);
     if (made.context->device == NULL) {
         teardown(&made);
         skip();

@@ -20,7 +20,7 @@ static const double norms[] = {1, 1.05, 1.5, 2, 3, 12, 40, INFINITY};
 enum { NORMS = sizeof norms / sizeof *norms };
 
 /* From none over next to none to more than matters; below 1e-292 there is nothing left of products. */
-static const double radii[] = {0, 1e-300, 1e-9, 0.003, 0.05, 0.3, 1, 3, 1e6};
+static const double radii[] = {0, 1e-300, 1e-9, 0.003, 0.02, 0.1, 0.3, 1, 1e6};
 enum { RADII = sizeof radii / sizeof *radii };
 
 /* A ragged model with rows of 1 to MOST successors, some of them pinned, some never used. */
@@ -213,7 +213,8 @@ static void test_answers(void **state)
         assert_ok(made.context, nadir_worst_rows_make(made.context, &made.problem, 1, &here));
         assert_ok(made.context, nadir_worst_rows_make_remote(made.context, &made.problem, 1, &there));
         const bool made_there = there.remote.step != NULL;
-        for (int kind = 0; kind < KINDS && made_there; kind++) {
+        const bool powers = norms[i / 2] != 1 && norms[i / 2] != 2 && !isinf(norms[i / 2]);
+        for (int kind = 0; kind < KINDS && made_there; kind += powers ? 3 : 1) { /* powers take their time */
             test_note("set %s, p %g, values %d", i % 2 == 0 ? "s" : "sa", norms[i / 2], kind);
             compare(&made, kind, &here, &there, &kernels[0], &kernels[1]);
         }

@@ -108,13 +108,14 @@ static void compare_kernels(const fixture *made, const nadir_kernel *here, const
     free(y);
 }
 
-/* Its average, wherever that is made; the kernel may be on the device alone. */
+/* Its average, made on the device. */
 static void compare_average(const fixture *made, const nadir_kernel *here, const nadir_kernel *there)
 {
     nadir_average average = {0};
     double *y = test_new(made->states + made->count, sizeof *y);
     double *rows = y + made->states;
     assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
+    assert_non_null(average.remote);
     nadir_average_multiply(made->context, &average, 1, made->v, y);
     nadir_kernel_multiply(made->context, here, made->v, rows);
     for (int64_t s = 0; s < made->states; s++) {
