@@ -10,6 +10,7 @@
 #include "lines.h"
 #include "parts.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -300,6 +301,24 @@ cleanup:
     return status;
 }
 
+/* Room for the transposes of M and of its lines, one made after the other: where there is none the whole is
+ * better averaged elsewhere. */
+static nadir_status check_room(const cuda_matrix *matrix, nadir_context *context)
+{
+    const double n = (double)matrix->of.states;
+    const double entries = (double)matrix->of.entries;
+    const double lines = (double)matrix->lines->count;
+    const double bytes = 12 * entries + 24 * (n + 1) + fmax(24 * entries, 56 * lines);
+    nadir_status status = NADIR_OK;
+    void *block = NULL;
+    if (!cuda_fits(matrix->of.engine, bytes)) { /* blocks of columns may be dropped */
+        status =
+            cuda_take(matrix->of.engine, context, "the transpose of the matrix of the policy", bytes, &block);
+        cuda_give(matrix->of.engine, bytes, block);
+    }
+    return status;
+}
+
 /* M + L of the numbers of a spread tilt, in the places of `rows`. */
 static nadir_status make_lined(const cuda_rows *rows, nadir_context *context, const cuda_numbers *numbers,
                                const double *weights, cuda_matrix *made, nadir_device_facts *facts)
@@ -311,6 +330,7 @@ static nadir_status make_lined(const cuda_rows *rows, nadir_context *context, co
     CUDA_CHECK(cuda_take(rows->engine, context, "averaging over the policy", bytes, &places));
     CUDA_CHECK(cuda_lines_make(rows, context, numbers, weights, (int32_t *)places, &spread, &made->lines));
     CUDA_CHECK(make_sparse(rows, context, &spread, weights, &made->of));
+    CUDA_CHECK(check_room(made, context));
     CUDA_CHECK(measure(made, context, facts));
     CUDA_CHECK(cuda_lines_measure(made->lines, context, rows, &spread, weights, facts));
 cleanup:

@@ -11,7 +11,6 @@
 #include "linalg/threads.h"
 
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 #define UNIT (DBL_EPSILON / 2)
@@ -73,7 +72,7 @@ static void conclude(const nadir_context *context, const nadir_returns_question 
         };
         const double error =
             nadir_returns_note(context, of, at->probabilities + i * model->rows, &seen, at->first + i);
-        at->doubtful[i] = !(error <= DOUBTFUL * found->largest) || !isfinite(found->mean);
+        at->doubtful[i] = !(error <= DOUBTFUL * found->largest); /* also where a number is not finite */
     }
 }
 

@@ -71,8 +71,12 @@ static void setup(nadir_set kind, double p, fixture *made)
     for (int64_t row = 0; row < rows; row++) {
         made->scales[row] = row % 13 == 0 ? 0 : row % 3 == 0 ? 1 : 0.2 + nadir_random_uniform(&random);
     }
-    for (int64_t i = 0; i < ball.radius_count; i++) {
-        made->radius[i] = radii[i % RADII];
+    for (int64_t s = 0; s < STATES; s++) { /* the same for neighbours, which lend each other their answers */
+        const int64_t first = made->model->state_rows[s];
+        for (int64_t row = first; row < made->model->state_rows[s + 1]; row++) {
+            const bool shared = kind == NADIR_SET_S;
+            made->radius[shared ? s : row] = radii[(s / 8 + (shared ? 0 : row - first)) % RADII];
+        }
     }
     ball.scales = made->scales;
     ball.radius = made->radius;

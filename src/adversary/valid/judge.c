@@ -188,8 +188,9 @@ static nadir_status prove_by_norms(nadir_valid_run *run, nadir_valid_proof *proo
     return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
 }
 
-/* A little stationarity does for most proofs in a series, and for those by norms; the others get more of it,
- * and those of large models at once. */
+/* A little stationarity does for most proofs in a series, and for those by norms of one evaluation among
+ * many; the others get more of it, so that bounds do not hang on the roundings of the search, and those of
+ * large models at once. */
 static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_valid_proof *proof)
 {
     nadir_status status = NADIR_OK;
@@ -199,7 +200,8 @@ static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_valid
         NADIR_CHECK(nadir_collective_foresee(run->context, run->problem, run->beta, &run->verdict->attack,
                                              &hopeless));
     }
-    const bool at_once = is_iterative(run) && nadir_model_total(run->problem->model) > LARGE;
+    const bool large = is_iterative(run) && nadir_model_total(run->problem->model) > LARGE;
+    const bool at_once = large || !run->postponed;
     for (int i = at_once ? 1 : 0; i < 2 && brief && !hopeless; i++) {
         NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
         NADIR_CHECK(prove_by_norms(run, proof));
