@@ -35,7 +35,8 @@ typedef struct fixture {
     double *scales, *weights, *d, *v;
 } fixture;
 
-/* A third of the entries are zeros; a row in 17 has all of its mass on one state. */
+/* A third of the entries are zeros; a row in 17 has all of its mass on one state, another on few of them, the
+ * lowest not always among these. */
 static nadir_model *make_model(nadir_context *context, nadir_random *random)
 {
     nadir_model *model = NULL;
@@ -52,7 +53,9 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
         rewards[row] = nadir_random_uniform(random);
         for (int64_t t = 0; t < STATES; t++) {
             const double u = nadir_random_uniform(random);
-            const bool none = row % 17 == 5 ? t != row % STATES : u < 0.33;
+            const bool none = row % 17 == 5   ? t != row % STATES
+                              : row % 17 == 6 ? t % 37 != row % 37
+                                              : u < 0.33;
             p[t] = none ? 0 : pow(u, 3) + 1e-9;
             sum += p[t];
         }
