@@ -99,7 +99,7 @@ static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem
         verdict->attack.converged = true;
         verdict->attack.gap = NAN;
         verdict->lower = problem->sign > 0 ? check.lower : -check.upper;
-        verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
+        verdict->upper = nadir_verdict_above(verdict->lower, problem->sign > 0 ? check.upper : -check.lower);
         verdict->scale = nadir_whole_largest(context, problem->states, problem->v);
         verdict->proof = NADIR_PROOF_RIGOROUS;
         verdict->bound = "nominal";

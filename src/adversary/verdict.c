@@ -55,13 +55,18 @@ nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_probl
     const bool distributions = check.minimum >= 0; /* searches of the free domain come here, too */
     nadir_verdict_place(verdict, distributions ? fmax(low, verdict->lower) : low,
                         distributions ? fmin(high, verdict->upper) : high);
-    verdict->upper = fmin(verdict->upper, high);
+    verdict->upper = fmin(verdict->upper, nadir_verdict_above(low, high));
     verdict->minimum = membership.minimum;
     verdict->proof = NADIR_PROOF_NONE;
     verdict->bound = isfinite(verdict->lower) ? "rewards" : "none";
 cleanup:
     nadir_release(context, v);
     return status;
+}
+
+double nadir_verdict_above(double low, double high)
+{
+    return isfinite(high - low) ? high + (high - low) / 4 : high;
 }
 
 void nadir_verdict_place(nadir_verdict *verdict, double low, double high)
@@ -108,7 +113,8 @@ nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_prob
         v[s] = problem->sign * problem->v[s];
     }
     NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
-    verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
+    verdict->upper = problem->sign > 0 ? nadir_verdict_above(check.lower, check.upper)
+                                       : nadir_verdict_above(-check.upper, -check.lower);
 cleanup:
     nadir_release(context, v);
     return status;

@@ -53,6 +53,10 @@ nadir_family nadir_valid_evaluate;       /* simplex and support, non-rectangular
 nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
                                        nadir_verdict *verdict);
 
+/* The upper bound that is told of a return within low and high: a little above, so that a check that knows
+ * the return a little less well, of another backend, finds the same. */
+double nadir_verdict_above(double low, double high);
+
 /* `upper` becomes that of the nominal kernel, which lies in every set. */
 nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_problem *problem,
                                         nadir_verdict *verdict);

@@ -106,7 +106,7 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
         nadir_rank_one_check_kernels(run->context, run->problem, run->count, asked, refactor, checks));
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
-        verdict->upper = checks[i].upper;
+        verdict->upper = nadir_verdict_above(checks[i].lower, checks[i].upper);
         nadir_verdict_place(verdict, checks[i].lower, checks[i].upper);
         verdict->vague = !isfinite(verdict->upper);
         if (verdict->vague) {
