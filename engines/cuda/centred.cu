@@ -274,9 +274,9 @@ nadir_status cuda_step_centred(void *self, nadir_context *context, const double 
         return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
                                   "the device lists the columns of up to 2^31 rows and 2^32 entries");
     }
-    if (step->simplex) {
+    if (step->simplex || rows->dense != NULL) {
         return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
-                                  "the device centres rows of the domain support");
+                                  "the device centres rows of sparse models on the domain support");
     }
     if (step->column_rows == NULL) {
         CUDA_CHECK(list_columns(step, context));

@@ -4,7 +4,8 @@
 
 #include "row.h"
 
-enum { QUADRATIC_TURNS = 200 }; /* of one row */
+enum { QUADRATIC_TURNS = 200 };           /* of one row */
+#define QUADRATIC_MASS (16 * DBL_EPSILON) /* by which a row may be off */
 
 /* Of a row at its omega, d = x - omega: as quadratic_sums in adversary/rows/quadratic.c. */
 struct quadratic_sums {
@@ -44,16 +45,19 @@ template <typename ROW> ROW_CODE quadratic_sums quadratic_add(const ROW &row, do
     return row.total(all);
 }
 
-/* omega, and the sums there; slope 0: of all entries. */
+/* omega, and the sums there; slope 0: of all entries. Levels fall to it; from far away the last one but for
+ * roundings of that distance, so that the mass is looked at, too. */
 template <typename ROW> ROW_CODE quadratic_sums quadratic_solve(const ROW &row, double slope, double *omega)
 {
     *omega = row.mean();
     quadratic_sums all = quadratic_add(row, *omega, slope);
     for (int turn = 0; turn < QUADRATIC_TURNS && slope > 0 && all.n > 0; turn++) {
-        const double before = all.n;
+        const double count = all.n;
+        const double before = *omega;
         *omega += all.first / all.n + all.moved / (all.n * slope);
         all = quadratic_add(row, *omega, slope);
-        if (all.n == before) {
+        const bool exact = all.n == count && fabs(slope * all.first + all.moved) <= QUADRATIC_MASS;
+        if (exact || (turn > 1 && !(*omega < before))) {
             break;
         }
     }

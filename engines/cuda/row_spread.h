@@ -87,7 +87,7 @@ ROW_CODE quadratic_sums spread_solve(const spread_order &in, const ROW &row, dou
         *omega = next;
         all = spread_add(in, row, *omega, slope);
         const bool same = all.n == before.n && all.moved == before.moved && all.squares == before.squares;
-        if ((same && fabs(slope * all.first + all.moved) <= 16 * DBL_EPSILON) || (turn > 1 && !falls)) {
+        if ((same && fabs(slope * all.first + all.moved) <= QUADRATIC_MASS) || (turn > 1 && !falls)) {
             break;
         }
     }

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SLIGHT 1e-6 /* what is open of a return, of the largest value: rounding */
+
 static const char *const methods[] = {"auto", "newton", "bisect", "best-response"};
 
 void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
@@ -99,7 +101,7 @@ static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem
         verdict->attack.converged = true;
         verdict->attack.gap = NAN;
         verdict->lower = problem->sign > 0 ? check.lower : -check.upper;
-        verdict->upper = nadir_verdict_above(verdict->lower, problem->sign > 0 ? check.upper : -check.lower);
+        verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
         verdict->scale = nadir_whole_largest(context, problem->states, problem->v);
         verdict->proof = NADIR_PROOF_RIGOROUS;
         verdict->bound = "nominal";
@@ -219,6 +221,29 @@ static nadir_robust make_refusal(const nadir_question *asked, double factor, con
     };
 }
 
+/* How far below and above what is proven bounds are told: room for a check that knows returns a little less
+ * well, with another backend's solves, as long as what is certified stays as narrow as that says. */
+typedef struct room {
+    double below, above;
+} room;
+
+static room room_of(const nadir_problem *problem, const nadir_robust_settings *settings,
+                    const nadir_verdict *verdict)
+{
+    const double open = verdict->upper - verdict->attack.J;
+    const bool rounding = !verdict->vague && open > 0 && open <= SLIGHT * problem->largest;
+    const bool exact = strcmp(verdict->bound, "rewards") == 0 || !isfinite(problem->J_error);
+    room is = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
+    if (nadir_verdict_is_close(problem, settings, verdict)) {
+        const double spare = nadir_verdict_allowed(problem, settings, verdict) -
+                             (fmax(verdict->upper, verdict->attack.J) - verdict->lower);
+        const double share = is.below + is.above > spare / 2 ? fmax(spare, 0) / 2 / (is.below + is.above) : 1;
+        is.below *= share;
+        is.above *= share;
+    }
+    return is;
+}
+
 /* The result as the user sees it: signs turned back. */
 static nadir_robust make_result(const nadir_solver *solver, const nadir_question *asked, double factor,
                                 const nadir_robust_settings *settings, const nadir_verdict *verdict)
@@ -228,8 +253,9 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_question
     const nadir_attack *attack = &verdict->attack;
     const double sign = problem->sign;
     /* The return as the search knows it may be a rounding outside the bounds made anew. */
-    const double lower = fmin(verdict->lower, attack->J);
-    const double upper = fmax(verdict->upper, attack->J);
+    const room beyond = room_of(problem, settings, verdict);
+    const double lower = fmin(verdict->lower, attack->J) - beyond.below;
+    const double upper = fmax(verdict->upper, attack->J) + beyond.above;
     nadir_backend_statistics statistics;
     nadir_occupancy_statistics(solver->occupancy, &statistics);
     return (nadir_robust){

@@ -55,18 +55,13 @@ nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_probl
     const bool distributions = check.minimum >= 0; /* searches of the free domain come here, too */
     nadir_verdict_place(verdict, distributions ? fmax(low, verdict->lower) : low,
                         distributions ? fmin(high, verdict->upper) : high);
-    verdict->upper = fmin(verdict->upper, nadir_verdict_above(low, high));
+    verdict->upper = fmin(verdict->upper, high);
     verdict->minimum = membership.minimum;
     verdict->proof = NADIR_PROOF_NONE;
     verdict->bound = isfinite(verdict->lower) ? "rewards" : "none";
 cleanup:
     nadir_release(context, v);
     return status;
-}
-
-double nadir_verdict_above(double low, double high)
-{
-    return isfinite(high - low) ? high + (high - low) / 4 : high;
 }
 
 void nadir_verdict_place(nadir_verdict *verdict, double low, double high)
@@ -78,17 +73,23 @@ void nadir_verdict_place(nadir_verdict *verdict, double low, double high)
 
 /* A penalty that is lost in the rounding of the return is as good as none; the bounds then need not be closer
  * than rounding allows, as long as that is little beside the values. */
-bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
-                            const nadir_verdict *verdict)
+double nadir_verdict_allowed(const nadir_problem *problem, const nadir_robust_settings *settings,
+                             const nadir_verdict *verdict)
 {
     const double penalty = fabs(problem->J - verdict->attack.J);
     const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
     /* what underflows is in every bound */
     const double little = settings->width * problem->largest + 64 * DBL_MIN / (1 - problem->gamma);
-    const double allowed = verdict->scale > 0   ? settings->width * verdict->scale
-                           : penalty > rounding ? settings->width * penalty
-                                                : fmin(4 * rounding, little);
-    return !verdict->vague && verdict->upper - verdict->lower <= allowed;
+    return verdict->scale > 0   ? settings->width * verdict->scale
+           : penalty > rounding ? settings->width * penalty
+                                : fmin(4 * rounding, little);
+}
+
+bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
+                            const nadir_verdict *verdict)
+{
+    return !verdict->vague &&
+           verdict->upper - verdict->lower <= nadir_verdict_allowed(problem, settings, verdict);
 }
 
 void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound)
@@ -113,8 +114,7 @@ nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_prob
         v[s] = problem->sign * problem->v[s];
     }
     NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
-    verdict->upper = problem->sign > 0 ? nadir_verdict_above(check.lower, check.upper)
-                                       : nadir_verdict_above(-check.upper, -check.lower);
+    verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
 cleanup:
     nadir_release(context, v);
     return status;

@@ -53,10 +53,6 @@ nadir_family nadir_valid_evaluate;       /* simplex and support, non-rectangular
 nadir_status nadir_verdict_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
                                        nadir_verdict *verdict);
 
-/* The upper bound that is told of a return within low and high: a little above, so that a check that knows
- * the return a little less well, of another backend, finds the same. */
-double nadir_verdict_above(double low, double high);
-
 /* `upper` becomes that of the nominal kernel, which lies in every set. */
 nadir_status nadir_verdict_take_nominal(nadir_context *context, const nadir_problem *problem,
                                         nadir_verdict *verdict);
@@ -75,7 +71,10 @@ void nadir_verdict_place(nadir_verdict *verdict, double low, double high);
 /* Another lower bound, if it is better. */
 void nadir_verdict_take_bound(nadir_verdict *verdict, double lower, nadir_proof proof, const char *bound);
 
-/* Whether the bounds are as close as the settings ask, relative to the penalty of the attack. */
+/* How wide bounds may be that are as close as the settings ask, relative to the penalty of the attack; and
+ * whether these are. */
+double nadir_verdict_allowed(const nadir_problem *problem, const nadir_robust_settings *settings,
+                             const nadir_verdict *verdict);
 bool nadir_verdict_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
                             const nadir_verdict *verdict);
 

@@ -250,7 +250,8 @@ typedef struct nadir_device {
     nadir_status (*step_open)(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
     void (*step_close)(void *step);
     /* x: [states] in [0, 1]; d: [states], NULL: w is one where pi is positive, and pi itself where the rows
-     * of a state share. Both stay for the calls below, as does the answer. */
+     * of a state share. Both stay for the calls below, as does the answer; of its rows and gains nothing is
+     * asked unless it was found. */
     nadir_status (*step_answer)(void *step, nadir_context *context, double beta, const double *x,
                                 const double *d, nadir_device_answer *answer);
     /* p = infinity, or where not all rows share: sum over a of pi(a|s) (Phat - X) . x; gains: [states]. */

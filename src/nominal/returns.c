@@ -344,8 +344,8 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     NADIR_CHECK(nadir_model_check_whole(context, model, "the returns of many policies"));
     NADIR_CHECK(nadir_value_check_model(context, model));
     if (count < 0 || count > INT64_MAX / (int64_t)sizeof(double) / model->rows) {
-        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld policies; expected 0 or more",
-                            (long long)count);
+        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld policies; expected 0 to %lld",
+                            (long long)count, (long long)(INT64_MAX / (int64_t)sizeof(double) / model->rows));
         goto cleanup;
     }
     if (count == 0) {

@@ -644,10 +644,19 @@ def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None
     context.call(lib.nadir_policy_create, model._handle, doubles(rows), made)
 
 
+def _alike(policies: Any) -> bool:
+    """Whether a list, not empty, is of tables of one form, which make one array."""
+    if any(isinstance(one, (Policy, str, os.PathLike)) for one in policies):
+        return False
+    arrays = [np.asarray(one) for one in policies]
+    return len({(array.shape, array.dtype.kind) for array in arrays}) == 1
+
+
 def _many(model: Model, policies: Any) -> np.ndarray:
     """Many policies as an array (count, rows)."""
-    if isinstance(policies, (list, tuple)) and any(isinstance(one, (Policy, str)) for one in policies):
-        policies = np.stack([model.policy(one).probabilities for one in policies])
+    if isinstance(policies, (list, tuple)) and not _alike(policies):
+        each = [model.policy(one).probabilities for one in policies]
+        policies = np.stack(each) if each else np.empty((0, model.rows))
     array = np.asarray(policies)
     if array.dtype.kind not in "iufb" or array.ndim < 2:
         raise UsageError(

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#define TOLERANCE 1e-12 /* of iterative solves, at most */
 #define UNIT      (DBL_EPSILON / 2)
 #define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
 /* Rows that sum to one like this need not be made to: how far they are off is measured. */
@@ -282,12 +283,13 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
         NADIR_CHECK(write_rows(context, kernel, nominal, near, centre));
     }
     if (kernel != NULL) {
-        NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
-                                                   problem->policy, &centre->occupancy)
-                         : nadir_occupancy_create(context, centre->problem.kernel, problem->policy,
-                                                  problem->gamma, iterative ? "krylov" : NULL,
-                                                  nadir_occupancy_tolerance(problem->occupancy),
-                                                  &centre->occupancy));
+        NADIR_CHECK(
+            near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
+                                           problem->policy, &centre->occupancy)
+                 : nadir_occupancy_create(context, centre->problem.kernel, problem->policy, problem->gamma,
+                                          iterative ? "krylov" : NULL,
+                                          fmin(TOLERANCE, nadir_occupancy_tolerance(problem->occupancy)),
+                                          &centre->occupancy));
         centre->problem.occupancy = centre->occupancy;
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);

@@ -6,9 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Relative error asked of iterative solves, times that of the nominal ones: proofs make their own, and
- * searches correct themselves. */
-#define TIMES 10
+/* Relative error asked of iterative solves, and how much more than of the nominal ones where those are better
+ * than usual: proofs make their own, and searches correct themselves. */
+#define TOLERANCE 1e-11
+#define TIMES     10
 
 /* The same of a product that is corrected. */
 #define CORRECTED 1e-12
@@ -33,6 +34,18 @@ static bool goes_alone(const nadir_problem *problem, const char *backend)
            (strcmp(backend, "device-krylov") == 0 && problem->model->dense == NULL);
 }
 
+/* An operator of the kernel's own. */
+static nadir_status set_alone(nadir_context *context, nadir_valid_operator *operator, const char * backend,
+                              const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = operator->problem;
+    const double tolerance = fmin(TOLERANCE, TIMES * nadir_occupancy_tolerance(problem->occupancy));
+    return operator->occupancy != NULL
+               ? nadir_occupancy_update(context, operator->occupancy, kernel, problem->policy)
+               : nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend, tolerance,
+                                        &operator->occupancy);
+}
+
 nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operator *operator,
                                       const nadir_kernel * kernel)
 {
@@ -54,13 +67,12 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
         operator->kernel = kernel;
         goto cleanup;
     }
-    if (operator->occupancy == NULL) {
-        NADIR_CHECK(nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend,
-                                           TIMES * nadir_occupancy_tolerance(problem->occupancy),
-                                           &operator->occupancy));
-    } else {
-        NADIR_CHECK(nadir_occupancy_update(context, operator->occupancy, kernel, problem->policy));
+    status = set_alone(context, operator, backend, kernel);
+    if (status == NADIR_ERROR_MEMORY && strcmp(backend, "krylov") != 0) { /* a device without room for two */
+        nadir_valid_operator_clear(context, operator);
+        status = set_alone(context, operator, "krylov", kernel);
     }
+    NADIR_CHECK(status);
     operator->kernel = kernel;
 cleanup:
     return status;
