@@ -350,6 +350,56 @@ static void test_nothing_found(void **state)
     }
 }
 
+/* Rows are distributions however steep the step is: values in two heaps, one of them 1e-12 wide, so that the
+ * level is found from far away. */
+static void test_mass(void **state)
+{
+    static const double norms[] = {2, 1, 1.5, 3, INFINITY};
+    (void)state;
+    for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
+        fixture made = {0};
+        int moved = 0;
+        setup(norms[norm], false, &made);
+        if (made.remote.step == NULL) {
+            assert_null(made.context->device);
+            teardown(&made);
+            skip();
+            return;
+        }
+        nadir_kernel *kernel = NULL;
+        double *ones = test_new(made.states + made.count, sizeof *ones);
+        double *sums = ones + made.states;
+        for (int64_t s = 0; s < made.states; s++) {
+            made.v[s] = s % 3 == 0 ? 0.9 + 1e-1 * made.v[s] / 200 : 1e-12 * (double)(s % 5);
+            ones[s] = 1;
+        }
+        assert_ok(made.context, nadir_order_make(made.context, made.states, made.v, &made.order));
+        for (double radius = 0.1; radius < 300; radius *= 1.25) {
+            nadir_row_budget budget;
+            bool found;
+            test_note("p %g, radius %g", norms[norm], radius);
+            assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d,
+                                                             radius, &budget, &found));
+            if (!found) {
+                continue;
+            }
+            moved++;
+            assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &kernel));
+            assert_ok(made.context, nadir_remote_bring(made.context, kernel));
+            nadir_kernel_multiply(made.context, kernel, ones, sums);
+            for (int64_t row = 0; row < made.count; row++) {
+                assert_that(fabs(sums[row] - 1) <= 1e-13, "row %lld sums to 1 %+g", (long long)row,
+                            sums[row] - 1);
+            }
+        }
+        assert_true(moved > 5);
+        test_note_clear();
+        nadir_kernel_free(kernel);
+        free(ones);
+        teardown(&made);
+    }
+}
+
 static void test_centred(void **state)
 {
     fixture made = {0};
@@ -397,8 +447,8 @@ static void test_centred(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),       cmocka_unit_test(test_edges),   cmocka_unit_test(test_gains),
-        cmocka_unit_test(test_nothing_found), cmocka_unit_test(test_centred),
+        cmocka_unit_test(test_answers),       cmocka_unit_test(test_edges), cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_nothing_found), cmocka_unit_test(test_mass),  cmocka_unit_test(test_centred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
