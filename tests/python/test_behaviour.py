@@ -337,6 +337,9 @@ def test_returns_of_many_policies(model, recwarn):
     assert np.allclose(model.returns(actions), alone, rtol=1e-12, atol=0)
     assert model.returns(np.empty((0, 36))).shape == (0,)
     assert model.returns(["uniform"])[0] == model.returns(np.full((1, 12, 3), 1 / 3))[0]
+    assert model.returns([]).shape == (0,)
+    mixed = model.returns([actions[0], policies[0], "uniform"])
+    assert np.allclose(mixed, [alone[0], expected[0], model.returns(["uniform"])[0]], rtol=1e-12, atol=0)
     assert not recwarn.list
     with pytest.warns(nadir.NadirWarning, match="policies: 480 states were normalised; the farthest"):
         single = model.returns(policies * (1 + 1e-6))
