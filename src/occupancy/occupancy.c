@@ -10,6 +10,8 @@
 
 /* Lines of a tilt are written out, unasked, up to this many times the entries of M. */
 #define LINES_SHARE 4
+/* And for a backend of a device that was asked for, up to this many entries. */
+#define LINES_LIMIT 4000000
 
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
@@ -291,9 +293,12 @@ static bool needs_matrix(const nadir_backend *backend, const nadir_average *aver
                                   average->lines.remote == NULL);
 }
 
-/* Whether lines are too long to be written out unasked. */
-static bool are_long(const nadir_average *average)
+/* Whether lines are too long to be written out: for a backend of a device that was asked for, or unasked. */
+static bool are_long(const nadir_average *average, bool asked)
 {
+    if (asked) {
+        return nadir_lines_entries(&average->lines) > LINES_LIMIT;
+    }
     const bool remote = average->lines.remote != NULL;
     const int64_t stored = remote ? average->facts.entries : average->matrix.starts[average->states];
     return nadir_lines_entries(&average->lines) > LINES_SHARE * stored ||
@@ -313,7 +318,8 @@ static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupa
         (occupancy->backend != NULL && !needs_matrix(occupancy->backend, average))) {
         return NADIR_OK;
     }
-    if ((occupancy->automatic || !is_direct(occupancy->backend)) && are_long(average)) {
+    if ((occupancy->automatic || !is_direct(occupancy->backend)) &&
+        are_long(average, !occupancy->automatic)) {
         occupancy->backend =
             average->lines.remote != NULL ? &nadir_backend_device_krylov : &nadir_backend_krylov;
         occupancy->lined = true;
