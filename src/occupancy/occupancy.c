@@ -10,8 +10,9 @@
 
 /* Lines of a tilt are written out, unasked, up to this many times the entries of M. */
 #define LINES_SHARE 4
-/* And for a backend of a device that was asked for, up to this many entries. */
-#define LINES_LIMIT 4000000
+/* And for a backend of a device that was asked for, up to this many entries: those of kernels too small to be
+ * averaged there. */
+#define LINES_LIMIT 65536
 
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
