@@ -234,12 +234,12 @@ static room room_of(const nadir_problem *problem, const nadir_robust_settings *s
     const bool rounding = !verdict->vague && open > 0 && open <= SLIGHT * problem->largest;
     const bool exact = strcmp(verdict->bound, "rewards") == 0 || !isfinite(problem->J_error);
     room is = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
-    if (nadir_verdict_is_close(problem, settings, verdict)) {
-        const double spare = nadir_verdict_allowed(problem, settings, verdict) -
-                             (fmax(verdict->upper, verdict->attack.J) - verdict->lower);
-        const double share = is.below + is.above > spare / 2 ? fmax(spare, 0) / 2 / (is.below + is.above) : 1;
-        is.below *= share;
-        is.above *= share;
+    const double both = is.below + is.above;
+    if (both > 0 && nadir_verdict_is_close(problem, settings, verdict)) {
+        const double width = fmax(verdict->upper, verdict->attack.J) - verdict->lower;
+        const double spare = fmax(0, nadir_verdict_allowed(problem, settings, verdict) - width) / 2;
+        is.below *= fmin(1, spare / both);
+        is.above *= fmin(1, spare / both);
     }
     return is;
 }
