@@ -264,8 +264,8 @@ static int reproduce_main(cli_run *run, int argc, char **argv)
         {"--out", CLI_TEXT, "DIR", NULL, &all.out, "the folder to write to; made if it is not there"},
         {"--quick", CLI_FLAG, NULL, NULL, &all.quick, "smaller and fewer instances: minutes for all of them"},
         {"--engine", CLI_CHOICE, NULL, "none|cuda", &engine,
-         "none: everything on the processor (default); cuda: random policies and kernels,\n"
-         "and linear systems, on an NVIDIA GPU (docs/gpu.md); times are the device's then"},
+         "none: everything on the processor (default); cuda: linear systems on an\n"
+         "NVIDIA GPU (docs/gpu.md); times are the device's then"},
         {0},
     };
     cli_option common[CLI_COMMON_OPTIONS];

@@ -106,8 +106,6 @@ typedef struct sums {
     double second[N * (N + 1) / 2];
 } sums;
 
-_Static_assert(sizeof(sums) == GEOMETRY_SUMS * sizeof(double), "all of them in a row");
-
 static void add_block(const geometry_model *model, uint64_t seed, int64_t block, int64_t count,
                       const double *centre, sums *into)
 {
@@ -212,13 +210,7 @@ nadir_status geometry_moments_compute(nadir_context *context, const geometry_mod
     nadir_status status = NADIR_OK;
     sums total;
     geometry_point(model, middle, centre);
-    if (context->device != NULL) {
-        double numbers[GEOMETRY_SUMS];
-        NADIR_CHECK(geometry_device_sums(context, model, seed, samples, centre, numbers));
-        memcpy(&total, numbers, sizeof total);
-    } else {
-        NADIR_CHECK(add_all(context, model, seed, samples, centre, &total));
-    }
+    NADIR_CHECK(add_all(context, model, seed, samples, centre, &total));
     set_moments(&total, centre, samples, moments);
     if (!find_components(moments)) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "no principal components were found");
@@ -300,9 +292,6 @@ nadir_status geometry_views_fill(nadir_context *context, const geometry_model *m
     nadir_status status = NADIR_OK;
     nadir_status stopped = NADIR_OK;
     int64_t *counts = NULL; /* of each thread */
-    if (context->device != NULL) {
-        return geometry_device_fill(context, model, seed, samples, origin, count, views);
-    }
     NADIR_NEW_ZERO(context, counts, threads * count * cells);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t block = 0; block < blocks; block++) {

@@ -22,7 +22,6 @@ enum {
     GEOMETRY_ROWS = GEOMETRY_STATES * GEOMETRY_ACTIONS,
     GEOMETRY_ENTRIES = GEOMETRY_STATES * GEOMETRY_ROWS,
     GEOMETRY_CORNERS = 8,
-    GEOMETRY_SUMS = GEOMETRY_ENTRIES + GEOMETRY_ENTRIES * (GEOMETRY_ENTRIES + 1) / 2,
     GEOMETRY_BLOCK = 1 << 14, /* policies of one stream */
     GEOMETRY_BINS = 120
 };
@@ -76,13 +75,6 @@ double geometry_coordinate(const double point[GEOMETRY_ENTRIES], const double *o
 /* counts of all views [count] for the same `samples` policies as above. */
 nadir_status geometry_views_fill(nadir_context *context, const geometry_model *model, uint64_t seed,
                                  int64_t samples, const double *origin, int count, geometry_view *views);
-
-/* On the device of the context: what both are made of. sums: of first moments about the centre, then the
- * lower triangle of second ones. */
-nadir_status geometry_device_sums(nadir_context *context, const geometry_model *model, uint64_t seed,
-                                  int64_t samples, const double *centre, double sums[GEOMETRY_SUMS]);
-nadir_status geometry_device_fill(nadir_context *context, const geometry_model *model, uint64_t seed,
-                                  int64_t samples, const double *origin, int count, geometry_view *views);
 
 /* Whether a matrix lies in the set. Each of its rows, being visits, is those of one policy; the matrix lies
  * in the set exactly when it is the same one for all rows. Returns how far they differ in pi(0|s), at most.

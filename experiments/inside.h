@@ -4,7 +4,6 @@
  *
  *     memory, errors, progress   NADIR_NEW, NADIR_CHECK, nadir_release, nadir_progress
  *     random streams             nadir_random_*, and NumPy's legacy generator, nadir_legacy_random_*
- *     devices                    context->device, of an engine; NULL: none
  *     threads                    nadir_threads_for, nadir_progress_team, nadir_blas_threads
  *     vectors and norms          nadir_vector_*, nadir_norm_p, nadir_gstd_compute (sigma_q, omega_q, u_q)
  *     D and D^T                  nadir_occupancy_solve[_transposed] of solver->occupancy
@@ -16,7 +15,6 @@
 #include "adversary/worst.h"
 #include "base/clock.h"
 #include "base/context.h"
-#include "base/device.h"
 #include "base/number.h"
 #include "base/random.h"
 #include "base/random_legacy.h"

@@ -4,8 +4,7 @@
  * A sample is Phat + beta Delta / |Delta|, Delta normal with its rows centred: its direction is uniform among
  * those whose rows sum to zero, and it lies on the sphere. The projected variant moves each row to the
  * nearest distribution; the nominal one is a distribution, so no row gets farther from it. Each sample costs
- * a number for each entry of the kernel, and a factorisation. Where P^pi of a small model is on the device of
- * an engine, the same samples are drawn and judged there, many at a time.
+ * a random number for each entry of the kernel, and a factorisation.
  */
 #include "baseline/dense_system.h"
 #include "baseline/search.h"
@@ -41,32 +40,7 @@ typedef struct sampling {
     int threads;       /* at most */
     worker *workers;   /* [threads] */
     double *penalties; /* [block] */
-    void *remote;      /* P^pi of the nominal kernel on a device, where samples are drawn; NULL: here */
-    double *scales;    /* [rows] then */
 } sampling;
-
-/* Larger models are not drawn on a device: a thread of it draws a sample alone. */
-#define REMOTE_STATES 128
-#define REMOTE_BLOCK  16384
-
-static nadir_status start_remote(nadir_context *context, sampling *at)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
-    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
-    if (context->device == NULL || average->remote == NULL || at->projected ||
-        problem->states > REMOTE_STATES) {
-        return NADIR_OK;
-    }
-    NADIR_NEW(context, at->scales, problem->rows);
-    for (int64_t row = 0; row < problem->rows; row++) {
-        at->scales[row] = nadir_uncertainty_scale(problem->uncertainty, row);
-    }
-    at->remote = average->remote;
-    at->block = REMOTE_BLOCK;
-cleanup:
-    return status;
-}
 
 static nadir_status start(nadir_context *context, const nadir_problem *problem, sampling *at)
 {
@@ -77,7 +51,6 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     at->work = (double)n * ((double)n * (double)n / 3 + DRAW_WORK * (double)problem->rows);
     at->threads = context->threads;
     at->block = (int64_t)fmin(BLOCK_SAMPLES, fmax(at->threads, BLOCK_WORK / at->work * at->threads));
-    NADIR_CHECK(start_remote(context, at));
     NADIR_NEW(context, at->penalties, at->block);
     NADIR_NEW_ZERO(context, at->workers, at->threads);
     for (int part = 0; part < at->threads; part++) {
@@ -102,7 +75,6 @@ static void finish(nadir_context *context, sampling *at)
     }
     nadir_release(context, at->workers);
     nadir_release(context, at->penalties);
-    nadir_release(context, at->scales);
 }
 
 /* alpha times a centred normal row; returns the square of its length over alpha. A pinned row is zero. */
@@ -172,37 +144,15 @@ static double judge(const sampling *at, const worker *own, int64_t sample)
 }
 
 /* The penalties of samples first .. first + count - 1. */
-static nadir_status judge_all(nadir_context *context, const sampling *at, int64_t first, int64_t count)
+static void judge_all(nadir_context *context, const sampling *at, int64_t first, int64_t count)
 {
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
-    const nadir_device_kernels kernels = {
-        .gamma = problem->gamma,
-        .beta = at->beta,
-        .key = at->key,
-        .rows = problem->rows,
-        .state_rows = problem->model->state_rows,
-        .probabilities = problem->policy->probabilities,
-        .scales = at->scales,
-        .rewards = problem->R,
-        .initial = problem->mu,
-    };
     const int threads = nadir_threads_for(context, (int64_t)fmin(1e15, (double)count * at->work));
-    if (at->remote != NULL) {
-        NADIR_CHECK(context->device->kernels(at->remote, context, &kernels, first, count, at->penalties));
-        for (int64_t i = 0; i < count; i++) {
-            at->penalties[i] = problem->J - at->penalties[i];
-        }
-        return NADIR_OK;
-    }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int part = 0; part < threads; part++) {
         for (int64_t i = part; i < count; i += threads) {
             at->penalties[i] = judge(at, &at->workers[part], first + i);
         }
     }
-cleanup:
-    return status;
 }
 
 static nadir_status search(nadir_context *context, sampling *at, nadir_track *track, nadir_attack *attack)
@@ -215,7 +165,7 @@ static nadir_status search(nadir_context *context, sampling *at, nadir_track *tr
     while ((attack->stop_reason = nadir_track_spent(track)) == NULL) {
         const int64_t first = track->samples;
         const int64_t count = nadir_track_block(track, at->block);
-        NADIR_CHECK(judge_all(context, at, first, count));
+        judge_all(context, at, first, count);
         for (int64_t i = 0; i < count; i++) {
             best = at->penalties[i] > highest ? first + i : best;
             highest = at->penalties[i] > highest ? at->penalties[i] : highest;
