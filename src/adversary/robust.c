@@ -1,6 +1,7 @@
 /* robust.c: robust evaluation: settles the question, asks the family of sets that answers it, and turns
  * verdicts into results. */
 #include "adversary/robust.h"
+#include "adversary/method.h"
 #include "adversary/question.h"
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
@@ -9,11 +10,10 @@
 #include "nominal/check.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define SLIGHT 1e-6 /* what is open of a return, of the largest value: rounding */
-
-static const char *const methods[] = {"auto", "newton", "bisect", "best-response"};
 
 void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
 {
@@ -43,11 +43,9 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "certify is %d; expected off, auto or strict",
                           (int)use->certify);
     }
-    bool known = use->method == NULL || family != NULL;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        known = known || strcmp(use->method, methods[i]) == 0;
-    }
-    if (!known) {
+    const nadir_method *method = use->method != NULL ? nadir_method_find(use->method) : NULL;
+    const bool own = method != NULL && method->evaluate == NULL;
+    if (use->method != NULL && family == NULL && !own) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "there is no method %s; expected auto, newton, bisect or best-response",
                           use->method);
@@ -68,7 +66,7 @@ nadir_status nadir_robust_check_spread(nadir_context *context, const nadir_model
                                          "free or of a norm other than 2 and inf on domain support");
 }
 
-/* The same for one question; methods by name are their own families. */
+/* The same for one question, and for a further method (family not NULL). */
 static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, nadir_family *family)
 {
     return family != NULL ? nadir_model_check_whole(context, problem->model, "methods of the literature")
@@ -397,4 +395,30 @@ cleanup:
     nadir_verdict_clear(context, &verdict);
     nadir_question_clear(context, &asked);
     return status;
+}
+
+/* ---------------------------------------------------------------------------------------- public */
+
+/* Of a further method that the settings name; NULL: the family of the set. */
+static nadir_family *family_of(const nadir_robust_settings *settings)
+{
+    const size_t needed = offsetof(nadir_robust_settings, method) + sizeof settings->method;
+    const bool named = settings != NULL && settings->size >= needed && settings->method != NULL;
+    const nadir_method *method = named ? nadir_method_find(settings->method) : NULL;
+    return method != NULL ? method->evaluate : NULL;
+}
+
+nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                 const nadir_robust_settings *settings, nadir_robust *result,
+                                 nadir_worst **worst)
+{
+    return nadir_robust_run(context, solver, ball, settings, family_of(settings), result, worst);
+}
+
+nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                      const nadir_robust_settings *settings, int64_t count,
+                                      const double *factors, nadir_robust *results)
+{
+    return nadir_robust_run_many(context, solver, ball, settings, family_of(settings), count, factors,
+                                 results);
 }

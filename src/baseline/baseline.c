@@ -61,11 +61,11 @@ static nadir_status run_search(nadir_context *context, const nadir_problem *prob
                                const nadir_baseline_settings *use, nadir_track *track, nadir_verdict *verdict)
 {
     nadir_status status = NADIR_OK;
-    const nadir_method *method = nadir_method_find(use->method);
+    const nadir_searcher *searcher = nadir_searcher_find(use->method);
     const nadir_uncertainty *set = problem->uncertainty;
     nadir_baseline_settings usual = *use;
     usual.method = NULL;
-    NADIR_CHECK(nadir_method_check(context, method, set));
+    NADIR_CHECK(nadir_searcher_check(context, searcher, set));
     if (set->idle || set->domain == NADIR_DOMAIN_FREE) { /* refuses what is past breakdown */
         NADIR_CHECK(run_own(context, problem, &usual, track, verdict));
     }
@@ -76,8 +76,8 @@ static nadir_status run_search(nadir_context *context, const nadir_problem *prob
     nadir_track_clear(context, track);
     nadir_verdict_clear(context, verdict);
     nadir_track_start(NADIR_SEARCH_TASK, &budget, track);
-    NADIR_CHECK(method->search(context, problem, set->radius, track, &verdict->attack));
-    verdict->attack.method = method->name;
+    NADIR_CHECK(searcher->search(context, problem, set->radius, track, &verdict->attack));
+    verdict->attack.method = searcher->method.name;
     verdict->robust_time = nadir_track_seconds(track);
     NADIR_CHECK(nadir_track_note(context, track, track->samples, problem->J - verdict->attack.J));
     NADIR_CHECK(nadir_track_finish(context, track));
@@ -109,7 +109,7 @@ nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
     const nadir_problem *problem = &asked.problem;
     const nadir_budget budget = {use.seconds, use.samples, use.tolerance};
     nadir_track_start(NADIR_SEARCH_TASK, &budget, &track);
-    NADIR_CHECK(nadir_method_find(use.method)->search == NULL
+    NADIR_CHECK(nadir_method_find(use.method)->evaluate == NULL
                     ? run_own(context, problem, &use, &track, &verdict)
                     : run_search(context, problem, &use, &track, &verdict));
     const nadir_attack *attack = &verdict.attack;

@@ -7,67 +7,72 @@
 #include "base/clock.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 /* Iterations of the search that goes with a bound. */
 #define SEARCH_LIMIT 10000
 
-static const nadir_method methods[] = {
-    {"auto", NULL, true, true, "the default: exact where that is known to be possible"},
-    {"newton", NULL, false, false, "the root of F(lambda) = lambda by Newton steps on a growing subspace"},
-    {"bisect", NULL, false, false, "bisection on F(lambda), which is computed exactly"},
-    {"best-response", NULL, false, false, "b and k in turn, each the best answer to the other"},
-    {"paper", nadir_search_paper, false, false,
-     "Algorithms 1 and 2 of the paper as printed: rows x rows matrices, b >= 0"},
-    {"paper-reduced", nadir_search_paper_reduced, false, false,
-     "the same on states x states matrices, the score squared"},
-    {"slsqp", nadir_search_slsqp, false, false,
-     "sequential quadratic programming over (b, k) from one start"},
-    {"slsqp-scaled", nadir_search_slsqp_scaled, false, false, "the same over (b / beta, k)"},
-    {"random-rank-one", nadir_search_random_rank_one, false, false, "the best of random kernels P - b k^T"},
-    {"random-kernel", nadir_search_random_kernel, false, false, "the best of random kernels on the sphere"},
-    {"random-kernel-projected", nadir_search_random_kernel_projected, true, false,
-     "the same, rows projected onto the simplex"},
-    {"conservative", nadir_search_conservative, true, true,
-     "kernel iteration: short steps towards the linear step"},
+static const nadir_searcher searchers[] = {
+    {{"paper", "Algorithms 1 and 2 of the paper as printed: rows x rows matrices, b >= 0",
+      nadir_searcher_evaluate},
+     nadir_search_paper,
+     false,
+     false},
+    {{"paper-reduced", "the same on states x states matrices, the score squared", nadir_searcher_evaluate},
+     nadir_search_paper_reduced,
+     false,
+     false},
+    {{"slsqp", "sequential quadratic programming over (b, k) from one start", nadir_searcher_evaluate},
+     nadir_search_slsqp,
+     false,
+     false},
+    {{"slsqp-scaled", "the same over (b / beta, k)", nadir_searcher_evaluate},
+     nadir_search_slsqp_scaled,
+     false,
+     false},
+    {{"random-rank-one", "the best of random kernels P - b k^T", nadir_searcher_evaluate},
+     nadir_search_random_rank_one,
+     false,
+     false},
+    {{"random-kernel", "the best of random kernels on the sphere", nadir_searcher_evaluate},
+     nadir_search_random_kernel,
+     false,
+     false},
+    {{"random-kernel-projected", "the same, rows projected onto the simplex", nadir_searcher_evaluate},
+     nadir_search_random_kernel_projected,
+     true,
+     false},
+    {{"conservative", "kernel iteration: short steps towards the linear step", nadir_searcher_evaluate},
+     nadir_search_conservative,
+     true,
+     true},
 };
 
-enum { METHODS = sizeof methods / sizeof *methods };
+enum { SEARCHERS = sizeof searchers / sizeof *searchers };
 
-const nadir_method *nadir_method_find(const char *name)
+_Static_assert(SEARCHERS == 8, "nadir_further_methods lists them all");
+
+const nadir_method *const nadir_further_methods[] = {
+    &searchers[0].method, &searchers[1].method, &searchers[2].method,
+    &searchers[3].method, &searchers[4].method, &searchers[5].method,
+    &searchers[6].method, &searchers[7].method, NULL,
+};
+
+const nadir_searcher *nadir_searcher_find(const char *name)
 {
-    for (int i = 0; i < METHODS; i++) {
-        if (strcmp(methods[i].name, name) == 0) {
-            return &methods[i];
+    for (int i = 0; i < SEARCHERS; i++) {
+        if (strcmp(searchers[i].method.name, name) == 0) {
+            return &searchers[i];
         }
     }
     return NULL;
 }
 
-const char *nadir_method_name(int64_t index)
+nadir_status nadir_searcher_check(nadir_context *context, const nadir_searcher *searcher,
+                                  const nadir_uncertainty *set)
 {
-    return index >= 0 && index < METHODS ? methods[index].name : NULL;
-}
-
-const char *nadir_method_summary(int64_t index)
-{
-    return index >= 0 && index < METHODS ? methods[index].summary : NULL;
-}
-
-nadir_status nadir_method_check(nadir_context *context, const nadir_method *method,
-                                const nadir_uncertainty *set)
-{
-    if (method == NULL) {
-        (void)nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                         "there is no such method; docs/methods.md lists them");
-        return NADIR_ERROR_ARGUMENT;
-    }
-    if (method->search == NULL) {
-        return NADIR_OK; /* the family knows */
-    }
     const bool domain = set->domain == NADIR_DOMAIN_FREE ||
-                        (set->domain == NADIR_DOMAIN_SIMPLEX ? method->simplex : method->support);
+                        (set->domain == NADIR_DOMAIN_SIMPLEX ? searcher->simplex : searcher->support);
     if (domain && set->set == NADIR_SET_NONRECT && set->p == 2) {
         return NADIR_OK;
     }
@@ -75,7 +80,7 @@ nadir_status nadir_method_check(nadir_context *context, const nadir_method *meth
         context, NADIR_ERROR_UNSUPPORTED,
         "method %s is for the non-rectangular ball with norm 2 on the domain free%s%s; the ball "
         "asked for is %s with norm %g on the domain %s",
-        method->name, method->simplex ? " or simplex" : "", method->support ? " or support" : "",
+        searcher->method.name, searcher->simplex ? " or simplex" : "", searcher->support ? " or support" : "",
         nadir_set_name(set->asked), set->p, nadir_domain_name(set->domain));
 }
 
@@ -135,7 +140,7 @@ cleanup:
 }
 
 /* What the set's own family found is replaced by what the method finds. */
-static nadir_status find(nadir_context *context, const nadir_problem *problem, const nadir_method *method,
+static nadir_status find(nadir_context *context, const nadir_problem *problem, const nadir_searcher *searcher,
                          const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
 {
     nadir_status status = NADIR_OK;
@@ -144,11 +149,11 @@ static nadir_status find(nadir_context *context, const nadir_problem *problem, c
     const nadir_budget budget = {INFINITY, settings->iterations_limit, settings->tolerance};
     verdict->certify_time += verdict->robust_time;
     nadir_track_start(NADIR_SEARCH_TASK, &budget, &track);
-    NADIR_CHECK(method->search(context, problem, factor * problem->uncertainty->radius, &track, &attack));
+    NADIR_CHECK(searcher->search(context, problem, factor * problem->uncertainty->radius, &track, &attack));
     verdict->robust_time = nadir_track_seconds(&track);
     nadir_attack_clear(context, &verdict->attack);
     verdict->attack = attack;
-    verdict->attack.method = method->name;
+    verdict->attack.method = searcher->method.name;
     attack = (nadir_attack){0};
 cleanup:
     nadir_attack_clear(context, &attack);
@@ -179,52 +184,26 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_method_evaluate(nadir_context *context, const nadir_problem *problem,
-                                   const nadir_robust_settings *settings, int64_t count,
-                                   const double *factors, nadir_verdict *verdicts)
+nadir_status nadir_searcher_evaluate(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_verdict *verdicts)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
-    const nadir_method *method = nadir_method_find(settings->method);
+    const nadir_searcher *searcher = nadir_searcher_find(settings->method);
     nadir_robust_settings usual = *settings;
     usual.method = NULL;
     usual.iterations_limit = SEARCH_LIMIT;
-    NADIR_CHECK(nadir_method_check(context, method, set));
+    NADIR_CHECK(nadir_searcher_check(context, searcher, set));
     NADIR_CHECK(nadir_robust_family(set)(context, problem, &usual, count, factors, verdicts));
     for (int64_t i = 0; i < count; i++) {
         if (set->idle || factors[i] == 0 || verdicts[i].refused) {
             continue;
         }
         NADIR_CHECK(keep_pair(context, problem, &verdicts[i]));
-        NADIR_CHECK(find(context, problem, method, settings, factors[i], &verdicts[i]));
+        NADIR_CHECK(find(context, problem, searcher, settings, factors[i], &verdicts[i]));
         NADIR_CHECK(judge(context, problem, settings, factors[i], &verdicts[i]));
     }
 cleanup:
     return status;
-}
-
-/* ---------------------------------------------------------------------------------------- public */
-
-/* NULL: one of the set's own. */
-static nadir_family *family_of(const nadir_robust_settings *settings)
-{
-    const size_t needed = offsetof(nadir_robust_settings, method) + sizeof settings->method;
-    const bool named = settings != NULL && settings->size >= needed && settings->method != NULL;
-    const nadir_method *method = named ? nadir_method_find(settings->method) : NULL;
-    return method != NULL && method->search != NULL ? nadir_method_evaluate : NULL;
-}
-
-nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                 const nadir_robust_settings *settings, nadir_robust *result,
-                                 nadir_worst **worst)
-{
-    return nadir_robust_run(context, solver, ball, settings, family_of(settings), result, worst);
-}
-
-nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                      const nadir_robust_settings *settings, int64_t count,
-                                      const double *factors, nadir_robust *results)
-{
-    return nadir_robust_run_many(context, solver, ball, settings, family_of(settings), count, factors,
-                                 results);
 }
