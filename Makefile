@@ -17,7 +17,7 @@ alone     = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 configure = cmake --preset $(1) $(CMAKE_ARGS) >/dev/null
 build     = $(alone) cmake --build $(1) --parallel $(JOBS)
 test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS) --timeout 900
-sources   = find $(wildcard include src engines cli tests bench fuzz examples experiments) -name '*.[ch]' -print0
+sources   = find $(wildcard include src paper engines cli tests bench fuzz examples) -name '*.[ch]' -print0
 
 .PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all faults attack \
         coverage analyze fuzz fuzz-afl clang valgrind clean help
@@ -86,7 +86,7 @@ attack: ## bounds, proofs and verification attacked: ATTACKS (20) times the prob
 check-all: FUZZ_SECONDS = 120
 check-all: test clang sanitize valgrind tsan format-check lint analyze coverage faults fuzz fuzz-afl attack ## everything that can be checked, also what takes too long for .ci/run
 
-coverage: ## all tests, and which lines of src/ they reach: build-coverage/uncovered.txt
+coverage: ## all tests, and which lines of the library they reach: build-coverage/uncovered.txt
 	@scripts/deps check
 	@$(call configure,coverage)
 	@$(call build,build-coverage)
@@ -94,7 +94,7 @@ coverage: ## all tests, and which lines of src/ they reach: build-coverage/uncov
 	@$(call test_in,build-coverage)
 	@scripts/coverage build-coverage
 
-analyze: ## gcc -fanalyzer over src/ and cli/
+analyze: ## gcc -fanalyzer over src/, paper/ and cli/
 	@scripts/deps build
 	@scripts/analyze
 

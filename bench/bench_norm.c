@@ -8,7 +8,7 @@
  * threads: on a busy machine, with OMP_NUM_THREADS=1, it says more than the clock.
  */
 #include "base/clock.h"
-#include "base/random_legacy.h"
+#include "experiments/numpy_random.h"
 #include "linalg/threads.h"
 #include "measure.h"
 
@@ -87,11 +87,11 @@ static void table_row(nadir_context *context, int64_t n, bool bounds)
 {
     static const char *const orders[] = {"0", "1", "paper", "2", "3"};
     trial at = {.context = context, .n = n, .result.size = sizeof at.result};
-    nadir_legacy_random random;
-    nadir_legacy_random_seed(&random, 42);
+    nadir_numpy_random random;
+    nadir_numpy_random_seed(&random, 42);
     at.A = bench_new(n * n, sizeof *at.A);
     for (int64_t i = 0; i < n * n; i++) {
-        at.A[i] = nadir_legacy_random_normal(&random);
+        at.A[i] = nadir_numpy_random_normal(&random);
     }
     nadir_cone_norm_settings_default(&at.settings);
     (void)printf("| %lld |", (long long)n);

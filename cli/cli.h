@@ -62,7 +62,7 @@ extern const cli_command cli_command_radius;
 extern const cli_command cli_command_gradient;
 extern const cli_command cli_command_norm;
 extern const cli_command cli_command_compare;
-extern const cli_command cli_command_reproduce; /* of experiments/ */
+extern const cli_command cli_command_reproduce; /* of paper/experiments/ */
 
 /* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
 enum { CLI_COMMON_OPTIONS = 6 };

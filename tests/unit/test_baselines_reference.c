@@ -1,7 +1,7 @@
 /* The paper's method and conservative steps against their definitions, dense and in long double. */
 #include "support/support.h"
 
-#include "baseline/search.h"
+#include "methods/methods.h"
 #include "support/generated.h"
 #include "support/reference.h"
 #include "support/singular.h"
@@ -135,10 +135,10 @@ static void test_paper(void **state)
         const double beta = shares[i % 3] * limit;
         const double exact = (double)test_l2_penalty(&of, beta, NULL, NULL);
         for (int reduced = 0; reduced < 2; reduced++) {
-            nadir_track track;
+            nadir_trajectory track;
             nadir_attack attack = {0};
             const nadir_budget budget = {INFINITY, 1000, 1e-9};
-            nadir_track_start("test", &budget, &track);
+            nadir_trajectory_start("test", &budget, &track);
             assert_ok(context, (reduced == 1 ? nadir_search_paper_reduced
                                              : nadir_search_paper)(context, problem, beta, &track, &attack));
             const double expected = bisect(problem, beta, reduced == 1, exact * 1.5);
@@ -150,7 +150,7 @@ static void test_paper(void **state)
             assert_that(attack.lambda >= expected * (1 - 3e-9) && attack.lambda <= exact * (1 + 1e-12),
                         "the kernel does not attain it");
             nadir_attack_clear(context, &attack);
-            nadir_track_clear(context, &track);
+            nadir_trajectory_clear(context, &track);
         }
         test_l2_clear(&of);
         test_problem_clear(&made);
@@ -163,13 +163,13 @@ static void test_paper(void **state)
 
 static nadir_attack walk(nadir_context *context, const nadir_problem *problem, double beta, int64_t steps)
 {
-    nadir_track track;
+    nadir_trajectory track;
     nadir_attack attack = {0};
     const nadir_budget budget = {INFINITY, steps, 1e-9};
-    nadir_track_start("test", &budget, &track);
+    nadir_trajectory_start("test", &budget, &track);
     assert_ok(context, nadir_search_conservative(context, problem, beta, &track, &attack));
     assert_int_equal(attack.iterations, steps);
-    nadir_track_clear(context, &track);
+    nadir_trajectory_clear(context, &track);
     return attack;
 }
 
@@ -255,15 +255,15 @@ static void test_projection(void **state)
     const double radius = 1e-4;
     test_problem made = make_problem(context, 5, 2, 0.9, SEED + 30, NADIR_DOMAIN_FREE, &radius);
     for (int i = 0; i < 2; i++) {
-        nadir_track track;
+        nadir_trajectory track;
         nadir_attack attack = {0};
         const nadir_budget budget = {INFINITY, 500, 1e-9};
-        nadir_track_start("test", &budget, &track);
+        nadir_trajectory_start("test", &budget, &track);
         assert_ok(context, (i == 0 ? nadir_search_random_kernel : nadir_search_random_kernel_projected)(
                                context, test_problem_view(&made), radius, &track, &attack));
         found[i] = attack.lambda;
         nadir_attack_clear(context, &attack);
-        nadir_track_clear(context, &track);
+        nadir_trajectory_clear(context, &track);
     }
     assert_true(found[0] > 0);
     assert_relative(found[1], found[0], 1e-9);

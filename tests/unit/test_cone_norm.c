@@ -1,8 +1,8 @@
 /* test_cone_norm.c: max |A x| over x >= 0, |x| <= 1: against all supports, grids, and known tables. */
 #include "support/support.h"
 
-#include "base/random_legacy.h"
-#include "baseline/cone_norm.h"
+#include "experiments/numpy_random.h"
+#include "cone/cone.h"
 #include "support/cone.h"
 #include "support/reference.h"
 #include "support/singular.h"
@@ -211,10 +211,10 @@ static void test_table(void **state)
     for (size_t i = 0; i < (test_memcheck() ? 0 : 3); i++) {
         const int64_t n = rows[i].n;
         double *A = test_new(n * n, sizeof *A);
-        nadir_legacy_random random;
-        nadir_legacy_random_seed(&random, 42);
+        nadir_numpy_random random;
+        nadir_numpy_random_seed(&random, 42);
         for (int64_t j = 0; j < n * n; j++) {
-            A[j] = nadir_legacy_random_normal(&random);
+            A[j] = nadir_numpy_random_normal(&random);
         }
         test_note("n = %d", (int)n);
         assert_true(fabs(test_cone_value(context, n, n, A, "paper") - rows[i].paper) < 0.005);
@@ -233,10 +233,10 @@ static void test_proof(void **state)
     (void)state;
     double A[2500];
     nadir_context *context = test_context();
-    nadir_legacy_random random;
-    nadir_legacy_random_seed(&random, 42);
+    nadir_numpy_random random;
+    nadir_numpy_random_seed(&random, 42);
     for (int j = 0; j < 2500; j++) {
-        A[j] = nadir_legacy_random_normal(&random);
+        A[j] = nadir_numpy_random_normal(&random);
     }
     const nadir_cone_norm_result best = test_cone_find(context, 50, 50, A, NULL, true, NULL);
     assert_relative(best.value, 11.972858133458, 1e-12);

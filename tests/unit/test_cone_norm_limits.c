@@ -1,7 +1,7 @@
 /* test_cone_norm_limits.c: max |A x| over x >= 0, |x| <= 1: odd matrices, scales, files, refusals. */
 #include "support/support.h"
 
-#include "baseline/cone_norm.h"
+#include "cone/cone.h"
 #include "support/cone.h"
 #include "support/numpy.h"
 #include "support/scarce.h"

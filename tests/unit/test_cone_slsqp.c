@@ -2,7 +2,7 @@
  * budget and record. */
 #include "support/support.h"
 
-#include "base/random_legacy.h"
+#include "experiments/numpy_random.h"
 #include "support/cone.h"
 #include "support/scarce.h"
 #include "support/spectral.h"
@@ -96,11 +96,11 @@ static void test_table(void **state)
         const int64_t n = cases[i].n;
         double *A = calloc((size_t)(n * n), sizeof *A);
         nadir_context *context = test_context();
-        nadir_legacy_random random;
+        nadir_numpy_random random;
         assert_non_null(A);
-        nadir_legacy_random_seed(&random, 42);
+        nadir_numpy_random_seed(&random, 42);
         for (int64_t j = 0; j < n * n; j++) {
-            A[j] = nadir_legacy_random_normal(&random);
+            A[j] = nadir_numpy_random_normal(&random);
         }
         const nadir_cone_norm_settings settings = slsqp_settings(1e-6);
         nadir_cone_norm_result result = {.size = sizeof result};

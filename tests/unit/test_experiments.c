@@ -6,10 +6,10 @@
 
 #include "support/scarce.h"
 
-#include "geometry.h"
-#include "hardness.h"
-#include "rectangles.h"
-#include "volumes.h"
+#include "experiments/geometry.h"
+#include "experiments/hardness.h"
+#include "experiments/rectangles.h"
+#include "experiments/volumes.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "support/problem.h"
 #include "support/scarce.h"
 
-#include "penalty.h"
+#include "experiments/penalty.h"
 
 #include <math.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "base/random_legacy.h"
+#include "experiments/numpy_random.h"
 
 /* Order-sensitive digest of doubles: d ← (d rotated left by one) ⊕ bits. */
 static uint64_t digest_add(uint64_t digest, double value)
@@ -217,23 +217,23 @@ static const legacy_case legacy_cases[] = {
 
 static void legacy_stream_is_numpys(void **state)
 {
-    nadir_legacy_random random;
+    nadir_numpy_random random;
     (void)state;
     for (size_t c = 0; c < sizeof legacy_cases / sizeof legacy_cases[0]; ++c) {
         const legacy_case *expected = &legacy_cases[c];
         uint64_t normal = 0, uniform = 0;
 
-        nadir_legacy_random_seed(&random, expected->seed);
+        nadir_numpy_random_seed(&random, expected->seed);
         for (int k = 0; k < 10000; ++k) {
-            double x = nadir_legacy_random_normal(&random);
+            double x = nadir_numpy_random_normal(&random);
             if (k < 3) {
                 assert_same_double(x, expected->normals[k]);
             }
             normal = digest_add(normal, x);
         }
-        nadir_legacy_random_seed(&random, expected->seed);
+        nadir_numpy_random_seed(&random, expected->seed);
         for (int k = 0; k < 10000; ++k) {
-            double x = nadir_legacy_random_uniform(&random);
+            double x = nadir_numpy_random_uniform(&random);
             if (k < 3) {
                 assert_same_double(x, expected->uniforms[k]);
             }
@@ -248,15 +248,15 @@ static void legacy_stream_is_numpys(void **state)
 /* Uniform draws between two normal ones leave the spare variate alone, and seeding drops it. */
 static void legacy_spare_survives_uniforms_only(void **state)
 {
-    nadir_legacy_random random;
+    nadir_numpy_random random;
     (void)state;
-    nadir_legacy_random_seed(&random, 42);
-    assert_same_double(nadir_legacy_random_normal(&random), 0.4967141530112327);
-    nadir_legacy_random_uniform(&random);
-    assert_same_double(nadir_legacy_random_normal(&random), -0.13826430117118466);
-    nadir_legacy_random_normal(&random);
-    nadir_legacy_random_seed(&random, 42);
-    assert_same_double(nadir_legacy_random_normal(&random), 0.4967141530112327);
+    nadir_numpy_random_seed(&random, 42);
+    assert_same_double(nadir_numpy_random_normal(&random), 0.4967141530112327);
+    nadir_numpy_random_uniform(&random);
+    assert_same_double(nadir_numpy_random_normal(&random), -0.13826430117118466);
+    nadir_numpy_random_normal(&random);
+    nadir_numpy_random_seed(&random, 42);
+    assert_same_double(nadir_numpy_random_normal(&random), 0.4967141530112327);
 }
 
 int main(void)

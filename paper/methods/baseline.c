@@ -1,0 +1,144 @@
+/* baseline.c: the public comparison of methods: one of them within a budget, and what it knew by when. */
+#include "methods/methods.h"
+
+#include <math.h>
+
+void nadir_baseline_settings_fill(nadir_baseline_settings *settings, size_t size)
+{
+    const nadir_baseline_settings made = {.seconds = INFINITY, .samples = 10000, .tolerance = 1e-9};
+    nadir_settings_give(settings, size, &made, sizeof made);
+}
+
+static nadir_status settle_settings(nadir_context *context, const nadir_baseline_settings *settings,
+                                    nadir_baseline_settings *use)
+{
+    nadir_baseline_settings_default(use);
+    if (settings != NULL && !nadir_settings_copy(use, sizeof *use, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the baseline settings is not set");
+    }
+    use->method = use->method != NULL ? use->method : "auto";
+    if (!(use->seconds > 0) || use->samples < 1 || !(use->tolerance > 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the budget is %g seconds, %lld samples and tolerance %g; expected more than 0",
+                          use->seconds, (long long)use->samples, use->tolerance);
+    }
+    if (nadir_method_find(use->method) == NULL) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "there is no method %s; docs/methods.md lists them",
+                          use->method);
+    }
+    return NADIR_OK;
+}
+
+/* A method of the set's own family: all at once, one point. */
+static nadir_status run_own(nadir_context *context, const nadir_problem *problem,
+                            const nadir_baseline_settings *use, nadir_trajectory *trajectory,
+                            nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    const double factor = 1;
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.method = use->method;
+    settings.certify = NADIR_CERTIFY_OFF;
+    settings.tolerance = use->tolerance;
+    settings.iterations_limit = use->samples;
+    NADIR_CHECK(nadir_robust_family(problem->uncertainty)(context, problem, &settings, 1, &factor, verdict));
+    if (verdict->refused) { /* at or past breakdown: the context's error says so */
+        status = NADIR_ERROR_ILL_POSED;
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_trajectory_record(context, trajectory, verdict->attack.iterations,
+                                        problem->J - verdict->attack.J));
+    if (trajectory->count > 0) { /* the search alone: neither proofs nor breakdown */
+        trajectory->points[0].seconds = verdict->robust_time;
+    }
+cleanup:
+    return status;
+}
+
+/* One of this folder. */
+static nadir_status run_search(nadir_context *context, const nadir_problem *problem,
+                               const nadir_baseline_settings *use, nadir_trajectory *trajectory,
+                               nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_search_method *method = nadir_search_method_find(use->method);
+    const nadir_uncertainty *set = problem->uncertainty;
+    nadir_baseline_settings usual = *use;
+    usual.method = NULL;
+    NADIR_CHECK(nadir_search_method_check(context, method, set));
+    if (set->idle || set->domain == NADIR_DOMAIN_FREE) { /* refuses what is past breakdown */
+        NADIR_CHECK(run_own(context, problem, &usual, trajectory, verdict));
+    }
+    if (set->idle) {
+        goto cleanup;
+    }
+    const nadir_budget budget = trajectory->budget;
+    nadir_trajectory_clear(context, trajectory);
+    nadir_verdict_clear(context, verdict);
+    nadir_trajectory_start(NADIR_SEARCH_TASK, &budget, trajectory);
+    NADIR_CHECK(method->search(context, problem, set->radius, trajectory, &verdict->attack));
+    verdict->attack.method = method->method.name;
+    verdict->robust_time = nadir_trajectory_seconds(trajectory);
+    NADIR_CHECK(
+        nadir_trajectory_record(context, trajectory, trajectory->samples, problem->J - verdict->attack.J));
+    NADIR_CHECK(nadir_trajectory_finish(context, trajectory));
+cleanup:
+    return status;
+}
+
+static void hand_over(nadir_trajectory *trajectory, nadir_trajectory_point **points, int64_t *count)
+{
+    if (points != NULL && count != NULL) {
+        *points = trajectory->points;
+        *count = trajectory->count;
+        trajectory->points = NULL;
+    }
+}
+
+nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                   const nadir_baseline_settings *settings, nadir_baseline *result,
+                                   nadir_trajectory_point **points, int64_t *count)
+{
+    nadir_status status = NADIR_OK;
+    nadir_question asked = {0};
+    nadir_trajectory trajectory = {0};
+    nadir_verdict verdict = {0};
+    nadir_baseline_settings use;
+    NADIR_CHECK(nadir_model_check_whole(context, solver->model, "methods by name"));
+    NADIR_CHECK(settle_settings(context, settings, &use));
+    NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
+    const nadir_problem *problem = &asked.problem;
+    const nadir_budget budget = {use.seconds, use.samples, use.tolerance};
+    nadir_trajectory_start(NADIR_SEARCH_TASK, &budget, &trajectory);
+    NADIR_CHECK(nadir_method_find(use.method)->evaluate == NULL
+                    ? run_own(context, problem, &use, &trajectory, &verdict)
+                    : run_search(context, problem, &use, &trajectory, &verdict));
+    const nadir_attack *attack = &verdict.attack;
+    const nadir_baseline made = {
+        .size = sizeof made,
+        .nominal_return = problem->sign * problem->J,
+        .robust_return = problem->sign * attack->J,
+        .penalty = problem->sign * (problem->J - attack->J),
+        .method = attack->method,
+        .stop_reason = attack->stop_reason,
+        .converged = attack->converged,
+        .samples = attack->iterations,
+        .seconds = verdict.robust_time,
+    };
+    if (!nadir_result_copy(result, &made, sizeof made)) {
+        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the baseline result is not set");
+        goto cleanup;
+    }
+    hand_over(&trajectory, points, count);
+cleanup:
+    nadir_verdict_clear(context, &verdict);
+    nadir_trajectory_clear(context, &trajectory);
+    nadir_question_clear(context, &asked);
+    return status;
+}
+
+void nadir_trajectory_free(nadir_context *context, nadir_trajectory_point *points)
+{
+    nadir_release(context, points);
+}

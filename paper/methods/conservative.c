@@ -1,0 +1,191 @@
+/*
+ * conservative.c: method conservative, and its form for the free domain; see conservative.h.
+ *
+ * There the linear step is of rank one: with W, and shapes within states, as dual.h has them, X = Phat - b
+ * k^T, b the shape of c = beta W d / |W d| and k = Phi v / |Phi v|. All kernels on the way are Phat - (shape)
+ * C with one states x states matrix C, |C|_F <= beta, of which C <- (1 - t) C + t c k^T, and P^pi = Phat^pi -
+ * W C. gap = gamma (beta |W d| |Phi v| - d . W C v).
+ */
+#include "methods/conservative.h"
+
+#include "methods/dense_system.h"
+#include "methods/rank_one_pair.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+double nadir_conservative_range(const nadir_problem *problem)
+{
+    double low = problem->rewards[0];
+    double high = low;
+    for (int64_t row = 1; row < problem->rows; row++) {
+        low = fmin(low, problem->rewards[row]);
+        high = fmax(high, problem->rewards[row]);
+    }
+    return high - low;
+}
+
+double nadir_conservative_step(const nadir_problem *problem, double range, double gap)
+{
+    const double rest = 1 - problem->gamma;
+    const double curvature = 4 * problem->gamma * problem->gamma * range;
+    return curvature > 0 ? fmin(1, rest * rest * rest * gap / curvature) : 1;
+}
+
+/* ---------------------------------------------------------------------------------------- free */
+
+typedef struct walk {
+    const nadir_problem *problem;
+    double beta;
+    int factor_threads; /* for a factorisation */
+    int threads;        /* for all entries of a matrix */
+    double *nominal;    /* [states * states] Phat^pi */
+    double *P;          /* [states * states] work */
+    double *C;          /* [states * states] */
+    double *v;          /* [states] less its mean */
+    double *d;          /* [states] */
+    double *c;          /* [states] of the linear step */
+    double *k;          /* [states] */
+    int *pivots;        /* [states] */
+    double J;
+    double gap;
+} walk;
+
+static nadir_status start(nadir_context *context, walk *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    self->factor_threads = nadir_threads_for(context, n * n * n / 3);
+    self->threads = nadir_threads_for(context, n * n);
+    NADIR_NEW(context, self->nominal, n * n);
+    NADIR_NEW(context, self->P, n * n);
+    NADIR_NEW_ZERO(context, self->C, n * n);
+    NADIR_NEW(context, self->v, n);
+    NADIR_NEW(context, self->d, n);
+    NADIR_NEW(context, self->c, n);
+    NADIR_NEW(context, self->k, n);
+    NADIR_NEW(context, self->pivots, n);
+    NADIR_CHECK(nadir_dense_nominal(context, self->problem, self->nominal));
+cleanup:
+    return status;
+}
+
+static void finish(nadir_context *context, walk *self)
+{
+    nadir_release(context, self->nominal);
+    nadir_release(context, self->P);
+    nadir_release(context, self->C);
+    nadir_release(context, self->v);
+    nadir_release(context, self->d);
+    nadir_release(context, self->c);
+    nadir_release(context, self->k);
+    nadir_release(context, self->pivots);
+}
+
+/* J, v and d at C; the linear step (c, k) there, and what it promises. */
+static void look(walk *self)
+{
+    const nadir_problem *problem = self->problem;
+    const double *W = problem->uncertainty->W;
+    const int64_t n = problem->states;
+    double square = 0;
+    double gone = 0; /* d . W C v */
+#pragma omp parallel for num_threads(self->threads)
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t t = 0; t < n; t++) {
+            self->P[s * n + t] = self->nominal[s * n + t] - W[s] * self->C[s * n + t];
+        }
+    }
+    self->J = nadir_dense_solve(problem, self->factor_threads, self->P, self->pivots, self->v, self->d);
+    const double spread = nadir_rank_one_pair_centre(n, self->v);
+    for (int64_t s = 0; s < n; s++) {
+        self->c[s] = W[s] * self->d[s];
+        square += self->c[s] * self->c[s];
+        gone += self->c[s] * cblas_ddot((blasint)n, self->C + s * n, 1, self->v, 1);
+    }
+    const double pull = sqrt(square);
+    self->gap = fmax(0, problem->gamma * (self->beta * pull * spread - gone));
+    for (int64_t s = 0; s < n; s++) {
+        self->c[s] *= pull > 0 ? self->beta / pull : 0;
+        self->k[s] = spread > 0 ? self->v[s] / spread : 0;
+    }
+}
+
+static void step(walk *self, double t)
+{
+    const int64_t n = self->problem->states;
+#pragma omp parallel for num_threads(self->threads)
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t j = 0; j < n; j++) {
+            self->C[s * n + j] += t * (self->c[s] * self->k[j] - self->C[s * n + j]);
+        }
+    }
+}
+
+/* The kernel of C, written out. */
+static nadir_status hand_over(nadir_context *context, walk *self, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    double *rows = NULL;
+    double *shape = NULL;
+    NADIR_NEW(context, shape, problem->rows);
+    NADIR_NEW_ZERO(context, rows, problem->rows * n);
+    for (int64_t s = 0; s < n; s++) {
+        self->c[s] = 1 - 8 * DBL_EPSILON; /* rounding stays in the ball */
+    }
+    nadir_dual_expand(problem, self->c, shape);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
+            const nadir_row nominal = nadir_model_row(problem->model, row);
+            cblas_daxpy((blasint)n, -shape[row], self->C + s * n, 1, rows + row * n, 1);
+            for (int64_t i = 0; i < nominal.count; i++) {
+                rows[row * n + nadir_row_column(&nominal, i)] += nominal.values[i];
+            }
+        }
+    }
+    NADIR_CHECK(nadir_dense_attack(context, problem, rows, attack));
+cleanup:
+    nadir_release(context, shape);
+    nadir_release(context, rows);
+    return status;
+}
+
+static nadir_status search_free(nadir_context *context, const nadir_problem *problem, double beta,
+                                nadir_trajectory *trajectory, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    walk self = {.problem = problem, .beta = beta};
+    const double range = nadir_conservative_range(problem);
+    const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
+    NADIR_CHECK(start(context, &self));
+    look(&self);
+    while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+        if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
+            attack->stop_reason = "tolerance";
+            attack->converged = true;
+            break;
+        }
+        step(&self, nadir_conservative_step(problem, range, self.gap));
+        look(&self);
+        NADIR_CHECK(
+            nadir_trajectory_record(context, trajectory, trajectory->samples + 1, problem->J - self.J));
+    }
+    NADIR_CHECK(hand_over(context, &self, attack));
+    attack->iterations = trajectory->samples;
+    attack->gap = self.gap;
+cleanup:
+    finish(context, &self);
+    return status;
+}
+
+nadir_status nadir_search_conservative(nadir_context *context, const nadir_problem *problem, double beta,
+                                       nadir_trajectory *trajectory, nadir_attack *attack)
+{
+    return problem->uncertainty->domain == NADIR_DOMAIN_FREE
+               ? search_free(context, problem, beta, trajectory, attack)
+               : nadir_conservative_valid(context, problem, beta, trajectory, attack);
+}

@@ -1,0 +1,142 @@
+/*
+ * conservative_valid.c: method conservative on the domains simplex and support, where the linear step is a
+ * kernel of rows.h; see conservative.h.
+ */
+#include "methods/conservative.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct walk {
+    const nadir_problem *problem;
+    double beta;
+    nadir_valid_operator operator;
+    nadir_kernel *here;
+    nadir_kernel *there; /* the linear step */
+    nadir_order order;   /* of v */
+    nadir_rows rows;
+    nadir_row_answer *answers; /* [rows] */
+    nadir_row_budget budget;
+    double *weights; /* [rows] gamma d pi */
+    double *own;     /* [rows] P_r . x */
+    double *nominal; /* [rows] Phat_r . x */
+    double *v;       /* [states] */
+    double *d;       /* [states] */
+    double J;
+    double gap;
+} walk;
+
+static nadir_status start(nadir_context *context, walk *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const nadir_uncertainty *set = problem->uncertainty;
+    self->operator=(nadir_valid_operator){.problem = problem};
+    self->rows = (nadir_rows){.model = problem->model,
+                              .order = &self->order,
+                              .scales = set->scales,
+                              .domain = set->domain,
+                              .p = set->p,
+                              .q = set->q};
+    NADIR_NEW_ZERO(context, self->answers, problem->rows);
+    NADIR_NEW(context, self->weights, problem->rows);
+    NADIR_NEW(context, self->own, problem->rows);
+    NADIR_NEW(context, self->nominal, problem->rows);
+    NADIR_NEW(context, self->v, problem->states);
+    NADIR_NEW(context, self->d, problem->states);
+    NADIR_CHECK(nadir_kernel_create(context, problem->model, &self->here));
+cleanup:
+    return status;
+}
+
+static void finish(nadir_context *context, walk *self)
+{
+    nadir_valid_operator_clear(context, &self->operator);
+    nadir_kernel_free(self->here);
+    nadir_kernel_free(self->there);
+    nadir_order_clear(context, &self->order);
+    nadir_release(context, self->answers);
+    nadir_release(context, self->weights);
+    nadir_release(context, self->own);
+    nadir_release(context, self->nominal);
+    nadir_release(context, self->v);
+    nadir_release(context, self->d);
+}
+
+/* J, v and d here; the linear step from here, and what it promises. */
+static nadir_status look(nadir_context *context, walk *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const int64_t *state_rows = problem->model->state_rows;
+    NADIR_CHECK(nadir_valid_operator_set(context, &self->operator, self->here));
+    NADIR_CHECK(nadir_valid_operator_value(context, &self->operator, self->v, self->d));
+    self->J = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        self->J += problem->mu[s] * self->v[s];
+        for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
+            self->weights[row] = problem->gamma * fmax(0, self->d[s]) * problem->policy->probabilities[row];
+        }
+    }
+    NADIR_CHECK(nadir_order_make(context, problem->states, self->v, &self->order));
+    NADIR_CHECK(
+        nadir_rows_share_all(context, &self->rows, self->weights, self->beta, self->answers, &self->budget));
+    nadir_kernel_multiply(context, self->here, self->order.x, self->own);
+    nadir_kernel_multiply(context, problem->kernel, self->order.x, self->nominal);
+    double gap = 0;
+    for (int64_t row = 0; row < problem->rows; row++) {
+        const double gone = (self->own[row] - self->nominal[row]) * self->order.range;
+        gap += self->weights[row] * (gone + self->answers[row].gain);
+    }
+    self->gap = fmax(0, gap);
+cleanup:
+    return status;
+}
+
+static nadir_status step(nadir_context *context, walk *self, double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *mixed = NULL;
+    NADIR_CHECK(nadir_rows_kernel(context, &self->rows, self->answers, &self->there));
+    NADIR_CHECK(nadir_kernel_mix(context, self->problem->model, self->here, self->there, t, &mixed));
+    nadir_kernel_free(self->here);
+    self->here = mixed;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_conservative_valid(nadir_context *context, const nadir_problem *problem, double beta,
+                                      nadir_trajectory *trajectory, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    walk self = {.problem = problem, .beta = beta};
+    const double range = nadir_conservative_range(problem);
+    const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
+    NADIR_CHECK(start(context, &self));
+    NADIR_CHECK(look(context, &self));
+    while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+        if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
+            attack->stop_reason = "tolerance";
+            attack->converged = true;
+            break;
+        }
+        NADIR_CHECK(step(context, &self, nadir_conservative_step(problem, range, self.gap)));
+        NADIR_CHECK(look(context, &self));
+        NADIR_CHECK(
+            nadir_trajectory_record(context, trajectory, trajectory->samples + 1, problem->J - self.J));
+    }
+    attack->kernel = self.here;
+    attack->v = self.v;
+    attack->d = self.d;
+    attack->tau = self.budget.tau;
+    attack->J = self.J;
+    attack->lambda = problem->J - self.J;
+    attack->iterations = trajectory->samples;
+    attack->gap = self.gap;
+    self.here = NULL;
+    self.v = NULL;
+    self.d = NULL;
+cleanup:
+    finish(context, &self);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* method.c: the searches of this folder by name, and as a family of robust evaluation; see method.h. */
+#include "methods/methods.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Iterations of the search that goes with a bound. */
+#define SEARCH_LIMIT 10000
+
+static const nadir_search_method searches[] = {
+    {{"paper", "Algorithms 1 and 2 of the paper as printed: rows x rows matrices, b >= 0",
+      nadir_search_method_evaluate},
+     nadir_search_paper,
+     false,
+     false},
+    {{"paper-reduced", "the same on states x states matrices, the score squared",
+      nadir_search_method_evaluate},
+     nadir_search_paper_reduced,
+     false,
+     false},
+    {{"slsqp", "sequential quadratic programming over (b, k) from one start", nadir_search_method_evaluate},
+     nadir_search_slsqp,
+     false,
+     false},
+    {{"slsqp-scaled", "the same over (b / beta, k)", nadir_search_method_evaluate},
+     nadir_search_slsqp_scaled,
+     false,
+     false},
+    {{"random-rank-one", "the best of random kernels P - b k^T", nadir_search_method_evaluate},
+     nadir_search_random_rank_one,
+     false,
+     false},
+    {{"random-kernel", "the best of random kernels on the sphere", nadir_search_method_evaluate},
+     nadir_search_random_kernel,
+     false,
+     false},
+    {{"random-kernel-projected", "the same, rows projected onto the simplex", nadir_search_method_evaluate},
+     nadir_search_random_kernel_projected,
+     true,
+     false},
+    {{"conservative", "kernel iteration: short steps towards the linear step", nadir_search_method_evaluate},
+     nadir_search_conservative,
+     true,
+     true},
+};
+
+enum { SEARCHES = sizeof searches / sizeof *searches };
+
+_Static_assert(SEARCHES == 8, "nadir_further_methods lists them all");
+
+const nadir_method *const nadir_further_methods[] = {
+    &searches[0].method, &searches[1].method, &searches[2].method,
+    &searches[3].method, &searches[4].method, &searches[5].method,
+    &searches[6].method, &searches[7].method, NULL,
+};
+
+const nadir_search_method *nadir_search_method_find(const char *name)
+{
+    for (int i = 0; i < SEARCHES; i++) {
+        if (strcmp(searches[i].method.name, name) == 0) {
+            return &searches[i];
+        }
+    }
+    return NULL;
+}
+
+nadir_status nadir_search_method_check(nadir_context *context, const nadir_search_method *method,
+                                       const nadir_uncertainty *set)
+{
+    const bool domain = set->domain == NADIR_DOMAIN_FREE ||
+                        (set->domain == NADIR_DOMAIN_SIMPLEX ? method->simplex : method->support);
+    if (domain && set->set == NADIR_SET_NONRECT && set->p == 2) {
+        return NADIR_OK;
+    }
+    return nadir_fail(
+        context, NADIR_ERROR_UNSUPPORTED,
+        "method %s is for the non-rectangular ball with norm 2 on the domain free%s%s; the ball "
+        "asked for is %s with norm %g on the domain %s",
+        method->method.name, method->simplex ? " or simplex" : "", method->support ? " or support" : "",
+        nadir_set_name(set->asked), set->p, nadir_domain_name(set->domain));
+}
+
+/* The kernel found, recomputed by other code: it lies in the set, and this is its return. */
+static nadir_status check_kernel(nadir_context *context, const nadir_problem *problem, double factor,
+                                 bool refactor, nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    nadir_rank_one_check check;
+    if (verdict->attack.v != NULL) {
+        return nadir_verdict_check_valid(context, problem, factor, verdict);
+    }
+    NADIR_CHECK(
+        nadir_rank_one_check_kernel(context, problem, factor, verdict->attack.kernel, refactor, &check));
+    verdict->upper = check.upper;
+    verdict->minimum = check.minimum;
+cleanup:
+    return status;
+}
+
+/* The pair that proves the bound goes where a proof by another kernel's pair has its place. */
+static nadir_status keep_pair(nadir_context *context, const nadir_problem *problem, nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    const nadir_attack *attack = &verdict->attack;
+    if (strcmp(verdict->bound, "spectral") == 0 && verdict->enclosing == NULL) {
+        NADIR_NEW(context, verdict->enclosing, 2 * n);
+        memcpy(verdict->enclosing, attack->c, (size_t)n * sizeof *attack->c);
+        memcpy(verdict->enclosing + n, attack->k, (size_t)n * sizeof *attack->k);
+        verdict->bound = "enclosing-ball";
+    }
+cleanup:
+    return status;
+}
+
+/* A bound that was proven from the kernel which it belongs to is made anew from this one, so that it can be
+ * checked again with nothing else at hand. */
+static nadir_status prove_again(nadir_context *context, const nadir_problem *problem,
+                                const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    nadir_valid_proof proof = {0};
+    const double J = verdict->attack.J;
+    NADIR_CHECK(nadir_valid_prove(context, problem, factor * problem->uncertainty->radius, &verdict->attack,
+                                  settings->certify, J - 0.5 * settings->width * (problem->J - J), &proof));
+    verdict->lower = proof.lower;
+    verdict->proof = proof.proof;
+    verdict->bound = proof.bound;
+    verdict->kappa = proof.kappa;
+    nadir_release(context, verdict->d_bar);
+    verdict->d_bar = proof.d_bar;
+    proof.d_bar = NULL;
+cleanup:
+    nadir_valid_proof_clear(context, &proof);
+    return status;
+}
+
+/* What the set's own family found is replaced by what the method finds. */
+static nadir_status find(nadir_context *context, const nadir_problem *problem,
+                         const nadir_search_method *method, const nadir_robust_settings *settings,
+                         double factor, nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    nadir_trajectory trajectory = {0};
+    nadir_attack attack = {.gap = NAN, .tau = verdict->attack.tau};
+    const nadir_budget budget = {INFINITY, settings->iterations_limit, settings->tolerance};
+    verdict->certify_time += verdict->robust_time;
+    nadir_trajectory_start(NADIR_SEARCH_TASK, &budget, &trajectory);
+    NADIR_CHECK(
+        method->search(context, problem, factor * problem->uncertainty->radius, &trajectory, &attack));
+    verdict->robust_time = nadir_trajectory_seconds(&trajectory);
+    nadir_attack_clear(context, &verdict->attack);
+    verdict->attack = attack;
+    verdict->attack.method = method->method.name;
+    attack = (nadir_attack){0};
+cleanup:
+    nadir_attack_clear(context, &attack);
+    nadir_trajectory_clear(context, &trajectory);
+    return status;
+}
+
+/* Upper bound from the kernel found, lower bound as the family has it. */
+static nadir_status judge(nadir_context *context, const nadir_problem *problem,
+                          const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
+{
+    nadir_status status = NADIR_OK;
+    const double begun = nadir_clock_seconds();
+    const nadir_verdict before = *verdict;
+    const bool own = strcmp(before.bound, "second-order") == 0 || strcmp(before.bound, "lagrangian") == 0;
+    NADIR_CHECK(check_kernel(context, problem, factor, settings->certify == NADIR_CERTIFY_STRICT, verdict));
+    verdict->lower = before.lower;
+    verdict->proof = before.proof;
+    verdict->bound = before.bound;
+    if (own) {
+        NADIR_CHECK(prove_again(context, problem, settings, factor, verdict));
+    }
+    if (!nadir_verdict_is_close(problem, settings, verdict)) {
+        verdict->proof = NADIR_PROOF_NONE;
+    }
+    verdict->certify_time += nadir_clock_seconds() - begun;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_search_method_evaluate(nadir_context *context, const nadir_problem *problem,
+                                          const nadir_robust_settings *settings, int64_t count,
+                                          const double *factors, nadir_verdict *verdicts)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = problem->uncertainty;
+    const nadir_search_method *method = nadir_search_method_find(settings->method);
+    nadir_robust_settings usual = *settings;
+    usual.method = NULL;
+    usual.iterations_limit = SEARCH_LIMIT;
+    NADIR_CHECK(nadir_search_method_check(context, method, set));
+    NADIR_CHECK(nadir_robust_family(set)(context, problem, &usual, count, factors, verdicts));
+    for (int64_t i = 0; i < count; i++) {
+        if (set->idle || factors[i] == 0 || verdicts[i].refused) {
+            continue;
+        }
+        NADIR_CHECK(keep_pair(context, problem, &verdicts[i]));
+        NADIR_CHECK(find(context, problem, method, settings, factors[i], &verdicts[i]));
+        NADIR_CHECK(judge(context, problem, settings, factors[i], &verdicts[i]));
+    }
+cleanup:
+    return status;
+}
