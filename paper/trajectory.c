@@ -1,11 +1,11 @@
-/* track.c: what a search has found by when; see track.h. */
+/* trajectory.c: the best value of a search against time and samples; see trajectory.h. */
 #include "trajectory.h"
 
 #include <math.h>
 
-/* A rise by less than this share is not worth a point. */
-#define WORTH 1e-3
-/* Samples that are drawn before the first look at the clock. */
+/* A point is added when the value rises by this share. */
+#define RISE 1e-3
+/* Samples of the first block; the clock is read after it. */
 #define FIRST_BLOCK 16
 
 void nadir_trajectory_start(const char *task, const nadir_budget *budget, nadir_trajectory *trajectory)
@@ -30,7 +30,7 @@ static double share_done(const nadir_trajectory *trajectory, double seconds)
     return fmin(1, fmax(by_samples, seconds / trajectory->budget.seconds));
 }
 
-static nadir_status keep(nadir_context *context, nadir_trajectory *trajectory)
+static nadir_status add_point(nadir_context *context, nadir_trajectory *trajectory)
 {
     nadir_status status = NADIR_OK;
     NADIR_RESERVE(context, trajectory->points, trajectory->count + 1, trajectory->capacity);
@@ -44,12 +44,12 @@ nadir_status nadir_trajectory_record(nadir_context *context, nadir_trajectory *t
 {
     nadir_status status = NADIR_OK;
     const double seconds = nadir_trajectory_seconds(trajectory);
-    const double kept = trajectory->count > 0 ? trajectory->points[trajectory->count - 1].value : 0;
+    const double last = trajectory->count > 0 ? trajectory->points[trajectory->count - 1].value : 0;
     trajectory->samples = samples;
     if (value > trajectory->best.value) {
         trajectory->best = (nadir_trajectory_point){seconds, samples, value};
-        if (value > (1 + WORTH) * kept) {
-            NADIR_CHECK(keep(context, trajectory));
+        if (value > (1 + RISE) * last) {
+            NADIR_CHECK(add_point(context, trajectory));
         }
     }
     NADIR_CHECK(nadir_progress(context, trajectory->task, share_done(trajectory, seconds)));
@@ -59,8 +59,8 @@ cleanup:
 
 nadir_status nadir_trajectory_finish(nadir_context *context, nadir_trajectory *trajectory)
 {
-    const double kept = trajectory->count > 0 ? trajectory->points[trajectory->count - 1].value : 0;
-    return trajectory->best.value > kept ? keep(context, trajectory) : NADIR_OK;
+    const double last = trajectory->count > 0 ? trajectory->points[trajectory->count - 1].value : 0;
+    return trajectory->best.value > last ? add_point(context, trajectory) : NADIR_OK;
 }
 
 int64_t nadir_trajectory_next_block(const nadir_trajectory *trajectory, int64_t most)
@@ -76,4 +76,9 @@ const char *nadir_trajectory_stop_reason(const nadir_trajectory *trajectory)
         return "samples";
     }
     return nadir_trajectory_seconds(trajectory) >= trajectory->budget.seconds ? "time" : NULL;
+}
+
+void nadir_trajectory_free(nadir_context *context, nadir_trajectory_point *points)
+{
+    nadir_release(context, points);
 }

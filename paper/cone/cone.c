@@ -1,4 +1,4 @@
-/* cone.c: the scaled matrix, its Gram matrix, and what is made of its eigenvectors one by one; see cone.h. */
+/* cone.c: the scaled matrix, its Gram matrix, and candidates from single eigenvectors; see cone.h. */
 #include "cone/cone.h"
 
 #include <cblas.h>
@@ -27,8 +27,8 @@ static nadir_status check(nadir_context *context, int64_t rows, int64_t columns,
     return NADIR_OK;
 }
 
-/* K = B^T B. Its sums of m products are off by at most gamma_m |B|^T |B|, in 2-norm gamma_m |B|_F^2; products
- * that vanish are less than the 1e-290 that is added. */
+/* K = B^T B. The rounding of its sums of m products is at most gamma_m |B|^T |B|, in the 2-norm gamma_m
+ * |B|_F^2. The 1e-290 added covers products that underflow. */
 static void make_gram(const nadir_context *context, nadir_cone *cone)
 {
     const int64_t n = cone->columns;
@@ -169,7 +169,7 @@ cleanup:
     return status;
 }
 
-/* <v_i, u_i> is the length of the longer part. */
+/* <v_i, u_i> is the length of the longer part of v_i. */
 void nadir_cone_scored(const nadir_cone *cone, const nadir_spectrum *spectrum, nadir_cone_score score,
                        double *x)
 {

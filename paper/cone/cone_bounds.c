@@ -1,28 +1,28 @@
 /*
- * cone_bound.c: proven upper bounds on max |B x| over x >= 0, |x| <= 1 from the leading eigenvectors; see
+ * cone_bounds.c: proven upper bounds on max |B x| over x >= 0, |x| <= 1 from the leading eigenvectors; see
  * cone.h.
  *
- * With c_i = max(|v_i+|^2, |v_i-|^2) every x >= 0, |x| = 1 has <v_i, x>^2 <= c_i. Since c_i >= 1/2 the
- * paper's first-order bound, which fills a weight of 1 from the leading lambda_i on, never goes past the
- * second:
+ * With c_i = max(|v_i+|^2, |v_i-|^2) every x >= 0, |x| = 1 has <v_i, x>^2 <= c_i. The paper's first-order
+ * bound gives the leading lambda_i as much weight <v_i, x>^2 as c_i allows, 1 in total. Since c_i >= 1/2 two
+ * eigenvalues suffice:
  *
  *     |B x|^2 <= c_1 lambda_1 + (1 - c_1) lambda_2.
  *
- * Proof for the numbers as they stand: if tau I + delta v v^T - K is positive semidefinite, then x^T K x <=
- * tau + delta <v, x>^2 <= tau + delta c for any v; tau = lambda_2 and delta = lambda_1 - lambda_2 make it so,
- * but for rounding, which tau is raised by. c = |v|^2 gives the zero-order bound, lambda_1.
+ * Proof for computed numbers: if tau I + delta v v^T - K is positive semidefinite, then x^T K x <= tau +
+ * delta <v, x>^2 <= tau + delta c, for any v. tau = lambda_2 and delta = lambda_1 - lambda_2 make it so in
+ * exact arithmetic; tau is raised by the rounding. c = |v|^2 gives the zero-order bound, lambda_1.
  */
 #include "cone/cone.h"
 
 #include <float.h>
 #include <math.h>
 
-#define UNIT       (DBL_EPSILON / 2)
-#define LATER      8   /* times the slack that was too little */
-#define LAST       0.5 /* of the slack, relative to the trace */
-#define ROUNDED_UP (1 + 1e-15)
+#define UNIT          (DBL_EPSILON / 2)
+#define SLACK_GROWTH  8   /* of the slack, where it was too small */
+#define LARGEST_SLACK 0.5 /* relative to the trace */
+#define ROUNDED_UP    (1 + 1e-15)
 
-/* M for a tau into cone->work, lower triangle. */
+/* cone->work <- tau I + delta v v^T - K - N, lower triangle. */
 static void make_matrix(const nadir_cone *cone, double tau, double delta, const double *v, const double *N)
 {
     const int64_t n = cone->columns;
@@ -48,9 +48,10 @@ static double frobenius(int64_t n, const double *N)
     return sqrt(sum) * (1 + 2 * (double)n * (double)n * UNIT);
 }
 
-/* Each entry of M is a sum of four terms, the second a product of three: off by at most 6 units of the sum of
- * their sizes, which in Frobenius norms (|K|_F <= trace) is what is added to the error of K. What the
- * Cholesky factorisation may be off by is added by nadir_symmetric_is_positive; the slack doubles it. */
+/* Each entry of the matrix is a sum of four terms, the second a product of three. Its rounding is at most 6
+ * units of the sum of their absolute values; in Frobenius norms (|K|_F <= trace) this is added to the error
+ * of K. nadir_symmetric_is_positive adds the rounding of the Cholesky factorisation. The slack is twice all
+ * of it. */
 double nadir_cone_prove(const nadir_context *context, const nadir_cone *cone, double tau, double delta,
                         const double *v, const double *N)
 {
@@ -63,12 +64,12 @@ double nadir_cone_prove(const nadir_context *context, const nadir_cone *cone, do
     const double sizes = 2 * sqrt(m) * tau + delta * length + cone->trace + frobenius(n, N);
     const double error = cone->error + 7 * UNIT * sizes;
     double slack = 2 * error + 2 * (m + 8) * UNIT * (m * tau + delta * length);
-    while (slack <= LAST * cone->trace) {
+    while (slack <= LARGEST_SLACK * cone->trace) {
         make_matrix(cone, tau + slack, delta, v, N);
         if (nadir_symmetric_is_positive(context, n, cone->work, error)) {
             return (tau + slack) * ROUNDED_UP;
         }
-        slack *= LATER;
+        slack *= SLACK_GROWTH;
     }
     return INFINITY;
 }

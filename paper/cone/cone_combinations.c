@@ -1,9 +1,10 @@
-/* cone_sphere.c: orders 2 and 3: all combinations of the leading eigenvectors; see cone_walk.c for how. */
+/* cone_combinations.c: orders 2 and 3: all combinations of two or three leading eigenvectors, by
+ * great_circle.h. */
 #include "cone/great_circle.h"
 
 #include <string.h>
 
-enum { BATCH = 64 }; /* circles between two looks at the best so far: a fixed number, whatever the threads */
+enum { BATCH = 64 }; /* circles that start from the same best point; fixed, so that threads do not matter */
 
 /* x <- (V c)_+ as a unit vector. */
 static void combine(const nadir_circle_space *space, const double *c, double *x)
@@ -17,7 +18,7 @@ static void combine(const nadir_circle_space *space, const double *c, double *x)
     (void)nadir_cone_positive(space->cone->columns, 1, x, x);
 }
 
-/* The leading vector itself, of either sign. */
+/* The leading eigenvector with either sign. */
 static void try_leading(nadir_circle_search *search)
 {
     nadir_circle_search_try(search, (const double[NADIR_CIRCLE_DIMENSIONS]){1});
@@ -45,9 +46,9 @@ cleanup:
     return status;
 }
 
-/* All circles, walkers[threads] sharing them; *best: in: the point to beat. */
-static nadir_status go_around_all(nadir_context *context, const nadir_circle_space *space, int threads,
-                                  nadir_circle_search *searches, nadir_circle_point *best)
+/* Searches all circles with searches[threads]. *best: the best point before, and after. */
+static nadir_status search_circles(nadir_context *context, const nadir_circle_space *space, int threads,
+                                   nadir_circle_search *searches, nadir_circle_point *best)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = space->cone->columns;
@@ -89,7 +90,7 @@ nadir_status nadir_cone_sphere(nadir_context *context, const nadir_cone *cone, c
     }
     try_leading(&searches[0]);
     nadir_circle_point best = searches[0].best;
-    NADIR_CHECK(go_around_all(context, &space, threads, searches, &best));
+    NADIR_CHECK(search_circles(context, &space, threads, searches, &best));
     combine(&space, best.c, x);
 cleanup:
     for (int part = 0; part < threads && searches != NULL; part++) {

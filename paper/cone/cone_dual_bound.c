@@ -1,17 +1,18 @@
 /*
- * cone_dual.c: the bound min over N >= 0 of lambda_max(K + N); see cone.h.
+ * cone_dual_bound.c: the bound min over N >= 0 of lambda_max(K + N); see cone.h.
  *
- * For x >= 0 and N >= 0 entry by entry x^T K x <= x^T (K + N) x, so any such N gives a bound; N_ii > 0 never
- * helps. The least t with t I - K - N >= 0 is the dual of max <K, Y> over Y >= 0 both as a matrix and entry
- * by entry, tr Y = 1. Alternating directions with the multiplier Y and the penalty sigma: with
+ * For x >= 0 and N >= 0 (entry by entry) x^T K x <= x^T (K + N) x, so that any such N gives a bound; N_ii > 0
+ * never helps. The smallest t with t I - K - N positive semidefinite is the dual of max <K, Y> over Y
+ * positive semidefinite and nonnegative with tr Y = 1. It is solved by ADMM with the multiplier Y and the
+ * penalty sigma:
  *
  *     Y' = sigma (K + N + Y / sigma - t I)_+    (of the eigenvalues, of which few are positive)
  *     N' = (N + (Y - 2 Y') / sigma)_+           (off the diagonal)
  *     t' = t + (2 tr Y' - tr Y - 1) / (sigma n)
  *
- * it converges (t and N live on different entries: these are two blocks). It starts from Y = x x^T and N = w
- * x^T + x w^T with w = (-K x)_+ off the support, which makes x an eigenvector of K + N: where no more is
- * needed it is the leading one. If the limit is |B x|^2 then x is a global maximiser, proven.
+ * This converges: t and N have different entries, so that there are two blocks. It starts from Y = x x^T and
+ * N = w x^T + x w^T with w = (-K x)_+ off the support, which makes x an eigenvector of K + N. Where x is the
+ * leading one, no iteration is needed. If the limit is |B x|^2, x is a global maximiser.
  */
 #include "cone/cone.h"
 
@@ -20,17 +21,17 @@
 #include <string.h>
 
 enum {
-    LOOK = 10,  /* iterations between two looks at the bound */
-    ADAPT = 20, /* ... between two changes of sigma */
+    BOUND_EVERY = 10, /* iterations between two bounds */
+    ADAPT_EVERY = 20, /* ... between two changes of sigma */
     PRODUCTS = 400
 };
 #define PRECISION  1e-10 /* of the largest eigenvalue, before it is proven */
 #define CHANGE     1.5   /* of sigma */
 #define UNBALANCED 10    /* one residual over the other */
-#define FINISHED   1e-9  /* both residuals: nothing more is to be had */
+#define FINISHED   1e-9  /* both residuals: converged */
 
-/* Of the matrices, [n * n], the lower triangles hold. */
-typedef struct dual {
+/* Only the lower triangles of the matrices, [n * n], are used. */
+typedef struct dual_work {
     nadir_context *context;
     const nadir_cone *cone;
     nadir_spectrum spectrum;
@@ -40,9 +41,9 @@ typedef struct dual {
     double t, sigma;
     double t_best;
     double primal, change; /* residuals: of Y >= 0 and tr Y = 1; of the last step */
-} dual;
+} dual_work;
 
-static void begin(dual *self, const double *x)
+static void start(dual_work *self, const double *x)
 {
     const int64_t n = self->cone->columns;
     double *product = self->vectors;
@@ -63,7 +64,7 @@ static void begin(dual *self, const double *x)
 }
 
 /* next <- sigma (K + N + Y / sigma - t I)_+ */
-static nadir_status project(dual *self)
+static nadir_status project(dual_work *self)
 {
     const int64_t n = self->cone->columns;
     double *matrix = self->cone->work;
@@ -88,7 +89,7 @@ static nadir_status project(dual *self)
     return NADIR_OK;
 }
 
-static nadir_status step(dual *self)
+static nadir_status step(dual_work *self)
 {
     const int64_t n = self->cone->columns;
     const double inverse = 1 / self->sigma;
@@ -132,9 +133,9 @@ static nadir_status apply_sum(nadir_context *context, void *user, const double *
     return NADIR_OK;
 }
 
-/* About lambda_max(K + N), and N kept if it is the best. As N >= 0, no eigenvalue of K + N is larger in size
- * than lambda_max: the 2-norm is the same. */
-static nadir_status look(dual *self)
+/* Estimates lambda_max(K + N), and keeps N if it is the best so far. Since K is positive semidefinite and N
+ * >= 0, lambda_max(K + N) = |K + N|_2, which Lanczos iterations find. */
+static nadir_status bound_from_N(dual_work *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_cone *cone = self->cone;
@@ -159,11 +160,11 @@ cleanup:
     return status;
 }
 
-static nadir_status open_dual(nadir_context *context, const nadir_cone *cone, dual *self)
+static nadir_status open_work(nadir_context *context, const nadir_cone *cone, dual_work *self)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = cone->columns;
-    *self = (dual){.context = context, .cone = cone};
+    *self = (dual_work){.context = context, .cone = cone};
     NADIR_CHECK(nadir_spectrum_open(context, n, n, &self->spectrum));
     NADIR_NEW(context, self->N, n * n);
     NADIR_NEW(context, self->Y, n * n);
@@ -174,7 +175,7 @@ cleanup:
     return status;
 }
 
-static void close_dual(dual *self)
+static void close_work(dual_work *self)
 {
     nadir_spectrum_close(self->context, &self->spectrum);
     nadir_release(self->context, self->N);
@@ -188,31 +189,31 @@ nadir_status nadir_cone_dual(nadir_context *context, const nadir_cone *cone, con
                              double tolerance, int64_t limit, nadir_cone_dual_result *result)
 {
     nadir_status status = NADIR_OK;
-    dual self;
+    dual_work self;
     *result = (nadir_cone_dual_result){.bound = INFINITY};
-    NADIR_CHECK(open_dual(context, cone, &self));
-    begin(&self, x);
+    NADIR_CHECK(open_work(context, cone, &self));
+    start(&self, x);
     const double wanted = self.t * (1 + tolerance) * (1 + tolerance);
-    NADIR_CHECK(look(&self));
+    NADIR_CHECK(bound_from_N(&self));
     while (self.t_best > wanted && result->iterations < limit) {
         NADIR_CHECK(nadir_progress(context, "dual bound", (double)result->iterations / (double)limit));
         NADIR_CHECK(step(&self));
         result->iterations++;
         const bool finished = fmax(self.primal, self.change) < FINISHED;
-        if (result->iterations % LOOK == 0 || result->iterations == limit || finished) {
-            NADIR_CHECK(look(&self));
+        if (result->iterations % BOUND_EVERY == 0 || result->iterations == limit || finished) {
+            NADIR_CHECK(bound_from_N(&self));
         }
         if (finished) {
             break;
         }
-        if (result->iterations % ADAPT == 0 && self.primal > UNBALANCED * self.change) {
+        if (result->iterations % ADAPT_EVERY == 0 && self.primal > UNBALANCED * self.change) {
             self.sigma /= CHANGE;
-        } else if (result->iterations % ADAPT == 0 && self.change > UNBALANCED * self.primal) {
+        } else if (result->iterations % ADAPT_EVERY == 0 && self.change > UNBALANCED * self.primal) {
             self.sigma *= CHANGE;
         }
     }
     result->bound = sqrt(nadir_cone_prove(context, cone, self.t_best, 0, NULL, self.best)) * (1 + 1e-15);
 cleanup:
-    close_dual(&self);
+    close_work(&self);
     return status;
 }

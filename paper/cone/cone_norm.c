@@ -20,7 +20,7 @@ typedef enum order {
 static const char *const names[] = {"power", "0", "1", "2", "3", "paper", "random", "slsqp"};
 enum { ORDERS = sizeof names / sizeof names[0] };
 
-/* Eigenvectors that an order wants, where there are so many: two at least, for the bounds. */
+/* How many eigenvectors an order needs, at most n; at least two, for the bounds. */
 static int64_t vectors_for(order which, int64_t n)
 {
     int64_t count = 2;
@@ -34,10 +34,10 @@ static int64_t vectors_for(order which, int64_t n)
     return count < n ? count : n;
 }
 
-/* Brute force and SLSQP, which need no spectrum and have a budget. */
-static nadir_status search_tracked(nadir_context *context, const nadir_cone *cone, order which,
-                                   const nadir_cone_norm_settings *use, double *x,
-                                   nadir_cone_norm_result *found)
+/* Orders random and slsqp, which need no eigenvectors and have a budget. */
+static nadir_status search_in_budget(nadir_context *context, const nadir_cone *cone, order which,
+                                     const nadir_cone_norm_settings *use, double *x,
+                                     nadir_cone_norm_result *found)
 {
     nadir_status status = NADIR_OK;
     nadir_trajectory trajectory;
@@ -83,7 +83,7 @@ static nadir_status search(nadir_context *context, const nadir_cone *cone, const
     return nadir_cone_power(context, cone, spectrum, x);
 }
 
-/* A bound of B as one of A: what falls below the normal numbers is rounded up. */
+/* A bound for A from one for B; rounded up where it underflows. */
 static double unscale_up(const nadir_cone *cone, double bound)
 {
     const double unscaled = ldexp(bound, cone->exponent);
@@ -114,7 +114,7 @@ static nadir_status find_value(nadir_context *context, const nadir_cone *cone, o
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
     if (which == ORDER_RANDOM || which == ORDER_SLSQP) {
-        NADIR_CHECK(search_tracked(context, cone, which, use, x, found));
+        NADIR_CHECK(search_in_budget(context, cone, which, use, x, found));
     } else {
         NADIR_CHECK(nadir_cone_spectrum(context, cone, vectors_for(which, cone->columns), spectrum));
         NADIR_CHECK(search(context, cone, spectrum, which, x));
@@ -136,7 +136,7 @@ static nadir_status find_bounds(nadir_context *context, const nadir_cone *cone, 
     const double begun = nadir_clock_seconds();
     double zero;
     double first;
-    if (spectrum->count == 0) { /* the search did without */
+    if (spectrum->count == 0) { /* the search needed none */
         NADIR_CHECK(nadir_cone_spectrum(context, cone, vectors_for(ORDER_RANDOM, cone->columns), spectrum));
     }
     nadir_cone_spectral_bounds(context, cone, spectrum, &zero, &first);
@@ -155,8 +155,8 @@ cleanup:
     return status;
 }
 
-/* Of the zero matrix: every x is as good as any. */
-static void find_zero(bool bounds, double *x, nadir_cone_norm_result *found)
+/* The zero matrix: every x is a maximiser. */
+static void give_zero(bool bounds, double *x, nadir_cone_norm_result *found)
 {
     x[0] = 1;
     found->dual_bound = bounds ? 0 : NAN;
@@ -224,7 +224,7 @@ nadir_status nadir_cone_norm(nadir_context *context, int64_t rows, int64_t colum
     NADIR_NEW_ZERO(context, point, columns);
     found.seconds_value = nadir_clock_seconds() - begun;
     if (cone.trace == 0) {
-        find_zero(use.bounds, point, &found);
+        give_zero(use.bounds, point, &found);
     } else {
         NADIR_CHECK(find_value(context, &cone, which, &use, &spectrum, point, &found));
         NADIR_CHECK(find_bounds(context, &cone, &spectrum, &use, point, &found));

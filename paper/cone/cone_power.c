@@ -1,11 +1,12 @@
 /*
  * cone_power.c: projected power iterations; see cone.h.
  *
- * A maximiser has x = (K x)_+ / |(K x)_+|. Stepping so never lowers x^T K x: z = (K x)_+ / |.| is the best of
- * z . K x over z >= 0, |z| = 1, so z^T K x >= x^T K x, and z^T K z >= 2 z^T K x - x^T K x since K is positive
- * semidefinite. All starts go some steps together, in products of matrices, then the better half of them, and
- * so on; the last few are polished one by one. Where the support I has settled, the limit is the leading
- * eigenvector of K_II, if that is positive: Lanczos iterations find it much faster.
+ * A maximiser has x = (K x)_+ / |(K x)_+|. A step x <- z = (K x)_+ / |(K x)_+| never lowers x^T K x: z
+ * maximises z . K x over z >= 0, |z| = 1, so z^T K x >= x^T K x, and z^T K z >= 2 z^T K x - x^T K x since K
+ * is positive semidefinite. All starting points take some steps together, in products of matrices; then the
+ * better half of them, and so on. The last few are iterated to convergence one by one. Once the support I no
+ * longer changes, the limit is the leading eigenvector of K_II, if that is positive; Lanczos iterations find
+ * it much faster.
  */
 #include "cone/cone.h"
 
@@ -14,12 +15,12 @@
 #include <string.h>
 
 enum {
-    TOGETHER = 16, /* steps of all starts that are left; then the better half of them goes on */
-    POLISHED = 2,  /* how many are left for the polish */
+    TOGETHER = 16, /* steps taken together before the worse half is dropped */
+    POLISHED = 2,  /* how many are iterated to convergence */
     STEPS = 2000,  /* of a polish */
     SETTLED = 6,   /* steps without a change of the support before Lanczos iterations are tried */
     PRODUCTS = 400,
-    SMALL = 24 /* size up to which order 3 costs little */
+    SMALL = 24 /* columns up to which order 3 costs little */
 };
 #define STATIONARY 1e-12 /* |(K x)_+ - mu x|, relative to mu */
 
@@ -92,7 +93,7 @@ static double step(const nadir_context *context, const nadir_cone *cone, double 
     return sqrt(difference);
 }
 
-/* Steps until nothing moves. work: [4 * n] */
+/* Steps until x is stationary. work: [4 * n] */
 static nadir_status polish(nadir_context *context, const nadir_cone *cone, double *x, double *square,
                            double *work)
 {
@@ -116,8 +117,8 @@ cleanup:
     return status;
 }
 
-/* The starts, [n * ...]; returns how many: both parts of every eigenvector, the longest column, the middle of
- * the cone, and the points of orders 2 and, while that is cheap, 3. */
+/* The starting points, X: [n * *count]: both parts of every eigenvector, the unit vector of the longest
+ * column, the middle of the cone, and the points of order 2 and, while that is cheap, of order 3. */
 static nadir_status make_starts(nadir_context *context, const nadir_cone *cone,
                                 const nadir_spectrum *spectrum, double *X, int64_t *count)
 {
@@ -147,7 +148,7 @@ cleanup:
     return status;
 }
 
-/* Moves the best `kept` columns of X to its front, by the values. */
+/* Moves the `kept` columns of X with the largest squares to the front. */
 static void select_best(int64_t n, int64_t count, int64_t kept, double *X, double *squares)
 {
     for (int64_t i = 0; i < kept; i++) {

@@ -1,9 +1,10 @@
 /*
  * cone_random.c: brute force: the best of random points x >= 0, |x| = 1; see cone.h.
  *
- * x = |normal| / |.|, entry by entry: its direction is uniform over the cone. Points come in blocks, whose
- * products K x are made together; threads share the drawing. In many dimensions |A x| is nearly the same for
- * almost all of them, so that the best of any number that can be tried is far below the maximum.
+ * x is a normal vector with the absolute value taken of each entry, scaled to length 1: its direction is
+ * uniform over the cone. Points are drawn in blocks, by all threads, and each block is one matrix product. In
+ * many dimensions |A x| is nearly the same for almost all x, so that the best sample is far below the
+ * maximum.
  */
 #include "cone/cone.h"
 
@@ -12,7 +13,7 @@
 #include <cblas.h>
 #include <math.h>
 
-/* Numbers of a block, and points of one, at most. */
+/* Numbers of a block, and the largest block in points. */
 #define BLOCK_NUMBERS (1 << 18)
 enum { BLOCK_POINTS = 4096 };
 /* What drawing a number costs, in multiplications. */

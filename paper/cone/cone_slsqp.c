@@ -4,8 +4,9 @@
  *
  *     max |B x| over x >= 0, |x|^2 <= 1,   gradient K x / |B x|,
  *
- * from one random point. Each step solves a dense least-squares problem in n variables. It is a local method:
- * it ends at a stationary point, which need not be the maximum. NLopt takes memory of its own.
+ * from one random point. Each step solves a dense least-squares problem in n variables. The method is local:
+ * it ends at a stationary point, which need not be the maximum. NLopt allocates memory outside of the
+ * context.
  */
 #include "cone/cone.h"
 
@@ -20,30 +21,31 @@
 #define CONSTRAINT_TOLERANCE 1e-10
 /* NLopt's SLSQP works with about so many numbers for each pair of variables. */
 #define WORK_PER_PAIR 9
-/* At so many a step takes minutes and the work 4.6 GB. */
+/* With 8000 a step takes minutes and 4.6 GB. */
 #define VARIABLES_LIMIT 8000
 
-typedef struct programme {
+typedef struct program {
     nadir_context *context;
     const nadir_cone *cone;
     nadir_trajectory *trajectory;
     nlopt_opt optimiser;
     nadir_status status;
-    double *x;    /* [n] where it is */
+    double *x;    /* [n] NLopt's iterate */
     double *unit; /* [n] the nearest point of the cone, of unit length */
     double *Kx;   /* [n] */
     double *best; /* [n] */
     double highest;
-} programme;
+} program;
 
-static double length_of_product(programme *self, const double *x)
+static double length_of_product(program *self, const double *x)
 {
     nadir_cone_multiply(self->context, self->cone, 1, x, self->Kx);
     return sqrt(fmax(0, cblas_ddot((blasint)self->cone->columns, x, 1, self->Kx, 1)));
 }
 
-/* Points on the way may be a little outside of the cone, or shorter than one. */
-static nadir_status note(programme *self, const double *x)
+/* Records the value of x after scaling it to the nearest unit vector of the cone: iterates may lie a little
+ * outside, or be shorter. */
+static nadir_status record(program *self, const double *x)
 {
     const int64_t n = self->cone->columns;
     const double value =
@@ -58,8 +60,8 @@ static nadir_status note(programme *self, const double *x)
 
 static double objective(unsigned count, const double *x, double *gradient, void *user)
 {
-    programme *self = user;
-    self->status = self->status == NADIR_OK ? note(self, x) : self->status;
+    program *self = user;
+    self->status = self->status == NADIR_OK ? record(self, x) : self->status;
     if (self->status != NADIR_OK) {
         nlopt_force_stop(self->optimiser);
         return 0;
@@ -81,8 +83,8 @@ static double excess(unsigned count, const double *x, double *gradient, void *us
     return cblas_ddot((blasint)count, x, 1, x, 1) - 1;
 }
 
-/* The problem as NLopt has it. */
-static bool pose(programme *self)
+/* The problem as NLopt's object; false: NLopt has no memory for it. */
+static bool set_up(program *self)
 {
     const nadir_budget *budget = &self->trajectory->budget;
     self->optimiser = nlopt_create(NLOPT_LD_SLSQP, (unsigned)self->cone->columns);
@@ -107,13 +109,14 @@ nadir_status nadir_cone_slsqp_check(nadir_context *context, int64_t columns)
                             VARIABLES_LIMIT, (long long)columns);
 }
 
-static nadir_status start(programme *self)
+static nadir_status start(program *self)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
     const int64_t n = self->cone->columns;
     double *room = NULL;
-    NADIR_NEW(context, room, WORK_PER_PAIR * n * n); /* what NLopt will take is within the limit */
+    /* NLopt takes about as much, outside of the context: fail where the limit of memory does not allow it. */
+    NADIR_NEW(context, room, WORK_PER_PAIR * n * n);
     nadir_release(context, room);
     NADIR_NEW(context, self->x, n);
     NADIR_NEW(context, self->unit, n);
@@ -125,7 +128,7 @@ cleanup:
     return status;
 }
 
-static void finish(programme *self)
+static void finish(program *self)
 {
     nlopt_destroy(self->optimiser);
     nadir_release(self->context, self->x);
@@ -138,15 +141,15 @@ nadir_status nadir_cone_slsqp(nadir_context *context, const nadir_cone *cone, na
                               double *x)
 {
     nadir_status status = NADIR_OK;
-    programme self = {.context = context, .cone = cone, .trajectory = trajectory};
+    program self = {.context = context, .cone = cone, .trajectory = trajectory};
     double ignored;
     NADIR_CHECK(start(&self));
-    if (!pose(&self)) {
+    if (!set_up(&self)) {
         status = nadir_fail(context, NADIR_ERROR_MEMORY, "out of memory: NLopt refuses %lld variables",
                             (long long)cone->columns);
         goto cleanup;
     }
-    /* Whatever it is that ends the search, the best point so far is one. */
+    /* However the search ends, the best point so far is in the cone. */
     const nlopt_result result = nlopt_optimize(self.optimiser, self.x, &ignored);
     NADIR_CHECK(self.status);
     if (result == NLOPT_OUT_OF_MEMORY) {

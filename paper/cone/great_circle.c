@@ -1,5 +1,6 @@
 /*
- * cone_walk.c: the best of f(c) = |B (V c)_+|^2 / |(V c)_+|^2 on and beside one great circle, exactly.
+ * great_circle.c: the maximum of f(c) = |B (V c)_+|^2 / |(V c)_+|^2 on one great circle and in the cells
+ * beside it, exactly.
  *
  * The support I of (V c)_+ changes only where some v_j . c = 0: n points of a half circle. Between two of
  * them f is a ratio of quadratic forms, c^T G c / c^T M c with G = sum over I of K_jl v_j v_l^T, M = sum of
@@ -12,9 +13,10 @@
  * + K_jj v_j v_j^T to G. The other half circle has the complements for supports: G' = V^T K V + G - H - H^T
  * with H = sum over I of v_j (K V)_j^T.
  *
- * In three dimensions the circles v_i . c = 0 cut the sphere into cells of one support each. In a cell f is
- * at its best at the leading eigenvector of (G, M), if that lies in it, or else on the boundary, since a
- * quotient of forms has no other local maximum: so all circles and the cells beside them are all there is.
+ * In three dimensions the circles v_i . c = 0 cut the sphere into cells of one support each. A Rayleigh
+ * quotient has no local maximum but its global one. So the maximum of f over a cell is at the leading
+ * eigenvector of (G, M), if that lies in the cell, or else on its boundary. Searching all circles and the
+ * cells beside them finds the maximum over the sphere.
  */
 #include "cone/great_circle.h"
 
@@ -26,12 +28,11 @@ enum { D = NADIR_CIRCLE_DIMENSIONS };
 
 #define PI 3.14159265358979323846
 
-#define BETTER                                                                                               \
-    (1 + 1e-13)        /* sums that were updated n times are not exact: what looks better is computed anew */
-#define PARALLEL 1e-13 /* sine of the angle between vectors that count as parallel */
-#define TRUSTED  1e-2  /* of |(V c)_+|^2, |c| = 1: from here on f is right to ten digits by the sums */
-#define LEAST    1e-10 /* ... and below this the sums are rounding */
-#define OUTSIDE  1e-12 /* of a component with the wrong sign that counts as zero */
+#define RISE     (1 + 1e-13) /* a smaller rise may be rounding of the sums, which were updated n times */
+#define PARALLEL 1e-13       /* sine of the angle between vectors that count as parallel */
+#define ACCURATE 1e-2        /* |(V c)_+|^2 for |c| = 1 from which on the sums give f to ten digits */
+#define LEAST    1e-10       /* ... below which the sums are rounding */
+#define OUTSIDE  1e-12       /* a component of the wrong sign up to this counts as zero */
 
 nadir_status nadir_circle_space_open(nadir_context *context, const nadir_cone *cone,
                                      const nadir_spectrum *spectrum, int d, nadir_circle_space *space)
@@ -126,14 +127,14 @@ void nadir_circle_search_try(nadir_circle_search *search, const double *c)
     }
 }
 
-/* f(c) is `square`, by the sums, with |(V c)_+|^2 = below |c|^2: kept as promised until the end of the walk,
- * or, since the sums lose digits, computed anew at once. */
-static void offer(nadir_circle_search *search, double square, double below, const double *c)
+/* By the sums f(c) is `square`, and |(V c)_+|^2 = below |c|^2. If the sums are accurate, c becomes the
+ * candidate of this circle. If not, f(c) is recomputed at once. */
+static void offer_candidate(nadir_circle_search *search, double square, double below, const double *c)
 {
-    if (!(below > LEAST && square > BETTER * fmax(search->best.square, search->candidate.square))) {
+    if (!(below > LEAST && square > RISE * fmax(search->best.square, search->candidate.square))) {
         return;
     }
-    if (below > TRUSTED) {
+    if (below > ACCURATE) {
         search->candidate.square = square;
         memcpy(search->candidate.c, c, (size_t)search->space->d * sizeof *c);
     } else {
@@ -141,7 +142,7 @@ static void offer(nadir_circle_search *search, double square, double below, cons
     }
 }
 
-/* sums <- sums + sign (what v_j brings to a support whose vector sum at j is s_j). */
+/* sums <- sums + sign (the terms of v_j), s: [d] the sum over the support of K_jl v_l. */
 static void add_outer(const nadir_circle_space *space, int64_t j, double sign, const double *s,
                       nadir_circle_sums *sums)
 {
@@ -183,8 +184,8 @@ static void add_column(nadir_circle_search *search, int64_t j, double sign)
     }
 }
 
-/* j enters I, or leaves it. */
-static void cross(nadir_circle_search *search, int64_t j)
+/* Adds j to I, or removes it. */
+static void toggle(nadir_circle_search *search, int64_t j)
 {
     const double *s = search->s + j * search->space->d;
     if (search->inside[j]) {
@@ -210,7 +211,7 @@ static void complement(const nadir_circle_space *space, const nadir_circle_sums 
     }
 }
 
-/* Offers P (cos, sin) of an angle, times sign. a, b: the forms in the double angle. */
+/* Offers c = sign P (cos, sin) of the angle. a, b: the coefficients of both forms. */
 static void try_angle(nadir_circle_search *search, const double a[3], const double b[3], double sign,
                       double angle)
 {
@@ -223,10 +224,10 @@ static void try_angle(nadir_circle_search *search, const double a[3], const doub
     for (int i = 0; i < d; i++) {
         c[i] = sign * (search->P[i] * cos(angle) + search->P[d + i] * sin(angle));
     }
-    offer(search, above / below, below, c);
+    offer_candidate(search, above / below, below, c);
 }
 
-/* The form F on the circle, in the double angle. */
+/* a <- the coefficients of the quadratic form F on the circle: a0 + a1 cos(2 angle) + a2 sin(2 angle). */
 static void double_angle(const nadir_circle_search *search, const double *F, double a[3])
 {
     const int d = search->space->d;
@@ -245,7 +246,7 @@ static void double_angle(const nadir_circle_search *search, const double *F, dou
     a[2] = dot(d, p, Fq);
 }
 
-/* The best of an arc: its first end, and where the derivative vanishes. */
+/* The maximum on an arc: its first end, or where the derivative vanishes. */
 static void try_arc(nadir_circle_search *search, const nadir_circle_sums *sums, double sign, double from,
                     double to)
 {
@@ -272,16 +273,16 @@ static void try_arc(nadir_circle_search *search, const nadir_circle_sums *sums, 
     }
 }
 
-/* The best of a cell, if it lies within; where M is singular, c can move along its null space without a
- * change of x until the boundary: what the cell has to offer is there too. Its support: I and the components
- * of one side, or, of the sums `other`, all but those. */
+/* Offers the maximiser of a cell, if it lies in the cell. Where M is singular, c can move along its null
+ * space to the boundary without changing x, so that the maximum is on the boundary too. The support of the
+ * cell: I and the components of one side, or, for `other`, the complement of that. */
 static void try_cell(nadir_circle_search *search, const nadir_circle_sums *sums, int side, bool other)
 {
     const nadir_circle_space *space = search->space;
     double c[D];
     double sign = 0;
     double mu;
-    const double level = BETTER * fmax(search->best.square, search->candidate.square);
+    const double level = RISE * fmax(search->best.square, search->candidate.square);
     if (!nadir_rayleigh_exceeds(sums->G, sums->M, level) ||
         !nadir_rayleigh_maximize(sums->G, sums->M, c, &mu) || !(mu > level)) {
         return;
@@ -301,10 +302,10 @@ static void try_cell(nadir_circle_search *search, const nadir_circle_sums *sums,
     for (int i = 0; i < D; i++) {
         c[i] *= sign;
     }
-    offer(search, mu, 1 / dot(D, c, c), c);
+    offer_candidate(search, mu, 1 / dot(D, c, c), c);
 }
 
-/* The two cells beside the arc, and those opposite. */
+/* The two cells beside the arc, and the opposite ones. */
 static void try_cells(nadir_circle_search *search)
 {
     const nadir_circle_space *space = search->space;
@@ -332,7 +333,7 @@ static void try_cells(nadir_circle_search *search)
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_angles(const void *a, const void *b)
 {
     const nadir_circle_crossing *first = a;
     const nadir_circle_crossing *second = b;
@@ -359,7 +360,7 @@ static void make_basis(nadir_circle_search *search, int64_t pinned)
     int least = fabs(w[0]) < fabs(w[1]) ? 0 : 1;
     least = fabs(w[2]) < fabs(w[least]) ? 2 : least;
     double size = 0;
-    for (int i = 0; i < D; i++) { /* the axis that w is farthest from, less its part along w */
+    for (int i = 0; i < D; i++) { /* the axis least aligned with w, made orthogonal to w */
         p[i] = (i == least) - w[least] * w[i];
         size += p[i] * p[i];
     }
@@ -371,9 +372,9 @@ static void make_basis(nadir_circle_search *search, int64_t pinned)
     }
 }
 
-/* Crossings in their order, the support just before angle 0, and the components that are zero all around;
- * returns the number of crossings. */
-static int64_t prepare(nadir_circle_search *search, int64_t pinned)
+/* Sorts the crossings, and finds the support just before angle 0 and the components that are zero on the
+ * whole circle. Returns the number of crossings. */
+static int64_t set_up_circle(nadir_circle_search *search, int64_t pinned)
 {
     const nadir_circle_space *space = search->space;
     const int d = space->d;
@@ -395,21 +396,21 @@ static int64_t prepare(nadir_circle_search *search, int64_t pinned)
             search->parallels[search->parallels_count++] = j;
         }
     }
-    qsort(search->crossings, (size_t)count, sizeof *search->crossings, compare);
+    qsort(search->crossings, (size_t)count, sizeof *search->crossings, compare_angles);
     memset(&search->sums, 0, sizeof search->sums);
     memset(search->s, 0, (size_t)(space->cone->columns * d) * sizeof *search->s);
     for (int64_t k = 0; k < count; k++) {
         const int64_t j = search->crossings[k].j;
         const double along = dot(d, search->P, space->V + j * d);
         if (along > 0 || (along == 0 && dot(d, search->P + d, space->V + j * d) < 0)) {
-            cross(search, j);
+            toggle(search, j);
         }
     }
     return count;
 }
 
-/* The sums over the components of each side, among themselves. */
-static void prepare_sides(nadir_circle_search *search)
+/* search->beside <- the sums over the parallel components of each side. */
+static void set_up_sides(nadir_circle_search *search)
 {
     const nadir_circle_space *space = search->space;
     memset(search->beside, 0, sizeof search->beside);
@@ -434,16 +435,16 @@ void nadir_circle_search_run(nadir_circle_search *search, int64_t pinned)
     if (pinned >= 0 && !(dot(space->d, v, v) > 0)) {
         return;
     }
-    const int64_t count = prepare(search, pinned);
+    const int64_t count = set_up_circle(search, pinned);
     if (pinned >= 0) {
-        prepare_sides(search);
+        set_up_sides(search);
     }
     search->candidate.square = -1;
     for (int64_t k = 0; k < count; k++) {
         const double from = search->crossings[k].angle;
         const double to = k + 1 < count ? search->crossings[k + 1].angle : search->crossings[0].angle + PI;
         nadir_circle_sums other;
-        cross(search, search->crossings[k].j);
+        toggle(search, search->crossings[k].j);
         complement(space, &search->sums, &other);
         try_arc(search, &search->sums, 1, from, to);
         try_arc(search, &other, -1, from, to);

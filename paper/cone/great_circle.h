@@ -35,8 +35,8 @@ typedef struct nadir_circle_crossing {
     int64_t j;
 } nadir_circle_crossing;
 
-/* Sums over a support I: G = sum of K_jl v_j v_l^T over j, l in I; H = the same over j in I and all l; M = sum
- * of v_j v_j^T. Those of the complement of I follow from them. */
+/* Sums over a support I: G = sum of K_jl v_j v_l^T over j, l in I; H = the same over j in I and all l; M =
+ * sum of v_j v_j^T. Those of the complement of I follow from them. */
 typedef struct nadir_circle_sums {
     double G[NADIR_CIRCLE_DIMENSIONS * NADIR_CIRCLE_DIMENSIONS];
     double H[NADIR_CIRCLE_DIMENSIONS * NADIR_CIRCLE_DIMENSIONS];

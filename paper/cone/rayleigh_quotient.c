@@ -1,8 +1,10 @@
 /*
- * pencil.c: quotients of quadratic forms in three dimensions; see pencil.h.
+ * rayleigh_quotient.c: the generalised Rayleigh quotient c^T G c / c^T M c in three dimensions; see
+ * great_circle.h.
  *
- * level M - G is positive definite if its three leading minors are positive. With M = L L^T the eigenvectors
- * of G c = mu M c are c = L^-T y for those y of L^-1 G L^-T.
+ * Its maximum exceeds `level` unless level M - G is positive definite, that is unless the three leading
+ * minors of that matrix are positive. With M = L L^T the eigenvectors of G c = mu M c are c = L^-T y for the
+ * eigenvectors y of L^-1 G L^-T.
  */
 #include "cone/great_circle.h"
 

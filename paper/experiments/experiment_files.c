@@ -63,19 +63,19 @@ nadir_status experiment_file(experiment_run *run, const char *stem, const char *
 static bool is_orphan(const char *name)
 {
     const size_t length = strlen(name);
-    size_t at = length < 4 ? 0 : length - 4;
+    size_t cursor = length < 4 ? 0 : length - 4;
     size_t digits = 0;
-    if (strcmp(name + at, ".tmp") != 0) {
+    if (strcmp(name + cursor, ".tmp") != 0) {
         return false;
     }
-    while (at > 0 && strchr("0123456789-", name[at - 1]) != NULL) {
-        at--;
+    while (cursor > 0 && strchr("0123456789-", name[cursor - 1]) != NULL) {
+        cursor--;
         digits++;
     }
     char *end;
-    const long process = strtol(name + at, &end, 10);
-    return digits > 0 && at > 0 && name[at - 1] == '.' && *end == '-' && process > 0 && process < INT32_MAX &&
-           kill((pid_t)process, 0) != 0 && errno == ESRCH;
+    const long process = strtol(name + cursor, &end, 10);
+    return digits > 0 && cursor > 0 && name[cursor - 1] == '.' && *end == '-' && process > 0 &&
+           process < INT32_MAX && kill((pid_t)process, 0) != 0 && errno == ESRCH;
 }
 
 void experiment_sweep(const char *folder)
@@ -109,8 +109,8 @@ nadir_status experiment_csv_open(experiment_run *run, const char *stem, const ch
     if (status == NADIR_OK) {
         fprintf(csv->output.out, "%s\n", header);
     }
-    for (const char *at = header; *at != '\0'; at++) {
-        csv->columns += *at == ',';
+    for (const char *cursor = header; *cursor != '\0'; cursor++) {
+        csv->columns += *cursor == ',';
     }
     return status;
 }
@@ -137,9 +137,9 @@ void experiment_csv_text(experiment_csv *csv, const char *text)
         return;
     }
     fputc('"', out);
-    for (const char *at = text; *at != '\0'; at++) {
-        fputs(*at == '"' ? "\"" : "", out);
-        fputc(*at, out);
+    for (const char *cursor = text; *cursor != '\0'; cursor++) {
+        fputs(*cursor == '"' ? "\"" : "", out);
+        fputc(*cursor, out);
     }
     fputc('"', out);
 }

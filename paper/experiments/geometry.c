@@ -230,9 +230,9 @@ void geometry_view_range(const geometry_model *model, const double *origin, geom
         for (int corner = 0; corner < GEOMETRY_CORNERS; corner++) {
             double point[N];
             geometry_corner(model, corner, point);
-            const double at = geometry_coordinate(point, origin, view->axes[axis]);
-            view->low[axis] = fmin(view->low[axis], at);
-            view->high[axis] = fmax(view->high[axis], at);
+            const double coordinate = geometry_coordinate(point, origin, view->axes[axis]);
+            view->low[axis] = fmin(view->low[axis], coordinate);
+            view->high[axis] = fmax(view->high[axis], coordinate);
         }
     }
 }
@@ -257,9 +257,9 @@ void geometry_axes_draw(nadir_random *random, int count, double *axes)
 }
 
 /* The bin of a coordinate; one past the range by rounding belongs to the last. */
-static int bin_of(double at, double low, double high)
+static int bin_of(double coordinate, double low, double high)
 {
-    const double share = high > low ? (at - low) / (high - low) : 0.5;
+    const double share = high > low ? (coordinate - low) / (high - low) : 0.5;
     const int bin = (int)(share * GEOMETRY_BINS);
     return bin < 0 ? 0 : bin < GEOMETRY_BINS ? bin : GEOMETRY_BINS - 1;
 }

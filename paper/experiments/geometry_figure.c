@@ -22,20 +22,20 @@ enum { N = GEOMETRY_ENTRIES };
 
 /* --------------------------------------------------------------------------------------- components */
 
-static nadir_status write_components(experiment_run *run, const geometry_run *at)
+static nadir_status write_components(experiment_run *run, const geometry_run *self)
 {
     experiment_csv csv;
     double sum = 0;
     double total = 0;
     for (int c = 0; c < N; c++) {
-        total += at->moments.variances[c];
+        total += self->moments.variances[c];
     }
     (void)experiment_csv_open(run, "components", "component,variance,share,share_so_far", &csv);
     for (int c = 0; c < N; c++) {
-        sum += at->moments.variances[c];
+        sum += self->moments.variances[c];
         experiment_csv_integer(&csv, c + 1);
-        experiment_csv_number(&csv, at->moments.variances[c]);
-        experiment_csv_number(&csv, at->moments.variances[c] / total);
+        experiment_csv_number(&csv, self->moments.variances[c]);
+        experiment_csv_number(&csv, self->moments.variances[c] / total);
         experiment_csv_number(&csv, sum / total);
         experiment_csv_end_row(&csv);
     }
@@ -48,7 +48,7 @@ static nadir_status write_components(experiment_run *run, const geometry_run *at
         for (int j = 0; j <= i; j++) {
             experiment_csv_integer(&csv, i);
             experiment_csv_integer(&csv, j);
-            experiment_csv_number(&csv, at->moments.covariance[i * N + j]);
+            experiment_csv_number(&csv, self->moments.covariance[i * N + j]);
             experiment_csv_end_row(&csv);
         }
     }
@@ -65,7 +65,7 @@ static int rank_of(const geometry_moments *moments)
     return rank;
 }
 
-static nadir_status draw_components(experiment_run *run, const geometry_run *at)
+static nadir_status draw_components(experiment_run *run, const geometry_run *self)
 {
     experiment_plot plot;
     double total = 0;
@@ -74,12 +74,12 @@ static nadir_status draw_components(experiment_run *run, const geometry_run *at)
         return status;
     }
     for (int c = 0; c < N; c++) {
-        total += at->moments.variances[c];
+        total += self->moments.variances[c];
     }
     experiment_plot_tens(&plot, 'y', -18, 0, 2);
     fputs("$shares << EOD\n", plot.script);
     for (int c = 0; c < N; c++) {
-        fprintf(plot.script, "%d %.17g\n", c + 1, fmax(1e-18, at->moments.variances[c] / total));
+        fprintf(plot.script, "%d %.17g\n", c + 1, fmax(1e-18, self->moments.variances[c] / total));
     }
     fprintf(plot.script,
             "EOD\nset logscale y\nset yrange [1e-18:3]\nset xrange [0.3:18.7]\n"
@@ -106,42 +106,42 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static nadir_status test_midpoints(experiment_run *run, geometry_run *at, int differing,
+static nadir_status test_midpoints(experiment_run *run, geometry_run *self, int differing,
                                    geometry_midpoints *room)
 {
-    geometry_summary *found = &at->found[differing - 1];
-    double *ratios = at->ratios[differing - 1];
+    geometry_summary *found = &self->found[differing - 1];
+    double *ratios = self->ratios[differing - 1];
     const nadir_status status =
-        geometry_midpoints_test(run->context, &at->model, run->seed, differing, at->pairs, room);
+        geometry_midpoints_test(run->context, &self->model, run->seed, differing, self->pairs, room);
     if (status != NADIR_OK) {
         return status;
     }
     int64_t outside = 0;
-    *found = (geometry_summary){.pairs = at->pairs};
-    for (int64_t n = 0; n < at->pairs; n++) {
+    *found = (geometry_summary){.pairs = self->pairs};
+    for (int64_t n = 0; n < self->pairs; n++) {
         ratios[n] = room->distance[n] / room->separation[n];
         outside += room->disagreement[n] > ROUNDING;
         found->disagreement = fmax(found->disagreement, room->disagreement[n]);
     }
-    qsort(ratios, (size_t)at->pairs, sizeof *ratios, compare);
-    found->outside = (double)outside / (double)at->pairs;
-    found->median = ratios[at->pairs / 2];
-    found->p95 = ratios[at->pairs * 95 / 100];
-    found->most = ratios[at->pairs - 1];
+    qsort(ratios, (size_t)self->pairs, sizeof *ratios, compare);
+    found->outside = (double)outside / (double)self->pairs;
+    found->median = ratios[self->pairs / 2];
+    found->p95 = ratios[self->pairs * 95 / 100];
+    found->most = ratios[self->pairs - 1];
     return NADIR_OK;
 }
 
-static nadir_status test_all_midpoints(experiment_run *run, geometry_run *at)
+static nadir_status test_all_midpoints(experiment_run *run, geometry_run *self)
 {
     nadir_status status = NADIR_OK;
     geometry_midpoints room = {0};
-    NADIR_NEW(run->context, room.separation, at->pairs);
-    NADIR_NEW(run->context, room.distance, at->pairs);
-    NADIR_NEW(run->context, room.disagreement, at->pairs);
+    NADIR_NEW(run->context, room.separation, self->pairs);
+    NADIR_NEW(run->context, room.distance, self->pairs);
+    NADIR_NEW(run->context, room.disagreement, self->pairs);
     for (int k = 0; k < GEOMETRY_KINDS; k++) {
         NADIR_CHECK(experiment_progress(run, "midpoints of policies that differ in %d states", k + 1));
-        NADIR_NEW(run->context, at->ratios[k], at->pairs);
-        NADIR_CHECK(test_midpoints(run, at, k + 1, &room));
+        NADIR_NEW(run->context, self->ratios[k], self->pairs);
+        NADIR_CHECK(test_midpoints(run, self, k + 1, &room));
     }
 cleanup:
     nadir_release(run->context, room.disagreement);
@@ -150,7 +150,7 @@ cleanup:
     return status;
 }
 
-static nadir_status write_midpoints(experiment_run *run, const geometry_run *at)
+static nadir_status write_midpoints(experiment_run *run, const geometry_run *self)
 {
     experiment_csv csv;
     (void)experiment_csv_open(run, "midpoints",
@@ -158,7 +158,7 @@ static nadir_status write_midpoints(experiment_run *run, const geometry_run *at)
                               "distance_most,disagreement_most",
                               &csv);
     for (int k = 0; k < GEOMETRY_KINDS; k++) {
-        const geometry_summary *found = &at->found[k];
+        const geometry_summary *found = &self->found[k];
         experiment_csv_integer(&csv, k + 1);
         experiment_csv_integer(&csv, found->pairs);
         experiment_csv_number(&csv, found->outside);
@@ -171,7 +171,7 @@ static nadir_status write_midpoints(experiment_run *run, const geometry_run *at)
     return experiment_csv_close(&csv);
 }
 
-static nadir_status draw_midpoints(experiment_run *run, const geometry_run *at)
+static nadir_status draw_midpoints(experiment_run *run, const geometry_run *self)
 {
     enum { POINTS = 400 };
     static const int dashes[GEOMETRY_KINDS] = {1, 2, 4};
@@ -187,11 +187,11 @@ static nadir_status draw_midpoints(experiment_run *run, const geometry_run *at)
     for (int k = 0; k < GEOMETRY_KINDS; k++) {
         fprintf(plot.script, "$kind%d << EOD\n", k);
         for (int i = 0; i <= POINTS; i++) {
-            const int64_t place = (at->pairs - 1) * i / POINTS;
-            const double share = (double)(place + 1) / (double)at->pairs;
-            fprintf(plot.script, "%.9g %.9g\n", fmax(1e-17, at->ratios[k][place]), 100 * share);
+            const int64_t place = (self->pairs - 1) * i / POINTS;
+            const double share = (double)(place + 1) / (double)self->pairs;
+            fprintf(plot.script, "%.9g %.9g\n", fmax(1e-17, self->ratios[k][place]), 100 * share);
             experiment_csv_integer(&csv, k + 1);
-            experiment_csv_number(&csv, at->ratios[k][place]);
+            experiment_csv_number(&csv, self->ratios[k][place]);
             experiment_csv_number(&csv, share);
             experiment_csv_end_row(&csv);
         }
@@ -215,18 +215,18 @@ static nadir_status draw_midpoints(experiment_run *run, const geometry_run *at)
 
 /* ---------------------------------------------------------------------------------------------- report */
 
-static void tell(experiment_run *run, const geometry_run *at)
+static void tell(experiment_run *run, const geometry_run *self)
 {
-    const geometry_summary *two = &at->found[1];
-    const geometry_summary *three = &at->found[2];
-    const int rank = rank_of(&at->moments);
+    const geometry_summary *two = &self->found[1];
+    const geometry_summary *three = &self->found[2];
+    const int rank = rank_of(&self->moments);
     double total = 0;
     for (int c = 0; c < N; c++) {
-        total += at->moments.variances[c];
+        total += self->moments.variances[c];
     }
     double share[N];
     for (int c = 0; c < N; c++) {
-        share[c] = at->moments.variances[c] / total;
+        share[c] = self->moments.variances[c] / total;
     }
     const double first = 100 * share[0];
     const double third = 100 * (share[0] + share[1] + share[2]);
@@ -239,7 +239,7 @@ static void tell(experiment_run *run, const geometry_run *at)
                     "policies that are deterministic but in one state, which are straight segments of the "
                     "set. The hull of what they span is the hull of the set; where it is white, a convex "
                     "combination has no policy near.",
-                    (long long)at->samples);
+                    (long long)self->samples);
     experiment_show(run, "principal-space", 2,
                     "%d of the policies, from two sides; axes are discounted visits, from the mean.",
                     GEOMETRY_CLOUD);
@@ -254,11 +254,11 @@ static void tell(experiment_run *run, const geometry_run *at)
                     "%lld pairs of random policies of each kind. A midpoint lies in the set exactly when "
                     "all its rows have the same policy; the distance is to the nearest point that a search "
                     "from several starts finds.",
-                    (long long)at->pairs);
+                    (long long)self->pairs);
     experiment_table(run, "Midpoints of two random policies",
                      "states that differ|pairs|outside the set|median distance|95 %|largest");
     for (int k = 0; k < GEOMETRY_KINDS; k++) {
-        const geometry_summary *found = &at->found[k];
+        const geometry_summary *found = &self->found[k];
         experiment_table_row(run, "%d|%lld|%.4g %%|%.2g|%.2g|%.2g", k + 1, (long long)found->pairs,
                              100 * found->outside, found->median, found->p95, found->most);
     }
@@ -275,7 +275,7 @@ static void tell(experiment_run *run, const geometry_run *at)
                         "policies that differ in one, two and three states %.4g, %.4g and %.4g %% lie "
                         "outside, in the last two cases by %.1g and %.1g of the distance of the two points "
                         "(medians), at most by %.2g",
-                        rank, (long long)at->pairs, 100 * at->found[0].outside, 100 * two->outside,
+                        rank, (long long)self->pairs, 100 * self->found[0].outside, 100 * two->outside,
                         100 * three->outside, two->median, three->median, fmax(two->most, three->most)),
         "Agrees, and counting dimensions proves it; but the segment between policies that differ in one "
         "state only lies in the set, and the first three components show nothing, so nearly flat it is.");
@@ -291,59 +291,60 @@ static void tell(experiment_run *run, const geometry_run *at)
         "42 is not recorded, so its kernel may be another.");
 }
 
-static nadir_status make_views(experiment_run *run, geometry_run *at)
+static nadir_status make_views(experiment_run *run, geometry_run *self)
 {
     nadir_random random = geometry_stream(run->seed, -1);
     int v = 0;
     for (int x = 0; x < GEOMETRY_SHOWN; x++) {
         for (int y = x + 1; y < GEOMETRY_SHOWN; y++, v++) {
-            memcpy(at->views[v].axes[0], at->moments.components + x * N, N * sizeof(double));
-            memcpy(at->views[v].axes[1], at->moments.components + y * N, N * sizeof(double));
+            memcpy(self->views[v].axes[0], self->moments.components + x * N, N * sizeof(double));
+            memcpy(self->views[v].axes[1], self->moments.components + y * N, N * sizeof(double));
         }
     }
     for (; v < GEOMETRY_VIEWS; v++) {
-        geometry_axes_draw(&random, 2, at->views[v].axes[0]);
+        geometry_axes_draw(&random, 2, self->views[v].axes[0]);
     }
-    geometry_axes_draw(&random, 3, at->space);
+    geometry_axes_draw(&random, 3, self->space);
     for (v = 0; v < GEOMETRY_VIEWS; v++) {
-        geometry_view_range(&at->model, at->moments.mean, &at->views[v]);
+        geometry_view_range(&self->model, self->moments.mean, &self->views[v]);
     }
-    return geometry_views_fill(run->context, &at->model, run->seed, at->samples, at->moments.mean,
-                               GEOMETRY_VIEWS, at->views);
+    return geometry_views_fill(run->context, &self->model, run->seed, self->samples, self->moments.mean,
+                               GEOMETRY_VIEWS, self->views);
 }
 
 static nadir_status run_geometry(experiment_run *run)
 {
     nadir_status status = NADIR_OK;
-    geometry_run *at = NULL;
-    NADIR_NEW_ZERO(run->context, at, 1);
-    NADIR_NEW_ZERO(run->context, at->views, GEOMETRY_VIEWS);
-    at->samples = run->quick ? 400000 : 10000000;
-    at->pairs = run->quick ? 4000 : 100000;
-    geometry_model_make((uint32_t)run->seed, &at->model);
-    NADIR_CHECK(experiment_progress(run, "covariance of %lld policies", (long long)at->samples));
-    NADIR_CHECK(geometry_moments_compute(run->context, &at->model, run->seed, at->samples, &at->moments));
-    NADIR_CHECK(experiment_progress(run, "densities of %lld policies", (long long)at->samples));
-    NADIR_CHECK(make_views(run, at));
-    NADIR_CHECK(test_all_midpoints(run, at));
-    NADIR_CHECK(experiment_progress(run, "pictures"));
-    NADIR_CHECK(write_components(run, at));
-    NADIR_CHECK(write_midpoints(run, at));
-    NADIR_CHECK(draw_components(run, at));
-    NADIR_CHECK(draw_midpoints(run, at));
-    NADIR_CHECK(geometry_draw_views(run, at, "projections", 2, 2, 2)); /* components 1 and 4, 1 and 5 */
-    NADIR_CHECK(geometry_draw_views(run, at, "principal-planes", 0, GEOMETRY_PAIRS, 4));
+    geometry_run *self = NULL;
+    NADIR_NEW_ZERO(run->context, self, 1);
+    NADIR_NEW_ZERO(run->context, self->views, GEOMETRY_VIEWS);
+    self->samples = run->quick ? 400000 : 10000000;
+    self->pairs = run->quick ? 4000 : 100000;
+    geometry_model_make((uint32_t)run->seed, &self->model);
+    NADIR_CHECK(experiment_progress(run, "covariance of %lld policies", (long long)self->samples));
     NADIR_CHECK(
-        geometry_draw_views(run, at, "random-planes", GEOMETRY_PAIRS, GEOMETRY_RANDOM, GEOMETRY_RANDOM));
-    NADIR_CHECK(geometry_draw_space(run, at, "principal-space", "component", at->moments.components));
-    NADIR_CHECK(geometry_draw_space(run, at, "random-space", "axis", at->space));
-    tell(run, at);
+        geometry_moments_compute(run->context, &self->model, run->seed, self->samples, &self->moments));
+    NADIR_CHECK(experiment_progress(run, "densities of %lld policies", (long long)self->samples));
+    NADIR_CHECK(make_views(run, self));
+    NADIR_CHECK(test_all_midpoints(run, self));
+    NADIR_CHECK(experiment_progress(run, "pictures"));
+    NADIR_CHECK(write_components(run, self));
+    NADIR_CHECK(write_midpoints(run, self));
+    NADIR_CHECK(draw_components(run, self));
+    NADIR_CHECK(draw_midpoints(run, self));
+    NADIR_CHECK(geometry_draw_views(run, self, "projections", 2, 2, 2)); /* components 1 and 4, 1 and 5 */
+    NADIR_CHECK(geometry_draw_views(run, self, "principal-planes", 0, GEOMETRY_PAIRS, 4));
+    NADIR_CHECK(
+        geometry_draw_views(run, self, "random-planes", GEOMETRY_PAIRS, GEOMETRY_RANDOM, GEOMETRY_RANDOM));
+    NADIR_CHECK(geometry_draw_space(run, self, "principal-space", "component", self->moments.components));
+    NADIR_CHECK(geometry_draw_space(run, self, "random-space", "axis", self->space));
+    tell(run, self);
 cleanup:
-    for (int k = 0; at != NULL && k < GEOMETRY_KINDS; k++) {
-        nadir_release(run->context, at->ratios[k]);
+    for (int k = 0; self != NULL && k < GEOMETRY_KINDS; k++) {
+        nadir_release(run->context, self->ratios[k]);
     }
-    nadir_release(run->context, at != NULL ? at->views : NULL);
-    nadir_release(run->context, at);
+    nadir_release(run->context, self != NULL ? self->views : NULL);
+    nadir_release(run->context, self);
     return status;
 }
 

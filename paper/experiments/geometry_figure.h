@@ -33,10 +33,10 @@ typedef struct geometry_run {
 } geometry_run;
 
 /* The densities of `count` views from the first on: stem.csv and a picture with so many columns. */
-nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, const char *stem, int first,
+nadir_status geometry_draw_views(experiment_run *run, const geometry_run *self, const char *stem, int first,
                                  int count, int columns);
 /* Some points along three axes [3 * GEOMETRY_ENTRIES], from two sides: stem.csv and a picture. */
-nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, const char *stem,
+nadir_status geometry_draw_space(experiment_run *run, const geometry_run *self, const char *stem,
                                  const char *label, const double *axes);
 
 #endif

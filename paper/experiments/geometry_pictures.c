@@ -10,13 +10,13 @@ enum { N = GEOMETRY_ENTRIES };
 
 /* ------------------------------------------------------------------------------------------ densities */
 
-static nadir_status write_views(experiment_run *run, const geometry_run *at, const char *stem, int first,
+static nadir_status write_views(experiment_run *run, const geometry_run *self, const char *stem, int first,
                                 int count)
 {
     experiment_csv csv;
     (void)experiment_csv_open(run, stem, "view,x,y,policies", &csv);
     for (int v = first; v < first + count; v++) {
-        const geometry_view *view = &at->views[v];
+        const geometry_view *view = &self->views[v];
         for (int cell = 0; cell < GEOMETRY_BINS * GEOMETRY_BINS; cell++) {
             if (view->counts[cell] == 0) {
                 continue;
@@ -35,7 +35,7 @@ static nadir_status write_views(experiment_run *run, const geometry_run *at, con
 }
 
 /* Corners joined where they differ in one state: straight segments of the set. axes: [axes_count * N]. */
-static void write_edges(FILE *script, const geometry_run *at, const char *name, int axes_count,
+static void write_edges(FILE *script, const geometry_run *self, const char *name, int axes_count,
                         const double *axes)
 {
     fprintf(script, "$%s << EOD\n", name);
@@ -46,9 +46,9 @@ static void write_edges(FILE *script, const geometry_run *at, const char *name, 
             }
             for (int end = 0; end < 2; end++) {
                 double point[N];
-                geometry_corner(&at->model, corner | end << s, point);
+                geometry_corner(&self->model, corner | end << s, point);
                 for (int k = 0; k < axes_count; k++) {
-                    fprintf(script, "%.9g ", geometry_coordinate(point, at->moments.mean, axes + k * N));
+                    fprintf(script, "%.9g ", geometry_coordinate(point, self->moments.mean, axes + k * N));
                 }
                 fputs("\n", script);
             }
@@ -118,14 +118,14 @@ static void set_labels(FILE *script, int view)
     }
 }
 
-nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, const char *stem, int first,
+nadir_status geometry_draw_views(experiment_run *run, const geometry_run *self, const char *stem, int first,
                                  int count, int columns)
 {
     experiment_plot plot;
     const int lines = (count + columns - 1) / columns;
     const int side = columns > 2 ? 290 : 440;
-    const double top = log10((double)at->samples / 40); /* the darkest, as log10 of policies in a cell */
-    nadir_status status = write_views(run, at, stem, first, count);
+    const double top = log10((double)self->samples / 40); /* the darkest, as log10 of policies in a cell */
+    nadir_status status = write_views(run, self, stem, first, count);
     status = status == NADIR_OK
                  ? experiment_plot_open(run, stem, side * columns, 60 + (side + 40) * lines, &plot)
                  : status;
@@ -135,8 +135,8 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
     for (int v = first; v < first + count; v++) {
         char name[16];
         (void)snprintf(name, sizeof name, "edges%d", v);
-        write_edges(plot.script, at, name, 2, at->views[v].axes[0]);
-        write_cells(plot.script, &at->views[v], v);
+        write_edges(plot.script, self, name, 2, self->views[v].axes[0]);
+        write_cells(plot.script, &self->views[v], v);
     }
     fprintf(plot.script,
             "set palette defined (-1 'white', -0.02 'white', 0 '#c6dbef', %.9g '#9ecae1', %.9g '#4292c6', "
@@ -151,7 +151,7 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
                         : "0.065,0.99,0.19,0.97 spacing 0.08");
     for (int v = first; v < first + count; v++) {
         set_labels(plot.script, v);
-        plot_view(&plot, &at->views[v], v);
+        plot_view(&plot, &self->views[v], v);
     }
     fputs("unset multiplot\n", plot.script);
     return experiment_plot_close(&plot);
@@ -159,7 +159,7 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *at, co
 
 /* ------------------------------------------------------------------------------------ three dimensions */
 
-nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, const char *stem,
+nadir_status geometry_draw_space(experiment_run *run, const geometry_run *self, const char *stem,
                                  const char *label, const double *axes)
 {
     experiment_csv csv;
@@ -170,15 +170,15 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *at, co
         return status;
     }
     (void)experiment_csv_open(run, stem, "x,y,z", &csv);
-    write_edges(plot.script, at, "edges", 3, axes);
+    write_edges(plot.script, self, "edges", 3, axes);
     fputs("$cloud << EOD\n", plot.script);
     for (int n = 0; n < GEOMETRY_CLOUD; n++) {
         double chance[GEOMETRY_STATES];
         double point[N];
         geometry_policy_draw(&random, chance);
-        geometry_point(&at->model, chance, point);
+        geometry_point(&self->model, chance, point);
         for (int k = 0; k < 3; k++) {
-            const double coordinate = geometry_coordinate(point, at->moments.mean, axes + k * N);
+            const double coordinate = geometry_coordinate(point, self->moments.mean, axes + k * N);
             experiment_csv_number(&csv, coordinate);
             fprintf(plot.script, "%.5g ", coordinate);
         }

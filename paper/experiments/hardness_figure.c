@@ -87,7 +87,7 @@ static nadir_status try_program(experiment_run *run, const hardness_program *pro
     return NADIR_OK;
 }
 
-static nadir_status try_reductions(experiment_run *run, hardness_run *at)
+static nadir_status try_reductions(experiment_run *run, hardness_run *self)
 {
     static const int sizes[KINDS][2] = {{6, 1}, {5, 2}, {4, 3}};
     nadir_status status = NADIR_OK;
@@ -99,12 +99,12 @@ static nadir_status try_reductions(experiment_run *run, hardness_run *at)
     for (int k = 0; k < KINDS && status == NADIR_OK; k++) {
         nadir_random random;
         nadir_random_seed(&random, run->seed + (uint64_t)k);
-        at->kinds[k] = (reduction){.n = sizes[k][0], .m = sizes[k][1]};
+        self->kinds[k] = (reduction){.n = sizes[k][0], .m = sizes[k][1]};
         status = experiment_progress(run, "integer programs with %d constraints", sizes[k][1]);
-        for (int64_t i = 0; i < at->programs && status == NADIR_OK; i++) {
+        for (int64_t i = 0; i < self->programs && status == NADIR_OK; i++) {
             hardness_program program;
             hardness_draw(&random, sizes[k][0], sizes[k][1], 4, &program);
-            status = try_program(run, &program, &csv, &at->kinds[k]);
+            status = try_program(run, &program, &csv, &self->kinds[k]);
         }
     }
     const nadir_status closed = experiment_csv_close(&csv);
@@ -124,10 +124,10 @@ static void draw_one(nadir_random *random, int n, hardness_program *program)
 }
 
 static nadir_status try_one(experiment_run *run, const hardness_program *program, experiment_csv *csv,
-                            hardness_run *at)
+                            hardness_run *self)
 {
     const int g = program->g[0];
-    const int64_t i = at->one.programs++;
+    const int64_t i = self->one.programs++;
     int least = 0;
     int64_t closed = 0;
     double ball = NAN;
@@ -142,18 +142,18 @@ static nadir_status try_one(experiment_run *run, const hardness_program *program
     if (status == NADIR_OK && g >= 0) {
         status = hardness_ball(run->context, program->n, program->c, g, &ball);
     }
-    at->one.closed += closed_feasible == feasible && (!feasible || closed == least);
-    at->one.printed += printed == yes;
-    at->one.ladder += answer.yes == yes;
-    at->one.ball += feasible ? fabs(ball - least) < 0.01 : g < 0;
-    at->one.ball_error = feasible ? fmax(at->one.ball_error, fabs(ball - least)) : at->one.ball_error;
-    at->least[i] = feasible ? (double)least : NAN;
-    at->ball_least[i] = ball;
-    at->printed_least[i] = printed == yes ? NAN : at->least[i];
+    self->one.closed += closed_feasible == feasible && (!feasible || closed == least);
+    self->one.printed += printed == yes;
+    self->one.ladder += answer.yes == yes;
+    self->one.ball += feasible ? fabs(ball - least) < 0.01 : g < 0;
+    self->one.ball_error = feasible ? fmax(self->one.ball_error, fabs(ball - least)) : self->one.ball_error;
+    self->least[i] = feasible ? (double)least : NAN;
+    self->ball_least[i] = ball;
+    self->printed_least[i] = printed == yes ? NAN : self->least[i];
     experiment_csv_integer(csv, program->n);
     experiment_csv_integer(csv, g);
     experiment_csv_integer(csv, program->zeta);
-    experiment_csv_number(csv, at->least[i]);
+    experiment_csv_number(csv, self->least[i]);
     experiment_csv_number(csv, closed_feasible ? (double)closed : NAN);
     experiment_csv_number(csv, ball);
     experiment_csv_integer(csv, yes);
@@ -163,7 +163,7 @@ static nadir_status try_one(experiment_run *run, const hardness_program *program
     return status;
 }
 
-static nadir_status try_one_constraint(experiment_run *run, hardness_run *at)
+static nadir_status try_one_constraint(experiment_run *run, hardness_run *self)
 {
     experiment_csv csv;
     nadir_random random;
@@ -173,17 +173,17 @@ static nadir_status try_one_constraint(experiment_run *run, hardness_run *at)
                               "n,g,zeta,enumerated_least,closed_least,ball_least,enumerated_yes,robust_yes,"
                               "printed_yes",
                               &csv);
-    for (int64_t i = 0; i < at->programs && status == NADIR_OK; i++) {
+    for (int64_t i = 0; i < self->programs && status == NADIR_OK; i++) {
         hardness_program program;
         draw_one(&random, 3 + (int)(i % 5), &program);
-        status = try_one(run, &program, &csv, at);
+        status = try_one(run, &program, &csv, self);
     }
     const nadir_status closed = experiment_csv_close(&csv);
     return status != NADIR_OK ? status : closed;
 }
 
 /* Past enumeration: the ball and the closed form alone. */
-static nadir_status try_large(experiment_run *run, hardness_run *at)
+static nadir_status try_large(experiment_run *run, hardness_run *self)
 {
     static const int sizes[SIZES] = {30, 100, 300};
     experiment_csv csv;
@@ -193,7 +193,7 @@ static nadir_status try_large(experiment_run *run, hardness_run *at)
         int c[300];
         nadir_random random;
         nadir_random_seed(&random, run->seed + (uint64_t)sizes[k]);
-        large_case *found = &at->large[k];
+        large_case *found = &self->large[k];
         *found = (large_case){.n = sizes[k], .g = sizes[k] / 5};
         for (int j = 0; j < found->n; j++) {
             c[j] = (int)nadir_random_below(&random, 201) - 100;
@@ -314,7 +314,7 @@ static nadir_status draw_concave(experiment_run *run)
     return experiment_plot_finish(&plot, status != NADIR_OK ? status : closed);
 }
 
-static nadir_status draw_one_constraint(experiment_run *run, const hardness_run *at)
+static nadir_status draw_one_constraint(experiment_run *run, const hardness_run *self)
 {
     experiment_plot plot;
     const nadir_status status = experiment_plot_open(run, "one-constraint", 1000, 560, &plot);
@@ -322,9 +322,9 @@ static nadir_status draw_one_constraint(experiment_run *run, const hardness_run 
         return status;
     }
     fputs("$points << EOD\n", plot.script);
-    for (int64_t i = 0; i < at->one.programs; i++) {
-        if (isfinite(at->least[i])) {
-            fprintf(plot.script, "%g %.9g %g\n", at->least[i], at->ball_least[i], at->printed_least[i]);
+    for (int64_t i = 0; i < self->one.programs; i++) {
+        if (isfinite(self->least[i])) {
+            fprintf(plot.script, "%g %.9g %g\n", self->least[i], self->ball_least[i], self->printed_least[i]);
         }
     }
     fputs("EOD\nset offsets 1,1,1,1\nset xlabel 'least c·x by enumeration (reward)'\n"
@@ -340,7 +340,7 @@ static nadir_status draw_one_constraint(experiment_run *run, const hardness_run 
 
 /* --------------------------------------------------------------------------------------------- report */
 
-static void tell_reduction(experiment_run *run, const hardness_run *at)
+static void tell_reduction(experiment_run *run, const hardness_run *self)
 {
     int64_t programs = 0;
     int64_t agree = 0;
@@ -354,7 +354,7 @@ static void tell_reduction(experiment_run *run, const hardness_run *at)
     experiment_table(run, "The answer of the robust model against enumeration of all x",
                      "items n|constraints m|states|programs|answer yes|vertices solved|agree");
     for (int k = 0; k < KINDS; k++) {
-        const reduction *sums = &at->kinds[k];
+        const reduction *sums = &self->kinds[k];
         experiment_table_row(run, "%d|%d|%d|%lld|%lld|%lld|%lld", sums->n, sums->m, 3 * sums->n + 2,
                              (long long)sums->programs, (long long)sums->yes, (long long)sums->vertices,
                              (long long)sums->agree);
@@ -375,9 +375,9 @@ static void tell_reduction(experiment_run *run, const hardness_run *at)
         "its set, are our own.");
 }
 
-static void tell_one(experiment_run *run, const hardness_run *at)
+static void tell_one(experiment_run *run, const hardness_run *self)
 {
-    const one_constraint *one = &at->one;
+    const one_constraint *one = &self->one;
     experiment_show(run, "one-constraint", 1,
                     "%lld programs with the constraint 1·x ≤ g: the robust return of an L_1 ball (domain "
                     "support), which nadir evaluates, against enumeration.",
@@ -389,7 +389,7 @@ static void tell_one(experiment_run *run, const hardness_run *at)
     experiment_table_end(run);
     experiment_table(run, "Larger programs, past enumeration", "items n|g|closed form|L_1 ball|seconds");
     for (int k = 0; k < SIZES; k++) {
-        const large_case *found = &at->large[k];
+        const large_case *found = &self->large[k];
         experiment_table_row(run, "%d|%d|%lld|%.3f|%.2g", found->n, found->g, (long long)found->closed,
                              found->ball, found->seconds);
     }
@@ -415,19 +415,19 @@ static void tell_one(experiment_run *run, const hardness_run *at)
 static nadir_status run_hardness(experiment_run *run)
 {
     nadir_status status = NADIR_OK;
-    hardness_run *at = NULL;
-    NADIR_NEW_ZERO(run->context, at, 1);
-    at->programs = run->quick ? 40 : MOST_PROGRAMS;
-    NADIR_CHECK(try_reductions(run, at));
-    NADIR_CHECK(try_one_constraint(run, at));
-    NADIR_CHECK(try_large(run, at));
+    hardness_run *self = NULL;
+    NADIR_NEW_ZERO(run->context, self, 1);
+    self->programs = run->quick ? 40 : MOST_PROGRAMS;
+    NADIR_CHECK(try_reductions(run, self));
+    NADIR_CHECK(try_one_constraint(run, self));
+    NADIR_CHECK(try_large(run, self));
     NADIR_CHECK(draw_ladder(run));
     NADIR_CHECK(draw_concave(run));
-    NADIR_CHECK(draw_one_constraint(run, at));
-    tell_reduction(run, at);
-    tell_one(run, at);
+    NADIR_CHECK(draw_one_constraint(run, self));
+    tell_reduction(run, self);
+    tell_one(run, self);
 cleanup:
-    nadir_release(run->context, at);
+    nadir_release(run->context, self);
     return status;
 }
 

@@ -214,11 +214,11 @@ static bool find_vertex(const hardness_program *program, unsigned tight, unsigne
         }
     }
     for (int column = 0; column < k; column++) {
-        double *at = &xi[places[column]];
-        if (*at < -1e-9 || *at > 1 + 1e-9) {
+        double *entry = &xi[places[column]];
+        if (*entry < -1e-9 || *entry > 1 + 1e-9) {
             return false;
         }
-        *at = fmin(1, fmax(0, *at));
+        *entry = fmin(1, fmax(0, *entry));
     }
     return true;
 }

@@ -14,12 +14,12 @@ static nadir_status make_policy(experiment_instance *instance, uint64_t seed, na
     NADIR_NEW(context, probabilities, data.rows);
     nadir_numpy_random_seed(&random, (uint32_t)seed);
     for (int64_t s = 0; s < data.states; s++) {
-        double *of = probabilities + data.state_rows[s];
+        double *row = probabilities + data.state_rows[s];
         const int64_t actions = data.state_rows[s + 1] - data.state_rows[s];
         for (int64_t a = 0; a < actions; a++) {
-            of[a] = nadir_numpy_random_uniform(&random);
+            row[a] = nadir_numpy_random_uniform(&random);
         }
-        nadir_vector_divide(actions, nadir_vector_sum(actions, of), of);
+        nadir_vector_divide(actions, nadir_vector_sum(actions, row), row);
     }
     NADIR_CHECK(nadir_policy_create(context, instance->model, probabilities, policy));
 cleanup:

@@ -68,11 +68,11 @@ nadir_status experiment_manifest_write(experiment_run *run)
 }
 
 /* Whether every line "DIGEST  NAME" holds; there is at least one. */
-static bool lines_hold(const experiment_run *run, char *at)
+static bool lines_hold(const experiment_run *run, char *cursor)
 {
     bool any = false;
     char *rest = NULL;
-    for (char *line = strtok_r(at, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = strtok_r(cursor, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         char found[65];
         if (*line == '#') {
             continue;

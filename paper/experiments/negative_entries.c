@@ -52,7 +52,7 @@ typedef struct tally {
 } tally;
 
 typedef struct tallies {
-    tally at[SIZES][RADII];
+    tally tallies[SIZES][RADII];
 } tallies;
 
 /* ------------------------------------------------------------------------------------------ measuring */
@@ -211,11 +211,11 @@ cleanup:
 static void write_points(FILE *script, const tally row[RADII], bool lost)
 {
     for (int j = 0; j < RADII; j++) {
-        const tally *at = &row[j];
-        const double mean = (lost ? at->lost : at->share) / at->count;
-        const double low = lost ? at->lost_low : at->share_low;
-        const double high = lost ? at->lost_high : at->share_high;
-        if (at->count > 0 && mean > 1e-7) {
+        const tally *counted = &row[j];
+        const double mean = (lost ? counted->lost : counted->share) / counted->count;
+        const double low = lost ? counted->lost_low : counted->share_low;
+        const double high = lost ? counted->lost_high : counted->share_high;
+        if (counted->count > 0 && mean > 1e-7) {
             fprintf(script, "%.9g %.9g %.9g %.9g\n", radii[j], 100 * mean, 100 * fmax(low, 1e-9), 100 * high);
         }
     }
@@ -232,7 +232,7 @@ static nadir_status draw(experiment_run *run, const char *stem, const char *look
     }
     for (int i = 0; i < SIZES; i++) {
         fprintf(plot.script, "$size%d << EOD\n", i);
-        write_points(plot.script, all->at[i], lost);
+        write_points(plot.script, all->tallies[i], lost);
         fputs("EOD\n", plot.script);
     }
     fprintf(plot.script,
@@ -268,16 +268,17 @@ static void tell(experiment_run *run, const tallies *all)
                      "instance|β|negative entries|smallest entry|P ≥ 0 lowers the penalty by");
     for (int i = 0; i < SIZES; i++) {
         for (size_t j = 0; j < sizeof paper / sizeof *paper; j++) {
-            const tally *at = &all->at[i][paper[j]];
+            const tally *counted = &all->tallies[i][paper[j]];
             experiment_table_row(run, "%s|%g|%.3g %%|%.2e|%.3g %%", sizes[i].label, radii[paper[j]],
-                                 100 * at->share / at->count, at->least, 100 * at->lost / at->count);
+                                 100 * counted->share / counted->count, counted->least,
+                                 100 * counted->lost / counted->count);
         }
     }
     experiment_table_end(run);
-    const tally *main = &all->at[3][4];
-    const tally *large = &all->at[3][7];
-    const tally *largest = &all->at[3][RADII - 1];
-    const tally *sparse = &all->at[SIZES - 1][7];
+    const tally *main = &all->tallies[3][4];
+    const tally *large = &all->tallies[3][7];
+    const tally *largest = &all->tallies[3][RADII - 1];
+    const tally *sparse = &all->tallies[SIZES - 1][7];
     experiment_finding(
         run, "All kernels of the ball are kernels", "β is assumed small enough for that",
         experiment_text(run,
@@ -311,7 +312,7 @@ static nadir_status run(experiment_run *run)
                               &csv);
     for (int i = 0; i < SIZES; i++) {
         for (uint64_t j = 0; j < seeds; j++) {
-            NADIR_CHECK(measure_instance(run, &sizes[i], run->seed + j, &csv, all.at[i]));
+            NADIR_CHECK(measure_instance(run, &sizes[i], run->seed + j, &csv, all.tallies[i]));
         }
     }
     NADIR_CHECK(experiment_csv_close(&csv));
@@ -329,7 +330,7 @@ static nadir_status run(experiment_run *run)
     experiment_show(run, "simplex-against-free", -1,
                     "What the domain simplex removes of the penalty: the worst case over kernels that are "
                     "kernels, against the paper's set. %s",
-                    all.at[3][RADII - 1].certified
+                    all.tallies[3][RADII - 1].certified
                         ? "All values are certified."
                         : "On the largest balls the value on the simplex is attained, not certified: the CSV "
                           "tells which.");

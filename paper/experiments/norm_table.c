@@ -34,7 +34,7 @@ static const struct {
 };
 
 typedef struct row {
-    nadir_cone_norm_result of[METHODS];
+    nadir_cone_norm_result results[METHODS];
     nadir_cone_norm_result bounds;
 } row;
 
@@ -52,7 +52,8 @@ static nadir_status fill_row(experiment_run *run, int size, row *into)
     NADIR_CHECK(experiment_matrix_create(run, n, run->seed, &matrix));
     for (int method = 0; method < METHODS; method++) {
         NADIR_CHECK(experiment_progress(run, "n = %" PRId64 ", %s", n, methods[method].order));
-        NADIR_CHECK(experiment_matrix_norm(run, n, matrix, methods[method].order, POINTS, &into->of[method]));
+        NADIR_CHECK(
+            experiment_matrix_norm(run, n, matrix, methods[method].order, POINTS, &into->results[method]));
     }
     NADIR_CHECK(experiment_progress(run, "n = %" PRId64 ", dual bound", n));
     nadir_cone_norm_settings_default(&settings);
@@ -65,7 +66,7 @@ cleanup:
     return status;
 }
 
-static nadir_status write_table(experiment_run *run, const table *of)
+static nadir_status write_table(experiment_run *run, const table *self)
 {
     experiment_csv csv;
     (void)experiment_csv_open(
@@ -75,17 +76,17 @@ static nadir_status write_table(experiment_run *run, const table *of)
         "paper_seconds_random,paper_seconds_spectral,paper_seconds_minimize,"
         "seconds_random,seconds_spectral,seconds_slsqp,seconds_power,seconds_dual_bound",
         &csv);
-    for (int size = 0; size < of->sizes; size++) {
-        const row *at = &of->rows[size];
+    for (int size = 0; size < self->sizes; size++) {
+        const row *entry = &self->rows[size];
         experiment_csv_integer(&csv, paper[size].n);
         for (int method = 0; method < METHODS; method++) {
-            experiment_csv_number(&csv, at->of[method].value);
+            experiment_csv_number(&csv, entry->results[method].value);
         }
-        experiment_csv_number(&csv, at->bounds.dual_bound);
-        experiment_csv_number(&csv, at->bounds.first_bound);
-        experiment_csv_number(&csv, at->bounds.zero_bound);
-        experiment_csv_integer(&csv, at->of[SLSQP].samples);
-        experiment_csv_integer(&csv, at->bounds.iterations);
+        experiment_csv_number(&csv, entry->bounds.dual_bound);
+        experiment_csv_number(&csv, entry->bounds.first_bound);
+        experiment_csv_number(&csv, entry->bounds.zero_bound);
+        experiment_csv_integer(&csv, entry->results[SLSQP].samples);
+        experiment_csv_integer(&csv, entry->bounds.iterations);
         for (int i = 0; i < 3; i++) {
             experiment_csv_number(&csv, paper[size].values[i]);
         }
@@ -93,9 +94,9 @@ static nadir_status write_table(experiment_run *run, const table *of)
             experiment_csv_number(&csv, paper[size].seconds[i]);
         }
         for (int method = 0; method < METHODS; method++) {
-            experiment_csv_number(&csv, at->of[method].seconds_value);
+            experiment_csv_number(&csv, entry->results[method].seconds_value);
         }
-        experiment_csv_number(&csv, at->bounds.seconds_bounds);
+        experiment_csv_number(&csv, entry->bounds.seconds_bounds);
         experiment_csv_end_row(&csv);
     }
     return experiment_csv_close(&csv);
@@ -106,37 +107,37 @@ static nadir_status write_table(experiment_run *run, const table *of)
 static const char *const block_names[METHODS] = {"random", "spectral", "slsqp", "power"};
 
 /* n, value, share of the upper bound in percent, seconds; then those of the bound. */
-static void print_blocks(FILE *script, const table *of)
+static void print_blocks(FILE *script, const table *self)
 {
     for (int method = 0; method < METHODS; method++) {
         fprintf(script, "$%s << EOD\n", block_names[method]);
-        for (int size = 0; size < of->sizes; size++) {
-            const nadir_cone_norm_result *result = &of->rows[size].of[method];
+        for (int size = 0; size < self->sizes; size++) {
+            const nadir_cone_norm_result *result = &self->rows[size].results[method];
             fprintf(script, "%" PRId64 " %.9g %.9g %.9g\n", paper[size].n, result->value,
-                    100 * result->value / of->rows[size].bounds.upper_bound, result->seconds_value);
+                    100 * result->value / self->rows[size].bounds.upper_bound, result->seconds_value);
         }
         fputs("EOD\n", script);
     }
     fputs("$bound << EOD\n", script);
-    for (int size = 0; size < of->sizes; size++) {
-        fprintf(script, "%" PRId64 " %.9g 100 %.9g\n", paper[size].n, of->rows[size].bounds.upper_bound,
-                of->rows[size].bounds.seconds_bounds);
+    for (int size = 0; size < self->sizes; size++) {
+        fprintf(script, "%" PRId64 " %.9g 100 %.9g\n", paper[size].n, self->rows[size].bounds.upper_bound,
+                self->rows[size].bounds.seconds_bounds);
     }
     fputs("EOD\n$paper << EOD\n", script);
-    for (int size = 0; size < of->sizes; size++) {
+    for (int size = 0; size < self->sizes; size++) {
         fprintf(script, "%" PRId64 " %g %g %g\n", paper[size].n, paper[size].seconds[RANDOM],
                 paper[size].seconds[SPECTRAL], paper[size].seconds[SLSQP]);
     }
     fputs("EOD\n", script);
 }
 
-static void print_axis(const experiment_plot *plot, const table *of)
+static void print_axis(const experiment_plot *plot, const table *self)
 {
     fprintf(plot->script,
             "set logscale x\nset xrange [8:%g]\nset xlabel 'size n of the matrix'\n" EXPERIMENT_KEY_BELOW
             "set xtics (",
-            1.2 * (double)paper[of->sizes - 1].n);
-    for (int size = 0; size < of->sizes; size++) {
+            1.2 * (double)paper[self->sizes - 1].n);
+    for (int size = 0; size < self->sizes; size++) {
         fprintf(plot->script, "%s%" PRId64, size > 0 ? ", " : "", paper[size].n);
     }
     fputs(")\n", plot->script);
@@ -156,7 +157,7 @@ static void print_methods(const experiment_plot *plot, int column)
 }
 
 /* Values, or their shares of the upper bound. */
-static nadir_status draw_values(experiment_run *run, const table *of, bool share)
+static nadir_status draw_values(experiment_run *run, const table *self, bool share)
 {
     experiment_plot plot;
     if (experiment_plot_open(run, share ? "optimality-share" : "optimality", EXPERIMENT_WIDTH,
@@ -168,8 +169,8 @@ static nadir_status draw_values(experiment_run *run, const table *of, bool share
                 : "set title 'Value attained, max ‖Ax‖ over x ≥ 0, ‖x‖ ≤ 1, against n'\n"
                   "set ylabel 'value ‖Ax‖'\nset yrange [0:*]\n",
           plot.script);
-    print_axis(&plot, of);
-    print_blocks(plot.script, of);
+    print_axis(&plot, self);
+    print_blocks(plot.script, self);
     fprintf(plot.script, "plot $bound using 1:%d with lines linewidth 2 ", share ? 3 : 2);
     experiment_plot_line(&plot, "bound");
     experiment_plot_title(&plot, "bound");
@@ -179,7 +180,7 @@ static nadir_status draw_values(experiment_run *run, const table *of, bool share
 }
 
 /* The paper's times are dotted, in the colours of their methods. */
-static nadir_status draw_times(experiment_run *run, const table *of)
+static nadir_status draw_times(experiment_run *run, const table *self)
 {
     static const int theirs[3] = {RANDOM, SPECTRAL, SLSQP};
     experiment_plot plot;
@@ -188,8 +189,8 @@ static nadir_status draw_times(experiment_run *run, const table *of)
     }
     fputs("set title 'Time taken against n'\nset ylabel 'time'\nset logscale y\nset format y '%.0s %cs'\n",
           plot.script);
-    print_axis(&plot, of);
-    print_blocks(plot.script, of);
+    print_axis(&plot, self);
+    print_blocks(plot.script, self);
     fputs("plot $bound using 1:4 with lines linewidth 2 ", plot.script);
     experiment_plot_line(&plot, "bound");
     experiment_plot_title(&plot, "bound");
@@ -207,41 +208,42 @@ static nadir_status draw_times(experiment_run *run, const table *of)
 
 /* --------------------------------------------------------------------------------------------- report */
 
-static void print_tables(experiment_run *run, const table *of)
+static void print_tables(experiment_run *run, const table *self)
 {
     experiment_table(run, "Attained values, ours and (paper)",
                      "n|random search|Algorithm 2|SLSQP|projected power|dual bound|first-order bound|√λ₁");
-    for (int size = 0; size < of->sizes; size++) {
-        const row *at = &of->rows[size];
+    for (int size = 0; size < self->sizes; size++) {
+        const row *entry = &self->rows[size];
         experiment_table_row(run, "%" PRId64 "|%.2f (%.2f)|%.2f (%.2f)|%.4f (%.2f)|%.6f|%.6f|%.3f|%.3f",
-                             paper[size].n, at->of[RANDOM].value, paper[size].values[0],
-                             at->of[SPECTRAL].value, paper[size].values[1], at->of[SLSQP].value,
-                             paper[size].values[2], at->of[POWER].value, at->bounds.dual_bound,
-                             at->bounds.first_bound, at->bounds.zero_bound);
+                             paper[size].n, entry->results[RANDOM].value, paper[size].values[0],
+                             entry->results[SPECTRAL].value, paper[size].values[1],
+                             entry->results[SLSQP].value, paper[size].values[2], entry->results[POWER].value,
+                             entry->bounds.dual_bound, entry->bounds.first_bound, entry->bounds.zero_bound);
     }
     experiment_table_end(run);
     experiment_table(run, "Time taken in seconds, ours and (paper, Apple M2)",
                      "n|random search|Algorithm 2|SLSQP|projected power|dual bound");
-    for (int size = 0; size < of->sizes; size++) {
-        const row *at = &of->rows[size];
+    for (int size = 0; size < self->sizes; size++) {
+        const row *entry = &self->rows[size];
         experiment_table_row(run, "%" PRId64 "|%.2g (%g)|%.2g (%g)|%.2g (%g)|%.2g|%.2g", paper[size].n,
-                             at->of[RANDOM].seconds_value, paper[size].seconds[0],
-                             at->of[SPECTRAL].seconds_value, paper[size].seconds[1],
-                             at->of[SLSQP].seconds_value, paper[size].seconds[2], at->of[POWER].seconds_value,
-                             at->bounds.seconds_bounds);
+                             entry->results[RANDOM].seconds_value, paper[size].seconds[0],
+                             entry->results[SPECTRAL].seconds_value, paper[size].seconds[1],
+                             entry->results[SLSQP].seconds_value, paper[size].seconds[2],
+                             entry->results[POWER].seconds_value, entry->bounds.seconds_bounds);
     }
     experiment_table_end(run);
 }
 
 /* What the table of the paper says for a size, beside ours. */
-static void find_size(experiment_run *run, const table *of, int size, const char *why)
+static void find_size(experiment_run *run, const table *self, int size, const char *why)
 {
-    const row *at = &of->rows[size];
+    const row *entry = &self->rows[size];
     const char *ours = experiment_text(
         run,
         "random %.2f, spectral %.2f, SLSQP %.2f (%.3g s), projected power %.6f (%.2g s), no more than %.6f",
-        at->of[RANDOM].value, at->of[SPECTRAL].value, at->of[SLSQP].value, at->of[SLSQP].seconds_value,
-        at->of[POWER].value, at->of[POWER].seconds_value, at->bounds.upper_bound);
+        entry->results[RANDOM].value, entry->results[SPECTRAL].value, entry->results[SLSQP].value,
+        entry->results[SLSQP].seconds_value, entry->results[POWER].value, entry->results[POWER].seconds_value,
+        entry->bounds.upper_bound);
     experiment_finding(run, experiment_text(run, "Norm table, n = %" PRId64, paper[size].n),
                        experiment_text(run, "random %.2f, spectral %.2f, minimize %.2f (%g s)",
                                        paper[size].values[0], paper[size].values[1], paper[size].values[2],
@@ -250,7 +252,7 @@ static void find_size(experiment_run *run, const table *of, int size, const char
 }
 
 /* Why they differ, or agree. */
-static const char *explain(experiment_run *run, const row *at, int64_t n)
+static const char *explain(experiment_run *run, const row *entry, int64_t n)
 {
     if (run->seed != 42) {
         return "The seed is not the paper's, and the matrices are others.";
@@ -265,25 +267,25 @@ static const char *explain(experiment_run *run, const row *at, int64_t n)
                            "random vectors come from "
                            "another stream%s.",
                            n == 300 ? " (cut there, not rounded)" : "",
-                           at->of[SLSQP].value < (1 - 1e-4) * at->of[POWER].value
+                           entry->results[SLSQP].value < (1 - 1e-4) * entry->results[POWER].value
                                ? ", and SLSQP, from another start, ends at a lower local maximum"
                                : "");
 }
 
-static void find(experiment_run *run, const table *of)
+static void find(experiment_run *run, const table *self)
 {
     double gaps[2] = {0}; /* up to n = 500, and beyond */
-    for (int size = 0; size < of->sizes; size++) {
-        const row *at = &of->rows[size];
-        const double gap = at->bounds.upper_bound / at->of[POWER].value - 1;
+    for (int size = 0; size < self->sizes; size++) {
+        const row *entry = &self->rows[size];
+        const double gap = entry->bounds.upper_bound / entry->results[POWER].value - 1;
         gaps[paper[size].n > 500] = fmax(gaps[paper[size].n > 500], gap);
         if (paper[size].n >= 100 && paper[size].n != 200) {
-            find_size(run, of, size, explain(run, at, paper[size].n));
+            find_size(run, self, size, explain(run, entry, paper[size].n));
         }
     }
     experiment_finding(
         run, "Norm table, the maximum", "\"minimize\" is called the exact solution; no bound",
-        of->sizes == SIZES
+        self->sizes == SIZES
             ? experiment_text(
                   run,
                   "projected power lies within %.1e of a proven bound, relatively, up to n = 500, and "
@@ -298,25 +300,25 @@ static void find(experiment_run *run, const table *of)
 static nadir_status run_norm_table(experiment_run *run)
 {
     nadir_status status = NADIR_OK;
-    table of = {.sizes = run->quick ? QUICK_SIZES : SIZES};
-    for (int size = 0; size < of.sizes; size++) {
-        NADIR_CHECK(fill_row(run, size, &of.rows[size]));
+    table self = {.sizes = run->quick ? QUICK_SIZES : SIZES};
+    for (int size = 0; size < self.sizes; size++) {
+        NADIR_CHECK(fill_row(run, size, &self.rows[size]));
     }
-    NADIR_CHECK(write_table(run, &of));
-    print_tables(run, &of);
-    NADIR_CHECK(draw_values(run, &of, false));
+    NADIR_CHECK(write_table(run, &self));
+    print_tables(run, &self);
+    NADIR_CHECK(draw_values(run, &self, false));
     run->data = "norm-table";
     experiment_show(
         run, "optimality", 1,
         "Projected power lies on the upper bound up to n = 500, and SLSQP mostly does: the lines cover each "
         "other.");
-    NADIR_CHECK(draw_values(run, &of, true));
+    NADIR_CHECK(draw_values(run, &self, true));
     run->data = "norm-table";
     experiment_show(run, "optimality-share", -1, "The same as a share of the upper bound.");
-    NADIR_CHECK(draw_times(run, &of));
+    NADIR_CHECK(draw_times(run, &self));
     run->data = "norm-table";
     experiment_show(run, "time", 2, "Dotted: the times printed in the paper, in the colour of the method.");
-    find(run, &of);
+    find(run, &self);
 cleanup:
     return status;
 }

@@ -152,7 +152,7 @@ static void add_steps(const nadir_model_data *data, const double *policy, double
     }
 }
 
-static nadir_status try_problem(experiment_run *run, uint64_t seed, notation_run *at)
+static nadir_status try_problem(experiment_run *run, uint64_t seed, notation_run *self)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = NULL;
@@ -172,8 +172,8 @@ static nadir_status try_problem(experiment_run *run, uint64_t seed, notation_run
         size = fmax(size, fabs(v[s]));
         off = fmax(off, fabs(v[s] - solver->value.v[s]));
     }
-    at->series = fmax(at->series, off / size);
-    at->dual = fmax(at->dual, fabs(solver->value.J - solver->value.J_dual) / size);
+    self->series = fmax(self->series, off / size);
+    self->dual = fmax(self->dual, fabs(solver->value.J - solver->value.J_dual) / size);
 cleanup:
     nadir_solver_free(solver);
     nadir_policy_free(policy);
@@ -183,16 +183,16 @@ cleanup:
 
 /* ---------------------------------------------------------------------------------------- data, picture */
 
-static nadir_status write_tallies(experiment_run *run, const notation_run *at)
+static nadir_status write_tallies(experiment_run *run, const notation_run *self)
 {
     experiment_csv csv;
     (void)experiment_csv_open(run, "formulas", "p,states,vectors,error_as_printed,error_nadir", &csv);
     for (int k = 0; k < NORMS; k++) {
         for (int i = 0; i < 2; i++) {
-            const tally *sums = i == 0 ? &at->even : &at->odd;
+            const tally *sums = i == 0 ? &self->even : &self->odd;
             experiment_csv_text(&csv, isinf(norms[k]) ? "inf" : norm_names[k]);
             experiment_csv_integer(&csv, sums->states);
-            experiment_csv_integer(&csv, at->vectors);
+            experiment_csv_integer(&csv, self->vectors);
             experiment_csv_number(&csv, sums->printed[k]);
             experiment_csv_number(&csv, sums->ours[k]);
             experiment_csv_end_row(&csv);
@@ -260,15 +260,15 @@ static double largest(const double a[NORMS], const double b[NORMS])
     return most;
 }
 
-static void tell(experiment_run *run, const notation_run *at)
+static void tell(experiment_run *run, const notation_run *self)
 {
     experiment_show(run, "deviations", 1,
                     "‖v − ω1‖_p of nine numbers against ω: the formulas of the table give the least of it.");
     experiment_table(run, "σ_p(v): how far off the least of ‖v − ω1‖_p, relatively, at most",
                      "p|as printed, S = 8|as printed, S = 9|nadir, S = 8|nadir, S = 9");
     for (int k = 0; k < NORMS; k++) {
-        experiment_table_row(run, "%s|%.1e|%.1e|%.1e|%.1e", norm_names[k], at->even.printed[k],
-                             at->odd.printed[k], at->even.ours[k], at->odd.ours[k]);
+        experiment_table_row(run, "%s|%.1e|%.1e|%.1e|%.1e", norm_names[k], self->even.printed[k],
+                             self->odd.printed[k], self->even.ours[k], self->odd.ours[k]);
     }
     experiment_table_end(run);
     experiment_finding(
@@ -276,30 +276,30 @@ static void tell(experiment_run *run, const notation_run *at)
         experiment_text(run,
                         "v is the sum of discounted steps to %.1g, and μ·v = d·R^π to %.1g, in %d random "
                         "problems",
-                        at->series, at->dual, (int)PROBLEMS),
+                        self->series, self->dual, (int)PROBLEMS),
         "They agree; the appendix on experiments prints R^π behind D and d as well, a slip.");
     experiment_finding(
         run, "Table of σ_p", "closed forms for p = ∞, 2, 1",
         experiment_text(run, "right for even and odd S: the least of ‖v − ω1‖_p to %.1g on %lld vectors",
-                        largest(at->even.printed, at->odd.printed), 2 * (long long)at->vectors),
+                        largest(self->even.printed, self->odd.printed), 2 * (long long)self->vectors),
         "They agree; what the table calls the variance, p = 2, is √S times the standard deviation.");
 }
 
 static nadir_status run_notation(experiment_run *run)
 {
     nadir_status status = NADIR_OK;
-    notation_run at = {
+    notation_run self = {
         .vectors = run->quick ? 200 : 10000, .even = {.states = MOST - 1}, .odd = {.states = MOST}};
     NADIR_CHECK(experiment_progress(run, "deviations"));
-    NADIR_CHECK(try_vectors(run, at.vectors, &at.even));
-    NADIR_CHECK(try_vectors(run, at.vectors, &at.odd));
+    NADIR_CHECK(try_vectors(run, self.vectors, &self.even));
+    NADIR_CHECK(try_vectors(run, self.vectors, &self.odd));
     for (int i = 0; i < PROBLEMS; i++) {
         NADIR_CHECK(experiment_progress(run, "values, problem %d of %d", i + 1, (int)PROBLEMS));
-        NADIR_CHECK(try_problem(run, run->seed + (uint64_t)i, &at));
+        NADIR_CHECK(try_problem(run, run->seed + (uint64_t)i, &self));
     }
-    NADIR_CHECK(write_tallies(run, &at));
+    NADIR_CHECK(write_tallies(run, &self));
     NADIR_CHECK(draw_deviations(run));
-    tell(run, &at);
+    tell(run, &self);
 cleanup:
     return status;
 }

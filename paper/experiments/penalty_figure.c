@@ -95,7 +95,7 @@ static void write_spread(experiment_csv *csv, const penalty_spread *values)
 }
 
 /* The data of one picture. */
-static nadir_status write_summary(experiment_run *run, const results *of, int radius)
+static nadir_status write_summary(experiment_run *run, const results *self, int radius)
 {
     experiment_csv csv;
     (void)experiment_csv_open(run, stems[radius],
@@ -105,8 +105,8 @@ static nadir_status write_summary(experiment_run *run, const results *of, int ra
                                            "timed_least,timed_most,timed_share_mean,timed_share_least,"
                                            "timed_share_most",
                               &csv);
-    for (int size = 0; size < of->sizes; size++) {
-        const penalty_cell *cell = &of->cells[radius][size];
+    for (int size = 0; size < self->sizes; size++) {
+        const penalty_cell *cell = &self->cells[radius][size];
         for (int method = 0; method < PENALTY_METHODS; method++) {
             experiment_csv_integer(&csv, penalty_sizes[size]);
             experiment_csv_text(&csv, penalty_methods[method].name);
@@ -129,17 +129,17 @@ static void print_point(FILE *script, int size, int place, const penalty_spread 
 }
 
 /* Blocks $exact and $m0, $m1, … of one radius: penalties, or shares in percent. */
-static void print_blocks(FILE *script, const results *of, int radius, bool share)
+static void print_blocks(FILE *script, const results *self, int radius, bool share)
 {
-    const penalty_cell *cells = of->cells[radius];
+    const penalty_cell *cells = self->cells[radius];
     fputs("$exact << EOD\n", script);
-    for (int size = 0; size < of->sizes; size++) {
+    for (int size = 0; size < self->sizes; size++) {
         print_point(script, size, 0, &cells[size].exact, 1);
     }
     fputs("EOD\n", script);
     for (int method = 0; method < PENALTY_METHODS; method++) {
         fprintf(script, "$m%d << EOD\n", method);
-        for (int size = 0; size < of->sizes; size++) {
+        for (int size = 0; size < self->sizes; size++) {
             print_point(script, size, method - 2,
                         share ? &cells[size].share[method] : &cells[size].value[method], share ? 100 : 1);
         }
@@ -147,13 +147,13 @@ static void print_blocks(FILE *script, const results *of, int radius, bool share
     }
 }
 
-static void print_axes(const experiment_plot *plot, const results *of)
+static void print_axes(const experiment_plot *plot, const results *self)
 {
     fprintf(plot->script,
             "set logscale x 2\nset xrange [%g:%g]\nset xlabel 'number of states S'\n" EXPERIMENT_KEY_BELOW
             "set xtics (",
-            (double)penalty_sizes[0] / 1.2, (double)penalty_sizes[of->sizes - 1] * 1.3);
-    for (int size = 0; size < of->sizes; size++) {
+            (double)penalty_sizes[0] / 1.2, (double)penalty_sizes[self->sizes - 1] * 1.3);
+    for (int size = 0; size < self->sizes; size++) {
         fprintf(plot->script, "%s'%d' %d", size > 0 ? ", " : "", (int)penalty_sizes[size],
                 (int)penalty_sizes[size]);
     }
@@ -171,12 +171,12 @@ static void print_methods(const experiment_plot *plot)
 }
 
 /* What every method had, for the titles. */
-static const char *budget_of(const results *of)
+static const char *budget_of(const results *self)
 {
-    return isinf(of->seconds) ? "fixed numbers of steps" : "25 ms for each state";
+    return isinf(self->seconds) ? "fixed numbers of steps" : "25 ms for each state";
 }
 
-static nadir_status draw_penalty(experiment_run *run, const results *of, int radius)
+static nadir_status draw_penalty(experiment_run *run, const results *self, int radius)
 {
     experiment_plot plot;
     if (experiment_plot_open(run, stems[radius], EXPERIMENT_WIDTH, EXPERIMENT_HEIGHT, &plot) != NADIR_OK) {
@@ -186,9 +186,9 @@ static nadir_status draw_penalty(experiment_run *run, const results *of, int rad
             "set title 'Penalty found, β = %g: %s; mean and range of %d seeds'\n"
             "set ylabel 'penalty J − J_U (units of reward)'\nset yrange [0:*]\nset offsets 0, 0, graph 0.05, "
             "0\n",
-            penalty_radii[radius], budget_of(of), of->seeds);
-    print_axes(&plot, of);
-    print_blocks(plot.script, of, radius, false);
+            penalty_radii[radius], budget_of(self), self->seeds);
+    print_axes(&plot, self);
+    print_blocks(plot.script, self, radius, false);
     fputs("plot $exact using 1:3:4 with filledcurves linecolor rgb '#e4e4e4' title 'exact, all seeds', "
           "$exact using 1:2 with lines linewidth 4 ",
           plot.script);
@@ -198,7 +198,7 @@ static nadir_status draw_penalty(experiment_run *run, const results *of, int rad
     return experiment_plot_close(&plot);
 }
 
-static nadir_status draw_share(experiment_run *run, const results *of)
+static nadir_status draw_share(experiment_run *run, const results *self)
 {
     experiment_plot plot;
     if (experiment_plot_open(run, "share-0.01", EXPERIMENT_WIDTH, EXPERIMENT_HEIGHT, &plot) != NADIR_OK) {
@@ -207,9 +207,9 @@ static nadir_status draw_share(experiment_run *run, const results *of)
     fprintf(plot.script,
             "set title 'Share found, β = 0.01: %s; mean and range of %d seeds'\n"
             "set ylabel 'share of the exact penalty (%%)'\nset yrange [0:105]\n",
-            budget_of(of), of->seeds);
-    print_axes(&plot, of);
-    print_blocks(plot.script, of, 0, true);
+            budget_of(self), self->seeds);
+    print_axes(&plot, self);
+    print_blocks(plot.script, self, 0, true);
     fputs("plot 100 with lines linewidth 4 ", plot.script);
     experiment_plot_line(&plot, "exact");
     experiment_plot_title(&plot, "exact");
@@ -219,14 +219,14 @@ static nadir_status draw_share(experiment_run *run, const results *of)
 
 /* --------------------------------------------------------------------------------------------- report */
 
-static void print_shares(experiment_run *run, const results *of)
+static void print_shares(experiment_run *run, const results *self)
 {
     experiment_table(run, "Share of the exact penalty that was found, %: mean over seeds (least to most)",
                      "β|S|exact penalty, mean|Algorithms 1 and 2|SLSQP|SLSQP, scaled|random rank-one "
                      "kernels|random kernels");
     for (int radius = 0; radius < PENALTY_RADII; radius++) {
-        for (int size = 0; size < of->sizes; size++) {
-            const penalty_cell *cell = &of->cells[radius][size];
+        for (int size = 0; size < self->sizes; size++) {
+            const penalty_cell *cell = &self->cells[radius][size];
             char cells[PENALTY_METHODS][64];
             for (int method = 0; method < PENALTY_METHODS; method++) {
                 const penalty_spread *share = &cell->share[method];
@@ -242,23 +242,23 @@ static void print_shares(experiment_run *run, const results *of)
 }
 
 /* The mean share of the smallest and of the largest problems, in percent. */
-static void print_range(const results *of, int radius, int method, char text[64])
+static void print_range(const results *self, int radius, int method, char text[64])
 {
-    const penalty_cell *cells = of->cells[radius];
+    const penalty_cell *cells = self->cells[radius];
     const double first = 100 * penalty_spread_mean(&cells[0].share[method]);
-    const double last = 100 * penalty_spread_mean(&cells[of->sizes - 1].share[method]);
+    const double last = 100 * penalty_spread_mean(&cells[self->sizes - 1].share[method]);
     (void)snprintf(text, 64, "%.3g and %.3g %%", first, last);
 }
 
-static void find(experiment_run *run, const results *of, int radius)
+static void find(experiment_run *run, const results *self, int radius)
 {
     char ranges[PENALTY_METHODS][64];
     int64_t nothing = 0;
     for (int method = 0; method < PENALTY_METHODS; method++) {
-        print_range(of, radius, method, ranges[method]);
+        print_range(self, radius, method, ranges[method]);
     }
-    for (int size = 0; size < of->sizes; size++) {
-        nothing += of->cells[radius][size].nothing[1];
+    for (int size = 0; size < self->sizes; size++) {
+        nothing += self->cells[radius][size].nothing[1];
     }
     const char *subject = experiment_text(run, "Penalty against S, β = %g", penalty_radii[radius]);
     const char *ours = experiment_text(
@@ -266,8 +266,8 @@ static void find(experiment_run *run, const results *of, int radius)
         "of the exact penalty at S = %" PRId64 " and %" PRId64 ", %s: Algorithms 1 and 2 %s; SLSQP %s "
         "(nothing in %" PRId64 " of %d problems of all sizes); in units of β %s; random rank-one kernels %s; "
         "random kernels %s",
-        penalty_sizes[0], penalty_sizes[of->sizes - 1], budget_of(of), ranges[0], ranges[1], nothing,
-        of->sizes * of->seeds, ranges[2], ranges[3], ranges[4]);
+        penalty_sizes[0], penalty_sizes[self->sizes - 1], budget_of(self), ranges[0], ranges[1], nothing,
+        self->sizes * self->seeds, ranges[2], ranges[3], ranges[4]);
     experiment_finding(
         run, subject,
         radius == 3
@@ -285,7 +285,7 @@ static void find(experiment_run *run, const results *of, int radius)
                               "They agree that Algorithm 1 is far above sampling and that SLSQP is not "
                               "robust: from about half of its starts b shrinks to nothing, unless it is "
                               "measured in units of β%s.",
-                              isinf(of->seconds) ? "" : "; for large S a step of it outlasts its time"));
+                              isinf(self->seconds) ? "" : "; for large S a step of it outlasts its time"));
 }
 
 static const char *const remarks[PENALTY_RADII] = {
@@ -295,11 +295,11 @@ static const char *const remarks[PENALTY_RADII] = {
     "The same problems with β = 0.1.", "The same problems with β = 0.02.",
     "The same problems with β = 0.005: whiskers that reach 0 are problems where SLSQP ends at nothing."};
 
-static bool all_certified(const results *of)
+static bool all_certified(const results *self)
 {
     for (int radius = 0; radius < PENALTY_RADII; radius++) {
-        for (int size = 0; size < of->sizes; size++) {
-            if (of->cells[radius][size].uncertified) {
+        for (int size = 0; size < self->sizes; size++) {
+            if (self->cells[radius][size].uncertified) {
                 return false;
             }
         }

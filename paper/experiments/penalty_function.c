@@ -59,107 +59,108 @@ static void add(double a, const double *x, double *y)
     }
 }
 
-static void fill_E(const curve *at, double lambda)
+static void fill_E(const curve *self, double lambda)
 {
     for (int64_t t = 0; t < STATES; t++) {
         double mean = 0;
         for (int64_t s = 0; s < STATES; s++) {
-            const double entry = DISCOUNT * (at->v[s] * at->d[t] - lambda * at->D[t * STATES + s]) * at->W[t];
-            at->E[s * STATES + t] = entry;
+            const double entry =
+                DISCOUNT * (self->v[s] * self->d[t] - lambda * self->D[t * STATES + s]) * self->W[t];
+            self->E[s * STATES + t] = entry;
             mean += entry / STATES;
         }
         for (int64_t s = 0; s < STATES; s++) {
-            at->E[s * STATES + t] -= mean;
+            self->E[s * STATES + t] -= mean;
         }
     }
 }
 
 static nadir_status apply(nadir_context *context, void *user, const double *x, double *y)
 {
-    const curve *at = user;
+    const curve *self = user;
     (void)context;
     for (int64_t s = 0; s < STATES; s++) {
-        y[s] = dot(at->E + s * STATES, x);
+        y[s] = dot(self->E + s * STATES, x);
     }
     return NADIR_OK;
 }
 
 static nadir_status apply_transposed(nadir_context *context, void *user, const double *x, double *y)
 {
-    const curve *at = user;
+    const curve *self = user;
     (void)context;
     memset(y, 0, STATES * sizeof *y);
     for (int64_t s = 0; s < STATES; s++) {
-        add(x[s], at->E + s * STATES, y);
+        add(x[s], self->E + s * STATES, y);
     }
     return NADIR_OK;
 }
 
 /* F(lambda), with x and y = k where it is attained. */
-static nadir_status evaluate(curve *at, double lambda, double *F)
+static nadir_status evaluate(curve *self, double lambda, double *F)
 {
-    const nadir_operator of = {STATES, STATES, apply, apply_transposed, at};
-    const nadir_place here = nadir_place_here(at->run->context);
+    const nadir_operator operator= {STATES, STATES, apply, apply_transposed, self};
+    const nadir_place here = nadir_place_here(self->run->context);
     nadir_triple triple;
-    fill_E(at, lambda);
+    fill_E(self, lambda);
     const nadir_status status =
-        nadir_lanczos_top(&here, &of, NULL, &at->random, 1e-13, 1000, at->x, at->y, &triple);
-    *F = at->beta * triple.sigma;
+        nadir_lanczos_top(&here, &operator, NULL, &self->random, 1e-13, 1000, self->x, self->y, &triple);
+    *F = self->beta * triple.sigma;
     return status;
 }
 
 /* The same for c >= 0 by the paper's Algorithm 2; E is that of the last evaluation. */
-static nadir_status evaluate_paper(const curve *at, double *F)
+static nadir_status evaluate_paper(const curve *self, double *F)
 {
     nadir_cone_norm_settings settings;
     nadir_cone_norm_result result = {.size = sizeof result};
     nadir_cone_norm_settings_default(&settings);
     settings.order = "paper";
     const nadir_status status =
-        nadir_cone_norm(at->run->context, STATES, STATES, at->E, &settings, NULL, &result);
-    *F = at->beta * result.value;
+        nadir_cone_norm(self->run->context, STATES, STATES, self->E, &settings, NULL, &result);
+    *F = self->beta * result.value;
     return status;
 }
 
 /* The penalty of the pair (beta x, y) of the last evaluation. */
-static double penalty_of_pair(const curve *at)
+static double penalty_of_pair(const curve *self)
 {
     double reach = 0; /* d . W c */
-    memset(at->g, 0, STATES * sizeof *at->g);
+    memset(self->g, 0, STATES * sizeof *self->g);
     for (int64_t t = 0; t < STATES; t++) {
-        const double b = at->beta * at->W[t] * at->x[t];
-        reach += at->d[t] * b;
-        add(b, at->D + t * STATES, at->g);
+        const double b = self->beta * self->W[t] * self->x[t];
+        reach += self->d[t] * b;
+        add(b, self->D + t * STATES, self->g);
     }
-    return DISCOUNT * reach * dot(at->y, at->v) / (1 + DISCOUNT * dot(at->y, at->g));
+    return DISCOUNT * reach * dot(self->y, self->v) / (1 + DISCOUNT * dot(self->y, self->g));
 }
 
 /* ------------------------------------------------------------------------------------------- searches */
 
-static bool is_near(const curve *at, double lambda)
+static bool is_near(const curve *self, double lambda)
 {
-    return fabs(lambda - at->exact) <= NEAR * at->exact;
+    return fabs(lambda - self->exact) <= NEAR * self->exact;
 }
 
-static nadir_status search_newton(curve *at, double start, step *steps, int *count)
+static nadir_status search_newton(curve *self, double start, step *steps, int *count)
 {
     nadir_status status = NADIR_OK;
     double lambda = start;
     for (*count = 0; *count < STEPS;) {
         step *one = &steps[(*count)++];
         one->lambda = lambda;
-        NADIR_CHECK(evaluate(at, lambda, &one->F));
-        if (is_near(at, lambda)) {
+        NADIR_CHECK(evaluate(self, lambda, &one->F));
+        if (is_near(self, lambda)) {
             break;
         }
-        lambda = penalty_of_pair(at);
+        lambda = penalty_of_pair(self);
     }
 cleanup:
     return status;
 }
 
 /* The paper's Algorithm 1 with the exact F. */
-static nadir_status search_bisection(curve *at, step *steps, int *count)
+static nadir_status search_bisection(curve *self, step *steps, int *count)
 {
     nadir_status status = NADIR_OK;
     double low = 0;
@@ -167,13 +168,13 @@ static nadir_status search_bisection(curve *at, step *steps, int *count)
     for (*count = 0; *count < STEPS;) {
         step *one = &steps[(*count)++];
         one->lambda = (low + high) / 2;
-        NADIR_CHECK(evaluate(at, one->lambda, &one->F));
+        NADIR_CHECK(evaluate(self, one->lambda, &one->F));
         if (one->F > one->lambda) {
             low = one->lambda;
         } else {
             high = one->lambda;
         }
-        if (is_near(at, one->lambda)) {
+        if (is_near(self, one->lambda)) {
             break;
         }
     }
@@ -183,7 +184,7 @@ cleanup:
 
 /* ---------------------------------------------------------------------------------------- data, picture */
 
-static nadir_status write_curve(curve *at, experiment_csv *csv, FILE *script, bool near, bool *sides)
+static nadir_status write_curve(curve *self, experiment_csv *csv, FILE *script, bool near, bool *sides)
 {
     nadir_status status = NADIR_OK;
     const double top = 1 / (1 - DISCOUNT);
@@ -191,15 +192,15 @@ static nadir_status write_curve(curve *at, experiment_csv *csv, FILE *script, bo
     for (int i = 0; i < POINTS; i++) {
         const double share = (double)i / (POINTS - 1);
         const double lambda =
-            near ? 2.5 * at->exact * share : at->exact / 20 * pow(20 * top / at->exact, share);
+            near ? 2.5 * self->exact * share : self->exact / 20 * pow(20 * top / self->exact, share);
         double F;
         double paper;
-        NADIR_CHECK(experiment_progress(at->run, "F(λ), β = %g", at->beta));
-        NADIR_CHECK(evaluate(at, lambda, &F));
-        NADIR_CHECK(evaluate_paper(at, &paper));
-        *sides &= is_near(at, lambda) || (F > lambda) == (lambda < at->exact);
+        NADIR_CHECK(experiment_progress(self->run, "F(λ), β = %g", self->beta));
+        NADIR_CHECK(evaluate(self, lambda, &F));
+        NADIR_CHECK(evaluate_paper(self, &paper));
+        *sides &= is_near(self, lambda) || (F > lambda) == (lambda < self->exact);
         if (paper < 0.999 * F) {
-            at->separation = fmin(at->separation, lambda);
+            self->separation = fmin(self->separation, lambda);
         }
         experiment_csv_text(csv, near ? "near" : "whole");
         experiment_csv_number(csv, lambda);
@@ -213,8 +214,8 @@ cleanup:
     return status;
 }
 
-static void write_steps(const curve *at, const char *search, const char *block, const step *steps, int count,
-                        experiment_csv *csv, FILE *script)
+static void write_steps(const curve *self, const char *search, const char *block, const step *steps,
+                        int count, experiment_csv *csv, FILE *script)
 {
     fprintf(script, "$%s << EOD\n", block);
     for (int i = 0; i < count; i++) {
@@ -222,7 +223,7 @@ static void write_steps(const curve *at, const char *search, const char *block, 
         experiment_csv_integer(csv, i);
         experiment_csv_number(csv, steps[i].lambda);
         experiment_csv_number(csv, steps[i].F);
-        experiment_csv_number(csv, fabs(steps[i].lambda / at->exact - 1));
+        experiment_csv_number(csv, fabs(steps[i].lambda / self->exact - 1));
         experiment_csv_end_row(csv);
         fprintf(script, "%.12g %.12g\n", steps[i].lambda, steps[i].F);
     }
@@ -253,7 +254,7 @@ static void write_items(const experiment_plot *plot, const char *curve_data, con
             curve_data, fixed_point, fixed_point);
 }
 
-static void write_layout(const curve *at, experiment_plot *plot)
+static void write_layout(const curve *self, experiment_plot *plot)
 {
     FILE *script = plot->script;
     const double top = 1.2 / (1 - DISCOUNT);
@@ -264,14 +265,14 @@ static void write_layout(const curve *at, experiment_plot *plot)
             "set tmargin at screen 0.92\nset bmargin at screen 0.31\n"
             "set title 'β = %g: around the fixed point' offset 0,-0.5\n"
             "set xrange [0:%.6g]\nset yrange [0:%.6g]\nset xtics %.1g\nset ytics %.1g\n",
-            at->beta, 2.5 * at->exact, 2.5 * at->exact, at->exact / 2, at->exact / 2);
-    write_items(plot, "$near", "$below", "$bisection", at->exact);
+            self->beta, 2.5 * self->exact, 2.5 * self->exact, self->exact / 2, self->exact / 2);
+    write_items(plot, "$near", "$below", "$bisection", self->exact);
     fprintf(script,
             "set title 'all of Algorithm 1: up to 1/(1 − γ), log scales' offset 0,-0.5\n"
             "set lmargin at screen 0.6\nset rmargin at screen 0.975\nset logscale\n"
             "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset xtics auto\nset ytics auto\n",
-            at->exact / 20, top, at->exact / 20, top);
-    write_items(plot, "$far", "$above", "$bisection", at->exact);
+            self->exact / 20, top, self->exact / 20, top);
+    write_items(plot, "$far", "$above", "$bisection", self->exact);
     /* The legend: a plot of nothing below both. */
     fputs("unset title\nunset xlabel\nunset ylabel\nunset border\nunset tics\nunset logscale\n"
           "set lmargin at screen 0.03\nset rmargin at screen 0.97\nset tmargin at screen 0.15\n"
@@ -290,27 +291,27 @@ typedef struct searches {
     int below_count, above_count, bisection_count;
 } searches;
 
-static void tell(const curve *at, int which, const searches *found, bool sides)
+static void tell(const curve *self, int which, const searches *found, bool sides)
 {
-    experiment_run *run = at->run;
-    const double reached = fabs(found->below[1].lambda / at->exact - 1);
+    experiment_run *run = self->run;
+    const double reached = fabs(found->below[1].lambda / self->exact - 1);
     run->data = experiment_text(run, "%s-steps", stems[which]);
     experiment_show(
         run, stems[which], which,
         "F is nearly flat where it meets the diagonal, at λ* = %.9g: one Newton step from λ = 0 is "
         "within %.1e of it, relatively. %d Newton steps from 0, %d from 1/(1 − γ) and %d of "
         "bisection reach it to 1e-12.",
-        at->exact, reached, found->below_count - 1, found->above_count - 1, found->bisection_count);
+        self->exact, reached, found->below_count - 1, found->above_count - 1, found->bisection_count);
     experiment_finding(
         run, experiment_text(run, "F(λ), S = 100, A = 10, β = %s", which == 0 ? "1/S" : "0.1"),
         "a curve; no numbers in the text",
         experiment_text(run,
                         "fixed point λ* = %.6g; F(0) = %.6g; Newton reaches it from 0 in %d steps to 1e-12, "
                         "bisection in %d; F(λ) > λ %s",
-                        at->exact, found->below[0].F, found->below_count - 1, found->bisection_count,
+                        self->exact, found->below[0].F, found->below_count - 1, found->bisection_count,
                         sides ? "exactly when λ < λ*, at every point of both grids"
                               : "NOT exactly when λ < λ*"),
-        isinf(at->separation)
+        isinf(self->separation)
             ? "The lemma prints F(λ) > λ if and only if λ > λ*, the wrong way round; its Algorithm 1 is "
               "right. "
               "The b ≥ 0 of the paper changes nothing here."
@@ -318,42 +319,42 @@ static void tell(const curve *at, int which, const searches *found, bool sides)
                   run,
                   "The lemma prints F(λ) > λ if and only if λ > λ*, the wrong way round; its Algorithm 1 is "
                   "right. The b ≥ 0 of the paper lowers F by more than 0.1 %% only past λ = %.3g λ*.",
-                  at->separation / at->exact));
+                  self->separation / self->exact));
 }
 
-static nadir_status write_searches(curve *at, int which, FILE *script, searches *found)
+static nadir_status write_searches(curve *self, int which, FILE *script, searches *found)
 {
     nadir_status status = NADIR_OK;
     experiment_csv csv = {0};
-    NADIR_CHECK(search_newton(at, 0, found->below, &found->below_count));
-    NADIR_CHECK(search_newton(at, 1 / (1 - DISCOUNT), found->above, &found->above_count));
-    NADIR_CHECK(search_bisection(at, found->bisection, &found->bisection_count));
-    (void)experiment_csv_open(at->run, experiment_text(at->run, "%s-steps", stems[which]),
+    NADIR_CHECK(search_newton(self, 0, found->below, &found->below_count));
+    NADIR_CHECK(search_newton(self, 1 / (1 - DISCOUNT), found->above, &found->above_count));
+    NADIR_CHECK(search_bisection(self, found->bisection, &found->bisection_count));
+    (void)experiment_csv_open(self->run, experiment_text(self->run, "%s-steps", stems[which]),
                               "search,step,lambda,F,relative_error", &csv);
-    write_steps(at, "newton-from-0", "below", found->below, found->below_count, &csv, script);
-    write_steps(at, "newton-from-top", "above", found->above, found->above_count, &csv, script);
-    write_steps(at, "bisection", "bisection", found->bisection, found->bisection_count, &csv, script);
+    write_steps(self, "newton-from-0", "below", found->below, found->below_count, &csv, script);
+    write_steps(self, "newton-from-top", "above", found->above, found->above_count, &csv, script);
+    write_steps(self, "bisection", "bisection", found->bisection, found->bisection_count, &csv, script);
     status = experiment_csv_close(&csv);
 cleanup:
     return status;
 }
 
-static nadir_status draw(curve *at, int which)
+static nadir_status draw(curve *self, int which)
 {
     nadir_status status = NADIR_OK;
     experiment_csv csv = {0};
     experiment_plot plot = {0};
     searches found = {0};
     bool sides = true;
-    NADIR_CHECK(experiment_plot_open(at->run, stems[which], 1200, 600, &plot));
-    (void)experiment_csv_open(at->run, stems[which], "grid,lambda,F_exact,F_algorithm_2", &csv);
-    NADIR_CHECK(write_curve(at, &csv, plot.script, true, &sides));
-    NADIR_CHECK(write_curve(at, &csv, plot.script, false, &sides));
+    NADIR_CHECK(experiment_plot_open(self->run, stems[which], 1200, 600, &plot));
+    (void)experiment_csv_open(self->run, stems[which], "grid,lambda,F_exact,F_algorithm_2", &csv);
+    NADIR_CHECK(write_curve(self, &csv, plot.script, true, &sides));
+    NADIR_CHECK(write_curve(self, &csv, plot.script, false, &sides));
     NADIR_CHECK(experiment_csv_close(&csv));
-    NADIR_CHECK(write_searches(at, which, plot.script, &found));
-    write_layout(at, &plot);
+    NADIR_CHECK(write_searches(self, which, plot.script, &found));
+    write_layout(self, &plot);
     NADIR_CHECK(experiment_plot_close(&plot));
-    tell(at, which, &found, sides);
+    tell(self, which, &found, sides);
 cleanup:
     experiment_csv_drop(&csv);
     experiment_plot_drop(&plot);
@@ -363,34 +364,34 @@ cleanup:
 /* -------------------------------------------------------------------------------------------- the run */
 
 /* D written out, W, v and d of the solver. */
-static nadir_status prepare(curve *at, nadir_solver *solver, const nadir_policy *policy)
+static nadir_status prepare(curve *self, nadir_solver *solver, const nadir_policy *policy)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->run->context;
+    nadir_context *context = self->run->context;
     const double *chances = nadir_policy_probabilities(policy);
-    NADIR_NEW_ZERO(context, at->D, STATES * STATES);
-    NADIR_NEW(context, at->E, STATES * STATES);
-    NADIR_NEW(context, at->x, STATES);
-    NADIR_NEW(context, at->y, STATES);
-    NADIR_NEW(context, at->g, STATES);
-    NADIR_NEW(context, at->W, STATES);
+    NADIR_NEW_ZERO(context, self->D, STATES * STATES);
+    NADIR_NEW(context, self->E, STATES * STATES);
+    NADIR_NEW(context, self->x, STATES);
+    NADIR_NEW(context, self->y, STATES);
+    NADIR_NEW(context, self->g, STATES);
+    NADIR_NEW(context, self->W, STATES);
     for (int64_t s = 0; s < STATES; s++) {
         double squares = 0;
         for (int64_t a = 0; a < ACTIONS; a++) {
             squares += chances[s * ACTIONS + a] * chances[s * ACTIONS + a];
         }
-        at->W[s] = sqrt(squares);
-        at->D[s * STATES + s] = 1;
+        self->W[s] = sqrt(squares);
+        self->D[s * STATES + s] = 1;
     }
     NADIR_CHECK(nadir_solver_solve(context, solver));
-    NADIR_CHECK(nadir_occupancy_solve(context, solver->occupancy, STATES, at->D, at->D, NULL));
-    at->v = solver->value.v;
-    at->d = solver->value.d;
+    NADIR_CHECK(nadir_occupancy_solve(context, solver->occupancy, STATES, self->D, self->D, NULL));
+    self->v = solver->value.v;
+    self->d = solver->value.d;
 cleanup:
     return status;
 }
 
-static nadir_status run_radius(curve *at, nadir_solver *solver, int which)
+static nadir_status run_radius(curve *self, nadir_solver *solver, int which)
 {
     nadir_robust exact = {.size = sizeof exact};
     nadir_robust_settings settings;
@@ -398,15 +399,16 @@ static nadir_status run_radius(curve *at, nadir_solver *solver, int which)
     nadir_ball_default(&ball);
     nadir_robust_settings_default(&settings);
     settings.tolerance = 1e-14;
-    at->beta = which == 0 ? 1.0 / STATES : 0.1;
-    at->separation = INFINITY;
+    self->beta = which == 0 ? 1.0 / STATES : 0.1;
+    self->separation = INFINITY;
     ball.domain = NADIR_DOMAIN_FREE;
-    ball.radius = &at->beta;
+    ball.radius = &self->beta;
     ball.radius_count = 1;
-    nadir_random_seed(&at->random, at->run->seed);
-    const nadir_status status = nadir_solver_robust(at->run->context, solver, &ball, &settings, &exact, NULL);
-    at->exact = exact.penalty;
-    return status == NADIR_OK ? draw(at, which) : status;
+    nadir_random_seed(&self->random, self->run->seed);
+    const nadir_status status =
+        nadir_solver_robust(self->run->context, solver, &ball, &settings, &exact, NULL);
+    self->exact = exact.penalty;
+    return status == NADIR_OK ? draw(self, which) : status;
 }
 
 static nadir_status run(experiment_run *run)
@@ -415,20 +417,20 @@ static nadir_status run(experiment_run *run)
     nadir_model *model = NULL;
     nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
-    curve at = {.run = run};
+    curve self = {.run = run};
     NADIR_CHECK(experiment_setting(run, STATES, ACTIONS, DISCOUNT, run->seed, &model, &policy));
     NADIR_CHECK(nadir_solver_create(run->context, model, policy, NULL, &solver));
-    NADIR_CHECK(prepare(&at, solver, policy));
+    NADIR_CHECK(prepare(&self, solver, policy));
     for (int which = 0; which < 2; which++) {
-        NADIR_CHECK(run_radius(&at, solver, which));
+        NADIR_CHECK(run_radius(&self, solver, which));
     }
 cleanup:
-    nadir_release(run->context, at.D);
-    nadir_release(run->context, at.E);
-    nadir_release(run->context, at.x);
-    nadir_release(run->context, at.y);
-    nadir_release(run->context, at.g);
-    nadir_release(run->context, at.W);
+    nadir_release(run->context, self.D);
+    nadir_release(run->context, self.E);
+    nadir_release(run->context, self.x);
+    nadir_release(run->context, self.y);
+    nadir_release(run->context, self.g);
+    nadir_release(run->context, self.W);
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);

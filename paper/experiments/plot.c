@@ -33,20 +33,21 @@ nadir_status experiment_plot_open(experiment_run *run, const char *stem, int wid
 
 /* Copies what lies before `end`, with the outlines of marks changed: "<circle id='gpPt5'
  * stroke-width='0.167'". */
-static void copy_outlines(FILE *out, const char *at, const char *end)
+static void copy_outlines(FILE *out, const char *cursor, const char *end)
 {
     static const char thin[] = "stroke-width='0.167'";
-    for (const char *found; (found = strstr(at, thin)) != NULL && found < end; at = found + strlen(thin)) {
-        fprintf(out, "%.*sstroke-width='" MARK_OUTLINE "'", (int)(found - at), at);
+    for (const char *found; (found = strstr(cursor, thin)) != NULL && found < end;
+         cursor = found + strlen(thin)) {
+        fprintf(out, "%.*sstroke-width='" MARK_OUTLINE "'", (int)(found - cursor), cursor);
     }
-    fwrite(at, 1, (size_t)(end - at), out);
+    fwrite(cursor, 1, (size_t)(end - cursor), out);
 }
 
 /* Copies the picture with the scales of marks, "<use xlink:href='#gpPt4' transform='... scale(7.80)'",
  * changed; marks that are defined by others have none. */
 static void copy_marks(FILE *out, const char *svg)
 {
-    const char *at = svg;
+    const char *cursor = svg;
     for (const char *mark = svg; (mark = strstr(mark, "'#gpPt")) != NULL; mark++) {
         const char *scale = strstr(mark, "scale(");
         const char *end = strchr(mark, '>');
@@ -56,11 +57,11 @@ static void copy_marks(FILE *out, const char *svg)
         const char *number = scale + strlen("scale(");
         char *rest;
         const double size = strtod(number, &rest);
-        copy_outlines(out, at, number);
+        copy_outlines(out, cursor, number);
         fprintf(out, "%.2f", MARK_SCALE * size);
-        mark = at = rest;
+        mark = cursor = rest;
     }
-    copy_outlines(out, at, at + strlen(at));
+    copy_outlines(out, cursor, cursor + strlen(cursor));
 }
 
 static nadir_status shrink_marks(cli_run *cli, const char *path)
@@ -144,8 +145,8 @@ static void print_exponent(FILE *script, int exponent)
     static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
     char text[16];
     (void)snprintf(text, sizeof text, "%d", exponent);
-    for (const char *at = text; *at != '\0'; at++) {
-        fputs(*at == '-' ? "⁻" : digits[*at - '0'], script);
+    for (const char *cursor = text; *cursor != '\0'; cursor++) {
+        fputs(*cursor == '-' ? "⁻" : digits[*cursor - '0'], script);
     }
 }
 

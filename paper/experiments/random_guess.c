@@ -27,9 +27,9 @@ typedef struct guess {
 static const int64_t vector_sizes[SIZES] = {10, 50, 200};
 static const int64_t kernel_sizes[SIZES] = {4, 8, 32};
 
-static double last_value(const guess *of)
+static double last_value(const guess *guessed)
 {
-    return of->count > 0 ? of->points[of->count - 1].value : 0;
+    return guessed->count > 0 ? guessed->points[guessed->count - 1].value : 0;
 }
 
 static nadir_status guess_vectors(experiment_run *run, int64_t n, guess *into)
@@ -94,16 +94,16 @@ static nadir_status write_guesses(experiment_run *run, const char *stem, const c
     experiment_csv csv;
     (void)experiment_csv_open(run, stem, header, &csv);
     for (int i = 0; i < SIZES; i++) {
-        const guess *of = &guesses[i];
-        for (int64_t j = 0; j < of->count; j++) {
-            experiment_csv_integer(&csv, of->size);
-            experiment_csv_integer(&csv, of->points[j].samples);
-            experiment_csv_number(&csv, of->points[j].value);
-            experiment_csv_number(&csv, of->points[j].value / of->best);
-            experiment_csv_number(&csv, of->best);
-            experiment_csv_number(&csv, of->method_value);
-            experiment_csv_number(&csv, of->points[j].seconds);
-            experiment_csv_number(&csv, of->method_seconds);
+        const guess *guessed = &guesses[i];
+        for (int64_t j = 0; j < guessed->count; j++) {
+            experiment_csv_integer(&csv, guessed->size);
+            experiment_csv_integer(&csv, guessed->points[j].samples);
+            experiment_csv_number(&csv, guessed->points[j].value);
+            experiment_csv_number(&csv, guessed->points[j].value / guessed->best);
+            experiment_csv_number(&csv, guessed->best);
+            experiment_csv_number(&csv, guessed->method_value);
+            experiment_csv_number(&csv, guessed->points[j].seconds);
+            experiment_csv_number(&csv, guessed->method_seconds);
             experiment_csv_end_row(&csv);
         }
     }
@@ -126,13 +126,15 @@ typedef struct theme {
 static void print_blocks(FILE *script, const guess guesses[SIZES])
 {
     for (int i = 0; i < SIZES; i++) {
-        const guess *of = &guesses[i];
+        const guess *guessed = &guesses[i];
         fprintf(script, "$g%d << EOD\n", i);
-        for (int64_t j = 0; j < of->count; j++) {
-            fprintf(script, "%.9g %.9g\n", of->points[j].seconds, 100 * of->points[j].value / of->best);
+        for (int64_t j = 0; j < guessed->count; j++) {
+            fprintf(script, "%.9g %.9g\n", guessed->points[j].seconds,
+                    100 * guessed->points[j].value / guessed->best);
         }
-        fprintf(script, "%.9g %.9g\nEOD\n$m%d << EOD\n%.9g %.9g\nEOD\n", of->seconds,
-                100 * last_value(of) / of->best, i, of->method_seconds, 100 * of->method_value / of->best);
+        fprintf(script, "%.9g %.9g\nEOD\n$m%d << EOD\n%.9g %.9g\nEOD\n", guessed->seconds,
+                100 * last_value(guessed) / guessed->best, i, guessed->method_seconds,
+                100 * guessed->method_value / guessed->best);
     }
 }
 
@@ -171,11 +173,11 @@ static nadir_status draw(experiment_run *run, const theme *about, const guess gu
 }
 
 /* What was known after so many samples. */
-static double share_after(const guess *of, int64_t samples)
+static double share_after(const guess *guessed, int64_t samples)
 {
     double share = 0;
-    for (int64_t i = 0; i < of->count && of->points[i].samples <= samples; i++) {
-        share = of->points[i].value / of->best;
+    for (int64_t i = 0; i < guessed->count && guessed->points[i].samples <= samples; i++) {
+        share = guessed->points[i].value / guessed->best;
     }
     return share;
 }
@@ -185,10 +187,11 @@ static void find(experiment_run *run, const char *subject, const char *paper, co
 {
     char text[SIZES][96];
     for (int i = 0; i < SIZES; i++) {
-        const guess *of = &guesses[i];
+        const guess *guessed = &guesses[i];
         (void)snprintf(text[i], sizeof text[i], "from %.3g to %.3g %% (%s = %d; %s: %.2g s)",
-                       100 * share_after(of, of->samples / 100), 100 * share_after(of, of->samples),
-                       about->letter, (int)of->size, about->method_label, of->method_seconds);
+                       100 * share_after(guessed, guessed->samples / 100),
+                       100 * share_after(guessed, guessed->samples), about->letter, (int)guessed->size,
+                       about->method_label, guessed->method_seconds);
     }
     experiment_finding(run, subject, paper,
                        experiment_text(run, "from %" PRId64 " to %" PRId64 " %s the %s grows %s, %s, %s",

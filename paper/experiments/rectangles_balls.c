@@ -247,10 +247,10 @@ static void write_solids(FILE *script, double r)
     for (int i = 0; i < 12; i++) { /* circles of equal latitude, then of equal longitude */
         for (int j = 0; j <= 48; j++) {
             const double along = turn * j / 48;
-            const double at = i < 5 ? turn * (i + 1) / 12 : turn * (i - 5) / 14;
-            const double x = i < 5 ? sin(at) * cos(along) : sin(along) * cos(at);
-            const double y = i < 5 ? sin(at) * sin(along) : sin(along) * sin(at);
-            fprintf(script, "%.5g %.5g %.5g\n", r * x, r * y, r * (i < 5 ? cos(at) : cos(along)));
+            const double angle = i < 5 ? turn * (i + 1) / 12 : turn * (i - 5) / 14;
+            const double x = i < 5 ? sin(angle) * cos(along) : sin(along) * cos(angle);
+            const double y = i < 5 ? sin(angle) * sin(along) : sin(along) * sin(angle);
+            fprintf(script, "%.5g %.5g %.5g\n", r * x, r * y, r * (i < 5 ? cos(angle) : cos(along)));
         }
         fputs("\n\n", script);
     }

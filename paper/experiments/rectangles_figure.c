@@ -76,7 +76,7 @@ static void count_transitions(const nadir_model_data *truth, uint64_t seed, int3
     }
 }
 
-static nadir_status make_model(experiment_run *run, rectangles_run *at)
+static nadir_status make_model(experiment_run *run, rectangles_run *self)
 {
     nadir_status status = NADIR_OK;
     nadir_model *truth = NULL;
@@ -87,20 +87,21 @@ static nadir_status make_model(experiment_run *run, rectangles_run *at)
     NADIR_CHECK(experiment_setting(run, STATES, ACTIONS, 0.9, run->seed, &truth, &drawn));
     nadir_model_data_default(&data);
     nadir_model_view(truth, &data);
-    count_transitions(&data, run->seed, at->counts);
+    count_transitions(&data, run->seed, self->counts);
     for (int i = 0; i < ROWS * STATES; i++) {
-        dense[i] = (double)at->counts[i] / SEEN;
+        dense[i] = (double)self->counts[i] / SEEN;
     }
     data.dense = dense;
-    NADIR_CHECK(nadir_model_create(run->context, &data, &at->model));
-    NADIR_CHECK(
-        nadir_policy_create(run->context, at->model, nadir_policy_probabilities(drawn), &at->policies[0]));
-    NADIR_CHECK(nadir_optimum(run->context, at->model, NULL, &at->policies[1], &optimum));
+    NADIR_CHECK(nadir_model_create(run->context, &data, &self->model));
+    NADIR_CHECK(nadir_policy_create(run->context, self->model, nadir_policy_probabilities(drawn),
+                                    &self->policies[0]));
+    NADIR_CHECK(nadir_optimum(run->context, self->model, NULL, &self->policies[1], &optimum));
     for (int i = 0; i < POLICIES; i++) {
         nadir_nominal nominal = {.size = sizeof nominal};
-        NADIR_CHECK(nadir_solver_create(run->context, at->model, at->policies[i], NULL, &at->solvers[i]));
-        NADIR_CHECK(nadir_solver_nominal(run->context, at->solvers[i], &nominal));
-        at->nominal[i] = nominal.nominal_return;
+        NADIR_CHECK(
+            nadir_solver_create(run->context, self->model, self->policies[i], NULL, &self->solvers[i]));
+        NADIR_CHECK(nadir_solver_nominal(run->context, self->solvers[i], &nominal));
+        self->nominal[i] = nominal.nominal_return;
     }
 cleanup:
     nadir_policy_free(drawn);
@@ -139,7 +140,7 @@ static double radius_at(int i)
     return pow(10, -2 + i / 6.0);
 }
 
-static nadir_status compare_radii(experiment_run *run, rectangles_run *at)
+static nadir_status compare_radii(experiment_run *run, rectangles_run *self)
 {
     static const double shrink[CURVES] = {1, 1, 1, STATES, ROWS};
     double radii[RADII];
@@ -149,8 +150,9 @@ static nadir_status compare_radii(experiment_run *run, rectangles_run *at)
     }
     for (int p = 0; p < POLICIES; p++) {
         for (int c = 0; c < CURVES; c++) {
-            const nadir_status status = find_penalties(
-                run, at->solvers[p], curve_sets[c], 1 / sqrt(shrink[c]), RADII, radii, at->penalties[p][c]);
+            const nadir_status status =
+                find_penalties(run, self->solvers[p], curve_sets[c], 1 / sqrt(shrink[c]), RADII, radii,
+                               self->penalties[p][c]);
             if (status != NADIR_OK) {
                 return status;
             }
@@ -166,8 +168,8 @@ static nadir_status compare_radii(experiment_run *run, rectangles_run *at)
                 experiment_csv_text(&csv, nadir_set_name(curve_sets[c]));
                 experiment_csv_text(&csv, curve_names[c]);
                 experiment_csv_number(&csv, radii[i] / sqrt(shrink[c]));
-                experiment_csv_number(&csv, at->nominal[p]);
-                experiment_csv_number(&csv, at->penalties[p][c][i]);
+                experiment_csv_number(&csv, self->nominal[p]);
+                experiment_csv_number(&csv, self->penalties[p][c][i]);
                 experiment_csv_end_row(&csv);
             }
         }
@@ -175,7 +177,7 @@ static nadir_status compare_radii(experiment_run *run, rectangles_run *at)
     return experiment_csv_close(&csv);
 }
 
-static nadir_status draw_radii(experiment_run *run, const rectangles_run *at)
+static nadir_status draw_radii(experiment_run *run, const rectangles_run *self)
 {
     experiment_plot plot;
     const nadir_status status = experiment_plot_open(run, "radii", 1200, 600, &plot);
@@ -187,7 +189,7 @@ static nadir_status draw_radii(experiment_run *run, const rectangles_run *at)
         for (int i = 0; i < RADII; i++) {
             fprintf(plot.script, "%.9g", radius_at(i));
             for (int c = 0; c < CURVES; c++) {
-                fprintf(plot.script, " %.9g", at->penalties[p][c][i]);
+                fprintf(plot.script, " %.9g", self->penalties[p][c][i]);
             }
             fputs("\n", plot.script);
         }
@@ -201,7 +203,7 @@ static nadir_status draw_radii(experiment_run *run, const rectangles_run *at)
         fprintf(plot.script,
                 "set title '%s (nominal return %.2f)'\nset ylabel '%s' offset 1,0\n"
                 "set key at screen 0.53,0.0 center bottom maxrows 2 width 1\n%s",
-                policy_names[p], at->nominal[p], p == 0 ? "penalty J − J_U (reward)" : "",
+                policy_names[p], self->nominal[p], p == 0 ? "penalty J − J_U (reward)" : "",
                 p == 0 ? "" : "unset key\n");
         for (int i = 0; i < CURVES; i++) {
             static const int order[CURVES] = {0, 2, 1, 4, 3}; /* s over sa, which it may cover */
@@ -225,41 +227,41 @@ static nadir_status draw_radii(experiment_run *run, const rectangles_run *at)
 
 /* ---------------------------------------------------------------------------------- equal confidence */
 
-static nadir_status find_confidence(experiment_run *run, rectangles_run *at, int k)
+static nadir_status find_confidence(experiment_run *run, rectangles_run *self, int k)
 {
     static const int64_t state_rows[STATES + 1] = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40};
     nadir_status status = NADIR_OK;
-    confidence *found = &at->confidences[k];
+    confidence *found = &self->confidences[k];
     double *distances = NULL;
     double *returns = NULL;
     const double one = 1;
     nadir_model_data data;
     nadir_model_data_default(&data);
-    nadir_model_view(at->model, &data);
-    const double *probabilities[POLICIES] = {nadir_policy_probabilities(at->policies[0]),
-                                             nadir_policy_probabilities(at->policies[1])};
+    nadir_model_view(self->model, &data);
+    const double *probabilities[POLICIES] = {nadir_policy_probabilities(self->policies[0]),
+                                             nadir_policy_probabilities(self->policies[1])};
     const rectangles_data known = {.states = STATES,
                                    .rows = ROWS,
                                    .state_rows = state_rows,
-                                   .counts = at->counts,
+                                   .counts = self->counts,
                                    .times = 1 << k,
                                    .discount = data.discount,
                                    .rewards = data.rewards,
                                    .policies_count = POLICIES,
                                    .policies = probabilities};
-    NADIR_NEW(run->context, distances, RECTANGLES_SETS * at->samples);
-    NADIR_NEW(run->context, returns, POLICIES * at->samples);
-    NADIR_CHECK(rectangles_sample(run->context, &known, run->seed + (uint64_t)k + 1, at->samples, distances,
+    NADIR_NEW(run->context, distances, RECTANGLES_SETS * self->samples);
+    NADIR_NEW(run->context, returns, POLICIES * self->samples);
+    NADIR_CHECK(rectangles_sample(run->context, &known, run->seed + (uint64_t)k + 1, self->samples, distances,
                                   returns));
     for (int i = 0; i < RECTANGLES_SETS; i++) {
         found->radii[i] =
-            rectangles_quantile(distances + i * at->samples, at->samples, RECTANGLES_CONFIDENCE);
+            rectangles_quantile(distances + i * self->samples, self->samples, RECTANGLES_CONFIDENCE);
     }
     for (int p = 0; p < POLICIES; p++) {
-        found->sampled[p] = at->nominal[p] - rectangles_quantile(returns + p * at->samples, at->samples,
-                                                                 1 - RECTANGLES_CONFIDENCE);
+        found->sampled[p] = self->nominal[p] - rectangles_quantile(returns + p * self->samples, self->samples,
+                                                                   1 - RECTANGLES_CONFIDENCE);
         for (int i = 0; i < RECTANGLES_SETS; i++) {
-            NADIR_CHECK(find_penalties(run, at->solvers[p], rectangles_sets[i], found->radii[i], 1, &one,
+            NADIR_CHECK(find_penalties(run, self->solvers[p], rectangles_sets[i], found->radii[i], 1, &one,
                                        &found->penalties[p][i]));
         }
     }
@@ -269,12 +271,12 @@ cleanup:
     return status;
 }
 
-static nadir_status compare_confidence(experiment_run *run, rectangles_run *at)
+static nadir_status compare_confidence(experiment_run *run, rectangles_run *self)
 {
     experiment_csv csv;
-    for (int k = 0; k < at->times_count; k++) {
+    for (int k = 0; k < self->times_count; k++) {
         nadir_status status = experiment_progress(run, "%d observations of each row", SEEN << k);
-        status = status == NADIR_OK ? find_confidence(run, at, k) : status;
+        status = status == NADIR_OK ? find_confidence(run, self, k) : status;
         if (status != NADIR_OK) {
             return status;
         }
@@ -284,16 +286,16 @@ static nadir_status compare_confidence(experiment_run *run, rectangles_run *at)
                               "penalty_of_5_percent_quantile",
                               &csv);
     for (int p = 0; p < POLICIES; p++) {
-        for (int k = 0; k < at->times_count; k++) {
+        for (int k = 0; k < self->times_count; k++) {
             for (int i = 0; i < RECTANGLES_SETS; i++) {
                 experiment_csv_text(&csv, policy_names[p]);
                 experiment_csv_integer(&csv, SEEN << k);
-                experiment_csv_integer(&csv, at->samples);
+                experiment_csv_integer(&csv, self->samples);
                 experiment_csv_text(&csv, nadir_set_name(rectangles_sets[i]));
-                experiment_csv_number(&csv, at->confidences[k].radii[i]);
-                experiment_csv_number(&csv, at->nominal[p]);
-                experiment_csv_number(&csv, at->confidences[k].penalties[p][i]);
-                experiment_csv_number(&csv, at->confidences[k].sampled[p]);
+                experiment_csv_number(&csv, self->confidences[k].radii[i]);
+                experiment_csv_number(&csv, self->nominal[p]);
+                experiment_csv_number(&csv, self->confidences[k].penalties[p][i]);
+                experiment_csv_number(&csv, self->confidences[k].sampled[p]);
                 experiment_csv_end_row(&csv);
             }
         }
@@ -302,18 +304,18 @@ static nadir_status compare_confidence(experiment_run *run, rectangles_run *at)
 }
 
 /* The smallest number of the picture. */
-static double least_sampled(const rectangles_run *at)
+static double least_sampled(const rectangles_run *self)
 {
     double least = INFINITY;
     for (int p = 0; p < POLICIES; p++) {
-        for (int k = 0; k < at->times_count; k++) {
-            least = fmin(least, at->confidences[k].sampled[p]);
+        for (int k = 0; k < self->times_count; k++) {
+            least = fmin(least, self->confidences[k].sampled[p]);
         }
     }
     return least;
 }
 
-static nadir_status draw_confidence(experiment_run *run, const rectangles_run *at)
+static nadir_status draw_confidence(experiment_run *run, const rectangles_run *self)
 {
     experiment_plot plot;
     const nadir_status status = experiment_plot_open(run, "confidence", 1200, 580, &plot);
@@ -322,8 +324,8 @@ static nadir_status draw_confidence(experiment_run *run, const rectangles_run *a
     }
     for (int p = 0; p < POLICIES; p++) {
         fprintf(plot.script, "$policy%d << EOD\n", p);
-        for (int k = 0; k < at->times_count; k++) {
-            const confidence *found = &at->confidences[k];
+        for (int k = 0; k < self->times_count; k++) {
+            const confidence *found = &self->confidences[k];
             fprintf(plot.script, "%d %.9g %.9g %.9g %.9g\n", SEEN << k, found->penalties[p][0],
                     found->penalties[p][1], found->penalties[p][2], found->sampled[p]);
         }
@@ -333,12 +335,12 @@ static nadir_status draw_confidence(experiment_run *run, const rectangles_run *a
             "set multiplot layout 1,2 margins 0.095,0.985,0.27,0.91 spacing 0.08,0\nset logscale xy\n"
             "set format xy '%%g'\nset grid xtics ytics\nset xlabel 'observations of each row'\n"
             "set xtics (50,100,200,400,800,1600)\nset xrange [45:%d]\nset yrange [%.3g:10]\n",
-            (SEEN << at->times_count) * 11 / 20, 0.5 * least_sampled(at));
+            (SEEN << self->times_count) * 11 / 20, 0.5 * least_sampled(self));
     for (int p = 0; p < POLICIES; p++) {
         fprintf(plot.script,
                 "set title '%s (nominal return %.2f)'\nset ylabel '%s' offset 0.2,0\n"
                 "set key at screen 0.53,0.0 center bottom maxrows 2\n%s",
-                policy_names[p], at->nominal[p], p == 0 ? "penalty J − J_U (reward)" : "",
+                policy_names[p], self->nominal[p], p == 0 ? "penalty J − J_U (reward)" : "",
                 p == 0 ? "" : "unset key\n");
         for (int i = 0; i < RECTANGLES_SETS; i++) {
             fprintf(plot.script, "%s $policy%d using 1:%d with linespoints linewidth 2 ",
@@ -357,13 +359,13 @@ static nadir_status draw_confidence(experiment_run *run, const rectangles_run *a
 
 /* ---------------------------------------------------------------------------------------------- report */
 
-static void tell_balls(experiment_run *run, const rectangles_run *at)
+static void tell_balls(experiment_run *run, const rectangles_run *self)
 {
     experiment_show(run, "balls-plane", 0,
                     "Two states, one action: a kernel is a point, its distances from the nominal one the "
                     "axes. Dots are kernels that 40 observations of each row allow; the ball holds 95 %% of "
                     "them, the smallest rectangular set around it %.1f %%, and its worst kernel is a corner.",
-                    100 * at->plane.held[2]);
+                    100 * self->plane.held[2]);
     experiment_show(run, "balls-space", 0,
                     "Two actions in state 0, one in state 1: the ball, the smallest s-rectangular set around "
                     "it (a cylinder) and the smallest sa-rectangular one (a cube).");
@@ -373,12 +375,12 @@ static void tell_balls(experiment_run *run, const rectangles_run *at)
 }
 
 /* Over all numbers of observations: a rectangular set over the ball, or the ball over the quantile itself. */
-static void print_ratios(const rectangles_run *at, int p, int set, char text[32])
+static void print_ratios(const rectangles_run *self, int p, int set, char text[32])
 {
     double least = INFINITY;
     double most = 0;
-    for (int k = 0; k < at->times_count; k++) {
-        const confidence *found = &at->confidences[k];
+    for (int k = 0; k < self->times_count; k++) {
+        const confidence *found = &self->confidences[k];
         const double ball = found->penalties[p][0];
         const double ratio = set == 0 ? ball / found->sampled[p] : found->penalties[p][set] / ball;
         least = fmin(least, ratio);
@@ -387,16 +389,16 @@ static void print_ratios(const rectangles_run *at, int p, int set, char text[32]
     (void)snprintf(text, 32, set == 0 ? "%.0f to %.0f" : "%.2f to %.2f", least, most);
 }
 
-static void tell(experiment_run *run, const rectangles_run *at)
+static void tell(experiment_run *run, const rectangles_run *self)
 {
     enum { MIDDLE = 6 }; /* radius 0.1 */
     char ratios[POLICIES][RECTANGLES_SETS][32];
     for (int p = 0; p < POLICIES; p++) {
         for (int i = 0; i < RECTANGLES_SETS; i++) {
-            print_ratios(at, p, i, ratios[p][i]);
+            print_ratios(self, p, i, ratios[p][i]);
         }
     }
-    tell_balls(run, at);
+    tell_balls(run, self);
     experiment_show(
         run, "radii", -1,
         "Equal radii. S = %d, A = %d, γ = 0.9, domain simplex. Full lines: the ball, and the "
@@ -409,8 +411,8 @@ static void tell(experiment_run *run, const rectangles_run *at)
     experiment_table(run, "Penalty at equal confidence (95 %)",
                      "policy|observations|non-rectangular|s-rectangular|sa-rectangular|5 % quantile itself");
     for (int p = 0; p < POLICIES; p++) {
-        for (int k = 0; k < at->times_count; k++) {
-            const confidence *found = &at->confidences[k];
+        for (int k = 0; k < self->times_count; k++) {
+            const confidence *found = &self->confidences[k];
             experiment_table_row(run, "%s|%d|%.4g|%.4g|%.4g|%.4g", policy_names[p], SEEN << k,
                                  found->penalties[p][0], found->penalties[p][1], found->penalties[p][2],
                                  found->sampled[p]);
@@ -426,10 +428,10 @@ static void tell(experiment_run *run, const rectangles_run *at)
         experiment_text(run,
                         "Yes: at β = 0.1 the sa-rectangular set costs %.1f times what the ball costs "
                         "(random policy) and %.1f times (nominal optimum); s-rectangular %.1f and %.1f",
-                        at->penalties[0][2][MIDDLE] / at->penalties[0][0][MIDDLE],
-                        at->penalties[1][2][MIDDLE] / at->penalties[1][0][MIDDLE],
-                        at->penalties[0][1][MIDDLE] / at->penalties[0][0][MIDDLE],
-                        at->penalties[1][1][MIDDLE] / at->penalties[1][0][MIDDLE]),
+                        self->penalties[0][2][MIDDLE] / self->penalties[0][0][MIDDLE],
+                        self->penalties[1][2][MIDDLE] / self->penalties[1][0][MIDDLE],
+                        self->penalties[0][1][MIDDLE] / self->penalties[0][0][MIDDLE],
+                        self->penalties[1][1][MIDDLE] / self->penalties[1][0][MIDDLE]),
         "Agrees, as it must: the sets contain the ball.");
     experiment_finding(
         run, "Are rectangular sets more conservative? Equal chance of holding the kernel", "Not measured",
@@ -445,28 +447,28 @@ static void tell(experiment_run *run, const rectangles_run *at)
 static nadir_status run_rectangles(experiment_run *run)
 {
     nadir_status status = NADIR_OK;
-    rectangles_run *at = NULL;
-    NADIR_NEW_ZERO(run->context, at, 1);
-    at->samples = run->quick ? 400 : 4000;
-    at->times_count = run->quick ? 4 : MOST_TIMES;
-    NADIR_CHECK(make_model(run, at));
+    rectangles_run *self = NULL;
+    NADIR_NEW_ZERO(run->context, self, 1);
+    self->samples = run->quick ? 400 : 4000;
+    self->times_count = run->quick ? 4 : MOST_TIMES;
+    NADIR_CHECK(make_model(run, self));
     NADIR_CHECK(experiment_progress(run, "pictures of the sets"));
-    NADIR_CHECK(rectangles_draw_plane(run, &at->plane));
-    NADIR_CHECK(rectangles_draw_space(run, &at->space));
+    NADIR_CHECK(rectangles_draw_plane(run, &self->plane));
+    NADIR_CHECK(rectangles_draw_space(run, &self->space));
     NADIR_CHECK(rectangles_draw_union(run));
     NADIR_CHECK(experiment_progress(run, "equal radii"));
-    NADIR_CHECK(compare_radii(run, at));
-    NADIR_CHECK(draw_radii(run, at));
-    NADIR_CHECK(compare_confidence(run, at));
-    NADIR_CHECK(draw_confidence(run, at));
-    tell(run, at);
+    NADIR_CHECK(compare_radii(run, self));
+    NADIR_CHECK(draw_radii(run, self));
+    NADIR_CHECK(compare_confidence(run, self));
+    NADIR_CHECK(draw_confidence(run, self));
+    tell(run, self);
 cleanup:
-    for (int p = 0; at != NULL && p < POLICIES; p++) {
-        nadir_solver_free(at->solvers[p]);
-        nadir_policy_free(at->policies[p]);
+    for (int p = 0; self != NULL && p < POLICIES; p++) {
+        nadir_solver_free(self->solvers[p]);
+        nadir_policy_free(self->policies[p]);
     }
-    nadir_model_free(at != NULL ? at->model : NULL);
-    nadir_release(run->context, at);
+    nadir_model_free(self != NULL ? self->model : NULL);
+    nadir_release(run->context, self);
     return status;
 }
 

@@ -42,9 +42,9 @@ const experiment *experiment_at(int64_t index)
 
 const experiment *experiment_find(const char *name)
 {
-    for (const experiment *const *at = experiments; *at != NULL; at++) {
-        if (strcmp((*at)->name, name) == 0) {
-            return *at;
+    for (const experiment *const *entry = experiments; *entry != NULL; entry++) {
+        if (strcmp((*entry)->name, name) == 0) {
+            return *entry;
         }
     }
     return NULL;

@@ -287,36 +287,36 @@ static void print_section(const experiment_run *run, bool finished, FILE *out)
 /* ------------------------------------------------------------------------------------- the findings alone */
 
 /* A character of HTML, or what stands for one, as Markdown within a table; returns what follows. */
-static const char *print_markdown_character(FILE *out, const char *at)
+static const char *print_markdown_character(FILE *out, const char *cursor)
 {
     static const char *const entities[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}};
     for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
-        if (strncmp(at, entities[i][0], strlen(entities[i][0])) == 0) {
+        if (strncmp(cursor, entities[i][0], strlen(entities[i][0])) == 0) {
             fputs(entities[i][1], out);
-            return at + strlen(entities[i][0]);
+            return cursor + strlen(entities[i][0]);
         }
     }
-    fputs(strchr("|*_", *at) != NULL ? "\\" : "", out);
-    fputc(*at, out);
-    return at + 1;
+    fputs(strchr("|*_", *cursor) != NULL ? "\\" : "", out);
+    fputc(*cursor, out);
+    return cursor + 1;
 }
 
 /* The rows <tr><td>…</td>…</tr> as rows of Markdown. */
 static void print_markdown(const experiment_run *run, bool finished, FILE *out)
 {
     char *text = finished ? read_part(run, "findings.html") : NULL;
-    for (const char *at = text != NULL ? text : ""; *at != '\0';) {
-        if (strncmp(at, "<tr><td>", 8) == 0) {
+    for (const char *cursor = text != NULL ? text : ""; *cursor != '\0';) {
+        if (strncmp(cursor, "<tr><td>", 8) == 0) {
             fprintf(out, "| `%s`: ", run->experiment->name);
-            at += 8;
-        } else if (strncmp(at, "</td><td>", 9) == 0) {
+            cursor += 8;
+        } else if (strncmp(cursor, "</td><td>", 9) == 0) {
             fputs(" | ", out);
-            at += 9;
-        } else if (strncmp(at, "</td></tr>\n", 11) == 0) {
+            cursor += 9;
+        } else if (strncmp(cursor, "</td></tr>\n", 11) == 0) {
             fputs(" |\n", out);
-            at += 11;
+            cursor += 11;
         } else {
-            at = print_markdown_character(out, at);
+            cursor = print_markdown_character(out, cursor);
         }
     }
     free(text);

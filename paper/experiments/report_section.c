@@ -11,8 +11,8 @@
 
 void experiment_html(FILE *out, const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++) {
-        switch (*at) {
+    for (const char *cursor = text; *cursor != '\0'; cursor++) {
+        switch (*cursor) {
         case '&':
             fputs("&amp;", out);
             break;
@@ -26,7 +26,7 @@ void experiment_html(FILE *out, const char *text)
             fputs("&quot;", out);
             break;
         default:
-            fputc(*at, out);
+            fputc(*cursor, out);
         }
     }
 }
@@ -146,11 +146,11 @@ void experiment_say(experiment_run *run, const char *format, ...)
 /* --------------------------------------------------------------------------------------------- figures */
 
 /* What follows `at` begins a name of an element: in the page the names of all pictures must differ. */
-static size_t name_follows(const char *at)
+static size_t name_follows(const char *cursor)
 {
     static const char *const marks[] = {"id=\"", "id='", "href=\"#", "href='#", "url(#"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (strncmp(at, marks[i], strlen(marks[i])) == 0) {
+        if (strncmp(cursor, marks[i], strlen(marks[i])) == 0) {
             return strlen(marks[i]);
         }
     }
@@ -161,17 +161,17 @@ static size_t name_follows(const char *at)
  * under the pointer. */
 static void print_picture(FILE *out, const char *svg, const char *prefix)
 {
-    const char *at = strstr(svg, "<svg");
-    for (at = at != NULL ? at : ""; *at != '\0';) {
-        const char *title_end = strncmp(at, "<title>", 7) == 0 ? strstr(at, "</title>") : NULL;
-        const size_t mark = name_follows(at);
+    const char *cursor = strstr(svg, "<svg");
+    for (cursor = cursor != NULL ? cursor : ""; *cursor != '\0';) {
+        const char *title_end = strncmp(cursor, "<title>", 7) == 0 ? strstr(cursor, "</title>") : NULL;
+        const size_t mark = name_follows(cursor);
         if (title_end != NULL) {
-            at = title_end + 8;
+            cursor = title_end + 8;
         } else if (mark > 0) {
-            fprintf(out, "%.*s%s-", (int)mark, at, prefix);
-            at += mark;
+            fprintf(out, "%.*s%s-", (int)mark, cursor, prefix);
+            cursor += mark;
         } else {
-            fputc(*at++, out);
+            fputc(*cursor++, out);
         }
     }
 }
@@ -260,15 +260,15 @@ static bool is_number(const char *cell, size_t length)
 static void print_row(FILE *out, const char *text, const char *kind)
 {
     fputs("<tr>", out);
-    for (const char *at = text; at != NULL;) {
-        const size_t length = strcspn(at, "|");
-        fprintf(out, "<%s%s>", kind, is_number(at, length) ? " class=\"number\"" : "");
+    for (const char *cursor = text; cursor != NULL;) {
+        const size_t length = strcspn(cursor, "|");
+        fprintf(out, "<%s%s>", kind, is_number(cursor, length) ? " class=\"number\"" : "");
         for (size_t i = 0; i < length; i++) {
-            const char one[2] = {at[i], '\0'};
+            const char one[2] = {cursor[i], '\0'};
             experiment_html(out, one);
         }
         fprintf(out, "</%s>", kind);
-        at = at[length] == '|' ? at + length + 1 : NULL;
+        cursor = cursor[length] == '|' ? cursor + length + 1 : NULL;
     }
     fputs("</tr>\n", out);
 }

@@ -153,33 +153,33 @@ static nadir_status run_trials(experiment_run *run, int64_t samples, int count, 
 {
     experiment_csv csv;
     for (int i = 0; i < count; i++) {
-        trial *at = &trials[i];
+        trial *tried = &trials[i];
         nadir_status status = experiment_progress(run, "Monte Carlo, S = %lld, A = %lld",
-                                                  (long long)at->states, (long long)at->actions);
+                                                  (long long)tried->states, (long long)tried->actions);
         if (status == NADIR_OK) {
-            status = volumes_count(run->context, at->set, at->states, at->actions, run->seed + (uint64_t)i,
-                                   samples, &at->inside);
+            status = volumes_count(run->context, tried->set, tried->states, tried->actions,
+                                   run->seed + (uint64_t)i, samples, &tried->inside);
         }
         if (status != NADIR_OK) {
             return status;
         }
-        at->estimate = (double)at->inside / (double)samples;
-        at->error = sqrt(at->exact * (1 - at->exact) / (double)samples);
+        tried->estimate = (double)tried->inside / (double)samples;
+        tried->error = sqrt(tried->exact * (1 - tried->exact) / (double)samples);
     }
     (void)experiment_csv_open(run, "monte-carlo",
                               "states,actions,set,dimension,exact,samples,inside,estimate,standard_error",
                               &csv);
     for (int i = 0; i < count; i++) {
-        const trial *at = &trials[i];
-        experiment_csv_integer(&csv, at->states);
-        experiment_csv_integer(&csv, at->actions);
-        experiment_csv_text(&csv, nadir_set_name(at->set));
-        experiment_csv_integer(&csv, at->states * at->actions * (at->states - 1));
-        experiment_csv_number(&csv, at->exact);
+        const trial *tried = &trials[i];
+        experiment_csv_integer(&csv, tried->states);
+        experiment_csv_integer(&csv, tried->actions);
+        experiment_csv_text(&csv, nadir_set_name(tried->set));
+        experiment_csv_integer(&csv, tried->states * tried->actions * (tried->states - 1));
+        experiment_csv_number(&csv, tried->exact);
         experiment_csv_integer(&csv, samples);
-        experiment_csv_integer(&csv, at->inside);
-        experiment_csv_number(&csv, at->estimate);
-        experiment_csv_number(&csv, at->error);
+        experiment_csv_integer(&csv, tried->inside);
+        experiment_csv_number(&csv, tried->estimate);
+        experiment_csv_number(&csv, tried->error);
         experiment_csv_end_row(&csv);
     }
     return experiment_csv_close(&csv);

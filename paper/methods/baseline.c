@@ -1,4 +1,5 @@
-/* baseline.c: the public comparison of methods: one of them within a budget, and what it knew by when. */
+/* baseline.c: nadir_solver_baseline: runs one method within a budget, and reports its best value over time.
+ */
 #include "methods/methods.h"
 
 #include <math.h>
@@ -29,10 +30,10 @@ static nadir_status settle_settings(nadir_context *context, const nadir_baseline
     return NADIR_OK;
 }
 
-/* A method of the set's own family: all at once, one point. */
-static nadir_status run_own(nadir_context *context, const nadir_problem *problem,
-                            const nadir_baseline_settings *use, nadir_trajectory *trajectory,
-                            nadir_verdict *verdict)
+/* A method of the library: its trajectory is one point, the result. */
+static nadir_status run_library_method(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_baseline_settings *use, nadir_trajectory *trajectory,
+                                       nadir_verdict *verdict)
 {
     nadir_status status = NADIR_OK;
     const double factor = 1;
@@ -43,20 +44,20 @@ static nadir_status run_own(nadir_context *context, const nadir_problem *problem
     settings.tolerance = use->tolerance;
     settings.iterations_limit = use->samples;
     NADIR_CHECK(nadir_robust_family(problem->uncertainty)(context, problem, &settings, 1, &factor, verdict));
-    if (verdict->refused) { /* at or past breakdown: the context's error says so */
+    if (verdict->refused) { /* at or past breakdown; the context holds the error */
         status = NADIR_ERROR_ILL_POSED;
         goto cleanup;
     }
     NADIR_CHECK(nadir_trajectory_record(context, trajectory, verdict->attack.iterations,
                                         problem->J - verdict->attack.J));
-    if (trajectory->count > 0) { /* the search alone: neither proofs nor breakdown */
+    if (trajectory->count > 0) { /* without the time for proofs and breakdown */
         trajectory->points[0].seconds = verdict->robust_time;
     }
 cleanup:
     return status;
 }
 
-/* One of this folder. */
+/* A method of this folder. */
 static nadir_status run_search(nadir_context *context, const nadir_problem *problem,
                                const nadir_baseline_settings *use, nadir_trajectory *trajectory,
                                nadir_verdict *verdict)
@@ -67,8 +68,9 @@ static nadir_status run_search(nadir_context *context, const nadir_problem *prob
     nadir_baseline_settings usual = *use;
     usual.method = NULL;
     NADIR_CHECK(nadir_search_method_check(context, method, set));
-    if (set->idle || set->domain == NADIR_DOMAIN_FREE) { /* refuses what is past breakdown */
-        NADIR_CHECK(run_own(context, problem, &usual, trajectory, verdict));
+    /* On the free domain this fails unless the radius is below breakdown. */
+    if (set->idle || set->domain == NADIR_DOMAIN_FREE) {
+        NADIR_CHECK(run_library_method(context, problem, &usual, trajectory, verdict));
     }
     if (set->idle) {
         goto cleanup;
@@ -87,7 +89,7 @@ cleanup:
     return status;
 }
 
-static void hand_over(nadir_trajectory *trajectory, nadir_trajectory_point **points, int64_t *count)
+static void give_points(nadir_trajectory *trajectory, nadir_trajectory_point **points, int64_t *count)
 {
     if (points != NULL && count != NULL) {
         *points = trajectory->points;
@@ -112,7 +114,7 @@ nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
     const nadir_budget budget = {use.seconds, use.samples, use.tolerance};
     nadir_trajectory_start(NADIR_SEARCH_TASK, &budget, &trajectory);
     NADIR_CHECK(nadir_method_find(use.method)->evaluate == NULL
-                    ? run_own(context, problem, &use, &trajectory, &verdict)
+                    ? run_library_method(context, problem, &use, &trajectory, &verdict)
                     : run_search(context, problem, &use, &trajectory, &verdict));
     const nadir_attack *attack = &verdict.attack;
     const nadir_baseline made = {
@@ -130,15 +132,10 @@ nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the baseline result is not set");
         goto cleanup;
     }
-    hand_over(&trajectory, points, count);
+    give_points(&trajectory, points, count);
 cleanup:
     nadir_verdict_clear(context, &verdict);
     nadir_trajectory_clear(context, &trajectory);
     nadir_question_clear(context, &asked);
     return status;
-}
-
-void nadir_trajectory_free(nadir_context *context, nadir_trajectory_point *points)
-{
-    nadir_release(context, points);
 }

@@ -1,10 +1,11 @@
 /*
  * conservative.c: method conservative, and its form for the free domain; see conservative.h.
  *
- * There the linear step is of rank one: with W, and shapes within states, as dual.h has them, X = Phat - b
- * k^T, b the shape of c = beta W d / |W d| and k = Phi v / |Phi v|. All kernels on the way are Phat - (shape)
- * C with one states x states matrix C, |C|_F <= beta, of which C <- (1 - t) C + t c k^T, and P^pi = Phat^pi -
- * W C. gap = gamma (beta |W d| |Phi v| - d . W C v).
+ * On the free domain the minimiser of the linearised return is X = Phat - b k^T: b expands c = beta W d / |W
+ * d| to rows as nadir_dual_expand does, and k = Phi v / |Phi v|. All iterates are Phat - (expansion of) C
+ * with one states x states matrix C, |C|_F <= beta:
+ *
+ *     C <- (1 - t) C + t c k^T,    P^pi = Phat^pi - W C,    gap = gamma (beta |W d| |Phi v| - d . W C v)
  */
 #include "methods/conservative.h"
 
@@ -36,24 +37,24 @@ double nadir_conservative_step(const nadir_problem *problem, double range, doubl
 
 /* ---------------------------------------------------------------------------------------- free */
 
-typedef struct walk {
+typedef struct iteration {
     const nadir_problem *problem;
     double beta;
-    int factor_threads; /* for a factorisation */
-    int threads;        /* for all entries of a matrix */
+    int factor_threads; /* of a factorisation */
+    int threads;        /* of a loop over all entries of a matrix */
     double *nominal;    /* [states * states] Phat^pi */
     double *P;          /* [states * states] work */
     double *C;          /* [states * states] */
     double *v;          /* [states] less its mean */
     double *d;          /* [states] */
-    double *c;          /* [states] of the linear step */
+    double *c;          /* [states] c k^T minimises the linearised return */
     double *k;          /* [states] */
     int *pivots;        /* [states] */
     double J;
     double gap;
-} walk;
+} iteration;
 
-static nadir_status start(nadir_context *context, walk *self)
+static nadir_status start(nadir_context *context, iteration *self)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
@@ -72,7 +73,7 @@ cleanup:
     return status;
 }
 
-static void finish(nadir_context *context, walk *self)
+static void finish(nadir_context *context, iteration *self)
 {
     nadir_release(context, self->nominal);
     nadir_release(context, self->P);
@@ -84,14 +85,14 @@ static void finish(nadir_context *context, walk *self)
     nadir_release(context, self->pivots);
 }
 
-/* J, v and d at C; the linear step (c, k) there, and what it promises. */
-static void look(walk *self)
+/* J, v and d at C; the minimiser (c, k) of the linearised return, and its gap. */
+static void linearize(iteration *self)
 {
     const nadir_problem *problem = self->problem;
     const double *W = problem->uncertainty->W;
     const int64_t n = problem->states;
     double square = 0;
-    double gone = 0; /* d . W C v */
+    double decrease = 0; /* d . W C v */
 #pragma omp parallel for num_threads(self->threads)
     for (int64_t s = 0; s < n; s++) {
         for (int64_t t = 0; t < n; t++) {
@@ -99,21 +100,21 @@ static void look(walk *self)
         }
     }
     self->J = nadir_dense_solve(problem, self->factor_threads, self->P, self->pivots, self->v, self->d);
-    const double spread = nadir_rank_one_pair_centre(n, self->v);
+    const double v_length = nadir_rank_one_pair_centre(n, self->v);
     for (int64_t s = 0; s < n; s++) {
         self->c[s] = W[s] * self->d[s];
         square += self->c[s] * self->c[s];
-        gone += self->c[s] * cblas_ddot((blasint)n, self->C + s * n, 1, self->v, 1);
+        decrease += self->c[s] * cblas_ddot((blasint)n, self->C + s * n, 1, self->v, 1);
     }
-    const double pull = sqrt(square);
-    self->gap = fmax(0, problem->gamma * (self->beta * pull * spread - gone));
+    const double c_length = sqrt(square);
+    self->gap = fmax(0, problem->gamma * (self->beta * c_length * v_length - decrease));
     for (int64_t s = 0; s < n; s++) {
-        self->c[s] *= pull > 0 ? self->beta / pull : 0;
-        self->k[s] = spread > 0 ? self->v[s] / spread : 0;
+        self->c[s] *= c_length > 0 ? self->beta / c_length : 0;
+        self->k[s] = v_length > 0 ? self->v[s] / v_length : 0;
     }
 }
 
-static void step(walk *self, double t)
+static void step(iteration *self, double t)
 {
     const int64_t n = self->problem->states;
 #pragma omp parallel for num_threads(self->threads)
@@ -124,8 +125,8 @@ static void step(walk *self, double t)
     }
 }
 
-/* The kernel of C, written out. */
-static nadir_status hand_over(nadir_context *context, walk *self, nadir_attack *attack)
+/* The kernel of C, row by row. */
+static nadir_status make_attack(nadir_context *context, iteration *self, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -158,11 +159,11 @@ static nadir_status search_free(nadir_context *context, const nadir_problem *pro
                                 nadir_trajectory *trajectory, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    walk self = {.problem = problem, .beta = beta};
+    iteration self = {.problem = problem, .beta = beta};
     const double range = nadir_conservative_range(problem);
     const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
     NADIR_CHECK(start(context, &self));
-    look(&self);
+    linearize(&self);
     while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
             attack->stop_reason = "tolerance";
@@ -170,11 +171,11 @@ static nadir_status search_free(nadir_context *context, const nadir_problem *pro
             break;
         }
         step(&self, nadir_conservative_step(problem, range, self.gap));
-        look(&self);
+        linearize(&self);
         NADIR_CHECK(
             nadir_trajectory_record(context, trajectory, trajectory->samples + 1, problem->J - self.J));
     }
-    NADIR_CHECK(hand_over(context, &self, attack));
+    NADIR_CHECK(make_attack(context, &self, attack));
     attack->iterations = trajectory->samples;
     attack->gap = self.gap;
 cleanup:

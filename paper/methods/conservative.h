@@ -1,10 +1,11 @@
 /*
- * conservative.h: what both forms of method conservative share.
+ * conservative.h: what the two forms of method conservative share.
  *
- *     P <- (1 - t) P + t X,    X the linear step at P,    t = (1 - gamma)^3 gap / (4 gamma^2 range),
+ *     P <- (1 - t) P + t X,    t = (1 - gamma)^3 gap / (4 gamma^2 range)
  *
- * gap = <G, P - X> >= 0, G_sa = gamma d_P(s) pi(a|s) v_P: what the step promises; t is the lowest point of a
- * quadratic that the return stays below for rewards in [0, 1], and of others measured by their range.
+ * X minimises the return linearised at P over the ball. gap = <G, P - X> >= 0 with G_sa = gamma d_P(s)
+ * pi(a|s) v_P is the decrease that the linearisation promises. For rewards in [0, 1] the return along the
+ * step stays below a quadratic in t, and t minimises that; other rewards are divided by their range.
  */
 #ifndef NADIR_PAPER_CONSERVATIVE_H
 #define NADIR_PAPER_CONSERVATIVE_H

@@ -1,19 +1,19 @@
 /*
- * conservative_valid.c: method conservative on the domains simplex and support, where the linear step is a
- * kernel of rows.h; see conservative.h.
+ * conservative_valid.c: method conservative on the domains simplex and support, where nadir_rows_share_all
+ * minimises the linearised return; see conservative.h.
  */
 #include "methods/conservative.h"
 
 #include <float.h>
 #include <math.h>
 
-typedef struct walk {
+typedef struct iteration {
     const nadir_problem *problem;
     double beta;
     nadir_valid_operator operator;
-    nadir_kernel *here;
-    nadir_kernel *there; /* the linear step */
-    nadir_order order;   /* of v */
+    nadir_kernel *current;
+    nadir_kernel *target; /* X */
+    nadir_order order;    /* of v */
     nadir_rows rows;
     nadir_row_answer *answers; /* [rows] */
     nadir_row_budget budget;
@@ -24,9 +24,9 @@ typedef struct walk {
     double *d;       /* [states] */
     double J;
     double gap;
-} walk;
+} iteration;
 
-static nadir_status start(nadir_context *context, walk *self)
+static nadir_status start(nadir_context *context, iteration *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -44,16 +44,16 @@ static nadir_status start(nadir_context *context, walk *self)
     NADIR_NEW(context, self->nominal, problem->rows);
     NADIR_NEW(context, self->v, problem->states);
     NADIR_NEW(context, self->d, problem->states);
-    NADIR_CHECK(nadir_kernel_create(context, problem->model, &self->here));
+    NADIR_CHECK(nadir_kernel_create(context, problem->model, &self->current));
 cleanup:
     return status;
 }
 
-static void finish(nadir_context *context, walk *self)
+static void finish(nadir_context *context, iteration *self)
 {
     nadir_valid_operator_clear(context, &self->operator);
-    nadir_kernel_free(self->here);
-    nadir_kernel_free(self->there);
+    nadir_kernel_free(self->current);
+    nadir_kernel_free(self->target);
     nadir_order_clear(context, &self->order);
     nadir_release(context, self->answers);
     nadir_release(context, self->weights);
@@ -63,13 +63,13 @@ static void finish(nadir_context *context, walk *self)
     nadir_release(context, self->d);
 }
 
-/* J, v and d here; the linear step from here, and what it promises. */
-static nadir_status look(nadir_context *context, walk *self)
+/* J, v and d at the current kernel; the minimiser of the linearised return there, and its gap. */
+static nadir_status linearize(nadir_context *context, iteration *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const int64_t *state_rows = problem->model->state_rows;
-    NADIR_CHECK(nadir_valid_operator_set(context, &self->operator, self->here));
+    NADIR_CHECK(nadir_valid_operator_set(context, &self->operator, self->current));
     NADIR_CHECK(nadir_valid_operator_value(context, &self->operator, self->v, self->d));
     self->J = 0;
     for (int64_t s = 0; s < problem->states; s++) {
@@ -81,26 +81,26 @@ static nadir_status look(nadir_context *context, walk *self)
     NADIR_CHECK(nadir_order_make(context, problem->states, self->v, &self->order));
     NADIR_CHECK(
         nadir_rows_share_all(context, &self->rows, self->weights, self->beta, self->answers, &self->budget));
-    nadir_kernel_multiply(context, self->here, self->order.x, self->own);
+    nadir_kernel_multiply(context, self->current, self->order.x, self->own);
     nadir_kernel_multiply(context, problem->kernel, self->order.x, self->nominal);
     double gap = 0;
     for (int64_t row = 0; row < problem->rows; row++) {
-        const double gone = (self->own[row] - self->nominal[row]) * self->order.range;
-        gap += self->weights[row] * (gone + self->answers[row].gain);
+        const double decrease = (self->own[row] - self->nominal[row]) * self->order.range;
+        gap += self->weights[row] * (decrease + self->answers[row].gain);
     }
     self->gap = fmax(0, gap);
 cleanup:
     return status;
 }
 
-static nadir_status step(nadir_context *context, walk *self, double t)
+static nadir_status step(nadir_context *context, iteration *self, double t)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *mixed = NULL;
-    NADIR_CHECK(nadir_rows_kernel(context, &self->rows, self->answers, &self->there));
-    NADIR_CHECK(nadir_kernel_mix(context, self->problem->model, self->here, self->there, t, &mixed));
-    nadir_kernel_free(self->here);
-    self->here = mixed;
+    NADIR_CHECK(nadir_rows_kernel(context, &self->rows, self->answers, &self->target));
+    NADIR_CHECK(nadir_kernel_mix(context, self->problem->model, self->current, self->target, t, &mixed));
+    nadir_kernel_free(self->current);
+    self->current = mixed;
 cleanup:
     return status;
 }
@@ -109,11 +109,11 @@ nadir_status nadir_conservative_valid(nadir_context *context, const nadir_proble
                                       nadir_trajectory *trajectory, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    walk self = {.problem = problem, .beta = beta};
+    iteration self = {.problem = problem, .beta = beta};
     const double range = nadir_conservative_range(problem);
     const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
     NADIR_CHECK(start(context, &self));
-    NADIR_CHECK(look(context, &self));
+    NADIR_CHECK(linearize(context, &self));
     while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
             attack->stop_reason = "tolerance";
@@ -121,11 +121,11 @@ nadir_status nadir_conservative_valid(nadir_context *context, const nadir_proble
             break;
         }
         NADIR_CHECK(step(context, &self, nadir_conservative_step(problem, range, self.gap)));
-        NADIR_CHECK(look(context, &self));
+        NADIR_CHECK(linearize(context, &self));
         NADIR_CHECK(
             nadir_trajectory_record(context, trajectory, trajectory->samples + 1, problem->J - self.J));
     }
-    attack->kernel = self.here;
+    attack->kernel = self.current;
     attack->v = self.v;
     attack->d = self.d;
     attack->tau = self.budget.tau;
@@ -133,7 +133,7 @@ nadir_status nadir_conservative_valid(nadir_context *context, const nadir_proble
     attack->lambda = problem->J - self.J;
     attack->iterations = trajectory->samples;
     attack->gap = self.gap;
-    self.here = NULL;
+    self.current = NULL;
     self.v = NULL;
     self.d = NULL;
 cleanup:

@@ -1,11 +1,11 @@
-/* dense_system.c: value and occupancy of kernels that are all new; see dense_system.h. */
+/* dense_system.c: value and occupancy by a dense factorisation for each kernel; see dense_system.h. */
 #include "methods/dense_system.h"
 
 #include <lapack.h>
 #include <math.h>
 #include <string.h>
 
-/* The square of it still fits 32 bits. */
+/* Its square fits 32 bits. */
 #define STATES_LIMIT 46340
 
 nadir_status nadir_dense_nominal(nadir_context *context, const nadir_problem *problem, double *P)
@@ -36,7 +36,7 @@ nadir_status nadir_dense_nominal(nadir_context *context, const nadir_problem *pr
     return NADIR_OK;
 }
 
-/* Row after row is, as LAPACK reads it, the transpose: a plain solve is a transposed one there. */
+/* LAPACK reads the rows of P as columns, so that it factors the transpose of I - gamma P. */
 double nadir_dense_solve(const nadir_problem *problem, int threads, double *P, int *pivots, double *v,
                          double *d)
 {

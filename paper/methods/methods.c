@@ -1,10 +1,10 @@
-/* method.c: the searches of this folder by name, and as a family of robust evaluation; see method.h. */
+/* methods.c: the methods of this folder by name, and robust evaluation with one of them; see methods.h. */
 #include "methods/methods.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Iterations of the search that goes with a bound. */
+/* Iterations of the library's own search, from which the lower bound is proven. */
 #define SEARCH_LIMIT 10000
 
 static const nadir_search_method searches[] = {
@@ -80,7 +80,7 @@ nadir_status nadir_search_method_check(nadir_context *context, const nadir_searc
         nadir_set_name(set->asked), set->p, nadir_domain_name(set->domain));
 }
 
-/* The kernel found, recomputed by other code: it lies in the set, and this is its return. */
+/* Recomputes the kernel that was found: checks that it lies in the set, and bounds its return. */
 static nadir_status check_kernel(nadir_context *context, const nadir_problem *problem, double factor,
                                  bool refactor, nadir_verdict *verdict)
 {
@@ -97,8 +97,10 @@ cleanup:
     return status;
 }
 
-/* The pair that proves the bound goes where a proof by another kernel's pair has its place. */
-static nadir_status keep_pair(nadir_context *context, const nadir_problem *problem, nadir_verdict *verdict)
+/* The spectral bound is proven from the pair (c, k) of the library's kernel, which the method's kernel is
+ * about to replace. Keeps the pair as that of an enclosing ball, so that the bound can be verified. */
+static nadir_status keep_proof_pair(nadir_context *context, const nadir_problem *problem,
+                                    nadir_verdict *verdict)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -113,8 +115,8 @@ cleanup:
     return status;
 }
 
-/* A bound that was proven from the kernel which it belongs to is made anew from this one, so that it can be
- * checked again with nothing else at hand. */
+/* Proves the lower bound again from the method's kernel. The bound before was proven from the library's
+ * kernel, which is not kept; `verify` could not check it. */
 static nadir_status prove_again(nadir_context *context, const nadir_problem *problem,
                                 const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
 {
@@ -135,10 +137,10 @@ cleanup:
     return status;
 }
 
-/* What the set's own family found is replaced by what the method finds. */
-static nadir_status find(nadir_context *context, const nadir_problem *problem,
-                         const nadir_search_method *method, const nadir_robust_settings *settings,
-                         double factor, nadir_verdict *verdict)
+/* Replaces the kernel of the library's search by the one that the method finds. */
+static nadir_status replace_kernel(nadir_context *context, const nadir_problem *problem,
+                                   const nadir_search_method *method, const nadir_robust_settings *settings,
+                                   double factor, nadir_verdict *verdict)
 {
     nadir_status status = NADIR_OK;
     nadir_trajectory trajectory = {0};
@@ -159,19 +161,21 @@ cleanup:
     return status;
 }
 
-/* Upper bound from the kernel found, lower bound as the family has it. */
-static nadir_status judge(nadir_context *context, const nadir_problem *problem,
-                          const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
+/* Upper bound from the kernel found. Lower bound: the one proven before, or a new one where that depended on
+ * the kernel before. */
+static nadir_status certify(nadir_context *context, const nadir_problem *problem,
+                            const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
     const nadir_verdict before = *verdict;
-    const bool own = strcmp(before.bound, "second-order") == 0 || strcmp(before.bound, "lagrangian") == 0;
+    const bool from_kernel =
+        strcmp(before.bound, "second-order") == 0 || strcmp(before.bound, "lagrangian") == 0;
     NADIR_CHECK(check_kernel(context, problem, factor, settings->certify == NADIR_CERTIFY_STRICT, verdict));
     verdict->lower = before.lower;
     verdict->proof = before.proof;
     verdict->bound = before.bound;
-    if (own) {
+    if (from_kernel) {
         NADIR_CHECK(prove_again(context, problem, settings, factor, verdict));
     }
     if (!nadir_verdict_is_close(problem, settings, verdict)) {
@@ -198,9 +202,9 @@ nadir_status nadir_search_method_evaluate(nadir_context *context, const nadir_pr
         if (set->idle || factors[i] == 0 || verdicts[i].refused) {
             continue;
         }
-        NADIR_CHECK(keep_pair(context, problem, &verdicts[i]));
-        NADIR_CHECK(find(context, problem, method, settings, factors[i], &verdicts[i]));
-        NADIR_CHECK(judge(context, problem, settings, factors[i], &verdicts[i]));
+        NADIR_CHECK(keep_proof_pair(context, problem, &verdicts[i]));
+        NADIR_CHECK(replace_kernel(context, problem, method, settings, factors[i], &verdicts[i]));
+        NADIR_CHECK(certify(context, problem, settings, factors[i], &verdicts[i]));
     }
 cleanup:
     return status;

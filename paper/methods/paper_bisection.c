@@ -1,15 +1,18 @@
 /*
- * paper.c: methods paper and paper-reduced: the paper's Algorithm 1, bisection on F(lambda) = max over b >=
- * 0, |b|_2 <= beta of |E_lambda b|_2, with its Algorithm 2 for the maximum.
+ * paper_bisection.c: methods paper and paper-reduced: Algorithm 1 of the paper, bisection on
+ *
+ *     F(lambda) = max over b >= 0, |b|_2 <= beta of |E_lambda b|_2,
+ *
+ * with Algorithm 2 for the maximum.
  *
  *     paper           E_lambda = gamma Phi (v d^T - lambda D) H, states x rows, as printed
  *     paper-reduced   E_lambda = gamma Phi (v d^T - lambda D) W, states x states: within a state the best b
  *                     is a multiple of alpha^2 pi; score squared
  *
- * D is formed once. The printed bracket, [0, 1/(1 - gamma)], is right for rewards in [0, 1] and valid kernels
- * alone; here it is [0, gamma beta |Phi v| |W d| / (1 - beta / beta_max)]. What Algorithm 2 finds is never
- * more than F, nor is the root: the method understates the penalty. At the last lambda with F > lambda the
- * pair (b, E b / |E b|) costs lambda or more: its kernel is the result.
+ * D is formed once. The printed bracket, [0, 1/(1 - gamma)], holds only for rewards in [0, 1] and valid
+ * kernels. The bracket here is [0, gamma beta |Phi v| |W d| / (1 - beta / beta_max)]. Algorithm 2 gives a
+ * lower bound on F, so that the root is a lower bound on the penalty. At the last lambda with F > lambda the
+ * pair (b, E b / |E b|) has a penalty of at least lambda. Its kernel is the result.
  */
 #include "cone/cone.h"
 #include "methods/methods.h"
@@ -24,14 +27,14 @@ typedef struct bisection {
     const nadir_problem *problem;
     double beta;
     bool reduced;
-    int64_t n;      /* columns: rows, or states */
-    double *spread; /* [states] Phi v */
-    double *pull;   /* [n] d^T H, or d^T W */
-    double *M;      /* [states * n] Phi D H, or Phi D W, row after row */
-    double *E;      /* [states * n] at the lambda at hand */
-    double *x;      /* [n] the maximiser there */
-    double *b;      /* [rows] at the last lambda with F > lambda */
-    double *k;      /* [states] */
+    int64_t n;     /* columns: rows, or states */
+    double *Phi_v; /* [states] */
+    double *dH;    /* [n] d^T H, or d^T W */
+    double *M;     /* [states * n] Phi D H, or Phi D W, row after row */
+    double *E;     /* [states * n] at the current lambda */
+    double *x;     /* [n] the maximiser there */
+    double *b;     /* [rows] at the last lambda with F > lambda */
+    double *k;     /* [states] */
 } bisection;
 
 /* Column `i` <- weight Phi D e_s. */
@@ -43,8 +46,8 @@ static void add_column(bisection *self, int64_t i, double weight, const double *
     }
 }
 
-/* M and pull from the columns of D. */
-static nadir_status form(nadir_context *context, bisection *self)
+/* M and dH from the columns of D. */
+static nadir_status form_matrices(nadir_context *context, bisection *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -59,13 +62,13 @@ static nadir_status form(nadir_context *context, bisection *self)
     for (int64_t s = 0; s < m; s++) {
         nadir_rank_one_pair_centre(m, D + s * m);
         if (self->reduced) {
-            self->pull[s] = problem->uncertainty->W[s] * problem->d[s];
+            self->dH[s] = problem->uncertainty->W[s] * problem->d[s];
             add_column(self, s, problem->uncertainty->W[s], D + s * m);
             continue;
         }
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
             const double weight = nadir_uncertainty_scale(problem->uncertainty, row) * pi[row];
-            self->pull[row] = weight * problem->d[s];
+            self->dH[row] = weight * problem->d[s];
             add_column(self, row, weight, D + s * m);
         }
     }
@@ -79,24 +82,24 @@ static nadir_status start(nadir_context *context, bisection *self)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const int64_t m = problem->states;
-    NADIR_NEW(context, self->spread, m);
-    NADIR_NEW(context, self->pull, self->n);
+    NADIR_NEW(context, self->Phi_v, m);
+    NADIR_NEW(context, self->dH, self->n);
     NADIR_NEW(context, self->M, m * self->n);
     NADIR_NEW(context, self->E, m * self->n);
     NADIR_NEW(context, self->x, self->n);
     NADIR_NEW_ZERO(context, self->b, problem->rows);
     NADIR_NEW_ZERO(context, self->k, m);
-    memcpy(self->spread, problem->v, (size_t)m * sizeof *self->spread);
-    nadir_rank_one_pair_centre(m, self->spread);
-    NADIR_CHECK(form(context, self));
+    memcpy(self->Phi_v, problem->v, (size_t)m * sizeof *self->Phi_v);
+    nadir_rank_one_pair_centre(m, self->Phi_v);
+    NADIR_CHECK(form_matrices(context, self));
 cleanup:
     return status;
 }
 
 static void finish(nadir_context *context, bisection *self)
 {
-    nadir_release(context, self->spread);
-    nadir_release(context, self->pull);
+    nadir_release(context, self->Phi_v);
+    nadir_release(context, self->dH);
     nadir_release(context, self->M);
     nadir_release(context, self->E);
     nadir_release(context, self->x);
@@ -104,14 +107,14 @@ static void finish(nadir_context *context, bisection *self)
     nadir_release(context, self->k);
 }
 
-/* F(lambda) as Algorithm 2 has it, with its x. */
+/* *F <- F(lambda) by Algorithm 2; self->x <- its maximiser. */
 static nadir_status evaluate(nadir_context *context, bisection *self, double lambda, double *F)
 {
     const double gamma = self->problem->gamma;
     const int64_t n = self->n;
     for (int64_t t = 0; t < self->problem->states; t++) {
         for (int64_t i = 0; i < n; i++) {
-            self->E[t * n + i] = gamma * (self->spread[t] * self->pull[i] - lambda * self->M[t * n + i]);
+            self->E[t * n + i] = gamma * (self->Phi_v[t] * self->dH[i] - lambda * self->M[t * n + i]);
         }
     }
     const nadir_status status = nadir_cone_norm_scored(
@@ -121,8 +124,8 @@ static nadir_status evaluate(nadir_context *context, bisection *self, double lam
     return status;
 }
 
-/* b and k of the x at hand. */
-static void keep(bisection *self)
+/* b and k from x. */
+static void keep_pair(bisection *self)
 {
     const nadir_problem *problem = self->problem;
     const int64_t m = problem->states;
@@ -146,23 +149,23 @@ static void keep(bisection *self)
 }
 
 /* The upper end of the bracket. */
-static nadir_status find_ceiling(nadir_context *context, const bisection *self, double *ceiling)
+static nadir_status find_upper_end(nadir_context *context, const bisection *self, double *upper_end)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     bool converged;
     double limit;
     double v_square = 0;
-    double pull_square = 0;
+    double Wd_square = 0;
     NADIR_CHECK(nadir_breakdown_exact(context, problem, &limit, &converged));
     for (int64_t s = 0; s < problem->states; s++) {
-        const double pull = problem->uncertainty->W[s] * problem->d[s];
-        v_square += self->spread[s] * self->spread[s];
-        pull_square += pull * pull;
+        const double Wd = problem->uncertainty->W[s] * problem->d[s];
+        v_square += self->Phi_v[s] * self->Phi_v[s];
+        Wd_square += Wd * Wd;
     }
     /* 1e-6: the breakdown radius is known to 1e-9 */
     const double rest = fmax(1e-9, 1 - self->beta / limit);
-    *ceiling = problem->gamma * self->beta * sqrt(v_square) * sqrt(pull_square) / rest * (1 + 1e-6);
+    *upper_end = problem->gamma * self->beta * sqrt(v_square) * sqrt(Wd_square) / rest * (1 + 1e-6);
 cleanup:
     return status;
 }
@@ -184,7 +187,7 @@ static nadir_status search(nadir_context *context, bisection *self, nadir_trajec
             (long long)self->n, NADIR_SPECTRUM_LARGEST);
     }
     NADIR_CHECK(start(context, self));
-    NADIR_CHECK(find_ceiling(context, self, &high));
+    NADIR_CHECK(find_upper_end(context, self, &high));
     while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         const double lambda = low + (high - low) / 2;
         double F;
@@ -196,7 +199,7 @@ static nadir_status search(nadir_context *context, bisection *self, nadir_trajec
         NADIR_CHECK(evaluate(context, self, lambda, &F));
         if (F > lambda) {
             low = lambda;
-            keep(self);
+            keep_pair(self);
         } else {
             high = lambda;
         }

@@ -1,10 +1,10 @@
 /*
  * random_kernel.c: methods random-kernel and random-kernel-projected: the best of random kernels of the ball.
  *
- * A sample is Phat + beta Delta / |Delta|, Delta normal with its rows centred: its direction is uniform among
- * those whose rows sum to zero, and it lies on the sphere. The projected variant moves each row to the
- * nearest distribution; the nominal one is a distribution, so no row gets farther from it. Each sample costs
- * a random number for each entry of the kernel, and a factorisation.
+ * A sample is Phat + beta Delta / |Delta|. Delta is normal with centred rows, so that its direction is
+ * uniform among those whose rows sum to zero, and the sample lies on the sphere. The projected variant moves
+ * each row to the nearest distribution. Since the nominal row is a distribution, this does not increase its
+ * distance. Each sample costs a random number for each entry of the kernel, and a factorisation.
  */
 #include "methods/dense_system.h"
 #include "methods/methods.h"
@@ -14,13 +14,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Work of a block of samples, in multiplications, and the most samples of one. */
+/* Work of a block of samples for each thread, in multiplications, and the largest block. */
 #define BLOCK_WORK    (1 << 24)
 #define BLOCK_SAMPLES 4096
 /* What drawing a number costs, in multiplications. */
 #define DRAW_WORK 32
 
-/* What one thread works with. */
+/* Work of one thread. */
 typedef struct worker {
     double *rows; /* [rows * states] the kernel */
     double *P;    /* [states * states] averaged */
@@ -58,7 +58,8 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
         NADIR_NEW(context, own->v, n);
         NADIR_NEW(context, own->pivots, n);
     }
-    NADIR_CHECK(nadir_dense_nominal(context, problem, self->workers[0].P)); /* is it possible at all? */
+    /* Fails where there are too many states. */
+    NADIR_CHECK(nadir_dense_nominal(context, problem, self->workers[0].P));
 cleanup:
     return status;
 }
@@ -75,7 +76,7 @@ static void finish(nadir_context *context, sampling *self)
     nadir_release(context, self->penalties);
 }
 
-/* alpha times a centred normal row; returns the square of its length over alpha. A pinned row is zero. */
+/* row <- alpha times a centred normal row, 0 where alpha = 0; returns the square of |row / alpha|. */
 static double draw_row(int64_t n, double scale, nadir_random *random, double *row)
 {
     double sum = 0;
@@ -124,7 +125,7 @@ static void draw_kernel(const sampling *self, const worker *own, int64_t sample)
 }
 
 /* The penalty of a sample. */
-static double judge(const sampling *self, const worker *own, int64_t sample)
+static double penalty_of(const sampling *self, const worker *own, int64_t sample)
 {
     const nadir_problem *problem = self->problem;
     const double *pi = problem->policy->probabilities;
@@ -142,13 +143,13 @@ static double judge(const sampling *self, const worker *own, int64_t sample)
 }
 
 /* The penalties of samples first .. first + count - 1. */
-static void judge_all(nadir_context *context, const sampling *self, int64_t first, int64_t count)
+static void evaluate_samples(nadir_context *context, const sampling *self, int64_t first, int64_t count)
 {
     const int threads = nadir_threads_for(context, (int64_t)fmin(1e15, (double)count * self->work));
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int part = 0; part < threads; part++) {
         for (int64_t i = part; i < count; i += threads) {
-            self->penalties[i] = judge(self, &self->workers[part], first + i);
+            self->penalties[i] = penalty_of(self, &self->workers[part], first + i);
         }
     }
 }
@@ -164,20 +165,20 @@ static nadir_status search(nadir_context *context, sampling *self, nadir_traject
     while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         const int64_t first = trajectory->samples;
         const int64_t count = nadir_trajectory_next_block(trajectory, self->block);
-        judge_all(context, self, first, count);
+        evaluate_samples(context, self, first, count);
         for (int64_t i = 0; i < count; i++) {
             best = self->penalties[i] > highest ? first + i : best;
             highest = self->penalties[i] > highest ? self->penalties[i] : highest;
         }
         NADIR_CHECK(nadir_trajectory_record(context, trajectory, first + count, highest));
     }
-    if (best < 0) { /* none of them costs anything: the nominal kernel */
+    if (best < 0) { /* no sample has a penalty: the nominal kernel */
         self->beta = 0;
         best = 0;
     }
     draw_kernel(self, &self->workers[0], best);
     NADIR_CHECK(nadir_dense_attack(context, problem, self->workers[0].rows, attack));
-    attack->converged = true; /* it did what it promised */
+    attack->converged = true; /* a search that samples has no other end */
     attack->iterations = trajectory->samples;
 cleanup:
     finish(context, self);

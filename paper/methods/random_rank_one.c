@@ -7,7 +7,7 @@
 #include "methods/rank_one_pair.h"
 #include "sample_stream.h"
 
-/* Numbers of a block, and samples of one. */
+/* Numbers of a block, and the largest block in samples. */
 #define BLOCK_NUMBERS (1 << 18)
 enum { BLOCK_SAMPLES = 4096 };
 /* What drawing a number costs, in multiplications. */
@@ -42,8 +42,8 @@ cleanup:
     return status;
 }
 
-/* Samples first .. first + count - 1. */
-static nadir_status sample(nadir_context *context, sampling *self, int64_t first, int64_t count)
+/* The penalties of samples first .. first + count - 1. */
+static nadir_status evaluate_samples(nadir_context *context, sampling *self, int64_t first, int64_t count)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -80,7 +80,7 @@ nadir_status nadir_search_random_rank_one(nadir_context *context, const nadir_pr
     while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         const int64_t first = trajectory->samples;
         const int64_t count = nadir_trajectory_next_block(trajectory, self.block);
-        NADIR_CHECK(sample(context, &self, first, count));
+        NADIR_CHECK(evaluate_samples(context, &self, first, count));
         for (int64_t i = 0; i < count; i++) {
             best = self.penalties[i] > highest ? first + i : best;
             highest = self.penalties[i] > highest ? self.penalties[i] : highest;
@@ -90,7 +90,7 @@ nadir_status nadir_search_random_rank_one(nadir_context *context, const nadir_pr
     nadir_random random = nadir_sample_stream(self.key, best);
     nadir_rank_one_pair_draw(problem, highest > 0 ? beta : 0, &random, self.b, self.k);
     NADIR_CHECK(nadir_rank_one_pair_attack(context, problem, beta, self.b, self.k, attack));
-    attack->converged = true; /* it did what it promised */
+    attack->converged = true; /* a search that samples has no other end */
     attack->iterations = trajectory->samples;
 cleanup:
     nadir_release(context, self.b);

@@ -1,6 +1,6 @@
 /*
- * rank_one_pair.h: kernels Phat - b k^T where b is any vector over rows, not only one that keeps the shape of
- * the policy within a state.
+ * rank_one_pair.h: kernels Phat - b k^T with any vector b over rows. (Kernels of the free domain in src/ have
+ * b(s, a) proportional to alpha^2 pi within a state.)
  *
  *     penalty(b, k) = gamma (d . b^pi) (k . v) / (1 + gamma k . D b^pi)
  */
@@ -15,11 +15,11 @@ void nadir_rank_one_pair_average(const nadir_problem *problem, const double *b, 
 /* x <- x - mean; returns |x|_2 of that. */
 double nadir_rank_one_pair_centre(int64_t count, double *x);
 
-/* |b / alpha|_2; rows of alpha = 0 are not looked at. b: [rows] */
+/* |b / alpha|_2 over the rows with alpha > 0. b: [rows] */
 double nadir_rank_one_pair_size(const nadir_problem *problem, const double *b);
 
-/* b <- alpha |normal|, of scaled length beta; k <- normal, zero-sum, of length 1: a random pair with b >= 0,
- * in a direction that is uniform. b: [rows], k: [states]. */
+/* A random pair with b >= 0, of uniform direction: b <- alpha |normal| scaled to |b / alpha|_2 = beta, k <- a
+ * centred normal vector of length 1. b: [rows], k: [states]. */
 void nadir_rank_one_pair_draw(const nadir_problem *problem, double beta, nadir_random *random, double *b,
                               double *k);
 
@@ -27,8 +27,8 @@ void nadir_rank_one_pair_draw(const nadir_problem *problem, double beta, nadir_r
 double nadir_rank_one_pair_penalty(const nadir_problem *problem, const double *b_pi, const double *k,
                                    const double *g);
 
-/* attack->kernel, J and lambda; b and k are brought into the ball of radius beta first, where they are not in
- * it. b: [rows], k: [states]. */
+/* attack <- the kernel of the pair, its J and lambda. b and k are scaled into the ball of radius beta if they
+ * lie outside. b: [rows], k: [states]. */
 nadir_status nadir_rank_one_pair_attack(nadir_context *context, const nadir_problem *problem, double beta,
                                         double *b, double *k, nadir_attack *attack);
 

@@ -8,11 +8,11 @@
  *     d lambda / d k = (gamma s v - lambda gamma g) / (1 + gamma k . g)
  *     d lambda / d b = pi (gamma l d - lambda gamma y) / (1 + gamma k . g)      at the state of each row
  *
- * One solve and one transposed solve each time, and a dense least-squares problem in rows + states variables
- * at each step. It is a local method, from one random pair: where k . v < 0 there, b shrinks to 0 before k
- * has turned, and (0, k) is a stationary point that costs nothing. The variables are b / (alpha unit) and k,
- * unit = 1 as in the paper, or beta (slsqp-scaled), which lets k turn as fast as b shrinks. NLopt takes
- * memory of its own.
+ * An evaluation takes one solve and one transposed solve. A step takes a dense least-squares problem in rows
+ * + states variables. The method is local and starts from one random pair. If k . v < 0 there, b may shrink
+ * to 0 before k has turned; (0, k) is a stationary point with penalty 0. The variables are b / (alpha unit)
+ * and k. unit = 1 as in the paper, or beta (slsqp-scaled), which lets k turn as fast as b shrinks. NLopt
+ * allocates memory outside of the context.
  */
 #include "methods/methods.h"
 #include "methods/rank_one_pair.h"
@@ -28,10 +28,10 @@
 #define SMALLEST_DENOMINATOR 1e-3
 /* NLopt's SLSQP works with about so many numbers for each pair of variables. */
 #define WORK_PER_PAIR 9
-/* At so many a step takes ten minutes and the work 4.6 GB. */
+/* With 8000 a step takes ten minutes and 4.6 GB. */
 #define VARIABLES_LIMIT 8000
 
-typedef struct programme {
+typedef struct program {
     nadir_context *context;
     const nadir_problem *problem;
     double beta;
@@ -48,7 +48,7 @@ typedef struct programme {
     double *best; /* [rows + states] b and k of the best pair of the ball so far */
     double highest;
     int64_t evaluations;
-} programme;
+} program;
 
 static double dot(int64_t count, const double *x, const double *y)
 {
@@ -68,14 +68,14 @@ static double sum_of(int64_t count, const double *x)
     return sum;
 }
 
-/* What lambda and its gradient are made of, at x. */
+/* The terms of lambda and its gradient at x. */
 typedef struct objective_terms {
-    double strength, loss, feedback; /* s, l, k . g */
+    double d_dot_b, k_dot_v, k_dot_g; /* s, l, k . g */
     double denominator;
     double lambda;
 } objective_terms;
 
-static nadir_status look(programme *self, const double *x, objective_terms *terms)
+static nadir_status evaluate(program *self, const double *x, objective_terms *terms)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -87,45 +87,47 @@ static nadir_status look(programme *self, const double *x, objective_terms *term
     nadir_rank_one_pair_average(problem, self->b, self->b_pi);
     NADIR_CHECK(nadir_occupancy_solve(self->context, problem->occupancy, 1, self->b_pi, self->g, NULL));
     NADIR_CHECK(nadir_occupancy_solve_transposed(self->context, problem->occupancy, 1, k, self->y, NULL));
-    terms->strength = dot(n, problem->d, self->b_pi);
-    terms->loss = dot(n, k, problem->v);
-    terms->feedback = dot(n, k, self->g);
-    /* Outside the ball, where trials may lie, it may have any sign; only a pole is kept away from. */
-    const double denominator = 1 + problem->gamma * terms->feedback;
+    terms->d_dot_b = dot(n, problem->d, self->b_pi);
+    terms->k_dot_v = dot(n, k, problem->v);
+    terms->k_dot_g = dot(n, k, self->g);
+    /* Trial points may lie outside the ball, where it can have any sign. Keep away from 0. */
+    const double denominator = 1 + problem->gamma * terms->k_dot_g;
     terms->denominator = fabs(denominator) > SMALLEST_DENOMINATOR ? denominator : SMALLEST_DENOMINATOR;
-    terms->lambda = problem->gamma * terms->strength * terms->loss / terms->denominator;
+    terms->lambda = problem->gamma * terms->d_dot_b * terms->k_dot_v / terms->denominator;
 cleanup:
     return status;
 }
 
-static void write_gradient(const programme *self, const objective_terms *terms, double *gradient)
+static void write_gradient(const program *self, const objective_terms *terms, double *gradient)
 {
     const nadir_problem *problem = self->problem;
     const double *pi = problem->policy->probabilities;
     const double over = problem->gamma / terms->denominator;
     for (int64_t s = 0; s < problem->states; s++) {
-        const double pull = over * (terms->loss * problem->d[s] - terms->lambda * self->y[s]);
+        const double gradient_b = over * (terms->k_dot_v * problem->d[s] - terms->lambda * self->y[s]);
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
-            gradient[row] = self->unit * nadir_uncertainty_scale(problem->uncertainty, row) * pi[row] * pull;
+            gradient[row] =
+                self->unit * nadir_uncertainty_scale(problem->uncertainty, row) * pi[row] * gradient_b;
         }
-        gradient[problem->rows + s] = over * (terms->strength * problem->v[s] - terms->lambda * self->g[s]);
+        gradient[problem->rows + s] = over * (terms->d_dot_b * problem->v[s] - terms->lambda * self->g[s]);
     }
 }
 
-/* Points on the way may be a little outside the set: k is centred, b and k are shrunk into the ball. */
-static nadir_status note(programme *self, const double *x, const objective_terms *terms)
+/* Records the penalty of the pair after centring k and scaling b and k into the ball: iterates may lie a
+ * little outside the set. */
+static nadir_status record(program *self, const double *x, const objective_terms *terms)
 {
     const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
     const double *k = x + problem->rows;
     const double mean = sum_of(n, k) / (double)n;
-    const double loss = terms->loss - mean * sum_of(n, problem->v);
-    const double feedback = terms->feedback - mean * sum_of(n, self->g);
+    const double k_dot_v = terms->k_dot_v - mean * sum_of(n, problem->v);
+    const double k_dot_g = terms->k_dot_g - mean * sum_of(n, self->g);
     const double b_size = sqrt(dot(problem->rows, x, x)) / self->length;
     const double k_size = sqrt(fmax(0, dot(n, k, k) - (double)n * mean * mean));
     const double shrink = 1 / (fmax(1, b_size) * fmax(1, k_size));
-    const double denominator = 1 + problem->gamma * shrink * feedback;
-    const double penalty = problem->gamma * shrink * terms->strength * loss / denominator;
+    const double denominator = 1 + problem->gamma * shrink * k_dot_g;
+    const double penalty = problem->gamma * shrink * terms->d_dot_b * k_dot_v / denominator;
     self->evaluations++;
     if (denominator > 0 && penalty > self->highest) {
         self->highest = penalty;
@@ -136,11 +138,11 @@ static nadir_status note(programme *self, const double *x, const objective_terms
 
 static double objective(unsigned count, const double *x, double *gradient, void *user)
 {
-    programme *self = user;
+    program *self = user;
     objective_terms terms = {0};
     (void)count;
-    self->status = self->status == NADIR_OK ? look(self, x, &terms) : self->status;
-    self->status = self->status == NADIR_OK ? note(self, x, &terms) : self->status;
+    self->status = self->status == NADIR_OK ? evaluate(self, x, &terms) : self->status;
+    self->status = self->status == NADIR_OK ? record(self, x, &terms) : self->status;
     if (self->status != NADIR_OK) {
         nlopt_force_stop(self->optimiser);
         return 0;
@@ -155,7 +157,7 @@ static double objective(unsigned count, const double *x, double *gradient, void 
 static void lengths(unsigned constraints, double *values, unsigned count, const double *x, double *gradient,
                     void *user)
 {
-    const programme *self = user;
+    const program *self = user;
     const int64_t rows = self->problem->rows;
     const int64_t all = (int64_t)count;
     values[0] = dot(rows, x, x) - self->length * self->length;
@@ -171,14 +173,14 @@ static void lengths(unsigned constraints, double *values, unsigned count, const 
 /* 1 . k = 0. */
 static double sum_of_k(unsigned count, const double *x, double *gradient, void *user)
 {
-    const programme *self = user;
+    const program *self = user;
     for (int64_t i = 0; gradient != NULL && i < (int64_t)count; i++) {
         gradient[i] = i < self->problem->rows ? 0 : 1;
     }
     return sum_of(self->problem->states, x + self->problem->rows);
 }
 
-static nadir_status start(programme *self)
+static nadir_status start(program *self)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
@@ -193,7 +195,8 @@ static nadir_status start(programme *self)
                           "auto",
                           VARIABLES_LIMIT, (long long)all);
     }
-    NADIR_NEW(context, room, WORK_PER_PAIR * all * all); /* what NLopt will take is within the limit */
+    /* NLopt takes about as much, outside of the context: fail where the limit of memory does not allow it. */
+    NADIR_NEW(context, room, WORK_PER_PAIR * all * all);
     nadir_release(context, room);
     NADIR_NEW(context, self->x, all);
     NADIR_NEW(context, self->b, problem->rows);
@@ -211,7 +214,7 @@ cleanup:
     return status;
 }
 
-static void finish(programme *self)
+static void finish(program *self)
 {
     nlopt_destroy(self->optimiser);
     nadir_release(self->context, self->x);
@@ -222,8 +225,8 @@ static void finish(programme *self)
     nadir_release(self->context, self->best);
 }
 
-/* The problem as NLopt has it. */
-static bool pose(programme *self)
+/* The problem as NLopt's object; false: NLopt has no memory for it. */
+static bool set_up(program *self)
 {
     const int64_t rows = self->problem->rows;
     const int64_t all = rows + self->problem->states;
@@ -245,20 +248,20 @@ static bool pose(programme *self)
     return good;
 }
 
-/* Whether lambda, to first order gamma beta |Phi v| |W d| at most, can be told from rounding. */
-static bool is_worthwhile(const programme *self)
+/* Whether the largest penalty, to first order gamma beta |Phi v| |W d|, is above the rounding of J. */
+static bool is_worthwhile(const program *self)
 {
     const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
     const double mean = sum_of(n, problem->v) / (double)n;
-    double spread = 0;
-    double pull = 0;
+    double Phi_v_square = 0;
+    double Wd_square = 0;
     for (int64_t s = 0; s < n; s++) {
         const double weight = problem->uncertainty->W[s] * problem->d[s];
-        spread += (problem->v[s] - mean) * (problem->v[s] - mean);
-        pull += weight * weight;
+        Phi_v_square += (problem->v[s] - mean) * (problem->v[s] - mean);
+        Wd_square += weight * weight;
     }
-    return problem->gamma * self->beta * sqrt(spread * pull) >
+    return problem->gamma * self->beta * sqrt(Phi_v_square * Wd_square) >
            DBL_EPSILON * nadir_vector_largest(n, problem->v);
 }
 
@@ -280,16 +283,16 @@ static nadir_status search(nadir_context *context, const nadir_problem *problem,
                            nadir_trajectory *trajectory, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    programme self = {.context = context,
-                      .problem = problem,
-                      .beta = beta,
-                      .unit = unit,
-                      .length = beta / unit,
-                      .trajectory = trajectory};
+    program self = {.context = context,
+                    .problem = problem,
+                    .beta = beta,
+                    .unit = unit,
+                    .length = beta / unit,
+                    .trajectory = trajectory};
     const int64_t all = problem->rows + problem->states;
     double ignored;
     NADIR_CHECK(start(&self));
-    if (!pose(&self)) {
+    if (!set_up(&self)) {
         status = nadir_fail(context, NADIR_ERROR_MEMORY, "out of memory: NLopt refuses %lld variables",
                             (long long)all);
         goto cleanup;
