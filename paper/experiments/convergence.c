@@ -1,9 +1,9 @@
 /*
- * convergence.c: what each method knows by when, on one problem of each size; see instance.h for the
- * problems.
+ * convergence.c: the best penalty of each method against time, on one problem of each size; see instance.h
+ * for the problems.
  *
- * Every method has its number of kernels or steps, and the time is what that took: the data is the same on
- * every run but for the column of seconds.
+ * Every method has a fixed number of kernels or steps, so that only the column of seconds differs between
+ * runs.
  */
 #include "experiment.h"
 #include "instance.h"
@@ -36,7 +36,7 @@ static double share_of(const outcome *self, double penalty)
     return penalty / self->exact;
 }
 
-/* Seconds until 99 % were known; infinity: never. */
+/* Seconds until 99 % of the penalty was found; infinity: never. */
 static double time_to_99(const outcome *self, int method)
 {
     const experiment_found *found = &self->found[method];

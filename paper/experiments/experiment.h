@@ -7,16 +7,16 @@
  *
  *     csv -> plot -> show (figure of the report), say (paragraph), table, finding (paper, ours, why)
  *
- * When run returns NADIR_OK the list, with the digest of each file, is written to OUT/NAME/SHA256SUMS; an
- * experiment whose list stands there for the same settings is not run again. Everything is written whole or
- * not at all.
+ * When run returns NADIR_OK the list, with the digest of each file, is written to OUT/NAME/SHA256SUMS. An
+ * experiment that has such a list for the same settings is not run again. A file is written completely or not
+ * at all.
  *
  * The same settings, seed and number of threads give the same bytes in every CSV, except for columns that
  * depend on the speed of the machine: their names begin with `seconds` (a time) or with `timed_` (what was
- * found within a time). The sentences of the report may tell times.
+ * found within a time). The text of the report may name times.
  *
  * Failures: return the status of what failed. The first failure of writing a CSV, a picture or the section is
- * kept, and comes back from the call that ends it.
+ * kept, and returned by the call that closes it.
  */
 #ifndef NADIR_PAPER_EXPERIMENT_H
 #define NADIR_PAPER_EXPERIMENT_H
@@ -50,14 +50,14 @@ enum { EXPERIMENT_FILES = 64, EXPERIMENT_PATH = 4096, EXPERIMENT_NAME = 64 };
 
 /* What an experiment runs in. */
 struct experiment_run {
-    cli_run *cli;           /* for cli_fail, cli_warn and what of cli/ wants it */
+    cli_run *cli;           /* for cli_fail, cli_warn and other functions of cli/ */
     nadir_context *context; /* its random stream is not touched: seed streams of your own from `seed` */
     const experiment *experiment;
     bool quick;
     uint64_t seed;                                 /* the user's; 42, as in the paper, by default */
     int64_t index;                                 /* of the experiment among those asked for, 0, 1, ... */
     int64_t count;                                 /* of those */
-    const char *folder;                            /* OUT/NAME, which is there */
+    const char *folder;                            /* OUT/NAME, which exists */
     char files[EXPERIMENT_FILES][EXPERIMENT_NAME]; /* written so far, for the list */
     int files_count;
     FILE *section;  /* HTML of the report's section, a temporary file; use the functions below */
@@ -65,15 +65,15 @@ struct experiment_run {
     char *section_text, *findings_text; /* what they hold once closed */
     size_t section_length, findings_length;
     nadir_status status; /* of the first failure that was kept */
-    char error[512];     /* and what the command said of it */
-    uint64_t shown;      /* bit k: the k-th source has a picture; readers are sent to the first */
+    char error[512];     /* and its message */
+    uint64_t shown;      /* bit k: the k-th source has a picture; links lead to the first */
     const char *data;    /* stem of the CSV with the data of the next picture, where it is not its own */
     char texts[4][512];  /* of experiment_text, in turn */
     int texts_count;
 };
 
-/* What is under way, on a terminal: "[4/9] penalty-function: S = 100, seed 2 of 5". NADIR_ERROR_INTERRUPTED
- * when the user asked to stop. Long loops moreover call nadir_progress, or what they call does. */
+/* Shows progress on a terminal: "[4/9] penalty-function: S = 100, seed 2 of 5". NADIR_ERROR_INTERRUPTED
+ * when the user asked to stop. Long loops also call nadir_progress, themselves or in functions they call. */
 nadir_status experiment_progress(experiment_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -99,7 +99,7 @@ typedef struct experiment_csv {
 } experiment_csv;
 
 /* OUT/NAME/stem.csv; header: "states,method,penalty,seconds". After a failure the functions below do nothing
- * and experiment_csv_close returns it: no need to look at what this returns. */
+ * and experiment_csv_close returns it, so that the status returned here need not be checked. */
 nadir_status experiment_csv_open(experiment_run *run, const char *stem, const char *header,
                                  experiment_csv *csv);
 /* Cells of a row, from left to right. A number is the shortest text that reads back to the same bits; what is
@@ -140,8 +140,8 @@ nadir_status experiment_plot_open(experiment_run *run, const char *stem, int wid
                                   experiment_plot *plot);
 /* Draws OUT/NAME/stem.svg and stem.png. */
 nadir_status experiment_plot_close(experiment_plot *plot);
-/* The same where `status`, of what the picture shows, is NADIR_OK: half of the data makes no picture. Returns
- * the first failure. */
+/* Draws if `status`, that of the data, is NADIR_OK; otherwise drops the picture. Returns the first failure.
+ * */
 nadir_status experiment_plot_finish(experiment_plot *plot, nadir_status status);
 /* Draws nothing; for `cleanup:`. Does nothing after close, and for a struct of zeros. */
 void experiment_plot_drop(experiment_plot *plot);
@@ -158,8 +158,8 @@ void experiment_plot_title(const experiment_plot *plot, const char *name);
 
 /* --------------------------------------------------------------------------------------------- report */
 
-/* All texts are plain: what HTML might mistake is escaped here. Sources and `about` of the experiment stand
- * at the head of its section already. */
+/* All texts are plain; they are escaped for HTML here. The section begins with the sources and `about` of the
+ * experiment. */
 
 /* A paragraph. */
 void experiment_say(experiment_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -169,14 +169,14 @@ void experiment_say(experiment_run *run, const char *format, ...) __attribute__(
 void experiment_show(experiment_run *run, const char *stem, int source, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A table: cells of a row are separated by '|' in one text, as is the head. Numbers stand to the right by
- * themselves. */
+/* A table: cells of a row are separated by '|' in one text, as is the head. Numbers are aligned to the
+ * right. */
 void experiment_table(experiment_run *run, const char *caption, const char *head);
 void experiment_table_row(experiment_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void experiment_table_end(experiment_run *run);
 
 /* A row of the table "paper says / we measure / why they differ", which stands at the end of the section and,
- * for all experiments together, at the head of the report. why: one honest sentence, also where they agree.
+ * for all experiments together, at the head of the report. why: one sentence, also where they agree.
  */
 void experiment_finding(experiment_run *run, const char *subject, const char *paper, const char *ours,
                         const char *why);

@@ -1,5 +1,4 @@
-/* files.c: the files of an experiment: their names, its data as CSV, and what is under way; see
- * experiment.h. */
+/* experiment_files.c: file names of an experiment, its data as CSV, and its progress; see experiment.h. */
 #include "report.h"
 
 #include <dirent.h>
@@ -59,7 +58,7 @@ nadir_status experiment_file(experiment_run *run, const char *stem, const char *
     return NADIR_OK;
 }
 
-/* Whether a name is "….PID-N.tmp" of a process that is no more. */
+/* Whether a name is "….PID-N.tmp" of a process that no longer runs. */
 static bool is_orphan(const char *name)
 {
     const size_t length = strlen(name);
@@ -115,7 +114,7 @@ nadir_status experiment_csv_open(experiment_run *run, const char *stem, const ch
     return status;
 }
 
-/* Where the next cell goes; NULL: nowhere. */
+/* The file for the next cell; NULL after a failure. */
 static FILE *next_cell(experiment_csv *csv)
 {
     FILE *out = csv->output.out;

@@ -1,15 +1,15 @@
 /*
  * geometry.h: the set {D^pi H^pi} of the paper's example, three states and two actions, as points of R^18.
  *
- * A point is M(s, (t, a)) = D(s, t) pi(a|t): row s holds the discounted visits of (t, a) from s. Everything
- * is streamed: policies come in blocks of fixed size, each with a random stream of its own, and what is added
- * up is added block after block, so that the answer does not depend on the number of threads.
+ * A point is M(s, (t, a)) = D(s, t) pi(a|t): row s holds the discounted visits of (t, a) from s. Policies are
+ * drawn in blocks of fixed size, each with a random stream of its own, and sums are added in the order of the
+ * blocks, so that results do not depend on the number of threads.
  *
- * Along one state the set is straight. With pi(0|s) = t, Sherman and Morrison give M(t) = M(0) + g(t) X, X a
- * matrix of rank one and g(t) = t / (1 - c t) monotone. So (a) a linear function is largest at a
- * deterministic policy: the hull of the set is that of its 2^3 corners, and (b) policies that differ in one
- * state are joined by a segment of the set. The set has 3 dimensions; if the points span more, it cannot be
- * convex.
+ * Policies that differ in one state only lie on a line. With pi(0|s) = t, Sherman and Morrison give M(t) =
+ * M(0) + g(t) X, X a matrix of rank one and g(t) = t / (1 - c t) monotone. So (a) a linear function is
+ * largest at a deterministic policy: the hull of the set is that of its 2^3 corners, and (b) policies that
+ * differ in one state are joined by a segment of the set. The set has 3 dimensions; if the points span more,
+ * it cannot be convex.
  */
 #ifndef NADIR_PAPER_GEOMETRY_H
 #define NADIR_PAPER_GEOMETRY_H
@@ -76,12 +76,12 @@ double geometry_coordinate(const double point[GEOMETRY_ENTRIES], const double *o
 nadir_status geometry_views_fill(nadir_context *context, const geometry_model *model, uint64_t seed,
                                  int64_t samples, const double *origin, int count, geometry_view *views);
 
-/* Whether a matrix lies in the set. Each of its rows, being visits, is those of one policy; the matrix lies
- * in the set exactly when it is the same one for all rows. Returns how far they differ in pi(0|s), at most.
- */
+/* Whether a matrix lies in the set. Each row holds the visits of some policy. The matrix lies in the set
+ * exactly when that policy is the same for all rows. Returns the largest difference of pi(0|s) between rows.
+ * */
 double geometry_disagreement(const double point[GEOMETRY_ENTRIES]);
-/* The distance, in the Frobenius norm, to the nearest point that Gauss and Newton find from the policies of
- * the rows and from the middle. */
+/* The distance, in the Frobenius norm, to the nearest point of the set that Gauss-Newton iterations find.
+ * They start from the policies of the rows and from the uniform policy. */
 double geometry_distance(const geometry_model *model, const double target[GEOMETRY_ENTRIES]);
 
 /* Midpoints of pairs of policies that differ in `differing` states. All arrays: [pairs]. */

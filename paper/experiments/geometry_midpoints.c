@@ -2,8 +2,8 @@
  * geometry_midpoints.c: is the middle of two points of {D^pi H^pi} a point of it? See geometry.h.
  *
  * A matrix M of the hull has rows of visits, so row s has the policy pi_s(a|t) = M(s, (t, a)) / sum over a.
- * It lies in the set exactly when all rows have the same. How far off it is: the nearest point of the set, by
- * Gauss and Newton with the derivative (Sherman and Morrison)
+ * It lies in the set exactly when all rows have the same. Its distance from the set is found by
+ * Gauss-Newton iterations with the derivative (Sherman and Morrison)
  *
  *     dM / dpi(0|t) = D e_t (gamma (P(.|t, 0) - P(.|t, 1)) M + e_(t,0) - e_(t,1))
  */
@@ -69,7 +69,7 @@ static void derivative(const geometry_model *model, const double *point, double 
     }
 }
 
-/* The step of least squares with damping; coordinates at a bound that push against it stay. */
+/* The damped least-squares step; coordinates at a bound stay if the step would leave the box. */
 static void damped_step(double slopes[GEOMETRY_STATES][N], const double *point, const double *target,
                         const double *chance, double damping, double step[GEOMETRY_STATES])
 {
@@ -102,7 +102,7 @@ static void damped_step(double slopes[GEOMETRY_STATES][N], const double *point, 
     }
 }
 
-/* The squared distance from a start; Levenberg and Marquardt within the box. */
+/* The squared distance found from one start, by Levenberg-Marquardt steps within the box. */
 static double descend(const geometry_model *model, const double *target, const double *start)
 {
     double chance[S] = {start[0], start[1], start[2]};

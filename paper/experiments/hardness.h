@@ -55,7 +55,7 @@ typedef struct hardness_ladder {
 } hardness_ladder;
 
 void hardness_ladder_make(const hardness_program *program, double discount, hardness_ladder *ladder);
-/* The same ladder with `share` of its M: too little for rounding, but enough to look at. */
+/* The same ladder with `share` of its M: too small to force whole numbers, for a picture. */
 void hardness_ladder_scale(const hardness_program *program, double share, hardness_ladder *ladder);
 /* P_xi with its rewards. */
 nadir_status hardness_ladder_model(nadir_context *context, const hardness_program *program,

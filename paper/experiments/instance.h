@@ -24,7 +24,7 @@ typedef struct experiment_instance {
     nadir_robust exact; /* of experiment_instance_set_radius */
 } experiment_instance;
 
-/* experiment_instance_close is legal afterwards in any case. */
+/* The caller calls experiment_instance_close also after a failure. */
 nadir_status experiment_instance_open(nadir_context *context, int64_t states, uint64_t seed,
                                       experiment_instance *instance);
 void experiment_instance_close(experiment_instance *instance);
@@ -39,13 +39,12 @@ typedef struct experiment_found {
     int64_t count;
 } experiment_found;
 
-/* seconds: infinity where `samples` is to decide. To be freed with experiment_found_free. */
+/* seconds: infinity where only `samples` limits the search. The caller calls experiment_found_free. */
 nadir_status experiment_instance_find(const experiment_instance *instance, const char *method, double seconds,
                                       int64_t samples, experiment_found *found);
 void experiment_found_free(const experiment_instance *instance, experiment_found *found);
 
-/* What was known after so many seconds: the last point not after that, or zeros. A step that took longer does
- * not count. */
+/* The last point up to this time, or zeros. A step that ended later does not count. */
 nadir_trajectory_point experiment_found_at(const experiment_found *found, double seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* manifest.c: the list of an experiment's files with their digests; see manifest.h. */
+/* manifest.c: the list of an experiment's files with their digests; see report.h. */
 #include "inside.h"
 #include "report.h"
 
@@ -13,7 +13,7 @@ static bool join(const experiment_run *run, const char *name, char path[EXPERIME
     return snprintf(path, EXPERIMENT_PATH, "%s/%s", run->folder, name) < EXPERIMENT_PATH;
 }
 
-/* All that the data depends on. */
+/* The settings that the data depends on. */
 static void print_head(const experiment_run *run, char head[256])
 {
     const char *engine = run->cli->engine_name;

@@ -1,4 +1,4 @@
-/* matrix.c: the paper's random matrices; see matrix.h. */
+/* norm_matrices.c: the random matrices of the paper's norm table; see norm_matrices.h. */
 #include "norm_matrices.h"
 
 #include "inside.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* A run is repeated until so many or so many seconds. */
+/* A run is repeated up to this many times, and for this many seconds. */
 #define REPEATS        20
 #define REPEAT_SECONDS 0.3
 

@@ -1,6 +1,4 @@
-/*
- * matrix.h: the random matrices of the paper's norm table, and one method asked about them.
- */
+/* norm_matrices.h: the random matrices of the paper's norm table, and the norm of one by one method. */
 #ifndef NADIR_PAPER_NORM_MATRICES_H
 #define NADIR_PAPER_NORM_MATRICES_H
 

@@ -2,8 +2,8 @@
  * notation.c: the experiment `notation`: the paper's tables of symbols, as far as they can be measured.
  *
  * sigma_p(v) = min over omega of |v - omega 1|_p has a closed form for p = 1, 2 and infinity; here as
- * printed, as nadir computes it, and by golden sections on the definition. v, D and d are held against the
- * sum of discounted steps, v = sum over t of gamma^t (P^pi)^t R^pi.
+ * printed, as nadir computes it, and by golden-section search on the definition. v, D and d are compared with
+ * the sum of discounted steps, v = sum over t of gamma^t (P^pi)^t R^pi.
  */
 #include "experiment.h"
 #include "inside.h"

@@ -2,8 +2,8 @@
  * numpy_random.h: NumPy's legacy generator, bit for bit.
  *
  * np.random.seed(n), np.random.rand() and np.random.randn() as NumPy has frozen them, for experiments that
- * must repeat published numbers; everything else uses random.h. Uniform variates agree on every platform;
- * normal ones wherever NumPy's own do, since both call the C library's log.
+ * repeat published numbers; everything else uses nadir_random. Uniform variates agree on every platform.
+ * Normal variates agree where NumPy's own do, since both call the C library's log.
  */
 #ifndef NADIR_PAPER_NUMPY_RANDOM_H
 #define NADIR_PAPER_NUMPY_RANDOM_H

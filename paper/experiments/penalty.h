@@ -2,9 +2,9 @@
  * penalty.h: the penalty that each method finds within a budget, on problems of the paper's kind; see
  * instance.h.
  *
- * The budget is the same time for every method, and then what counts is the best penalty known when it is
- * over (a step that ends later does not); or a number of kernels or steps of its own for each, so that the
- * answer is the same on every machine.
+ * The budget is either the same time for every method, and the result is the best penalty at its end (a step
+ * that ends later does not count); or a number of kernels or steps for each method, so that results are the
+ * same on every machine.
  */
 #ifndef NADIR_PAPER_PENALTY_H
 #define NADIR_PAPER_PENALTY_H

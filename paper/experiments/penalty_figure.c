@@ -2,9 +2,9 @@
  * penalty_figure.c: the experiment `penalty`: the penalty that each method finds against the number of
  * states.
  *
- * Full: the same time for every method, and more for larger problems; what was found then depends on the
- * speed of the machine: columns timed_. Quick: numbers of kernels or steps, so that the data is the same on
- * every run.
+ * Full: the same time for every method, and more for larger problems. Results depend on the speed of the
+ * machine: columns timed_. Quick: fixed numbers of kernels or steps, so that the data is the same on every
+ * run.
  */
 #include "experiment.h"
 #include "penalty.h"
@@ -121,7 +121,7 @@ static nadir_status write_summary(experiment_run *run, const results *self, int 
 
 /* ------------------------------------------------------------------------------------------- pictures */
 
-/* A row of a block; points stand beside each other where they would lie on each other. */
+/* A row of a block; points that would coincide are drawn side by side. */
 static void print_point(FILE *script, int size, int place, const penalty_spread *values, double unit)
 {
     fprintf(script, "%.6g %.9g %.9g %.9g\n", (double)penalty_sizes[size] * pow(1.035, place),
@@ -170,7 +170,7 @@ static void print_methods(const experiment_plot *plot)
     fputc('\n', plot->script);
 }
 
-/* What every method had, for the titles. */
+/* The budget of every method, for the titles. */
 static const char *budget_of(const results *self)
 {
     return isinf(self->seconds) ? "fixed numbers of steps" : "25 ms for each state";

@@ -1,8 +1,7 @@
 /*
- * random_guess.c: how far random guessing gets, against time: random vectors for the norm over the cone,
- * which is what the text around the paper's figure is about, and random kernels for the penalty, which is
- * what its caption says. Both have numbers of samples, so that the data but for the times is the same on
- * every run.
+ * random_guess.c: the best of random guesses against time: random vectors for the norm over the cone, as in
+ * the text around the paper's figure, and random kernels for the penalty, as in its caption. Both have a
+ * fixed number of samples, so that all data but the times is the same on every run.
  */
 #include "experiment.h"
 #include "instance.h"
@@ -13,7 +12,7 @@
 
 enum { SIZES = 3 };
 
-/* One curve: random guesses, and the method that they are held against. */
+/* One curve: random guesses, and the method that they are compared with. */
 typedef struct guess {
     int64_t size;
     double best;                    /* the maximum */
@@ -172,7 +171,7 @@ static nadir_status draw(experiment_run *run, const theme *about, const guess gu
     return experiment_plot_close(&plot);
 }
 
-/* What was known after so many samples. */
+/* The share found after this many samples. */
 static double share_after(const guess *guessed, int64_t samples)
 {
     double share = 0;

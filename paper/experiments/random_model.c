@@ -1,5 +1,5 @@
 /*
- * setting.c: the paper's random instances; see experiment.h.
+ * random_model.c: the paper's random model and policy; see experiment.h.
  *
  * Rows of P uniform in [0, 1) and normalised, R normal, mu uniform (the generator "random"), and a policy
  * whose probabilities are uniform in [0, 1) and normalised, from a stream of its own.

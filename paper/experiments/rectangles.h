@@ -1,14 +1,14 @@
 /*
  * rectangles.h: how wide the three sets must be to hold a kernel that is known from data with 95 % chance.
  *
- * Every row was seen N times, c(t) of them with successor t: Phat = c / N, and what the kernel may be is the
- * Dirichlet distribution with parameters c: shares of sums of c(t) exponential variates. The radius of a set
- * at a confidence is the quantile of the distance that the set measures,
+ * Every row was observed N times, c(t) of them with successor t: Phat = c / N. The kernel has the Dirichlet
+ * distribution with parameters c; it is drawn as sums of c(t) exponential variates, normalised. The radius of
+ * a set at a confidence is the quantile of the distance that the set measures,
  *
  *     nonrect |P - Phat|_2        s   max_s |P_s - Phat_s|_2        sa   max_sa |P_sa - Phat_sa|_2
  *
- * so that all three hold the kernel with the same chance. Samples have random streams of their own: the
- * number of threads does not matter.
+ * so that all three contain the kernel with the same probability. Each sample has its own random stream, so
+ * that the number of threads does not matter.
  */
 #ifndef NADIR_PAPER_RECTANGLES_H
 #define NADIR_PAPER_RECTANGLES_H

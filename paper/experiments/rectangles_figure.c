@@ -1,6 +1,6 @@
 /*
- * rectangles_figure.c: the experiment `rectangular-sets`: what the adversary takes when the set is
- * rectangular, at the same radius and at the same chance of holding the kernel.
+ * rectangles_figure.c: the experiment `rectangular-sets`: the penalty of rectangular sets, at the same radius
+ * and at the same probability of containing the kernel.
  */
 #include "rectangles_figure.h"
 

@@ -106,7 +106,7 @@ nadir_status experiment_section_close(experiment_run *run, nadir_status status, 
         lost = lost != 0 ? lost : errno;
     }
     run->section = run->findings = NULL;
-    if (run->status != NADIR_OK) { /* what failed after that is not what the user has to know */
+    if (run->status != NADIR_OK) { /* the first failure is what the user has to know */
         status = run->status;
         memcpy(run->cli->error, run->error, sizeof run->cli->error);
     }
@@ -322,7 +322,7 @@ static void print_markdown(const experiment_run *run, bool finished, FILE *out)
     free(text);
 }
 
-/* Without a page from which something is missing. */
+/* Writes no page where a part is missing. */
 static nadir_status finish(cli_run *cli, cli_output *page)
 {
     if (cli->trouble != NADIR_OK) {

@@ -1,4 +1,4 @@
-/* section.c: the section of the report that an experiment writes while it runs; see experiment.h. */
+/* report_section.c: the section of the report that an experiment writes while it runs; see experiment.h. */
 #include "report.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ void experiment_html(FILE *out, const char *text)
     }
 }
 
-/* errno as what the run is to say; a file that is not there is no trouble. */
+/* Turns errno into the trouble of the run; a file that does not exist is none. */
 static void note_trouble(cli_run *cli, const char *path, int error)
 {
     if (error != 0 && error != ENOENT && error != ENOTDIR) {
@@ -40,7 +40,7 @@ static void note_trouble(cli_run *cli, const char *path, int error)
     }
 }
 
-/* All that can be read from here, with a zero at its end; *error: errno, and NULL is returned. */
+/* The rest of the stream, with a zero at its end; NULL: failed, *error is errno. */
 static char *read_all(int descriptor, size_t *length, int *error)
 {
     enum { PIECE = 65536 };
@@ -62,7 +62,7 @@ static char *read_all(int descriptor, size_t *length, int *error)
         text[*length] = '\0';
     }
     if (*error == 0 && *length < (size_t)facts.st_size) {
-        *error = EIO; /* it has become shorter meanwhile */
+        *error = EIO; /* it was truncated meanwhile */
     }
     if (*error != 0) {
         free(text);
@@ -145,7 +145,8 @@ void experiment_say(experiment_run *run, const char *format, ...)
 
 /* --------------------------------------------------------------------------------------------- figures */
 
-/* What follows `at` begins a name of an element: in the page the names of all pictures must differ. */
+/* The length of the mark at the cursor after which the name of an element follows, 0: none. In the report the
+ * names of all pictures must differ. */
 static size_t name_follows(const char *cursor)
 {
     static const char *const marks[] = {"id=\"", "id='", "href=\"#", "href='#", "url(#"};

@@ -3,7 +3,7 @@
  *
  * Uniform in a ball of m dimensions: the first m of m + 2 normal variates, divided by the length of all. Rows
  * are centred, which leaves S - 1 normal dimensions of each. The samples are whole kernels and their distance
- * is measured as it stands, so that the count knows nothing of the formulas.
+ * is measured directly, so that the count does not use the formulas.
  */
 #include "volumes.h"
 
