@@ -12,7 +12,7 @@
 #include "kernel/kernel.h"
 #include "linalg/threads.h"
 #include "measure.h"
-#include "nominal/optimum.h"
+#include "nominal/nominal_optimum.h"
 
 #include <math.h>
 #include <stdio.h>

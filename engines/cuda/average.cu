@@ -4,7 +4,7 @@
  * Rows are added in their order and every product is rounded before it is added, as on the processor: M has
  * the same bits there and here. A sparse M is made in two passes: one thread takes the rows of one state side
  * by side, the next column being the least that any of them has next; it counts the columns first, and
- * writes them when it is known where to. Of a spread tilt, entries that lie on the line of their row are less
+ * writes them when it is known where to. Of a perturbed kernel with a tail, entries that lie on the line of their row are less
  * by what it has there, and extra states are entries like others.
  */
 #include "lines.h"
@@ -319,7 +319,7 @@ static nadir_status check_room(const cuda_matrix *matrix, nadir_context *context
     return status;
 }
 
-/* M + L of the numbers of a spread tilt, in the places of `rows`. */
+/* M + L of the numbers of a perturbed kernel with a tail, in the places of `rows`. */
 static nadir_status make_lined(const cuda_rows *rows, nadir_context *context, const cuda_numbers *numbers,
                                const double *weights, cuda_matrix *made, nadir_device_facts *facts)
 {
@@ -338,7 +338,7 @@ cleanup:
     return status;
 }
 
-/* numbers: NULL, or those of a spread tilt, whose values `rows` have. */
+/* numbers: NULL, or those of a perturbed kernel with a tail, whose values `rows` have. */
 static nadir_status average(const cuda_rows *rows, nadir_context *context, const cuda_numbers *numbers,
                             const double *probabilities, void **result, nadir_device_facts *facts)
 {

@@ -1,5 +1,5 @@
 /*
- * lines.cu: products with lines, by sums along an order; see kernel/along.h.
+ * lines.cu: products with lines, by sums along an order; see kernel/prefix_sums.h.
  *
  * What stands at z, z rising, comes as pieces (plain, weighted, z at the end), plain = sum of y and weighted
  * = sum of (z - z_j) y_j; of one after another

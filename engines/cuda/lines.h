@@ -1,6 +1,6 @@
 /*
- * lines.h: the part L of an average that a spread tilt gives to states without an entry, on the device; see
- * kernel/lines.h. Extra states are entries of M here. For this folder alone.
+ * lines.h: the part L of an average that a perturbed kernel with a tail gives to states without an entry, on the device; see
+ * kernel/offsupport_tail.h. Extra states are entries of M here. For this folder alone.
  */
 #ifndef NADIR_ENGINES_CUDA_LINES_H
 #define NADIR_ENGINES_CUDA_LINES_H
@@ -26,7 +26,7 @@ typedef struct cuda_lines {
     double bytes;            /* of all but `turned` and what belongs to it */
 } cuda_lines;
 
-/* The tilt that is averaged, as kernels see it. */
+/* The perturbed kernel that is averaged, as kernels see it. */
 typedef struct cuda_tilt {
     const double *omega, *slope, *amount; /* [rows] */
     const int32_t *length, *extra;        /* [rows] */

@@ -135,7 +135,7 @@ cleanup:
     return status;
 }
 
-/* Sizes of a row; see nadir_tilt_measure. */
+/* Sizes of a row; see nadir_perturbed_measure. */
 typedef struct row_size {
     double largest, terms;
 } row_size;
@@ -169,7 +169,7 @@ static __device__ row_size measure_row(const cuda_rows *rows, const cuda_tilt *o
 }
 
 /* Each block leaves, of its states, the largest norm, terms and number of lines, and the sum of the lengths
- * of the longest. rows: with the numbers of the tilt. */
+ * of the longest. rows: with the numbers of the perturbed kernel. */
 static __global__ void __launch_bounds__(THREADS)
     measure_states(cuda_rows rows, cuda_tilt of, const double *weights, const double *moments,
                    cuda_lines lines, double *partials)

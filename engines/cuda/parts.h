@@ -171,7 +171,7 @@ typedef struct cuda_numbers {
     int64_t states, rows, entries;
     double *values; /* [entries] */
     bool *nominal;  /* [rows] */
-    /* Spread: as nadir_tilt in kernel/kernel.h; omega NULL: not so. */
+    /* Spread: as nadir_perturbed in kernel/kernel.h; omega NULL: not so. */
     double *omega, *slope; /* [rows] */
     int32_t *length;       /* [rows] */
     int32_t *extra;        /* [rows] -1: none */

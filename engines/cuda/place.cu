@@ -1,6 +1,6 @@
 /*
  * place.cu: vectors of a caller who leaves them on the device, and what an iteration does with them; see
- * linalg/place.h. Addresses of the device and of the caller are told apart by what they are: copies with
+ * linalg/vec.h. Addresses of the device and of the caller are told apart by what they are: copies with
  * cudaMemcpyDefault go either way.
  */
 #include "place.h"

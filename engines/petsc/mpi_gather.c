@@ -137,15 +137,15 @@ static nadir_status order_statistics(void *self, nadir_context *context, int64_t
     return status;
 }
 
-static nadir_status top(void *self, nadir_context *context, int64_t count, nadir_placed *values,
-                        int64_t wanted, nadir_placed *results, int64_t *found)
+static nadir_status top(void *self, nadir_context *context, int64_t count, nadir_indexed *values,
+                        int64_t wanted, nadir_indexed *results, int64_t *found)
 {
     petsc_engine *engine = self;
     petsc_meet(engine, "top", wanted);
     const nadir_communication *alone = engine->host->alone;
     const int members = engine->table.members;
-    nadir_placed *own = malloc((size_t)(wanted + 1) * sizeof *own);
-    nadir_placed *all = malloc((size_t)(wanted * members + 1) * sizeof *all);
+    nadir_indexed *own = malloc((size_t)(wanted + 1) * sizeof *own);
+    nadir_indexed *all = malloc((size_t)(wanted * members + 1) * sizeof *all);
     int *sizes = malloc(2 * (size_t)members * sizeof *sizes);
     nadir_status status = NADIR_OK;
     int64_t many = 0;

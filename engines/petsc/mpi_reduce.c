@@ -41,8 +41,8 @@ static void join_tagged(void *from, void *into, int *count, MPI_Datatype *type)
 static void join_placed(void *from, void *into, int *count, MPI_Datatype *type)
 {
     (void)type;
-    const nadir_placed *left = from;
-    nadir_placed *right = into;
+    const nadir_indexed *left = from;
+    nadir_indexed *right = into;
     for (int i = 0; i < *count; i++) {
         const bool better = left[i].value > right[i].value ||
                             (left[i].value == right[i].value && left[i].place < right[i].place);
@@ -92,7 +92,7 @@ static nadir_status reduce(void *self, nadir_context *context, int64_t count,
     return NADIR_OK;
 }
 
-static nadir_status maximum(void *self, nadir_context *context, int64_t count, nadir_placed *values)
+static nadir_status maximum(void *self, nadir_context *context, int64_t count, nadir_indexed *values)
 {
     (void)context;
     petsc_engine *engine = self;
@@ -126,7 +126,7 @@ static nadir_status scan(void *self, nadir_context *context, int64_t count, doub
 void petsc_reductions_start(petsc_engine *engine)
 {
     const int lengths[] = {1, 1};
-    const MPI_Aint places[] = {offsetof(nadir_placed, value), offsetof(nadir_placed, place)};
+    const MPI_Aint places[] = {offsetof(nadir_indexed, value), offsetof(nadir_indexed, place)};
     const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT64_T};
     MPI_Type_contiguous(2, MPI_DOUBLE, &engine->tagged);
     MPI_Type_commit(&engine->tagged);

@@ -142,9 +142,9 @@ static nadir_status bound_from_N(dual_work *self)
     const int64_t n = cone->columns;
     nadir_cone user = *cone;
     const nadir_operator operator= {n, n, apply_sum, apply_sum, &user};
-    const nadir_place here = nadir_place_here(self->context);
+    const nadir_vec here = nadir_vec_host(self->context);
     nadir_random random = self->context->random;
-    nadir_triple triple;
+    nadir_singular_triple triple;
     for (int64_t j = 0; j < n; j++) {
         for (int64_t i = j; i < n; i++) {
             cone->work[j * n + i] = cone->K[j * n + i] + self->N[j * n + i];

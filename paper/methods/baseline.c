@@ -107,7 +107,7 @@ nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
     nadir_trajectory trajectory = {0};
     nadir_verdict verdict = {0};
     nadir_baseline_settings use;
-    NADIR_CHECK(nadir_model_check_whole(context, solver->model, "methods by name"));
+    NADIR_CHECK(nadir_model_check_one_process(context, solver->model, "methods by name"));
     NADIR_CHECK(settle_settings(context, settings, &use));
     NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
     const nadir_problem *problem = &asked.problem;

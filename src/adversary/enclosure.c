@@ -2,7 +2,7 @@
 #include "adversary/enclosure.h"
 
 #include "linalg/distributed.h"
-#include "linalg/span.h"
+#include "linalg/low_rank_basis.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,14 +17,14 @@ enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 
 double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x)
 {
-    const double total = (double)nadir_whole_count(context, count);
-    return nadir_whole_norm_1(context, count, x) * (1 + (total + 4) * UNIT);
+    const double total = (double)nadir_global_count(context, count);
+    return nadir_global_norm_1(context, count, x) * (1 + (total + 4) * UNIT);
 }
 
 double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x)
 {
     const double members = (double)context->communication->members;
-    return nadir_whole_norm_2(context, count, x) * (1 + (48 + members) * UNIT);
+    return nadir_global_norm_2(context, count, x) * (1 + (48 + members) * UNIT);
 }
 
 nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_problem *problem)
@@ -36,10 +36,10 @@ nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_p
         const int64_t here = state_rows[s + 1] - state_rows[s];
         actions = here > actions ? here : actions;
     }
-    actions = (int64_t)nadir_join_maximum(context, (double)actions);
+    actions = (int64_t)nadir_allreduce_maximum(context, (double)actions);
     nadir_enclosure known = {.averaging = UNIT * (double)(actions + 2)};
     /* the norm is a sum of as many terms as a row has */
-    const double terms = nadir_join_maximum(context, (double)nadir_average_row_length(average));
+    const double terms = nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
     known.size = problem->gamma * average->norm * (1 + (terms + 8) * UNIT + 2 * known.averaging);
     known.gap = 1 - known.size > 4 * UNIT ? (1 - known.size) - 4 * UNIT : 0;
     return known;
@@ -60,7 +60,7 @@ static nadir_status solve(nadir_context *context, const nadir_problem *problem, 
 /* The norm in which residuals are measured. */
 static double norm_of(const nadir_context *context, bool transposed, int64_t n, const double *x)
 {
-    return transposed ? nadir_up_norm_1(context, n, x) : nadir_whole_largest(context, n, x);
+    return transposed ? nadir_up_norm_1(context, n, x) : nadir_global_largest(context, n, x);
 }
 
 /* From the residual of the solve, and enclosed->b_error. */
@@ -128,7 +128,7 @@ static double bound_remainder(const nadir_context *context, const spanned *by, c
                               bool transposed, int64_t n, const double *t, double residual, const double *x)
 {
     const double F = norm_of(context, transposed, n, x);
-    const double rounding = nadir_span_rounding(by->rank);
+    const double rounding = nadir_low_rank_basis_rounding(by->rank);
     double sum = 0;
     double of_Q = F;
     double of_Y = 0;
@@ -149,7 +149,7 @@ static nadir_status solve_spanned(nadir_context *context, const nadir_problem *p
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    const int limit = nadir_span_limit(context, count);
+    const int limit = nadir_low_rank_basis_limit(context, count);
     nadir_accuracy accuracy = {0};
     spanned by = {.limit = limit};
     *done = false;
@@ -162,7 +162,7 @@ static nadir_status solve_spanned(nadir_context *context, const nadir_problem *p
     by.Y_norms = by.Q_norms + limit;
     by.sizes = by.Y_norms + limit;
     memcpy(x, b, (size_t)(n * count) * sizeof *x);
-    by.rank = nadir_span_split(context, n, count, limit, SPAN_TOLERANCE, x, by.Q, by.T, by.sizes);
+    by.rank = nadir_low_rank_basis_split(context, n, count, limit, SPAN_TOLERANCE, x, by.Q, by.T, by.sizes);
     if (by.rank <= 0) {
         goto cleanup;
     }
@@ -177,7 +177,7 @@ static nadir_status solve_spanned(nadir_context *context, const nadir_problem *p
         residuals[j] = bound_remainder(context, &by, known, transposed, n, by.T + j * limit,
                                        accuracy.residual, x + j * n);
     }
-    nadir_span_combine(context, n, count, limit, by.rank, by.Q, by.T, x);
+    nadir_low_rank_basis_combine(context, n, count, limit, by.rank, by.Q, by.T, x);
     *done = true;
 cleanup:
     nadir_release(context, by.Q);
@@ -199,7 +199,7 @@ static nadir_status solve_many(nadir_context *context, const nadir_problem *prob
     NADIR_NEW(context, scales, 2 * count);
     double *residuals = scales + count;
     for (int64_t j = 0; j < count; j++) {
-        const double largest = nadir_whole_largest(context, n, b + j * n);
+        const double largest = nadir_global_largest(context, n, b + j * n);
         scales[j] = largest == 0 ? INFINITY : count > 1 ? nadir_scale_for(largest) : 1;
         multiply(scales[j] == 1 || largest == 0 ? 0 : n, scales[j], b + j * n);
         for (int64_t s = 0; s < n && guesses != NULL; s++) {
@@ -264,7 +264,7 @@ nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem
         }
         NADIR_CHECK(
             nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
-        const double largest = nadir_whole_largest(context, n * many, D + first * n);
+        const double largest = nadir_global_largest(context, n * many, D + first * n);
         const double found = accuracy.residual + known->averaging * known->size * largest;
         *residual = fmax(*residual, found * (1 + 8 * UNIT));
     }

@@ -196,7 +196,7 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
     explanation of = {.context = context, .worst = worst};
     const double *b;
     const double *k;
-    NADIR_CHECK(nadir_model_check_whole(context, worst->model, "explanations"));
+    NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "explanations"));
     NADIR_CHECK(make_value(&of));
     NADIR_NEW(context, of.damages, worst->model->rows);
     if (!nadir_kernel_rank_one(worst->verdict.attack.kernel, &b, &k)) {

@@ -287,7 +287,7 @@ nadir_status nadir_solver_radius(nadir_context *context, nadir_solver *solver, c
     nadir_ball use;
     inverse at = {.context = context, .solver = solver, .ball = &use, .high = INFINITY, .converged = true};
     nadir_ball_default(&use);
-    NADIR_CHECK(nadir_model_check_whole(context, solver->model, "the largest radius for a target"));
+    NADIR_CHECK(nadir_model_check_one_process(context, solver->model, "the largest radius for a target"));
     NADIR_CHECK(settle(&at, settings, target));
     if (ball != NULL && !nadir_settings_copy(&use, sizeof use, ball)) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the ball is not set");

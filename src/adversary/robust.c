@@ -7,7 +7,7 @@
 #include "adversary/worst.h"
 #include "base/clock.h"
 #include "linalg/distributed.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -61,16 +61,18 @@ nadir_status nadir_robust_check_spread(nadir_context *context, const nadir_model
     const bool valid = set->p == 2 && set->domain == NADIR_DOMAIN_SUPPORT;
     return set->idle || rectangular || dual || valid
                ? NADIR_OK
-               : nadir_model_check_whole(context, model,
-                                         "domain simplex, and the non-rectangular ball of norm 1 on domain "
-                                         "free or of a norm other than 2 and inf on domain support");
+               : nadir_model_check_one_process(
+                     context, model,
+                     "domain simplex, and the non-rectangular ball of norm 1 on domain "
+                     "free or of a norm other than 2 and inf on domain support");
 }
 
 /* The same for one question, and for a further method (family not NULL). */
 static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, nadir_family *family)
 {
-    return family != NULL ? nadir_model_check_whole(context, problem->model, "methods of the literature")
-                          : nadir_robust_check_spread(context, problem->model, problem->uncertainty);
+    return family != NULL
+               ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
+               : nadir_robust_check_spread(context, problem->model, problem->uncertainty);
 }
 
 /* ---------------------------------------------------------------------------------------- nominal */
@@ -100,7 +102,7 @@ static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem
         verdict->attack.gap = NAN;
         verdict->lower = problem->sign > 0 ? check.lower : -check.upper;
         verdict->upper = problem->sign > 0 ? check.upper : -check.lower;
-        verdict->scale = nadir_whole_largest(context, problem->states, problem->v);
+        verdict->scale = nadir_global_largest(context, problem->states, problem->v);
         verdict->proof = NADIR_PROOF_RIGOROUS;
         verdict->bound = "nominal";
         if (!nadir_verdict_is_close(problem, settings, verdict)) {

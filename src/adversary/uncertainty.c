@@ -16,14 +16,14 @@ void nadir_ball_fill(nadir_ball *ball, size_t size)
 static nadir_status check_numbers(nadir_context *context, const nadir_model *model, const char *what,
                                   double most, int64_t count, const double *numbers)
 {
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     for (int64_t i = 0; i < count; i++) {
         if (!(numbers[i] >= 0 && numbers[i] <= most)) {
             const bool row = count == model->rows && count != model->states;
             const int64_t state = row ? nadir_model_row_state(model, i) : i;
             return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the %s%s%s is %g; expected 0 to %g", what,
                               count > 1 ? " of " : "",
-                              count > 1 ? nadir_model_place(model, state, row ? i : -1, place) : "",
+                              count > 1 ? nadir_model_label(model, state, row ? i : -1, place) : "",
                               numbers[i], most);
         }
     }
@@ -33,13 +33,13 @@ static nadir_status check_numbers(nadir_context *context, const nadir_model *mod
 /* Squares of what can move must not vanish: it could not be bounded. */
 static nadir_status check_small_scales(nadir_context *context, const nadir_model *model, const double *scales)
 {
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     for (int64_t row = 0; row < model->rows; row++) {
         if (scales[row] > 0 && scales[row] < NADIR_SCALE_LEAST) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                               "the scale of %s is %g; expected 0, or %g or more: multiply all scales by a "
                               "number, and divide the radius by it",
-                              nadir_model_place(model, nadir_model_row_state(model, row), row, place),
+                              nadir_model_label(model, nadir_model_row_state(model, row), row, place),
                               scales[row], NADIR_SCALE_LEAST);
         }
     }
@@ -121,8 +121,8 @@ static void count_entries(const nadir_context *context, const nadir_model *model
         made->entries += pinned ? 0 : nadir_model_total(model);
         all_pinned = all_pinned && pinned;
     }
-    made->entries = nadir_whole_count(context, made->entries);
-    made->idle = nadir_join_all(context, all_pinned) || idle || nadir_model_total(model) == 1;
+    made->entries = nadir_global_count(context, made->entries);
+    made->idle = nadir_allreduce_and(context, all_pinned) || idle || nadir_model_total(model) == 1;
 }
 
 nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,

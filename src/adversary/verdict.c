@@ -3,7 +3,7 @@
 #include "adversary/check/membership.h"
 #include "adversary/check/reward_bound.h"
 #include "linalg/distributed.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include <float.h>
 #include <math.h>
@@ -30,7 +30,7 @@ cleanup:
 
 bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem)
 {
-    const double largest = nadir_whole_largest(context, problem->rows, problem->rewards);
+    const double largest = nadir_global_largest(context, problem->rows, problem->rewards);
     return largest > 0 && largest < NADIR_REWARD_LEAST;
 }
 

@@ -169,7 +169,7 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
                           "the kernel is that of the difference of two policies, which has no witness");
     }
     nadir_witness_default(&witness);
-    NADIR_CHECK(nadir_model_check_whole(context, worst->model, "witnesses"));
+    NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "witnesses"));
     NADIR_CHECK(nadir_model_digest(context, worst->model, witness.model_sha256));
     NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness.policy_sha256));
     memcpy(witness.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
@@ -206,6 +206,6 @@ void nadir_worst_multiply(nadir_context *context, const nadir_worst *worst, cons
 nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst, nadir_model **model)
 {
     const nadir_status status =
-        nadir_model_check_whole(context, worst->model, "models with the worst kernel");
+        nadir_model_check_one_process(context, worst->model, "models with the worst kernel");
     return status != NADIR_OK ? status : nadir_kernel_to_model(context, worst->verdict.attack.kernel, model);
 }

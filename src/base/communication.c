@@ -23,7 +23,7 @@ static void alone_reduce_few(void *self, int count, const nadir_reduction *opera
     (void)self, (void)count, (void)operations, (void)values;
 }
 
-static nadir_status alone_maximum(void *self, nadir_context *context, int64_t count, nadir_placed *values)
+static nadir_status alone_maximum(void *self, nadir_context *context, int64_t count, nadir_indexed *values)
 {
     (void)self, (void)context, (void)count, (void)values;
     return NADIR_OK;
@@ -83,13 +83,13 @@ static nadir_status alone_order_statistics(void *self, nadir_context *context, i
 }
 
 /* Whether a ranks below b: smaller, or equal and at a higher place. */
-static bool below(nadir_placed a, nadir_placed b)
+static bool below(nadir_indexed a, nadir_indexed b)
 {
     return a.value < b.value || (a.value == b.value && a.place > b.place);
 }
 
 /* Restores the heap whose root, the lowest of `size` elements, was replaced. */
-static void sift_down(nadir_placed *heap, int64_t size, int64_t root)
+static void sift_down(nadir_indexed *heap, int64_t size, int64_t root)
 {
     for (;;) {
         int64_t lowest = root;
@@ -101,15 +101,15 @@ static void sift_down(nadir_placed *heap, int64_t size, int64_t root)
         if (lowest == root) {
             return;
         }
-        const nadir_placed swap = heap[root];
+        const nadir_indexed swap = heap[root];
         heap[root] = heap[lowest];
         heap[lowest] = swap;
         root = lowest;
     }
 }
 
-static nadir_status alone_top(void *self, nadir_context *context, int64_t count, nadir_placed *values,
-                              int64_t wanted, nadir_placed *results, int64_t *found)
+static nadir_status alone_top(void *self, nadir_context *context, int64_t count, nadir_indexed *values,
+                              int64_t wanted, nadir_indexed *results, int64_t *found)
 {
     (void)self, (void)context;
     const int64_t size = wanted < count ? wanted : count;
@@ -124,7 +124,7 @@ static nadir_status alone_top(void *self, nadir_context *context, int64_t count,
         }
     }
     for (int64_t last = size - 1; last > 0; last--) { /* lowest to the end, so the largest comes first */
-        const nadir_placed swap = results[0];
+        const nadir_indexed swap = results[0];
         results[0] = results[last];
         results[last] = swap;
         sift_down(results, last, 0);

@@ -15,10 +15,10 @@
 typedef enum nadir_reduction { NADIR_REDUCE_SUM, NADIR_REDUCE_MINIMUM, NADIR_REDUCE_MAXIMUM } nadir_reduction;
 
 /* A number and the (global) place where it stands. */
-typedef struct nadir_placed {
+typedef struct nadir_indexed {
     double value;
     int64_t place;
-} nadir_placed;
+} nadir_indexed;
 
 /* How many numbers reduce_few takes, at most. */
 enum { NADIR_REDUCE_FEW = 16 };
@@ -41,7 +41,7 @@ typedef struct nadir_communication {
     void (*reduce_few)(void *self, int count, const nadir_reduction *operations, double *values);
 
     /* values[i] <- the largest over all processes with its place; the lowest place among equals. */
-    nadir_status (*maximum)(void *self, nadir_context *context, int64_t count, nadir_placed *values);
+    nadir_status (*maximum)(void *self, nadir_context *context, int64_t count, nadir_indexed *values);
 
     /* values[i] <- the sum of values[i] over the processes before this one. */
     nadir_status (*scan)(void *self, nadir_context *context, int64_t count, double *values);
@@ -53,8 +53,8 @@ typedef struct nadir_communication {
 
     /* results <- the `wanted` largest of all processes, largest first, lower place first among equals;
      * *found is `wanted` or the number there are. `values` may be reordered. */
-    nadir_status (*top)(void *self, nadir_context *context, int64_t count, nadir_placed *values,
-                        int64_t wanted, nadir_placed *results, int64_t *found);
+    nadir_status (*top)(void *self, nadir_context *context, int64_t count, nadir_indexed *values,
+                        int64_t wanted, nadir_indexed *results, int64_t *found);
 
     /* all <- the values of every process, in order of rank. */
     nadir_status (*gather)(void *self, nadir_context *context, int64_t count, const double *values,

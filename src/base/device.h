@@ -23,7 +23,7 @@ typedef struct nadir_device_rows {
     const double *values;      /* [starts[rows]] */
 } nadir_device_rows;
 
-/* What is known of lines L beside a matrix; see kernel/lines.h. */
+/* What is known of lines L beside a matrix; see kernel/offsupport_tail.h. */
 typedef struct nadir_device_line_facts {
     bool there;
     int64_t count;   /* of all states */
@@ -40,7 +40,7 @@ typedef struct nadir_device_facts {
     nadir_device_line_facts lines;
 } nadir_device_facts;
 
-/* Lines, to be brought to the caller's memory; as in kernel/lines.h. */
+/* Lines, to be brought to the caller's memory; as in kernel/offsupport_tail.h. */
 typedef struct nadir_device_lines {
     double *x;            /* [states] along the order */
     int32_t *order;       /* [states] */
@@ -83,7 +83,7 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
-/* Numbers of a kernel in the places of the model's, in the caller's memory; as nadir_tilt in kernel/kernel.h.
+/* Numbers of a kernel in the places of the model's, in the caller's memory; as nadir_perturbed in kernel/kernel.h.
  */
 typedef struct nadir_device_numbers {
     double *values; /* [entries] */
@@ -217,7 +217,7 @@ typedef struct nadir_device {
     /* The numbers are to be forgotten, if need be after the engine was closed. */
     nadir_status (*put)(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers);
     void (*forget)(void *numbers);
-    /* Numbers that `step_values` has made; `to` has the arrays of a spread tilt if the numbers do. */
+    /* Numbers that `step_values` has made; `to` has the arrays of a perturbed kernel with a tail if the numbers do. */
     nadir_status (*bring)(const void *numbers, nadir_context *context, const nadir_device_numbers *to);
     /* A matrix of the caller's. */
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,
@@ -227,7 +227,7 @@ typedef struct nadir_device {
     nadir_status (*fetch)(void *matrix, nadir_context *context, double *dense, int64_t *starts,
                           int32_t *columns, double *values);
     /* L of a matrix that has it; and the roundings of a product with it, in units, beyond those of M (see
-     * nadir_lines_roundings): 0 without. */
+     * nadir_offsupport_tail_roundings): 0 without. */
     nadir_status (*fetch_lines)(const void *matrix, nadir_context *context, const nadir_device_lines *to);
     double (*lines_roundings)(const void *matrix, bool transposed);
     /* Y = shift X + scale M X, or transposed, for `count` vectors, which may lie on the device. */

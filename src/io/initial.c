@@ -4,7 +4,7 @@
 #include "io/csv/csv_cells.h"
 #include "io/lookup.h"
 #include "io/numpy/npy.h"
-#include "model/rows.h"
+#include "model/finish_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,7 +103,7 @@ cleanup:
 static nadir_status check(nadir_context *context, const nadir_model *model, const char *path,
                           const uint32_t *lines, double *mu)
 {
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     for (int64_t s = 0; s < model->states; s++) {
         if (!(mu[s] >= 0) || !isfinite(mu[s])) {
             char line[16] = "";
@@ -112,7 +112,7 @@ static nadir_status check(nadir_context *context, const nadir_model *model, cons
             }
             return nadir_fail(context, NADIR_ERROR_MODEL,
                               "%s%s: %s: the probability is %g; expected a number from 0 to 1", path, line,
-                              nadir_model_place(model, s, -1, place), mu[s]);
+                              nadir_model_label(model, s, -1, place), mu[s]);
         }
     }
     nadir_sum_report report = {0};
@@ -170,7 +170,7 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
                        initial);
         goto cleanup;
     } else {
-        NADIR_CHECK(nadir_model_check_whole(context, model, "initial distributions from a file"));
+        NADIR_CHECK(nadir_model_check_one_process(context, model, "initial distributions from a file"));
         NADIR_CHECK(read_file(context, model, initial, made));
     }
     memcpy(mu, made, (size_t)model->states * sizeof *mu);

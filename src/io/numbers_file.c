@@ -32,7 +32,7 @@ static nadir_status number_fail(const reader *at, int64_t place, int64_t line, c
 
 static nadir_status number_fail(const reader *at, int64_t place, int64_t line, const char *format, ...)
 {
-    char name[NADIR_PLACE_LENGTH] = "its one number";
+    char name[NADIR_LABEL_LENGTH] = "its one number";
     char colon[32] = "";
     char sentence[256];
     va_list arguments;
@@ -44,7 +44,7 @@ static nadir_status number_fail(const reader *at, int64_t place, int64_t line, c
     }
     if (at->count > 1 || at->lines != NULL) {
         const int64_t state = at->by_row ? nadir_model_row_state(at->model, place) : place;
-        (void)nadir_model_place(at->model, state, at->by_row ? place : -1, name);
+        (void)nadir_model_label(at->model, state, at->by_row ? place : -1, name);
     }
     return nadir_fail(at->context, NADIR_ERROR_FORMAT, "%s%s: %s: %s", at->path, colon, name, sentence);
 }
@@ -74,7 +74,7 @@ static nadir_status check(const reader *at)
 static nadir_status find_place(const reader *at, nadir_text *text, int64_t state, int64_t action,
                                int64_t *place)
 {
-    char name[NADIR_PLACE_LENGTH];
+    char name[NADIR_LABEL_LENGTH];
     if (state < 0 || state >= at->model->states) {
         return nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
                                (long long)at->model->states - 1);
@@ -82,7 +82,7 @@ static nadir_status find_place(const reader *at, nadir_text *text, int64_t state
     *place = at->by_row ? nadir_model_find_row(at->model, state, action) : state;
     if (*place < 0) {
         return nadir_text_fail(text, "%s: there is no action %lld",
-                               nadir_model_place(at->model, state, -1, name), (long long)action);
+                               nadir_model_label(at->model, state, -1, name), (long long)action);
     }
     if (at->lines[*place] != 0) {
         return number_fail(at, *place, text->line, "was given already in line %u", at->lines[*place]);
@@ -193,7 +193,7 @@ nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model
     nadir_status status = NADIR_OK;
     reader at = {.context = context, .model = model, .path = path};
     bool npy;
-    NADIR_CHECK(nadir_model_check_whole(context, model, "numbers of states or rows from a file"));
+    NADIR_CHECK(nadir_model_check_one_process(context, model, "numbers of states or rows from a file"));
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
     NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
     NADIR_CHECK(check(&at));

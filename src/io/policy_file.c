@@ -37,7 +37,7 @@ static nadir_status policy_fail(const reader *at, int64_t state, int64_t row, in
 static nadir_status policy_fail(const reader *at, int64_t state, int64_t row, int64_t line,
                                 const char *format, ...)
 {
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     char colon[32] = "";
     char sentence[256];
     va_list arguments;
@@ -48,7 +48,7 @@ static nadir_status policy_fail(const reader *at, int64_t state, int64_t row, in
         (void)snprintf(colon, sizeof colon, ":%lld", (long long)line);
     }
     return nadir_fail(at->context, NADIR_ERROR_POLICY, "%s%s: %s: %s", at->path, colon,
-                      nadir_model_place(at->model, state, row, place), sentence);
+                      nadir_model_label(at->model, state, row, place), sentence);
 }
 
 /* Every state has a distribution; nadir_policy_create checks it too, but knows neither file nor line. */

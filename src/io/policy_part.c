@@ -38,7 +38,7 @@ static nadir_status take_rows(const nadir_model *model, nadir_npy *npy, nadir_po
     nadir_context *context = npy->context;
     double *numbers = NULL;
     NADIR_NEW(context, numbers, model->rows);
-    NADIR_CHECK(nadir_npy_skip(npy, nadir_whole_first(context, model->rows)));
+    NADIR_CHECK(nadir_npy_skip(npy, nadir_global_first(context, model->rows)));
     NADIR_CHECK(nadir_npy_doubles(npy, model->rows, numbers));
     NADIR_CHECK(nadir_policy_create(context, model, numbers, policy));
 cleanup:
@@ -69,8 +69,8 @@ static int64_t common_actions(const nadir_context *context, const nadir_model *m
     for (int64_t s = 0; s <= model->states; s++) {
         same = same && model->state_rows[s] == s * actions;
     }
-    const int64_t most = (int64_t)nadir_join_maximum(context, (double)actions);
-    return nadir_join_all(context, same && actions == most) ? most : 0;
+    const int64_t most = (int64_t)nadir_allreduce_maximum(context, (double)actions);
+    return nadir_allreduce_and(context, same && actions == most) ? most : 0;
 }
 
 nadir_status nadir_policy_part_read(nadir_context *context, const nadir_model *model, const char *path,
@@ -79,7 +79,7 @@ nadir_status nadir_policy_part_read(nadir_context *context, const nadir_model *m
     nadir_status status = NADIR_OK;
     nadir_npy npy = {0};
     part_file file = {.context = context, .input = NADIR_INPUT_CLOSED};
-    const int64_t rows = nadir_whole_count(context, model->rows);
+    const int64_t rows = nadir_global_count(context, model->rows);
     const int64_t actions = common_actions(context, model);
     NADIR_CHECK(nadir_input_open(context, path, &file.input));
     const nadir_npy_source source = {path, file.input.bytes, read_file, &file, skip_file};
@@ -168,7 +168,7 @@ nadir_status nadir_policy_part_write(nadir_context *context, const nadir_model *
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
     const bool writes = table->rank == 0;
-    const int64_t rows = nadir_whole_count(context, model->rows);
+    const int64_t rows = nadir_global_count(context, model->rows);
     const int64_t actions = common_actions(context, model);
     const int64_t shape[] = {nadir_model_total(model), actions};
     double *all = NULL;

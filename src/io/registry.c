@@ -353,7 +353,7 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
     if (format == NULL) {
         return NADIR_ERROR_UNSUPPORTED;
     }
-    nadir_status status = nadir_model_check_whole(context, model, "writing models");
+    nadir_status status = nadir_model_check_one_process(context, model, "writing models");
     if (status != NADIR_OK) {
         return status;
     }

@@ -1,5 +1,5 @@
 /* along.c: sums along an order of the states; see along.h. */
-#include "kernel/along.h"
+#include "kernel/prefix_sums.h"
 
 #include "linalg/threads.h"
 
@@ -8,27 +8,27 @@
 #define PIECES 64
 #define LEAST  1024 /* states in a piece; fewer are not worth a second pass */
 
-nadir_status nadir_along_reserve(nadir_context *context, int64_t states, nadir_along *along)
+nadir_status nadir_sorted_states_reserve(nadir_context *context, int64_t states, nadir_sorted_states *along)
 {
     nadir_status status = NADIR_OK;
-    nadir_along made = {.states = states};
+    nadir_sorted_states made = {.states = states};
     NADIR_NEW(context, made.order, states);
     NADIR_NEW(context, made.x, states);
     *along = made;
-    made = (nadir_along){0};
+    made = (nadir_sorted_states){0};
 cleanup:
-    nadir_along_release(context->memory, &made);
+    nadir_sorted_states_release(context->memory, &made);
     return status;
 }
 
-void nadir_along_release(nadir_memory *memory, nadir_along *along)
+void nadir_sorted_states_release(nadir_memory *memory, nadir_sorted_states *along)
 {
     nadir_memory_release(memory, along->order);
     nadir_memory_release(memory, along->x);
-    *along = (nadir_along){0};
+    *along = (nadir_sorted_states){0};
 }
 
-void nadir_along_fill(const nadir_along *along, const int32_t *order, const double *x)
+void nadir_sorted_states_fill(const nadir_sorted_states *along, const int32_t *order, const double *x)
 {
     memcpy(along->order, order, (size_t)along->states * sizeof *order);
     for (int64_t i = 0; i < along->states; i++) {
@@ -42,7 +42,7 @@ static int64_t piece_length(int64_t states)
     return length > LEAST ? length : LEAST;
 }
 
-double nadir_along_roundings(int64_t states)
+double nadir_prefix_sums_roundings(int64_t states)
 {
     const int64_t length = piece_length(states) < states ? piece_length(states) : states;
     const int64_t pieces = (states + length - 1) / length;
@@ -52,10 +52,10 @@ double nadir_along_roundings(int64_t states)
 }
 
 /* The sums of places first .. end - 1, as if the order began there. */
-static void sum_piece(const nadir_along *along, const double *y, int64_t first, int64_t end,
-                      nadir_along_sum *sums)
+static void sum_piece(const nadir_sorted_states *along, const double *y, int64_t first, int64_t end,
+                      nadir_prefix_sum *sums)
 {
-    nadir_along_sum sum = {0};
+    nadir_prefix_sum sum = {0};
     double before = along->x[first];
     for (int64_t i = first; i < end; i++) {
         sum.weighted += (along->x[i] - before) * sum.plain;
@@ -66,20 +66,20 @@ static void sum_piece(const nadir_along *along, const double *y, int64_t first, 
 }
 
 /* Adds the sums `before`, which are those of a place whose value is less by `distance`. */
-static inline void shift(double distance, nadir_along_sum before, nadir_along_sum *sum)
+static inline void shift(double distance, nadir_prefix_sum before, nadir_prefix_sum *sum)
 {
     sum->plain += before.plain;
     sum->weighted += before.weighted + distance * before.plain;
 }
 
-void nadir_along_sums(const nadir_context *context, const nadir_along *along, const double *y,
-                      nadir_along_sum *sums)
+void nadir_prefix_sums_compute(const nadir_context *context, const nadir_sorted_states *along,
+                               const double *y, nadir_prefix_sum *sums)
 {
     const int64_t n = along->states;
     const int64_t length = piece_length(n);
     const int64_t pieces = (n + length - 1) / length;
     const int threads = nadir_threads_for(context, 2 * n);
-    nadir_along_sum before[PIECES] = {{0}}; /* at the end of the piece before */
+    nadir_prefix_sum before[PIECES] = {{0}}; /* at the end of the piece before */
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t piece = 0; piece < pieces; piece++) {
         const int64_t first = piece * length;
@@ -104,9 +104,9 @@ void nadir_along_sums(const nadir_context *context, const nadir_along *along, co
 /* weighted_j <- sum over i >= j in the piece of weighted_i, plain_j <- that of plain_i + weighted_i (x_i -
  * x_j).
  */
-static void spread_piece(const nadir_along *along, int64_t first, int64_t end, nadir_along_sum *sums)
+static void spread_piece(const nadir_sorted_states *along, int64_t first, int64_t end, nadir_prefix_sum *sums)
 {
-    nadir_along_sum sum = {0};
+    nadir_prefix_sum sum = {0};
     double after = along->x[end - 1];
     for (int64_t j = end - 1; j >= first; j--) {
         sum.plain += (after - along->x[j]) * sum.weighted + sums[j].plain;
@@ -116,14 +116,14 @@ static void spread_piece(const nadir_along *along, int64_t first, int64_t end, n
     }
 }
 
-void nadir_along_spread(const nadir_context *context, const nadir_along *along, nadir_along_sum *sums,
-                        double *y)
+void nadir_prefix_sums_transposed(const nadir_context *context, const nadir_sorted_states *along,
+                                  nadir_prefix_sum *sums, double *y)
 {
     const int64_t n = along->states;
     const int64_t length = piece_length(n);
     const int64_t pieces = (n + length - 1) / length;
     const int threads = nadir_threads_for(context, 3 * n);
-    nadir_along_sum after[PIECES] = {{0}}; /* at the start of the next piece */
+    nadir_prefix_sum after[PIECES] = {{0}}; /* at the start of the next piece */
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t piece = 0; piece < pieces; piece++) {
         const int64_t first = piece * length;

@@ -17,36 +17,36 @@
 
 #include "base/context.h"
 
-typedef struct nadir_along {
+typedef struct nadir_sorted_states {
     int64_t states;
     int32_t *order; /* [states] */
     double *x;      /* [states] x_i, rising */
-} nadir_along;
+} nadir_sorted_states;
 
 /* A struct of zeros holds nothing. */
-nadir_status nadir_along_reserve(nadir_context *context, int64_t states, nadir_along *along);
-void nadir_along_release(nadir_memory *memory, nadir_along *along);
+nadir_status nadir_sorted_states_reserve(nadir_context *context, int64_t states, nadir_sorted_states *along);
+void nadir_sorted_states_release(nadir_memory *memory, nadir_sorted_states *along);
 
 /* order: [states] all states; x: [states] rising along it. No allocation. */
-void nadir_along_fill(const nadir_along *along, const int32_t *order, const double *x);
+void nadir_sorted_states_fill(const nadir_sorted_states *along, const int32_t *order, const double *x);
 
 /* Side by side, as both are asked for. */
-typedef struct nadir_along_sum {
+typedef struct nadir_prefix_sum {
     double plain;
     double weighted;
-} nadir_along_sum;
+} nadir_prefix_sum;
 
 /* y: [states], NULL: all one; sums: [states]. */
-void nadir_along_sums(const nadir_context *context, const nadir_along *along, const double *y,
-                      nadir_along_sum *sums);
+void nadir_prefix_sums_compute(const nadir_context *context, const nadir_sorted_states *along,
+                               const double *y, nadir_prefix_sum *sums);
 
 /* The transpose: y[state at j] += sum over i >= j of plain_i + weighted_i (x_i - x_j). sums: [states],
  * destroyed. */
-void nadir_along_spread(const nadir_context *context, const nadir_along *along, nadir_along_sum *sums,
-                        double *y);
+void nadir_prefix_sums_transposed(const nadir_context *context, const nadir_sorted_states *along,
+                                  nadir_prefix_sum *sums, double *y);
 
 /* Every number above is computed with an error of at most this many units of rounding (DBL_EPSILON / 2) of
  * what it would be with all terms positive. */
-double nadir_along_roundings(int64_t states);
+double nadir_prefix_sums_roundings(int64_t states);
 
 #endif

@@ -4,12 +4,12 @@
  * A sparse average is made in one pass: each thread takes a run of states, merges the rows of positive
  * probability of each state and writes them one after another to a stretch that is long enough whatever the
  * overlap; the stretches are then moved together. A pass over the same rows with the pattern known refills
- * the values in place; where the kernel is a spread tilt it takes the lines off the entries that lie on them.
+ * the values in place; where the kernel is a perturbed kernel with a tail it takes the lines off the entries that lie on them.
  */
 #include "kernel/average.h"
 
-#include "kernel/parts.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
+#include "kernel/kernel_internal.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -24,9 +24,9 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     nadir_entries_clear(context, &average->transpose);
     nadir_release(context, average->correction);
     nadir_release(context, average->active);
-    nadir_lines_clear(context, &average->lines);
-    if (average->remote != NULL && average->lender == NULL) {
-        average->device->release(average->remote);
+    nadir_offsupport_tail_clear(context, &average->tail);
+    if (average->device_matrix != NULL && average->lender == NULL) {
+        average->device->release(average->device_matrix);
     }
     *average = (nadir_average){0};
 }
@@ -269,7 +269,7 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
     const bool spread = kernel->sums != NULL;
-    const nadir_line line = spread ? nadir_tilt_line(kernel, row) : (nadir_line){0};
+    const nadir_row_tail line = spread ? nadir_perturbed_row_tail(kernel, row) : (nadir_row_tail){0};
     for (int64_t i = 0; i < part.count; i++) {
         const int32_t column = part.columns[i];
         while (at < end && entries->columns[at] < column) {
@@ -278,7 +278,7 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
         if (at == end || entries->columns[at] != column) {
             return false;
         }
-        const double off = spread ? nadir_line_under(&line, kernel->spots[column]) : 0;
+        const double off = spread ? nadir_row_tail_at_state(&line, kernel->spots[column]) : 0;
         entries->values[at] += weight * (part.values[i] - off);
     }
     return true;
@@ -370,21 +370,21 @@ static double norm_of(const nadir_context *context, const nadir_average *average
 {
     const int64_t n = average->states;
     const nadir_matrix *matrix = &average->matrix;
-    if (average->lines.states > 0) {
-        return average->lines.norm;
+    if (average->tail.states > 0) {
+        return average->tail.norm;
     }
     if (average->b == NULL) {
         return nadir_matrix_norm(context, matrix);
     }
     const int threads = nadir_threads_for(context, matrix->dense != NULL ? n * n : matrix->starts[n]);
-    const double k_norm = nadir_whole_norm_1(context, n, average->k);
+    const double k_norm = nadir_global_norm_1(context, n, average->k);
     double largest = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
     for (int64_t s = 0; s < n; s++) {
         const double norm = row_norm(average, k_norm, s);
         largest = norm > largest ? norm : largest;
     }
-    return nadir_join_maximum(context, largest);
+    return nadir_allreduce_maximum(context, largest);
 }
 
 /* The matrix, and the norm of P^pi; `norm` is that of M, negative: not known. */
@@ -405,7 +405,7 @@ static void set_view(const nadir_context *context, double norm, nadir_average *a
 static void note_kind(const nadir_kernel *kernel, nadir_average *average)
 {
     average->changed = kernel->place != NULL;
-    average->nominal = kernel->place == NULL && kernel->tilt.values == NULL;
+    average->nominal = kernel->place == NULL && kernel->perturbed.values == NULL;
 }
 
 /* The rows of positive probability, to tell whether a pattern is still the same. */
@@ -425,12 +425,12 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     nadir_status status = NADIR_OK;
     double norm = -1;
     nadir_average made = {.states = kernel->model->states, .exchange = kernel->model->exchange};
-    bool there = nadir_remote_averages(context, kernel);
+    bool there = nadir_kernel_device_averages(context, kernel);
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
     if (there) {
-        NADIR_CHECK(nadir_remote_average_if_room(context, kernel, policy, &made, &there));
+        NADIR_CHECK(nadir_kernel_device_average_if_memory(context, kernel, policy, &made, &there));
     }
     if (there) {
         norm = made.facts.norm;
@@ -441,9 +441,9 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
     if (kernel->sums != NULL && made.remote == NULL) {
-        nadir_tilt_look(kernel);
+        nadir_perturbed_update(kernel);
         (void)refill_sparse(context, kernel, policy, false, &made.entries); /* it has this very pattern */
-        NADIR_CHECK(nadir_lines_make(context, kernel, policy, &made.lines));
+        NADIR_CHECK(nadir_offsupport_tail_make(context, kernel, policy, &made.lines));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
     if (made.b != NULL) { /* the norm needs the numbers */
@@ -463,7 +463,7 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
     nadir_status status = NADIR_OK;
     double norm = -1;
     const bool same_rows = note_active(policy, average->active);
-    if (average->remote != NULL || nadir_remote_averages(context, kernel)) {
+    if (average->device_matrix != NULL || nadir_kernel_device_averages(context, kernel)) {
         *same_pattern = false;
     } else if (average->dense != NULL) {
         norm = fill_dense(context, kernel, policy, average->dense);
@@ -473,17 +473,17 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
         nadir_entries_clear(context, &average->transpose);
         average->transposed_row = 0;
         if (kernel->sums != NULL) {
-            nadir_tilt_look(kernel);
+            nadir_perturbed_update(kernel);
         }
         *same_pattern = same_rows && refill_sparse(context, kernel, policy, checked, &average->entries);
-        *same_pattern = nadir_join_all(context, *same_pattern);
+        *same_pattern = nadir_allreduce_and(context, *same_pattern);
     }
     if (!*same_pattern) {
         nadir_average_clear(context, average);
         return nadir_average_make(context, kernel, policy, average);
     }
     note_kind(kernel, average);
-    NADIR_CHECK(nadir_lines_make(context, kernel, policy, &average->lines));
+    NADIR_CHECK(nadir_offsupport_tail_make(context, kernel, policy, &average->tail));
     NADIR_CHECK(make_correction(context, kernel, policy, average));
     set_view(context, norm, average);
 cleanup:

@@ -2,11 +2,11 @@
  * average.h: a kernel averaged over a policy, P^pi(s, t) = sum over a of pi(a|s) P(t|s, a).
  *
  * It is an explicit matrix M, dense or CSR as the model is, less a product of two vectors where the kernel
- * has one, or with lines where it is a spread tilt (lines.h):
+ * has one, or with lines where it is a perturbed kernel with a tail (lines.h):
  *
  *     P^pi = M - b k^T,       b(s) = sum over a of pi(a|s) b(s, a),       or       P^pi = M + L
  *
- * so that neither a change of rank one nor a tilt ever fills a sparse matrix. Products with an average that
+ * so that neither a change of rank one nor a perturbed kernel ever fills a sparse matrix. Products with an average that
  * has lines use work space of the average: one at a time.
  *
  * With a device (base/device.h) M is made there where the model has its rows, and `matrix` has a size and no
@@ -17,7 +17,7 @@
 
 #include "base/device.h"
 #include "kernel/kernel.h"
-#include "kernel/lines.h"
+#include "kernel/offsupport_tail.h"
 #include "linalg/matrix.h"
 #include "model/policy.h"
 
@@ -27,7 +27,7 @@ typedef struct nadir_average {
     const double *b;                /* [states], NULL: P^pi is M */
     const double *k;                /* [states] and ghosts */
     const nadir_exchange *exchange; /* of the model */
-    nadir_lines lines;              /* L; states 0: none */
+    nadir_offsupport_tail lines;    /* L; states 0: none */
     double norm; /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one; with
                     lines and negative entries it may be larger */
     struct nadir_average *lender; /* M is this one's; NULL: our own */
@@ -86,7 +86,7 @@ void nadir_average_forget_transpose(nadir_context *context, nadir_average *avera
 nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
                                    int64_t count, double shift, double scale, const double *x, double *y);
 
-/* Writes the lines out: M becomes the whole of P^pi and L nothing. Takes memory for nadir_lines_entries more
+/* Writes the lines out: M becomes the whole of P^pi and L nothing. Takes memory for nadir_offsupport_tail_entries more
  * entries at most. On failure the average is as it was. */
 nadir_status nadir_average_expand(nadir_context *context, nadir_average *average);
 

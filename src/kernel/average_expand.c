@@ -1,25 +1,25 @@
 /* average_expand.c: an average with its lines written out, for those who need a matrix; see average.h. */
 #include "kernel/average.h"
-#include "kernel/gather.h"
+#include "kernel/sparse_accumulator.h"
 
 /* The entries of one state: M, then its lines over their stretches, then the extra states. */
-static void gather_state(const nadir_average *average, int64_t state, nadir_gather *gather)
+static void gather_state(const nadir_average *average, int64_t state, nadir_sparse_accumulator *gather)
 {
-    const nadir_lines *lines = &average->lines;
-    const nadir_along *along = &lines->along;
+    const nadir_offsupport_tail *lines = &average->tail;
+    const nadir_sorted_states *along = &lines->sorted;
     const nadir_matrix *matrix = &average->matrix;
     for (int64_t i = matrix->starts[state]; i < matrix->starts[state + 1]; i++) {
-        nadir_gather_add(gather, matrix->columns[i], matrix->values[i]);
+        nadir_sparse_accumulator_add(gather, matrix->columns[i], matrix->values[i]);
     }
     for (int64_t i = lines->last.starts[state]; i < lines->last.starts[state + 1]; i++) {
         const int64_t end = lines->last.columns[i];
         for (int64_t j = 0; j <= end; j++) {
             const double amount = lines->last.values[i] + lines->slope[i] * (along->x[end] - along->x[j]);
-            nadir_gather_add(gather, along->order[j], amount);
+            nadir_sparse_accumulator_add(gather, along->order[j], amount);
         }
     }
     for (int64_t i = lines->extra.starts[state]; i < lines->extra.starts[state + 1]; i++) {
-        nadir_gather_add(gather, lines->extra.columns[i], lines->extra.values[i]);
+        nadir_sparse_accumulator_add(gather, lines->extra.columns[i], lines->extra.values[i]);
     }
 }
 
@@ -27,9 +27,9 @@ static nadir_status write_out(nadir_context *context, const nadir_average *avera
 {
     nadir_status status = NADIR_OK;
     const int64_t n = average->states;
-    const int64_t most = average->matrix.starts[n] + nadir_lines_entries(&average->lines);
-    nadir_gather gather = {0};
-    NADIR_CHECK(nadir_gather_make(context, n, &gather));
+    const int64_t most = average->matrix.starts[n] + nadir_offsupport_tail_entries(&average->tail);
+    nadir_sparse_accumulator gather = {0};
+    NADIR_CHECK(nadir_sparse_accumulator_make(context, n, &gather));
     NADIR_NEW(context, entries->starts, n + 1);
     NADIR_NEW(context, entries->columns, most);
     NADIR_NEW(context, entries->values, most);
@@ -38,14 +38,14 @@ static nadir_status write_out(nadir_context *context, const nadir_average *avera
         const int64_t start = entries->starts[s];
         gather_state(average, s, &gather);
         entries->starts[s + 1] =
-            start + nadir_gather_take(&gather, entries->columns + start, entries->values + start);
+            start + nadir_sparse_accumulator_take(&gather, entries->columns + start, entries->values + start);
         NADIR_CHECK(s % 1024 == 0 ? nadir_progress(context, "writing out the kernel", (double)s / (double)n)
                                   : NADIR_OK);
     }
     NADIR_RESIZE(context, entries->columns, entries->starts[n]);
     NADIR_RESIZE(context, entries->values, entries->starts[n]);
 cleanup:
-    nadir_gather_clear(context, &gather);
+    nadir_sparse_accumulator_clear(context, &gather);
     return status;
 }
 
@@ -53,19 +53,19 @@ nadir_status nadir_average_expand(nadir_context *context, nadir_average *average
 {
     nadir_status status = NADIR_OK;
     nadir_entries entries = {0};
-    if (average->lines.states == 0) {
+    if (average->tail.states == 0) {
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_average_fetch(context, average));
     NADIR_CHECK(write_out(context, average, &entries));
-    if (average->remote != NULL) {
-        average->device->release(average->remote);
-        average->remote = NULL;
+    if (average->device_matrix != NULL) {
+        average->device->release(average->device_matrix);
+        average->device_matrix = NULL;
     }
     nadir_entries_clear(context, &average->transpose);
     average->transposed_row = 0;
     nadir_entries_clear(context, &average->entries);
-    nadir_lines_clear(context, &average->lines);
+    nadir_offsupport_tail_clear(context, &average->tail);
     average->entries = entries;
     average->changed = true;
     average->matrix.starts = entries.starts;

@@ -1,7 +1,7 @@
 /* average_products.c: products with an average; see average.h. */
 #include "kernel/average.h"
 
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
@@ -36,7 +36,7 @@ static void subtract_rank_one(const nadir_context *context, int64_t n, const dou
 static bool by_columns(const nadir_context *context, const nadir_average *average)
 {
     const nadir_exchange *exchange = average->exchange;
-    return exchange != NULL && average->remote == NULL && exchange->ghosts > exchange->count / 2 &&
+    return exchange != NULL && average->device_matrix == NULL && exchange->ghosts > exchange->count / 2 &&
            nadir_threads_for(context, average->matrix.starts[average->states]) == 1;
 }
 
@@ -99,7 +99,7 @@ static void combine_spread_transposed(const nadir_context *context, const nadir_
     const nadir_exchange *exchange = owner->exchange;
     const int64_t n = owner->states;
     for (int64_t j = 0; j < count; j++) {
-        double *sums = nadir_exchange_room(exchange);
+        double *sums = nadir_exchange_buffer(exchange);
         nadir_matrix_combine(context, transpose, 1, 0, scale, x + j * n, sums);
         for (int64_t s = 0; s < n; s++) {
             y[j * n + s] = shift * x[j * n + s] + sums[s];
@@ -112,8 +112,8 @@ static void combine_spread_transposed(const nadir_context *context, const nadir_
 static nadir_status combine_plain(const nadir_context *context, const nadir_average *average, int64_t count,
                                   double shift, double scale, const double *x, double *y)
 {
-    if (average->remote != NULL) {
-        return nadir_remote_combine(context, average, false, count, shift, scale, x, y);
+    if (average->device_matrix != NULL) {
+        return nadir_kernel_device_combine(context, average, false, count, shift, scale, x, y);
     }
     if (average->exchange != NULL) {
         combine_spread(context, average, count, shift, scale, x, y);
@@ -131,7 +131,7 @@ static nadir_status combine_transposed(nadir_context *context, nadir_average *av
     nadir_average *owner = average->lender != NULL ? average->lender : average;
     const nadir_entries *entries = &owner->transpose;
     if (owner->remote != NULL) {
-        return nadir_remote_combine(context, owner, true, count, shift, scale, x, y);
+        return nadir_kernel_device_combine(context, owner, true, count, shift, scale, x, y);
     }
     if (owner->dense != NULL) {
         nadir_matrix_combine_transposed(context, &owner->matrix, count, shift, scale, x, y);
@@ -156,19 +156,20 @@ nadir_status nadir_average_combine(nadir_context *context, nadir_average *averag
 {
     if (!transposed) {
         const nadir_status made = combine_plain(context, average, count, shift, scale, x, y);
-        nadir_lines_add(context, &average->lines, count, scale, x, y);
+        nadir_offsupport_tail_add(context, &average->tail, count, scale, x, y);
         return made;
     }
     const nadir_status status = combine_transposed(context, average, count, shift, scale, x, y);
-    return status != NADIR_OK ? status
-                              : nadir_lines_add_transposed(context, &average->lines, count, scale, x, y);
+    return status != NADIR_OK
+               ? status
+               : nadir_offsupport_tail_add_transposed(context, &average->tail, count, scale, x, y);
 }
 
 void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
                             const double *x, double *y)
 {
     (void)combine_plain(context, average, count, 0, 1, x, y);
-    nadir_lines_add(context, &average->lines, count, 1, x, y);
+    nadir_offsupport_tail_add(context, &average->tail, count, 1, x, y);
     if (average->b != NULL) {
         subtract_rank_one(context, average->states, average->b, average->k, count, x, y);
     }
@@ -211,7 +212,7 @@ static int64_t longest_transposed(const nadir_context *context, const nadir_aver
     }
     const int64_t longest =
         transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row - 1;
-    return spread ? (int64_t)nadir_join_sum(context, (double)(longest + 1)) : longest;
+    return spread ? (int64_t)nadir_allreduce_sum(context, (double)(longest + 1)) : longest;
 }
 
 double nadir_average_roundings(const nadir_context *context, const nadir_average *average, bool transposed)
@@ -220,15 +221,15 @@ double nadir_average_roundings(const nadir_context *context, const nadir_average
     const int64_t total = average->exchange != NULL ? average->exchange->total : average->states;
     const double longest = transposed
                                ? (double)longest_transposed(context, owner)
-                               : nadir_join_maximum(context, (double)nadir_average_row_length(average));
+                               : nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
     const int64_t corrected = average->b != NULL ? total : 0; /* a sum over all states */
-    return longest + (double)(corrected + 4) + nadir_lines_roundings(&average->lines, transposed);
+    return longest + (double)(corrected + 4) + nadir_offsupport_tail_roundings(&average->tail, transposed);
 }
 
 double nadir_average_terms(const nadir_average *average)
 {
-    if (average->lines.states > 0) {
-        return average->lines.terms;
+    if (average->tail.states > 0) {
+        return average->tail.terms;
     }
     return average->norm + (average->b != NULL ? 2 : 0); /* beside a nominal M, |b k^T| is at most |P| + 1 */
 }

@@ -1,7 +1,7 @@
 /* explicit.c: the rows of a kernel of any kind, entry by entry; see explicit.h. */
 #include "kernel/explicit.h"
 
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 
 nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *kernel,
                                  nadir_explicit *explicit_rows)
@@ -18,9 +18,9 @@ nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *ker
             made.k_count += kernel->k[t] != 0;
         }
     }
-    NADIR_CHECK(nadir_gather_make(context, width, &made.gather));
+    NADIR_CHECK(nadir_sparse_accumulator_make(context, width, &made.gather));
     if (kernel->sums != NULL) {
-        nadir_tilt_look(kernel);
+        nadir_perturbed_update(kernel);
     }
     *explicit_rows = made;
     made = (nadir_explicit){0};
@@ -31,7 +31,7 @@ cleanup:
 
 void nadir_explicit_clear(nadir_context *context, nadir_explicit *explicit_rows)
 {
-    nadir_gather_clear(context, &explicit_rows->gather);
+    nadir_sparse_accumulator_clear(context, &explicit_rows->gather);
     nadir_release(context, explicit_rows->columns);
     nadir_release(context, explicit_rows->values);
     nadir_release(context, explicit_rows->k_states);
@@ -41,9 +41,9 @@ void nadir_explicit_clear(nadir_context *context, nadir_explicit *explicit_rows)
 /* Whether all entries of a row are stored as they are. */
 static bool is_stored(const nadir_kernel *kernel, int64_t row)
 {
-    const nadir_tilt *tilt = &kernel->tilt;
+    const nadir_perturbed *perturbed = &kernel->perturbed;
     return (kernel->b == NULL || kernel->b[row] == 0) &&
-           (kernel->sums == NULL || (tilt->length[row] == 0 && tilt->extra[row] < 0));
+           (kernel->sums == NULL || (perturbed->length[row] == 0 && perturbed->extra[row] < 0));
 }
 
 int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row)
@@ -53,35 +53,35 @@ int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row)
     int64_t count = nadir_kernel_row(kernel, row).count;
     if (!is_stored(kernel, row)) {
         count += explicit_rows->k_count;
-        count += kernel->sums != NULL ? (int64_t)kernel->tilt.length[row] + 1 : 0;
+        count += kernel->sums != NULL ? (int64_t)kernel->perturbed.length[row] + 1 : 0;
     }
     return count < states ? count : states;
 }
 
 /* A row with all its entries. */
-static void gather_row(const nadir_explicit *explicit_rows, int64_t row, nadir_gather *gather)
+static void gather_row(const nadir_explicit *explicit_rows, int64_t row, nadir_sparse_accumulator *gather)
 {
     const nadir_kernel *kernel = explicit_rows->kernel;
     const nadir_row part = nadir_kernel_row(kernel, row);
     for (int64_t i = 0; i < part.count; i++) {
-        nadir_gather_add(gather, nadir_row_column(&part, i), part.values[i]);
+        nadir_sparse_accumulator_add(gather, nadir_row_column(&part, i), part.values[i]);
     }
     if (kernel->sums != NULL) {
-        const nadir_tilt *tilt = &kernel->tilt;
-        const nadir_line line = nadir_tilt_line(kernel, row);
+        const nadir_perturbed *perturbed = &kernel->perturbed;
+        const nadir_row_tail line = nadir_perturbed_row_tail(kernel, row);
         for (int64_t i = 0; i < line.length; i++) {
-            const int32_t t = tilt->order[i];
+            const int32_t t = perturbed->order[i];
             if (!gather->present[t]) {
-                nadir_gather_add(gather, t, nadir_line_at(&line, tilt->x[t]));
+                nadir_sparse_accumulator_add(gather, t, nadir_row_tail_value(&line, perturbed->x[t]));
             }
         }
-        if (tilt->extra[row] >= 0) {
-            nadir_gather_add(gather, tilt->extra[row], tilt->amount[row]);
+        if (perturbed->extra[row] >= 0) {
+            nadir_sparse_accumulator_add(gather, perturbed->extra[row], perturbed->amount[row]);
         }
     }
     for (int64_t i = 0; i < explicit_rows->k_count; i++) {
         const int32_t t = explicit_rows->k_states[i];
-        nadir_gather_add(gather, t, -(kernel->b[row] * kernel->k[t]));
+        nadir_sparse_accumulator_add(gather, t, -(kernel->b[row] * kernel->k[t]));
     }
 }
 
@@ -92,7 +92,7 @@ nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row)
     nadir_row from = nadir_kernel_row(explicit_rows->kernel, row);
     if (!is_stored(explicit_rows->kernel, row)) {
         gather_row(explicit_rows, row, &explicit_rows->gather);
-        const int64_t all = nadir_gather_take(&explicit_rows->gather, columns, values);
+        const int64_t all = nadir_sparse_accumulator_take(&explicit_rows->gather, columns, values);
         from = (nadir_row){.count = all, .columns = columns, .values = values};
     }
     int64_t count = 0;
@@ -104,7 +104,7 @@ nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row)
     return (nadir_row){.count = count, .columns = columns, .values = values};
 }
 
-const double *nadir_explicit_whole(const nadir_explicit *explicit_rows, int64_t row)
+const double *nadir_explicit_dense_row(const nadir_explicit *explicit_rows, int64_t row)
 {
     const nadir_row stored = nadir_kernel_row(explicit_rows->kernel, row);
     return stored.columns == NULL && is_stored(explicit_rows->kernel, row) ? stored.values : NULL;

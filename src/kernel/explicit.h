@@ -2,13 +2,13 @@
 #ifndef NADIR_KERNEL_EXPLICIT_H
 #define NADIR_KERNEL_EXPLICIT_H
 
-#include "kernel/gather.h"
 #include "kernel/kernel.h"
+#include "kernel/sparse_accumulator.h"
 
 /* Of one kernel, which is kept, not retained, and must stay as it is. A struct of zeros is empty. */
 typedef struct nadir_explicit {
     const nadir_kernel *kernel;
-    nadir_gather gather;
+    nadir_sparse_accumulator gather;
     int32_t *columns;  /* [states] of the row that was asked for last */
     double *values;    /* [states] */
     int64_t k_count;   /* of k: how many entries are not zero, */
@@ -27,6 +27,6 @@ int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row);
 nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row);
 
 /* The numbers of all states, [states], where the kernel has them as they are; NULL otherwise. */
-const double *nadir_explicit_whole(const nadir_explicit *explicit_rows, int64_t row);
+const double *nadir_explicit_dense_row(const nadir_explicit *explicit_rows, int64_t row);
 
 #endif

@@ -1,31 +1,32 @@
 /* gather.c: a row of a sparse matrix in the making; see gather.h. */
-#include "kernel/gather.h"
+#include "kernel/sparse_accumulator.h"
 
 #include <stdlib.h>
 
 /* Rows with more than one entry in this many states are put in order by looking at all states. */
 #define CROWDED 16
 
-nadir_status nadir_gather_make(nadir_context *context, int64_t states, nadir_gather *gather)
+nadir_status nadir_sparse_accumulator_make(nadir_context *context, int64_t states,
+                                           nadir_sparse_accumulator *gather)
 {
     nadir_status status = NADIR_OK;
-    nadir_gather made = {.states = states};
+    nadir_sparse_accumulator made = {.states = states};
     NADIR_NEW_ZERO(context, made.sums, states);
     NADIR_NEW_ZERO(context, made.present, states);
     NADIR_NEW(context, made.found, states);
     *gather = made;
-    made = (nadir_gather){0};
+    made = (nadir_sparse_accumulator){0};
 cleanup:
-    nadir_gather_clear(context, &made);
+    nadir_sparse_accumulator_clear(context, &made);
     return status;
 }
 
-void nadir_gather_clear(nadir_context *context, nadir_gather *gather)
+void nadir_sparse_accumulator_clear(nadir_context *context, nadir_sparse_accumulator *gather)
 {
     nadir_release(context, gather->sums);
     nadir_release(context, gather->present);
     nadir_release(context, gather->found);
-    *gather = (nadir_gather){0};
+    *gather = (nadir_sparse_accumulator){0};
 }
 
 static int by_number(const void *left, const void *right)
@@ -36,7 +37,7 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Puts the states found in rising order. */
-static void sort(const nadir_gather *gather)
+static void sort(const nadir_sparse_accumulator *gather)
 {
     if (gather->count <= gather->states / CROWDED) {
         qsort(gather->found, (size_t)gather->count, sizeof *gather->found, by_number);
@@ -50,7 +51,7 @@ static void sort(const nadir_gather *gather)
     }
 }
 
-int64_t nadir_gather_take(nadir_gather *gather, int32_t *columns, double *values)
+int64_t nadir_sparse_accumulator_take(nadir_sparse_accumulator *gather, int32_t *columns, double *values)
 {
     const int64_t count = gather->count;
     if (columns != NULL) {

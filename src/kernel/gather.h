@@ -6,19 +6,20 @@
 
 #include "base/context.h"
 
-typedef struct nadir_gather {
+typedef struct nadir_sparse_accumulator {
     int64_t states;
     double *sums;   /* [states] zero where there is no entry */
     bool *present;  /* [states] */
     int32_t *found; /* [states] in the order in which they came */
     int64_t count;
-} nadir_gather;
+} nadir_sparse_accumulator;
 
 /* A struct of zeros is empty. On failure nothing is left. */
-nadir_status nadir_gather_make(nadir_context *context, int64_t states, nadir_gather *gather);
-void nadir_gather_clear(nadir_context *context, nadir_gather *gather);
+nadir_status nadir_sparse_accumulator_make(nadir_context *context, int64_t states,
+                                           nadir_sparse_accumulator *gather);
+void nadir_sparse_accumulator_clear(nadir_context *context, nadir_sparse_accumulator *gather);
 
-static inline void nadir_gather_add(nadir_gather *gather, int64_t state, double value)
+static inline void nadir_sparse_accumulator_add(nadir_sparse_accumulator *gather, int64_t state, double value)
 {
     if (!gather->present[state]) {
         gather->present[state] = true;
@@ -29,6 +30,6 @@ static inline void nadir_gather_add(nadir_gather *gather, int64_t state, double 
 
 /* Writes the row with rising columns and returns how many entries it has; none are left. columns NULL: each
  * entry goes to values[its state]. */
-int64_t nadir_gather_take(nadir_gather *gather, int32_t *columns, double *values);
+int64_t nadir_sparse_accumulator_take(nadir_sparse_accumulator *gather, int32_t *columns, double *values);
 
 #endif

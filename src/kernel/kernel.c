@@ -1,9 +1,9 @@
 /* kernel.c: kernels as objects, and products with their rows; see kernel.h. */
-#include "kernel/parts.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
+#include "kernel/kernel_internal.h"
 
-#include "linalg/ahead.h"
 #include "linalg/distributed.h"
+#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -29,16 +29,17 @@ void nadir_kernel_free(nadir_kernel *kernel)
         return;
     }
     nadir_memory *memory = kernel->memory;
-    const nadir_tilt *tilt = &kernel->tilt;
-    void *const arrays[] = {kernel->b,     kernel->k,    kernel->starts, kernel->columns, kernel->values,
-                            kernel->place, kernel->sums, kernel->spots,  tilt->values,    tilt->x,
-                            tilt->order,   tilt->omega,  tilt->slope,    tilt->length,    tilt->extra,
-                            tilt->amount,  tilt->nominal};
+    const nadir_perturbed *perturbed = &kernel->perturbed;
+    void *const arrays[] = {kernel->b,         kernel->k,         kernel->starts,   kernel->columns,
+                            kernel->values,    kernel->place,     kernel->sums,     kernel->spots,
+                            perturbed->values, perturbed->x,      perturbed->order, perturbed->omega,
+                            perturbed->slope,  perturbed->length, perturbed->extra, perturbed->amount,
+                            perturbed->nominal};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
-    nadir_along_release(memory, &kernel->along);
-    nadir_remote_forget(kernel);
+    nadir_sorted_states_release(memory, &kernel->along);
+    nadir_kernel_device_forget(kernel);
     nadir_model_free(kernel->model);
     nadir_memory_release(memory, kernel);
     nadir_memory_free(memory);
@@ -144,7 +145,7 @@ bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const d
 {
     *b = kernel->b;
     *k = kernel->k;
-    return kernel->place == NULL && kernel->tilt.values == NULL;
+    return kernel->place == NULL && kernel->perturbed.values == NULL;
 }
 
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
@@ -155,7 +156,7 @@ const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
 bool nadir_kernel_is_nominal(const nadir_kernel *kernel, int64_t row)
 {
     const bool stored = (kernel->place == NULL || kernel->place[row] < 0) &&
-                        (kernel->tilt.values == NULL || kernel->tilt.nominal[row]);
+                        (kernel->perturbed.values == NULL || kernel->perturbed.nominal[row]);
     return stored && (kernel->b == NULL || kernel->b[row] == 0);
 }
 
@@ -165,9 +166,9 @@ nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row)
     const int64_t place = kernel->place != NULL ? kernel->place[row] : -1;
     if (place < 0) {
         nadir_row part = nadir_model_row(model, row);
-        if (kernel->tilt.values != NULL && !kernel->tilt.nominal[row]) {
-            part.values =
-                kernel->tilt.values + (model->dense != NULL ? row * model->states : model->row_starts[row]);
+        if (kernel->perturbed.values != NULL && !kernel->perturbed.nominal[row]) {
+            part.values = kernel->perturbed.values +
+                          (model->dense != NULL ? row * model->states : model->row_starts[row]);
         }
         return part;
     }
@@ -217,11 +218,11 @@ nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nad
     nadir_kernel_vector vector = {.x = nadir_exchange_extend(kernel->model->exchange, x)};
     if (kernel->k != NULL) {
         double error;
-        vector.shift = nadir_whole_dot(context, states, kernel->k, x, &error);
+        vector.shift = nadir_global_dot(context, states, kernel->k, x, &error);
     }
     if (kernel->sums != NULL) {
-        nadir_tilt_look(kernel);
-        nadir_along_sums(context, &kernel->along, x, kernel->sums);
+        nadir_perturbed_update(kernel);
+        nadir_prefix_sums_compute(context, &kernel->along, x, kernel->sums);
         vector.sums = kernel->sums;
     }
     return vector;
@@ -234,18 +235,19 @@ void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_v
     const double *x = vector->x;
     if (kernel->sums != NULL) {
         for (int64_t row = first; row < end; row++) {
-            y[row - first] = nadir_tilt_product(kernel, vector, row);
+            y[row - first] = nadir_perturbed_product(kernel, vector, row);
         }
         return;
     }
     if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
-        const nadir_tilt *tilt = &kernel->tilt;
-        const int64_t ahead = nadir_ahead_entries(nadir_model_width(model), model->row_starts[model->rows]);
+        const nadir_perturbed *perturbed = &kernel->perturbed;
+        const int64_t ahead =
+            nadir_prefetch_entries(nadir_model_width(model), model->row_starts[model->rows]);
         for (int64_t row = first; row < end; row++) {
-            const bool own = tilt->values != NULL && !tilt->nominal[row];
-            const double *values = own ? tilt->values : model->probabilities;
+            const bool own = perturbed->values != NULL && !perturbed->nominal[row];
+            const double *values = own ? perturbed->values : model->probabilities;
             const int64_t start = model->row_starts[row];
-            nadir_ahead(x, model->columns, start, model->row_starts[row + 1], ahead);
+            nadir_prefetch(x, model->columns, start, model->row_starts[row + 1], ahead);
             y[row - first] =
                 sparse_product(model->row_starts[row + 1] - start, model->columns + start, values + start, x);
         }
@@ -271,7 +273,7 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
     const int64_t rows = kernel->model->rows;
     const nadir_kernel_vector vector = nadir_kernel_prepare(context, kernel, x);
     const int threads = nadir_threads_for(context, work_of(kernel));
-    if (nadir_remote_multiply(context, kernel, x, y)) {
+    if (nadir_kernel_device_multiply(context, kernel, x, y)) {
         for (int64_t row = 0; row < rows && kernel->b != NULL; row++) {
             y[row] -= kernel->b[row] * vector.shift;
         }
@@ -287,7 +289,7 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 /* Whether that is known of all rows. */
 static bool is_nominal(const nadir_kernel *kernel)
 {
-    return kernel->b == NULL && kernel->place == NULL && kernel->tilt.values == NULL;
+    return kernel->b == NULL && kernel->place == NULL && kernel->perturbed.values == NULL;
 }
 
 /* Sum of the entries and of their sizes. */
@@ -336,8 +338,8 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         k_sum += kernel->k[t];
         k_size += fabs(kernel->k[t]);
     }
-    k_sum = kernel->k != NULL ? nadir_join_sum(context, k_sum) : 0;
-    k_size = kernel->k != NULL ? nadir_join_sum(context, k_size) : 0;
+    k_sum = kernel->k != NULL ? nadir_allreduce_sum(context, k_sum) : 0;
+    k_size = kernel->k != NULL ? nadir_allreduce_sum(context, k_size) : 0;
     const bool spread = kernel->sums != NULL;
     if (spread) {
         (void)nadir_kernel_prepare(context, kernel, NULL);
@@ -356,7 +358,7 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
             continue;
         }
         const nadir_row_size one =
-            spread ? nadir_tilt_measure(kernel, row) : measure_stored(kernel, row, k_sum, k_size);
+            spread ? nadir_perturbed_measure(kernel, row) : measure_stored(kernel, row, k_sum, k_size);
         low = fmax(low, one.rounding - one.sum);
         high = fmax(high, one.sum + one.rounding);
         largest = fmax(largest, one.largest + one.rounding);
@@ -369,9 +371,9 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         rounding = fmax(rounding, model->limits.rounding);
     }
     *size = (nadir_kernel_size){
-        .sum_low = -nadir_join_maximum(context, low),
-        .sum_high = nadir_join_maximum(context, high),
-        .largest = nadir_join_maximum(context, largest),
-        .rounding = nadir_join_maximum(context, rounding),
+        .sum_low = -nadir_allreduce_maximum(context, low),
+        .sum_high = nadir_allreduce_maximum(context, high),
+        .largest = nadir_allreduce_maximum(context, largest),
+        .rounding = nadir_allreduce_maximum(context, rounding),
     };
 }

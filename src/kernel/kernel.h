@@ -6,8 +6,8 @@
  *
  *     P(.|s, a) = (changed row or nominal row) - b(s, a) k
  *
- * or it is tilted, see below. Nothing outside this folder knows of what a kernel is made: others ask for
- * products with its rows, or for its average over a policy (average.h). Products with a tilted kernel use
+ * or it is perturbed, see below. Nothing outside this folder knows of what a kernel is made: others ask for
+ * products with its rows, or for its average over a policy (average.h). Products with a perturbed kernel use
  * work space of the kernel: one at a time.
  */
 #ifndef NADIR_KERNEL_KERNEL_H
@@ -51,7 +51,7 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  * with the numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller
  * fills in the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
  */
-typedef struct nadir_tilt {
+typedef struct nadir_perturbed {
     double *values; /* [nonzeros]; dense models: [rows * states] */
     bool *nominal;  /* [rows] the row is the nominal one; what it has in `values` is never looked at */
     /* NULL unless spread: */
@@ -62,16 +62,16 @@ typedef struct nadir_tilt {
     int32_t *length; /* [rows] 0 .. states */
     int32_t *extra;  /* [rows] a state that the model's row does not have; -1: none */
     double *amount;  /* [rows] used where there is an extra state */
-} nadir_tilt;
+} nadir_perturbed;
 
 /* spread: successors that the model does not have are possible; dense models have all and ignore it. */
-nadir_status nadir_kernel_create_tilted(nadir_context *context, nadir_model *model, bool spread,
-                                        nadir_kernel **kernel);
+nadir_status nadir_kernel_create_perturbed(nadir_context *context, nadir_model *model, bool spread,
+                                           nadir_kernel **kernel);
 /* The same with all rows nominal: who writes the numbers of one says that it is so no more. */
 nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool spread,
                                        nadir_kernel **kernel);
 /* Its arrays, to be filled; NULL when the kernel is not of this kind. */
-nadir_tilt *nadir_kernel_tilt(nadir_kernel *kernel);
+nadir_perturbed *nadir_kernel_perturbed(nadir_kernel *kernel);
 
 void nadir_kernel_free(nadir_kernel *kernel);
 
@@ -89,13 +89,13 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
                            double *y);
 
 /* Whether a device makes the products of all rows, faster than they are made here. */
-bool nadir_kernel_is_remote(const nadir_context *context, const nadir_kernel *kernel);
+bool nadir_kernel_is_on_device(const nadir_context *context, const nadir_kernel *kernel);
 
 /* A vector made ready for products with rows: what these have in common. */
 typedef struct nadir_kernel_vector {
-    const double *x;                    /* [states] and ghosts */
-    double shift;                       /* k . x */
-    const struct nadir_along_sum *sums; /* [states] along the order of a tilt, or NULL */
+    const double *x;                     /* [states] and ghosts */
+    double shift;                        /* k . x */
+    const struct nadir_prefix_sum *sums; /* [states] along the order of a perturbed kernel, or NULL */
 } nadir_kernel_vector;
 
 /* O(states). x must stay, and the kernel as it is; good until the kernel, or with several processes any
@@ -105,8 +105,9 @@ nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nad
 /* sum over s with d(s) > 0 of d(s) sum over a of pi(a|s) (P - P')(.|s,a) . x, P' being `from`: differences
  * are taken first, so that nothing of them is lost. d: [states], pi: [rows], x: [states]; nothing is kept for
  * a row. Threaded, over all processes, and the same for any number of threads. */
-double nadir_kernel_moved(const nadir_context *context, const nadir_kernel *from, const nadir_kernel *to,
-                          const double *d, const double *pi, const double *x);
+double nadir_kernel_difference_product(const nadir_context *context, const nadir_kernel *from,
+                                       const nadir_kernel *to, const double *d, const double *pi,
+                                       const double *x);
 /* The numbers of a row on the successors of the model's row, where the kernel has just these; NULL otherwise,
  * and of dense rows. */
 const double *nadir_kernel_on_support(const nadir_kernel *kernel, int64_t row);

@@ -51,9 +51,9 @@ static nadir_status check_list(const reader *at, nadir_npz_which which, int64_t 
 static nadir_status number_fail(const reader *at, nadir_npz_which which, int64_t state, int64_t row,
                                 double number, const char *expected)
 {
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     return nadir_fail(at->context, NADIR_ERROR_FORMAT, "%s: array %s: %s: the number is %g; expected %s",
-                      at->npz.path, nadir_npz_name(which), nadir_model_place(at->model, state, row, place),
+                      at->npz.path, nadir_npz_name(which), nadir_model_label(at->model, state, row, place),
                       number, expected);
 }
 

@@ -8,7 +8,7 @@
 
 #include "io/numpy/npz.h"
 #include "kernel/explicit.h"
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -141,7 +141,7 @@ static nadir_status collect(writer *to)
     const nadir_communication *table = context->communication;
     const nadir_model *model = to->model;
     const double *scales = to->parameters->scales;
-    const int64_t rows = nadir_whole_count(context, model->rows);
+    const int64_t rows = nadir_global_count(context, model->rows);
     const bool writes = table->rank == 0;
     double *zeros = NULL;
     to->shape[0] = rows;
@@ -237,10 +237,10 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
     const bool spread = kernel->model->exchange != NULL;
     const bool rank_one = kernel->b != NULL && kernel->place == NULL;
     if (spread) {
-        status =
-            kernel->place != NULL || kernel->tilt.values != NULL
-                ? nadir_model_check_whole(context, kernel->model, "files of kernels with rows of their own")
-                : collect(&to);
+        status = kernel->place != NULL || kernel->perturbed.values != NULL
+                     ? nadir_model_check_one_process(context, kernel->model,
+                                                     "files of kernels with rows of their own")
+                     : collect(&to);
         if (status != NADIR_OK || context->communication->rank != 0) {
             release_collected(&to);
             return status;

@@ -1,14 +1,14 @@
-/* lines.c: the part of an average that a spread tilt gives to states without an entry; see lines.h. */
-#include "kernel/lines.h"
+/* lines.c: the part of an average that a perturbed kernel with a tail gives to states without an entry; see lines.h. */
+#include "kernel/offsupport_tail.h"
 
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 #include "linalg/threads.h"
 
 #include <string.h>
 
-void nadir_lines_clear(nadir_context *context, nadir_lines *lines)
+void nadir_offsupport_tail_clear(nadir_context *context, nadir_offsupport_tail *lines)
 {
-    nadir_along_release(context->memory, &lines->along);
+    nadir_sorted_states_release(context->memory, &lines->sorted);
     nadir_entries_clear(context, &lines->last);
     nadir_entries_clear(context, &lines->extra);
     nadir_entries_clear(context, &lines->last_turned);
@@ -17,24 +17,24 @@ void nadir_lines_clear(nadir_context *context, nadir_lines *lines)
     nadir_release(context, lines->slope);
     nadir_release(context, lines->turned_columns);
     nadir_release(context, lines->sums);
-    *lines = (nadir_lines){0};
+    *lines = (nadir_offsupport_tail){0};
 }
 
 /* starts: [states + 1] for lines and for extra states. */
 static nadir_status count_parts(nadir_context *context, const nadir_kernel *kernel,
-                                const nadir_policy *policy, nadir_lines *lines)
+                                const nadir_policy *policy, nadir_offsupport_tail *lines)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = kernel->model;
-    const nadir_tilt *tilt = &kernel->tilt;
+    const nadir_perturbed *perturbed = &kernel->perturbed;
     NADIR_NEW_ZERO(context, lines->last.starts, model->states + 1);
     NADIR_NEW_ZERO(context, lines->extra.starts, model->states + 1);
     for (int64_t s = 0; s < model->states; s++) {
         int64_t stretches = 0;
         int64_t extras = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            stretches += policy->probabilities[row] > 0 && tilt->length[row] > 0;
-            extras += policy->probabilities[row] > 0 && tilt->extra[row] >= 0;
+            stretches += policy->probabilities[row] > 0 && perturbed->length[row] > 0;
+            extras += policy->probabilities[row] > 0 && perturbed->extra[row] >= 0;
         }
         lines->last.starts[s + 1] = lines->last.starts[s] + stretches;
         lines->extra.starts[s + 1] = lines->extra.starts[s] + extras;
@@ -44,24 +44,24 @@ cleanup:
 }
 
 static void fill_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
-                       const nadir_lines *lines)
+                       const nadir_offsupport_tail *lines)
 {
     const nadir_model *model = kernel->model;
-    const nadir_tilt *tilt = &kernel->tilt;
+    const nadir_perturbed *perturbed = &kernel->perturbed;
     int64_t line_to = lines->last.starts[state];
     int64_t extra_to = lines->extra.starts[state];
     for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
         const double weight = policy->probabilities[row];
-        if (weight > 0 && tilt->length[row] > 0) {
-            const nadir_line line = nadir_tilt_line(kernel, row);
-            lines->last.columns[line_to] = tilt->length[row] - 1;
+        if (weight > 0 && perturbed->length[row] > 0) {
+            const nadir_row_tail line = nadir_perturbed_row_tail(kernel, row);
+            lines->last.columns[line_to] = perturbed->length[row] - 1;
             lines->last.values[line_to] = weight * line.last;
             lines->slope[line_to] = weight * line.slope;
             line_to++;
         }
-        if (weight > 0 && tilt->extra[row] >= 0) {
-            lines->extra.columns[extra_to] = tilt->extra[row];
-            lines->extra.values[extra_to] = weight * tilt->amount[row];
+        if (weight > 0 && perturbed->extra[row] >= 0) {
+            lines->extra.columns[extra_to] = perturbed->extra[row];
+            lines->extra.values[extra_to] = weight * perturbed->amount[row];
             extra_to++;
         }
     }
@@ -69,14 +69,14 @@ static void fill_state(const nadir_kernel *kernel, const nadir_policy *policy, i
 
 /* Everything but the arrays' sizes, and what all rows of a state come to. */
 static void fill(const nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
-                 nadir_lines *lines)
+                 nadir_offsupport_tail *lines)
 {
     const nadir_model *model = kernel->model;
     const int threads = nadir_threads_for(context, model->nonzeros);
     double largest = 0;
     double most = 0;
-    /* nadir_tilt_measure wants the sums of ones */
-    nadir_along_sums(context, &kernel->along, NULL, kernel->sums);
+    /* nadir_perturbed_measure wants the sums of ones */
+    nadir_prefix_sums_compute(context, &kernel->along, NULL, kernel->sums);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest, most)
     for (int64_t s = 0; s < model->states; s++) {
         double norm = 0;
@@ -84,7 +84,7 @@ static void fill(const nadir_context *context, const nadir_kernel *kernel, const
         fill_state(kernel, policy, s, lines);
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             if (policy->probabilities[row] > 0) {
-                const nadir_row_size size = nadir_tilt_measure(kernel, row);
+                const nadir_row_size size = nadir_perturbed_measure(kernel, row);
                 norm += policy->probabilities[row] * size.largest;
                 terms += policy->probabilities[row] * size.terms;
             }
@@ -96,17 +96,17 @@ static void fill(const nadir_context *context, const nadir_kernel *kernel, const
     lines->terms = most;
 }
 
-nadir_status nadir_lines_make(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
-                              nadir_lines *lines)
+nadir_status nadir_offsupport_tail_make(nadir_context *context, const nadir_kernel *kernel,
+                                        const nadir_policy *policy, nadir_offsupport_tail *lines)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = kernel->model->states;
-    nadir_lines made = {.states = n};
-    nadir_lines_clear(context, lines);
+    nadir_offsupport_tail made = {.states = n};
+    nadir_offsupport_tail_clear(context, lines);
     if (kernel->sums == NULL) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_along_reserve(context, n, &made.along));
+    NADIR_CHECK(nadir_sorted_states_reserve(context, n, &made.along));
     NADIR_CHECK(count_parts(context, kernel, policy, &made));
     NADIR_NEW(context, made.last.columns, made.last.starts[n]);
     NADIR_NEW(context, made.last.values, made.last.starts[n]);
@@ -114,12 +114,12 @@ nadir_status nadir_lines_make(nadir_context *context, const nadir_kernel *kernel
     NADIR_NEW(context, made.extra.columns, made.extra.starts[n]);
     NADIR_NEW(context, made.extra.values, made.extra.starts[n]);
     NADIR_NEW(context, made.sums, n);
-    nadir_along_fill(&made.along, kernel->tilt.order, kernel->tilt.x);
+    nadir_sorted_states_fill(&made.along, kernel->perturbed.order, kernel->perturbed.x);
     fill(context, kernel, policy, &made);
     *lines = made;
-    made = (nadir_lines){0};
+    made = (nadir_offsupport_tail){0};
 cleanup:
-    nadir_lines_clear(context, &made);
+    nadir_offsupport_tail_clear(context, &made);
     return status;
 }
 
@@ -143,25 +143,25 @@ static void add_product(const nadir_context *context, int64_t states, const nadi
 }
 
 /* One vector. */
-static void add_lines(const nadir_context *context, const nadir_lines *lines, double scale, const double *x,
-                      double *y)
+static void add_lines(const nadir_context *context, const nadir_offsupport_tail *lines, double scale,
+                      const double *x, double *y)
 {
     const nadir_entries *last = &lines->last;
     const int threads = nadir_threads_for(context, 2 * last->starts[lines->states] + lines->states);
-    nadir_along_sums(context, &lines->along, x, lines->sums);
+    nadir_prefix_sums_compute(context, &lines->sorted, x, lines->sums);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t s = 0; s < lines->states; s++) {
         double sum = 0;
         for (int64_t i = last->starts[s]; i < last->starts[s + 1]; i++) {
-            const nadir_along_sum along = lines->sums[last->columns[i]];
+            const nadir_prefix_sum along = lines->sums[last->columns[i]];
             sum += last->values[i] * along.plain + lines->slope[i] * along.weighted;
         }
         y[s] += scale * sum;
     }
 }
 
-void nadir_lines_add(const nadir_context *context, const nadir_lines *lines, int64_t count, double scale,
-                     const double *x, double *y)
+void nadir_offsupport_tail_add(const nadir_context *context, const nadir_offsupport_tail *lines,
+                               int64_t count, double scale, const double *x, double *y)
 {
     const int64_t n = lines->states;
     for (int64_t j = 0; j < count && n > 0 && lines->remote == NULL; j++) {
@@ -178,7 +178,7 @@ static nadir_matrix view(int64_t states, const nadir_entries *entries, const dou
 }
 
 /* What products with the transpose use. */
-static nadir_status turn(nadir_context *context, nadir_lines *lines)
+static nadir_status turn(nadir_context *context, nadir_offsupport_tail *lines)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = lines->states;
@@ -203,14 +203,14 @@ cleanup:
 }
 
 /* One vector. In each column there are as many lines as chance has it, so the loop runs over the lines. */
-static void add_lines_transposed(const nadir_context *context, const nadir_lines *lines, double scale,
-                                 const double *x, double *y)
+static void add_lines_transposed(const nadir_context *context, const nadir_offsupport_tail *lines,
+                                 double scale, const double *x, double *y)
 {
     const int64_t n = lines->states;
     const nadir_entries *turned = &lines->last_turned;
     const int32_t *columns = lines->turned_columns;
     const double *slope = lines->slope_turned.values;
-    nadir_along_sum *sums = lines->sums;
+    nadir_prefix_sum *sums = lines->sums;
     const int shares = nadir_threads_for(context, 2 * turned->starts[n] + n);
 #pragma omp parallel for num_threads(shares) schedule(static, 1) if (shares > 1)
     for (int share = 0; share < shares; share++) {
@@ -223,11 +223,11 @@ static void add_lines_transposed(const nadir_context *context, const nadir_lines
             sums[columns[i]].weighted += slope[i] * value;
         }
     }
-    nadir_along_spread(context, &lines->along, sums, y);
+    nadir_prefix_sums_transposed(context, &lines->sorted, sums, y);
 }
 
-nadir_status nadir_lines_add_transposed(nadir_context *context, nadir_lines *lines, int64_t count,
-                                        double scale, const double *x, double *y)
+nadir_status nadir_offsupport_tail_add_transposed(nadir_context *context, nadir_offsupport_tail *lines,
+                                                  int64_t count, double scale, const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = lines->remote == NULL ? lines->states : 0;
@@ -244,7 +244,7 @@ cleanup:
     return status;
 }
 
-int64_t nadir_lines_entries(const nadir_lines *lines)
+int64_t nadir_offsupport_tail_entries(const nadir_offsupport_tail *lines)
 {
     if (lines->remote != NULL) {
         return lines->facts.written;
@@ -268,7 +268,7 @@ static int64_t row_length(int64_t states, const nadir_entries *entries)
     return entries->starts != NULL ? nadir_matrix_row_length(&matrix) : 0;
 }
 
-double nadir_lines_roundings(const nadir_lines *lines, bool transposed)
+double nadir_offsupport_tail_roundings(const nadir_offsupport_tail *lines, bool transposed)
 {
     const int64_t n = lines->states;
     if (n == 0) {
@@ -279,5 +279,5 @@ double nadir_lines_roundings(const nadir_lines *lines, bool transposed)
     }
     const int64_t terms = row_length(n, transposed ? &lines->last_turned : &lines->last) +
                           row_length(n, transposed ? &lines->extra_turned : &lines->extra);
-    return nadir_along_roundings(n) + (double)terms + 8;
+    return nadir_prefix_sums_roundings(n) + (double)terms + 8;
 }

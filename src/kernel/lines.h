@@ -1,5 +1,5 @@
 /*
- * lines.h: the part of an average that a spread tilt gives to states without an entry; see kernel.h.
+ * lines.h: the part of an average that a perturbed kernel with a tail gives to states without an entry; see kernel.h.
  *
  * Averaged over a policy, the lines of the rows of a state are a few (length, last, slope), the weights of
  * pi(a|s) included, and the extra states a few (state, amount). With `plain` and `weighted` the sums along
@@ -19,46 +19,46 @@
 #define NADIR_KERNEL_LINES_H
 
 #include "base/device.h"
-#include "kernel/along.h"
 #include "kernel/kernel.h"
+#include "kernel/prefix_sums.h"
 #include "linalg/matrix.h"
 #include "model/policy.h"
 
-typedef struct nadir_lines {
+typedef struct nadir_offsupport_tail {
     int64_t states; /* 0: there is no such part */
-    nadir_along along;
+    nadir_sorted_states along;
     nadir_entries last;  /* of each state: at column length - 1 */
     double *slope;       /* in the same columns */
     nadir_entries extra; /* of each state: amounts */
     /* the same turned round, made when first asked for: lines by their columns, extra states by state */
     nadir_entries last_turned, slope_turned, extra_turned;
     int32_t *turned_columns; /* in `last` of each line of last_turned */
-    nadir_along_sum *sums;   /* [states] */
+    nadir_prefix_sum *sums;  /* [states] */
     double norm; /* at least max_s sum_t |P^pi(s, t)| of the whole average; that, where nothing is negative */
     double terms; /* at least the sum of the sizes of all terms of a product with a row of it */
     /* On a device; remote NULL: not so. */
     const nadir_device *device;
     void *remote; /* the average's */
     nadir_device_line_facts facts;
-} nadir_lines;
+} nadir_offsupport_tail;
 
-/* A struct of zeros holds nothing, and so does one of a kernel that is not a spread tilt. nadir_tilt_look was
+/* A struct of zeros holds nothing, and so does one of a kernel that is not a perturbed kernel with a tail. nadir_perturbed_update was
  * called. On failure nothing is left. */
-nadir_status nadir_lines_make(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
-                              nadir_lines *lines);
-void nadir_lines_clear(nadir_context *context, nadir_lines *lines);
+nadir_status nadir_offsupport_tail_make(nadir_context *context, const nadir_kernel *kernel,
+                                        const nadir_policy *policy, nadir_offsupport_tail *lines);
+void nadir_offsupport_tail_clear(nadir_context *context, nadir_offsupport_tail *lines);
 
 /* Y += scale L X, or L^T X, for `count` vectors; nothing where a device has done so. Only the transposed one
  * can fail, and only the first time. */
-void nadir_lines_add(const nadir_context *context, const nadir_lines *lines, int64_t count, double scale,
-                     const double *x, double *y);
-nadir_status nadir_lines_add_transposed(nadir_context *context, nadir_lines *lines, int64_t count,
-                                        double scale, const double *x, double *y);
+void nadir_offsupport_tail_add(const nadir_context *context, const nadir_offsupport_tail *lines,
+                               int64_t count, double scale, const double *x, double *y);
+nadir_status nadir_offsupport_tail_add_transposed(nadir_context *context, nadir_offsupport_tail *lines,
+                                                  int64_t count, double scale, const double *x, double *y);
 
 /* How many entries of the average it takes to write the lines out, at most. */
-int64_t nadir_lines_entries(const nadir_lines *lines);
+int64_t nadir_offsupport_tail_entries(const nadir_offsupport_tail *lines);
 
 /* Roundings of a product, in units, beyond those of the explicit matrix. */
-double nadir_lines_roundings(const nadir_lines *lines, bool transposed);
+double nadir_offsupport_tail_roundings(const nadir_offsupport_tail *lines, bool transposed);
 
 #endif

@@ -5,7 +5,7 @@
  * smallest for b < 0. So each row needs the first state in the order of k that it does not store, and a few
  * dozen states at each end of that order do for all rows but very long ones.
  */
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
@@ -135,15 +135,15 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
         find_end(model->states, kernel->k, &ends[1]);
     }
     if (kernel->sums != NULL) {
-        nadir_tilt_look(kernel);
+        nadir_perturbed_update(kernel);
     }
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
         const double one = nadir_kernel_is_nominal(kernel, row) ? nadir_model_row_minimum(model, row)
                            : kernel->k != NULL                  ? rank_one_minimum(kernel, row, ends)
-                           : kernel->sums != NULL               ? nadir_tilt_minimum(kernel, row)
+                           : kernel->sums != NULL               ? nadir_perturbed_minimum(kernel, row)
                                                                 : stored_minimum(kernel, row);
         smallest = one < smallest ? one : smallest;
     }
-    return nadir_join_minimum(context, smallest);
+    return nadir_allreduce_minimum(context, smallest);
 }

@@ -1,8 +1,8 @@
 /* moved.c: what the rows of one kernel do to an average more than those of another; see kernel.h. */
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 
-#include "linalg/ahead.h"
 #include "linalg/distributed.h"
+#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 
 /* States are taken in so many parts, whatever the threads: sums come out the same. */
@@ -12,7 +12,7 @@ typedef struct moving {
     const nadir_kernel *from, *to;
     nadir_kernel_vector x_from, x_to;
     const double *d, *pi;
-    int64_t ahead; /* see nadir_ahead */
+    int64_t ahead; /* see nadir_prefetch */
 } moving;
 
 /* The difference entry by entry, where both rows are stored on the successors of the model. */
@@ -24,7 +24,7 @@ static double stored_difference(const moving *at, int64_t row, const double *fro
     const int32_t *columns = model->columns + start;
     const double *x = at->x_to.x;
     double sum = 0;
-    nadir_ahead(x, model->columns, start, start + count, at->ahead);
+    nadir_prefetch(x, model->columns, start, start + count, at->ahead);
     for (int64_t i = 0; i < count; i++) {
         sum += (to[i] - from[i]) * x[columns[i]];
     }
@@ -59,8 +59,9 @@ static double add_part(const moving *at, int64_t first, int64_t end)
     return sum;
 }
 
-double nadir_kernel_moved(const nadir_context *context, const nadir_kernel *from, const nadir_kernel *to,
-                          const double *d, const double *pi, const double *x)
+double nadir_kernel_difference_product(const nadir_context *context, const nadir_kernel *from,
+                                       const nadir_kernel *to, const double *d, const double *pi,
+                                       const double *x)
 {
     const nadir_model *model = to->model;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
@@ -75,7 +76,7 @@ double nadir_kernel_moved(const nadir_context *context, const nadir_kernel *from
         .pi = pi,
         .ahead = model->dense != NULL
                      ? 0
-                     : nadir_ahead_entries(nadir_model_width(model), model->row_starts[model->rows]),
+                     : nadir_prefetch_entries(nadir_model_width(model), model->row_starts[model->rows]),
     };
     double parts[PARTS];
     double sum = 0;
@@ -86,5 +87,5 @@ double nadir_kernel_moved(const nadir_context *context, const nadir_kernel *from
     for (int part = 0; part < PARTS; part++) {
         sum += parts[part];
     }
-    return nadir_join_sum(context, sum);
+    return nadir_allreduce_sum(context, sum);
 }

@@ -2,14 +2,14 @@
 #ifndef NADIR_KERNEL_PARTS_H
 #define NADIR_KERNEL_PARTS_H
 
-#include "kernel/along.h"
 #include "kernel/kernel.h"
+#include "kernel/prefix_sums.h"
 
-/* Of a state: its value and where it stands in the order of a tilt; side by side, as both are asked for. */
-typedef struct nadir_spot {
+/* Of a state: its value and where it stands in the order of a perturbed kernel; side by side, as both are asked for. */
+typedef struct nadir_state_position {
     double x;
     int64_t place;
-} nadir_spot;
+} nadir_state_position;
 
 struct nadir_kernel {
     nadir_memory *memory;
@@ -21,20 +21,20 @@ struct nadir_kernel {
     int64_t *starts;
     int32_t *columns;
     double *values;
-    int64_t *place;  /* [rows] where a row stands among the changed ones, -1: nominal; NULL: none changed */
-    nadir_tilt tilt; /* values NULL: none */
-    /* The numbers of a tilt on a device as well (base/device.h), until somebody may write to it; NULL: not
+    int64_t *place; /* [rows] where a row stands among the changed ones, -1: nominal; NULL: none changed */
+    nadir_perturbed perturbed; /* values NULL: none */
+    /* The numbers of a perturbed kernel on a device as well (base/device.h), until somebody may write to it; NULL: not
      * so. */
     const struct nadir_device *remote_device;
     void *remote;
-    bool away; /* they are there alone; see nadir_remote_bring */
-    /* Work space of a spread tilt, whose arrays may change between any two calls; NULL otherwise. */
-    nadir_along along;     /* as nadir_tilt_look found it */
-    nadir_spot *spots;     /* [states] likewise */
-    nadir_along_sum *sums; /* [states] */
+    bool away; /* they are there alone; see nadir_kernel_device_fetch */
+    /* Work space of a perturbed kernel with a tail, whose arrays may change between any two calls; NULL otherwise. */
+    nadir_sorted_states along;   /* as nadir_perturbed_update found it */
+    nadir_state_position *spots; /* [states] likewise */
+    nadir_prefix_sum *sums;      /* [states] */
 };
 
-/* The explicit part of a row: all but -b(s, a) k and the line of a tilt. */
+/* The explicit part of a row: all but -b(s, a) k and the line of a perturbed kernel. */
 nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row);
 
 /* Whether the model's row has an entry for this state, O(log entries); columns are not NULL. */
@@ -53,38 +53,38 @@ static inline bool nadir_row_has(const nadir_row *row, int64_t state)
     return low < row->count && row->columns[low] == state;
 }
 
-/* Spread tilts (tilt.c). */
+/* Perturbed kernels with a tail (perturbed.c). */
 
 /* Brings kernel->along and kernel->spots up to date. Everything below relies on it. */
-void nadir_tilt_look(const nadir_kernel *kernel);
+void nadir_perturbed_update(const nadir_kernel *kernel);
 
 /* The line of a row, which holds where the row has no entry: last + slope (x_last - x[t]) for the states
  * whose place in the order is below `length`. Written so, nothing cancels. */
-typedef struct nadir_line {
+typedef struct nadir_row_tail {
     int64_t length;
     double last; /* omega - slope x_last */
     double slope;
     double x_last;
-} nadir_line;
+} nadir_row_tail;
 
-nadir_line nadir_tilt_line(const nadir_kernel *kernel, int64_t row);
+nadir_row_tail nadir_perturbed_row_tail(const nadir_kernel *kernel, int64_t row);
 
-static inline double nadir_line_at(const nadir_line *line, double x)
+static inline double nadir_row_tail_value(const nadir_row_tail *line, double x)
 {
     return line->last + line->slope * (line->x_last - x);
 }
 
 /* What the line has at a state: zero where it does not reach. Which it is cannot be foreseen, and compilers
  * make a branch of anything but a look at a table. */
-static inline double nadir_line_under(const nadir_line *line, nadir_spot spot)
+static inline double nadir_row_tail_at_state(const nadir_row_tail *line, nadir_state_position spot)
 {
     static const double reached[2] = {0, 1};
-    return nadir_line_at(line, spot.x) * reached[spot.place < line->length];
+    return nadir_row_tail_value(line, spot.x) * reached[spot.place < line->length];
 }
 
 /* Of a row: its product with a vector; its smallest entry. */
-double nadir_tilt_product(const nadir_kernel *kernel, const nadir_kernel_vector *vector, int64_t row);
-double nadir_tilt_minimum(const nadir_kernel *kernel, int64_t row);
+double nadir_perturbed_product(const nadir_kernel *kernel, const nadir_kernel_vector *vector, int64_t row);
+double nadir_perturbed_minimum(const nadir_kernel *kernel, int64_t row);
 
 /* What a row adds up to. kernel->sums are those of a vector of ones. */
 typedef struct nadir_row_size {
@@ -94,6 +94,6 @@ typedef struct nadir_row_size {
     double rounding; /* of each of these, and of a product with numbers up to one */
 } nadir_row_size;
 
-nadir_row_size nadir_tilt_measure(const nadir_kernel *kernel, int64_t row);
+nadir_row_size nadir_perturbed_measure(const nadir_kernel *kernel, int64_t row);
 
 #endif

@@ -13,7 +13,7 @@
  * 0).
  */
 #include "kernel/rank_one.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -27,7 +27,7 @@
 
 enum { FEW = 8 }; /* fewer than this share of a dense row: along the order */
 
-typedef nadir_rank_one_place placed;
+typedef nadir_rank_one_entry placed;
 
 /* Pairs of numbers, in vectors of the language as GCC and Clang extend it. */
 typedef double pair __attribute__((vector_size(2 * sizeof(double))));
@@ -57,7 +57,7 @@ static bool order_remotely(const nadir_context *context, int64_t n, const double
 {
     int32_t *states =
         context->device != NULL ? nadir_memory_get(context->memory, (size_t)n, sizeof *states) : NULL;
-    const bool done = states != NULL && nadir_remote_order(context, n, k, states);
+    const bool done = states != NULL && nadir_kernel_device_order(context, n, k, states);
     for (int64_t i = 0; i < n && done; i++) {
         order[i] = (placed){k[states[i]], states[i]};
     }
@@ -350,10 +350,10 @@ nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_searc
                                     const double *k, double *minimum)
 {
     if (search->model->exchange != NULL) {
-        return nadir_rank_one_minimum_spread(context, search->model, b, k, minimum);
+        return nadir_rank_one_minimum_distributed(context, search->model, b, k, minimum);
     }
     const int64_t before = search->row;
-    if (nadir_remote_minimum(context, search->model, b, k, minimum)) {
+    if (nadir_kernel_device_minimum(context, search->model, b, k, minimum)) {
         return NADIR_OK;
     }
     const reading at = begin_reading(context, search, b, k);
@@ -372,7 +372,7 @@ void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_o
         for (int64_t s = 0; s < model->states; s++) {
             write_state(&at, s);
         }
-        if (nadir_remote_minimum(context, model, b, k, minimum)) {
+        if (nadir_kernel_device_minimum(context, model, b, k, minimum)) {
             return;
         }
     }

@@ -5,10 +5,10 @@
 #include "model/model.h"
 
 /* A state and its k. */
-typedef struct nadir_rank_one_place {
+typedef struct nadir_rank_one_entry {
     double k;
     int32_t state;
-} nadir_rank_one_place;
+} nadir_rank_one_entry;
 
 /* What was found of a state: no entry of its rows was below `bound` (but for rounding) when the largest
  * f_s k was `reach`, 0 or more. */
@@ -19,7 +19,7 @@ typedef struct nadir_rank_one_known {
 /* The search for smallest entries: what it keeps from one kernel to the next. */
 typedef struct nadir_rank_one_search {
     const nadir_model *model;
-    nadir_rank_one_place *order; /* [states] k falling, as it was last */
+    nadir_rank_one_entry *order; /* [states] k falling, as it was last */
     int64_t row;                 /* that had the smallest entry then; -1: there was no kernel yet */
     int64_t read;                /* rows that were read for it; -1: likewise */
     double *least;               /* [rows] smallest nominal entries, 0: not known; NULL: one kernel only */
@@ -43,7 +43,7 @@ void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_o
                                       double *b, const double *k, double *minimum);
 
 /* nadir_rank_one_minimum with several processes. */
-nadir_status nadir_rank_one_minimum_spread(nadir_context *context, const nadir_model *model, const double *b,
-                                           const double *k, double *minimum);
+nadir_status nadir_rank_one_minimum_distributed(nadir_context *context, const nadir_model *model,
+                                                const double *b, const double *k, double *minimum);
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include "kernel/rank_one.h"
 
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -16,19 +16,19 @@
  * -1: none does. */
 typedef struct end_states {
     int64_t count;
-    nadir_placed *top;
+    nadir_indexed *top;
     int64_t *columns;
 } end_states;
 
 static nadir_status find_ends(nadir_context *context, const nadir_model *model, const double *k, double sign,
-                              int64_t wanted, nadir_placed *room, end_states *ends)
+                              int64_t wanted, nadir_indexed *room, end_states *ends)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
     NADIR_NEW(context, ends->top, wanted);
     NADIR_NEW(context, ends->columns, wanted);
     for (int64_t t = 0; t < model->states; t++) {
-        room[t] = (nadir_placed){sign * k[t], nadir_model_first(model) + t};
+        room[t] = (nadir_indexed){sign * k[t], nadir_model_first(model) + t};
     }
     NADIR_CHECK(table->top(table->self, context, model->states, room, wanted, ends->top, &ends->count));
     for (int64_t i = 0; i < ends->count; i++) {
@@ -55,12 +55,12 @@ static double row_minimum(const nadir_model *model, int64_t row, double b, const
     return smallest;
 }
 
-nadir_status nadir_rank_one_minimum_spread(nadir_context *context, const nadir_model *model, const double *b,
-                                           const double *k, double *minimum)
+nadir_status nadir_rank_one_minimum_distributed(nadir_context *context, const nadir_model *model,
+                                                const double *b, const double *k, double *minimum)
 {
     nadir_status status = NADIR_OK;
     end_states ends[2] = {{0}};
-    nadir_placed *room = NULL;
+    nadir_indexed *room = NULL;
     double *extended = NULL;
     double smallest = INFINITY;
     int64_t longest = 0;
@@ -74,13 +74,13 @@ nadir_status nadir_rank_one_minimum_spread(nadir_context *context, const nadir_m
         const int64_t length = nadir_model_row(model, row).count;
         longest = length > longest ? length : longest;
     }
-    const int64_t wanted = (int64_t)nadir_join_maximum(context, (double)longest) + 1;
+    const int64_t wanted = (int64_t)nadir_allreduce_maximum(context, (double)longest) + 1;
     NADIR_CHECK(find_ends(context, model, k, 1, wanted, room, &ends[0]));
     NADIR_CHECK(find_ends(context, model, k, -1, wanted, room, &ends[1]));
     for (int64_t row = 0; row < model->rows; row++) {
         smallest = fmin(smallest, row_minimum(model, row, b[row], extended, &ends[b[row] < 0]));
     }
-    *minimum = nadir_join_minimum(context, smallest);
+    *minimum = nadir_allreduce_minimum(context, smallest);
 cleanup:
     for (int side = 0; side < 2; side++) {
         nadir_release(context, ends[side].top);

@@ -1,11 +1,11 @@
 /* remote.c: kernels and averages on the device of an engine; see remote.h. */
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 
 #include <math.h>
 
-/* Tilted kernels with fewer entries are averaged here in less time than a call takes. Lines may stand for far
+/* Perturbed kernels with fewer entries are averaged here in less time than a call takes. Lines may stand for far
  * more of them. */
 #define TILTED_ENTRIES 65536
 #define SPREAD_ENTRIES 4096
@@ -17,39 +17,40 @@ static nadir_context *own(const nadir_context *context)
     return (nadir_context *)(uintptr_t)context;
 }
 
-bool nadir_remote_takes(const nadir_context *context, const nadir_kernel *kernel)
+bool nadir_kernel_device_takes(const nadir_context *context, const nadir_kernel *kernel)
 {
-    return context->device != NULL && kernel->place == NULL && kernel->tilt.values == NULL &&
+    return context->device != NULL && kernel->place == NULL && kernel->perturbed.values == NULL &&
            kernel->model->exchange == NULL;
 }
 
-bool nadir_remote_averages(const nadir_context *context, const nadir_kernel *kernel)
+bool nadir_kernel_device_averages(const nadir_context *context, const nadir_kernel *kernel)
 {
     const nadir_model *model = kernel->model;
-    const bool tilted = kernel->tilt.values != NULL && kernel->b == NULL;
-    const int64_t least = kernel->tilt.x != NULL ? SPREAD_ENTRIES : TILTED_ENTRIES;
+    const bool perturbed = kernel->perturbed.values != NULL && kernel->b == NULL;
+    const int64_t least = kernel->perturbed.x != NULL ? SPREAD_ENTRIES : TILTED_ENTRIES;
     const bool worth = kernel->remote != NULL || (model->dense == NULL && model->nonzeros >= least);
-    return nadir_remote_takes(context, kernel) ||
-           (context->device != NULL && tilted && kernel->place == NULL && model->exchange == NULL && worth);
+    return nadir_kernel_device_takes(context, kernel) ||
+           (context->device != NULL && perturbed && kernel->place == NULL && model->exchange == NULL &&
+            worth);
 }
 
-/* Where the numbers of a tilt are here. */
-static nadir_device_numbers numbers_of(const nadir_tilt *tilt)
+/* Where the numbers of a perturbed kernel are here. */
+static nadir_device_numbers numbers_of(const nadir_perturbed *perturbed)
 {
     return (nadir_device_numbers){
-        .values = tilt->values,
-        .nominal = tilt->nominal,
-        .x = tilt->x,
-        .order = tilt->order,
-        .omega = tilt->omega,
-        .slope = tilt->slope,
-        .length = tilt->length,
-        .extra = tilt->extra,
-        .amount = tilt->amount,
+        .values = perturbed->values,
+        .nominal = perturbed->nominal,
+        .x = perturbed->x,
+        .order = perturbed->order,
+        .omega = perturbed->omega,
+        .slope = perturbed->slope,
+        .length = perturbed->length,
+        .extra = perturbed->extra,
+        .amount = perturbed->amount,
     };
 }
 
-void nadir_remote_forget(nadir_kernel *kernel)
+void nadir_kernel_device_forget(nadir_kernel *kernel)
 {
     if (kernel->remote != NULL) {
         kernel->remote_device->forget(kernel->remote);
@@ -58,10 +59,10 @@ void nadir_remote_forget(nadir_kernel *kernel)
     }
 }
 
-nadir_status nadir_remote_bring(nadir_context *context, nadir_kernel *kernel)
+nadir_status nadir_kernel_device_fetch(nadir_context *context, nadir_kernel *kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_device_numbers to = numbers_of(&kernel->tilt);
+    const nadir_device_numbers to = numbers_of(&kernel->perturbed);
     if (kernel->away) {
         NADIR_CHECK(kernel->remote_device->bring(kernel->remote, context, &to));
         kernel->away = false;
@@ -70,30 +71,31 @@ cleanup:
     return status;
 }
 
-const void *nadir_remote_has(const nadir_kernel *kernel)
+const void *nadir_kernel_device_values(const nadir_kernel *kernel)
 {
     return kernel->remote;
 }
 
-void nadir_remote_adopt(const nadir_context *context, nadir_kernel *kernel, void *numbers)
+void nadir_kernel_device_adopt(const nadir_context *context, nadir_kernel *kernel, void *numbers)
 {
-    nadir_remote_forget(kernel);
+    nadir_kernel_device_forget(kernel);
     kernel->remote_device = context->device;
     kernel->remote = numbers;
     kernel->away = true;
 }
 
-nadir_status nadir_remote_numbers(nadir_context *context, const nadir_kernel *kernel, const void **numbers)
+nadir_status nadir_kernel_device_send(nadir_context *context, const nadir_kernel *kernel,
+                                      const void **numbers)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
-    const nadir_device_numbers from = numbers_of(&kernel->tilt);
+    const nadir_device_numbers from = numbers_of(&kernel->perturbed);
     void *rows;
     void *made;
     if (kernel->remote == NULL) {
-        NADIR_CHECK(nadir_remote_rows(context, kernel->model, &rows));
+        NADIR_CHECK(nadir_kernel_device_rows(context, kernel->model, &rows));
         NADIR_CHECK(context->device->put(rows, context, &from, &made));
-        nadir_remote_adopt(context, kept, made);
+        nadir_kernel_device_adopt(context, kept, made);
         kept->away = false;
     }
     *numbers = kernel->remote;
@@ -102,7 +104,7 @@ cleanup:
 }
 
 /* Another thread may do the same meanwhile. */
-nadir_status nadir_remote_rows(nadir_context *context, nadir_model *model, void **rows)
+nadir_status nadir_kernel_device_rows(nadir_context *context, nadir_model *model, void **rows)
 {
     const nadir_device *device = context->device;
     const nadir_device_rows from = {
@@ -116,15 +118,15 @@ nadir_status nadir_remote_rows(nadir_context *context, nadir_model *model, void 
     };
     void *made = NULL;
     void *expected = NULL;
-    *rows = atomic_load(&model->remote);
+    *rows = atomic_load(&model->device_rows);
     if (*rows != NULL) {
         return NADIR_OK;
     }
     const nadir_status status = device->keep(context->device_self, context, &from, &made);
     if (status == NADIR_OK) {
-        model->remote_device = device;
+        model->rows_device = device;
         *rows = made;
-        if (!atomic_compare_exchange_strong(&model->remote, &expected, made)) {
+        if (!atomic_compare_exchange_strong(&model->device_rows, &expected, made)) {
             device->drop(made);
             *rows = expected;
         }
@@ -132,55 +134,57 @@ nadir_status nadir_remote_rows(nadir_context *context, nadir_model *model, void 
     return status;
 }
 
-nadir_status nadir_remote_average(nadir_context *context, const nadir_kernel *kernel,
-                                  const nadir_policy *policy, nadir_average *average)
+nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_kernel *kernel,
+                                         const nadir_policy *policy, nadir_average *average)
 {
     nadir_status status = NADIR_OK;
     void *rows;
     const void *numbers;
-    NADIR_CHECK(nadir_remote_rows(context, kernel->model, &rows));
-    if (kernel->tilt.values == NULL) {
-        NADIR_CHECK(context->device->average(rows, context, policy->probabilities, &average->remote,
+    NADIR_CHECK(nadir_kernel_device_rows(context, kernel->model, &rows));
+    if (kernel->perturbed.values == NULL) {
+        NADIR_CHECK(context->device->average(rows, context, policy->probabilities, &average->device_matrix,
                                              &average->facts));
     } else {
-        NADIR_CHECK(nadir_remote_numbers(context, kernel, &numbers));
+        NADIR_CHECK(nadir_kernel_device_send(context, kernel, &numbers));
         NADIR_CHECK(context->device->average_values(rows, context, numbers, policy->probabilities,
-                                                    &average->remote, &average->facts));
+                                                    &average->device_matrix, &average->facts));
     }
     average->device = context->device;
     average->sparse = kernel->model->dense == NULL;
     if (average->facts.lines.there) {
-        average->lines = (nadir_lines){.states = average->states,
-                                       .norm = average->facts.norm,
-                                       .terms = average->facts.lines.terms,
-                                       .device = context->device,
-                                       .remote = average->remote,
-                                       .facts = average->facts.lines};
+        average->tail = (nadir_offsupport_tail){.states = average->states,
+                                                .norm = average->facts.norm,
+                                                .terms = average->facts.lines.terms,
+                                                .device = context->device,
+                                                .remote = average->device_matrix,
+                                                .facts = average->facts.lines};
     }
 cleanup:
     return status;
 }
 
-nadir_status nadir_remote_average_if_room(nadir_context *context, const nadir_kernel *kernel,
-                                          const nadir_policy *policy, nadir_average *average, bool *made)
+nadir_status nadir_kernel_device_average_if_memory(nadir_context *context, const nadir_kernel *kernel,
+                                                   const nadir_policy *policy, nadir_average *average,
+                                                   bool *made)
 {
-    nadir_status status = nadir_remote_average(context, kernel, policy, average);
+    nadir_status status = nadir_kernel_device_average(context, kernel, policy, average);
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
-    *made = status != NADIR_ERROR_MEMORY || kernel->tilt.values == NULL;
+    *made = status != NADIR_ERROR_MEMORY || kernel->perturbed.values == NULL;
     if (!*made) {
-        status = nadir_remote_bring(context, kept);
+        status = nadir_kernel_device_fetch(context, kept);
         if (status == NADIR_OK) {
-            nadir_remote_forget(kept);
+            nadir_kernel_device_forget(kept);
         }
     }
     return status;
 }
 
-nadir_status nadir_remote_combine(const nadir_context *context, const nadir_average *average, bool transposed,
-                                  int64_t count, double shift, double scale, const double *x, double *y)
+nadir_status nadir_kernel_device_combine(const nadir_context *context, const nadir_average *average,
+                                         bool transposed, int64_t count, double shift, double scale,
+                                         const double *x, double *y)
 {
     const nadir_status status =
-        average->device->combine(average->remote, own(context), transposed, count, shift, scale, x, y);
+        average->device->combine(average->device_matrix, own(context), transposed, count, shift, scale, x, y);
     if (status != NADIR_OK) {
         nadir_log(own(context), NADIR_LOG_WARNING, "%s", nadir_context_error(context));
         for (int64_t i = 0; i < average->states * count; i++) {
@@ -190,42 +194,43 @@ nadir_status nadir_remote_combine(const nadir_context *context, const nadir_aver
     return status;
 }
 
-bool nadir_kernel_is_remote(const nadir_context *context, const nadir_kernel *kernel)
+bool nadir_kernel_is_on_device(const nadir_context *context, const nadir_kernel *kernel)
 {
-    return nadir_remote_takes(context, kernel) && atomic_load(&kernel->model->remote) != NULL;
+    return nadir_kernel_device_takes(context, kernel) && atomic_load(&kernel->model->device_rows) != NULL;
 }
 
-bool nadir_remote_minimum(const nadir_context *context, const nadir_model *model, const double *b,
-                          const double *k, double *minimum)
+bool nadir_kernel_device_minimum(const nadir_context *context, const nadir_model *model, const double *b,
+                                 const double *k, double *minimum)
 {
-    void *rows = context->device != NULL ? atomic_load(&model->remote) : NULL;
+    void *rows = context->device != NULL ? atomic_load(&model->device_rows) : NULL;
     return rows != NULL && model->dense != NULL &&
            context->device->minimum(rows, own(context), b, k, minimum) == NADIR_OK;
 }
 
-bool nadir_remote_order(const nadir_context *context, int64_t count, const double *x, int32_t *order)
+bool nadir_kernel_device_order(const nadir_context *context, int64_t count, const double *x, int32_t *order)
 {
     return context->device != NULL &&
            context->device->order(context->device_self, own(context), count, x, order) == NADIR_OK;
 }
 
-bool nadir_remote_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
-                           double *y)
+bool nadir_kernel_device_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
+                                  double *y)
 {
-    return nadir_kernel_is_remote(context, kernel) &&
-           context->device->multiply(atomic_load(&kernel->model->remote), own(context), x, y) == NADIR_OK;
+    return nadir_kernel_is_on_device(context, kernel) &&
+           context->device->multiply(atomic_load(&kernel->model->device_rows), own(context), x, y) ==
+               NADIR_OK;
 }
 
 /* The arrays of lines that are on the device alone. There are no extra states: M has them. */
-static nadir_status fetch_lines(nadir_context *context, nadir_lines *lines)
+static nadir_status fetch_lines(nadir_context *context, nadir_offsupport_tail *lines)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = lines->states;
-    nadir_lines made = {.states = n};
+    nadir_offsupport_tail made = {.states = n};
     if (lines->remote == NULL || lines->last.starts != NULL) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_along_reserve(context, n, &made.along));
+    NADIR_CHECK(nadir_sorted_states_reserve(context, n, &made.along));
     NADIR_NEW(context, made.last.starts, n + 1);
     NADIR_NEW(context, made.last.columns, lines->facts.count);
     NADIR_NEW(context, made.last.values, lines->facts.count);
@@ -238,13 +243,13 @@ static nadir_status fetch_lines(nadir_context *context, nadir_lines *lines)
                                    .last = made.last.values,
                                    .slope = made.slope};
     NADIR_CHECK(lines->device->fetch_lines(lines->remote, context, &to));
-    lines->along = made.along;
+    lines->sorted = made.along;
     lines->last = made.last;
     lines->slope = made.slope;
     lines->extra = made.extra;
-    made = (nadir_lines){0};
+    made = (nadir_offsupport_tail){0};
 cleanup:
-    nadir_lines_clear(context, &made);
+    nadir_offsupport_tail_clear(context, &made);
     return status;
 }
 
@@ -286,10 +291,11 @@ cleanup:
 
 bool nadir_average_is_dense(const nadir_average *average)
 {
-    return average->remote != NULL ? !average->sparse : average->matrix.dense != NULL;
+    return average->device_matrix != NULL ? !average->sparse : average->matrix.dense != NULL;
 }
 
 int64_t nadir_average_row_length(const nadir_average *average)
 {
-    return average->remote != NULL ? average->facts.longest : nadir_matrix_row_length(&average->matrix);
+    return average->device_matrix != NULL ? average->facts.longest
+                                          : nadir_matrix_row_length(&average->matrix);
 }

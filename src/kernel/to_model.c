@@ -5,7 +5,7 @@
  * and normalises the rows and settles how they are kept.
  */
 #include "kernel/explicit.h"
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 
 #include <string.h>
 

@@ -12,23 +12,23 @@
 #include <stdint.h>
 
 enum {
-    NADIR_AHEAD = 512,           /* entries */
-    NADIR_AHEAD_LEAST = 1 << 18, /* numbers of x from which on that pays */
+    NADIR_PREFETCH_DISTANCE = 512,    /* entries */
+    NADIR_PREFETCH_MINIMUM = 1 << 18, /* numbers of x from which on that pays */
 };
 
 /* Entries up to which there is something to send for: all of them, or none where x is short. */
-static inline int64_t nadir_ahead_entries(int64_t states, int64_t entries)
+static inline int64_t nadir_prefetch_entries(int64_t states, int64_t entries)
 {
-    return states > NADIR_AHEAD_LEAST ? entries : 0;
+    return states > NADIR_PREFETCH_MINIMUM ? entries : 0;
 }
 
-/* Entries [first, end) of columns are about to be read: sends for those NADIR_AHEAD later, if there are.
- * entries: as by nadir_ahead_entries. */
-static inline void nadir_ahead(const double *x, const int32_t *columns, int64_t first, int64_t end,
-                               int64_t entries)
+/* Entries [first, end) of columns are about to be read: sends for those NADIR_PREFETCH_DISTANCE later, if there are.
+ * entries: as by nadir_prefetch_entries. */
+static inline void nadir_prefetch(const double *x, const int32_t *columns, int64_t first, int64_t end,
+                                  int64_t entries)
 {
-    if (end + NADIR_AHEAD <= entries) {
-        for (int64_t i = first + NADIR_AHEAD; i < end + NADIR_AHEAD; i++) {
+    if (end + NADIR_PREFETCH_DISTANCE <= entries) {
+        for (int64_t i = first + NADIR_PREFETCH_DISTANCE; i < end + NADIR_PREFETCH_DISTANCE; i++) {
             __builtin_prefetch(x + columns[i], 0, 2);
         }
     }

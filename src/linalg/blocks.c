@@ -17,7 +17,7 @@ bool nadir_blocks_are_zero(const nadir_context *context, int64_t count, const do
     while (i < count && x[i] == 0) {
         i++;
     }
-    return nadir_join_all(context, i == count);
+    return nadir_allreduce_and(context, i == count);
 }
 
 /* The larger of both; a NaN stays one. */

@@ -93,32 +93,32 @@ static double join(const nadir_context *context, nadir_reduction operation, doub
     return own;
 }
 
-double nadir_join_sum(const nadir_context *context, double own)
+double nadir_allreduce_sum(const nadir_context *context, double own)
 {
     return join(context, NADIR_REDUCE_SUM, own);
 }
 
-double nadir_join_maximum(const nadir_context *context, double own)
+double nadir_allreduce_maximum(const nadir_context *context, double own)
 {
     return join(context, NADIR_REDUCE_MAXIMUM, own);
 }
 
-double nadir_join_minimum(const nadir_context *context, double own)
+double nadir_allreduce_minimum(const nadir_context *context, double own)
 {
     return join(context, NADIR_REDUCE_MINIMUM, own);
 }
 
-bool nadir_join_all(const nadir_context *context, bool own)
+bool nadir_allreduce_and(const nadir_context *context, bool own)
 {
     return join(context, NADIR_REDUCE_MINIMUM, own ? 1 : 0) != 0;
 }
 
-int64_t nadir_whole_count(const nadir_context *context, int64_t count)
+int64_t nadir_global_count(const nadir_context *context, int64_t count)
 {
-    return context->communication->members > 1 ? (int64_t)nadir_join_sum(context, (double)count) : count;
+    return context->communication->members > 1 ? (int64_t)nadir_allreduce_sum(context, (double)count) : count;
 }
 
-int64_t nadir_whole_first(const nadir_context *context, int64_t count)
+int64_t nadir_global_first(const nadir_context *context, int64_t count)
 {
     const nadir_communication *table = context->communication;
     double before[1] = {(double)count};
@@ -127,37 +127,37 @@ int64_t nadir_whole_first(const nadir_context *context, int64_t count)
     return (int64_t)before[0];
 }
 
-double nadir_whole_sum(const nadir_context *context, int64_t count, const double *x)
+double nadir_global_sum(const nadir_context *context, int64_t count, const double *x)
 {
-    return nadir_join_sum(context, nadir_vector_sum(count, x));
+    return nadir_allreduce_sum(context, nadir_vector_sum(count, x));
 }
 
-double nadir_whole_largest(const nadir_context *context, int64_t count, const double *x)
+double nadir_global_largest(const nadir_context *context, int64_t count, const double *x)
 {
-    return nadir_join_maximum(context, nadir_vector_largest(count, x));
+    return nadir_allreduce_maximum(context, nadir_vector_largest(count, x));
 }
 
-double nadir_whole_norm_1(const nadir_context *context, int64_t count, const double *x)
+double nadir_global_norm_1(const nadir_context *context, int64_t count, const double *x)
 {
-    return nadir_join_sum(context, nadir_vector_norm_1(count, x));
+    return nadir_allreduce_sum(context, nadir_vector_norm_1(count, x));
 }
 
-double nadir_whole_norm_2(const nadir_context *context, int64_t count, const double *x)
+double nadir_global_norm_2(const nadir_context *context, int64_t count, const double *x)
 {
     const double own = nadir_vector_norm_2(count, x);
     if (context->communication->members == 1) {
         return own;
     }
-    const double largest = nadir_join_maximum(context, own);
+    const double largest = nadir_allreduce_maximum(context, own);
     if (!(largest > 0) || isinf(largest)) {
         return largest;
     }
     const double scale = nadir_scale_for(largest);
-    return sqrt(nadir_join_sum(context, (own * scale) * (own * scale))) / scale;
+    return sqrt(nadir_allreduce_sum(context, (own * scale) * (own * scale))) / scale;
 }
 
-double nadir_whole_dot(const nadir_context *context, int64_t count, const double *x, const double *y,
-                       double *error)
+double nadir_global_dot(const nadir_context *context, int64_t count, const double *x, const double *y,
+                        double *error)
 {
     const nadir_communication *table = context->communication;
     const nadir_reduction sums[] = {NADIR_REDUCE_SUM, NADIR_REDUCE_SUM, NADIR_REDUCE_SUM};
@@ -173,20 +173,20 @@ double nadir_whole_dot(const nadir_context *context, int64_t count, const double
 }
 
 /* {largest, minus smallest} of [first, end); infinity marks the first entry that is not finite. */
-static void find_in_share(const double *x, int64_t first, int64_t end, nadir_placed part[2])
+static void find_in_share(const double *x, int64_t first, int64_t end, nadir_indexed part[2])
 {
-    nadir_placed found[2] = {{-INFINITY, 0}, {-INFINITY, 0}};
+    nadir_indexed found[2] = {{-INFINITY, 0}, {-INFINITY, 0}};
     for (int64_t i = first; i < end; i++) {
         if (!isfinite(x[i])) {
-            part[0] = (nadir_placed){INFINITY, i};
+            part[0] = (nadir_indexed){INFINITY, i};
             part[1] = found[1];
             return;
         }
         if (x[i] > found[0].value) {
-            found[0] = (nadir_placed){x[i], i};
+            found[0] = (nadir_indexed){x[i], i};
         }
         if (-x[i] > found[1].value) {
-            found[1] = (nadir_placed){-x[i], i};
+            found[1] = (nadir_indexed){-x[i], i};
         }
     }
     part[0] = found[0];
@@ -197,9 +197,9 @@ nadir_status nadir_extremes_find(nadir_context *context, int64_t first, int64_t 
                                  nadir_extremes *extremes)
 {
     const nadir_communication *table = context->communication;
-    const nadir_placed none = {-INFINITY, 0};
+    const nadir_indexed none = {-INFINITY, 0};
     const int shares = shares_for(context, count, 1);
-    nadir_placed parts[SHARES][2];
+    nadir_indexed parts[SHARES][2];
     if (shares == 1) {
         find_in_share(x, 0, count, parts[0]);
     } else {
@@ -209,7 +209,7 @@ nadir_status nadir_extremes_find(nadir_context *context, int64_t first, int64_t 
                           parts[share]);
         }
     }
-    nadir_placed ends[2] = {none, none};
+    nadir_indexed ends[2] = {none, none};
     for (int share = 0; share < shares; share++) {
         for (int end = 0; end < 2; end++) {
             ends[end] = parts[share][end].value > ends[end].value ? parts[share][end] : ends[end];

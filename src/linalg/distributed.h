@@ -25,29 +25,29 @@ nadir_status nadir_sums(nadir_context *context, int64_t count, int64_t cost, nad
 
 /* A number of each process joined with those of all others: sum, largest, smallest; whether it holds for all
  * of them. A NaN stays one. Without other processes the number itself. */
-double nadir_join_sum(const nadir_context *context, double own);
-double nadir_join_maximum(const nadir_context *context, double own);
-double nadir_join_minimum(const nadir_context *context, double own);
-bool nadir_join_all(const nadir_context *context, bool own);
+double nadir_allreduce_sum(const nadir_context *context, double own);
+double nadir_allreduce_maximum(const nadir_context *context, double own);
+double nadir_allreduce_minimum(const nadir_context *context, double own);
+bool nadir_allreduce_and(const nadir_context *context, bool own);
 
 /* The functions of vector.h of like names over all entries of all processes, of which this one has `count`.
  * The error of a product includes what joining rounds away. */
-int64_t nadir_whole_count(const nadir_context *context, int64_t count);
-double nadir_whole_sum(const nadir_context *context, int64_t count, const double *x);
-double nadir_whole_largest(const nadir_context *context, int64_t count, const double *x);
-double nadir_whole_dot(const nadir_context *context, int64_t count, const double *x, const double *y,
-                       double *error);
-double nadir_whole_norm_1(const nadir_context *context, int64_t count, const double *x);
+int64_t nadir_global_count(const nadir_context *context, int64_t count);
+double nadir_global_sum(const nadir_context *context, int64_t count, const double *x);
+double nadir_global_largest(const nadir_context *context, int64_t count, const double *x);
+double nadir_global_dot(const nadir_context *context, int64_t count, const double *x, const double *y,
+                        double *error);
+double nadir_global_norm_1(const nadir_context *context, int64_t count, const double *x);
 /* Off by less than 40 roundings, and one for each process. */
-double nadir_whole_norm_2(const nadir_context *context, int64_t count, const double *x);
+double nadir_global_norm_2(const nadir_context *context, int64_t count, const double *x);
 
 /* How many entries the processes before this one have. */
-int64_t nadir_whole_first(const nadir_context *context, int64_t count);
+int64_t nadir_global_first(const nadir_context *context, int64_t count);
 
 /* With the places where they stand, the lowest among equals. Of no entries: -infinity and infinity. */
 typedef struct nadir_extremes {
-    nadir_placed largest;
-    nadir_placed smallest;
+    nadir_indexed largest;
+    nadir_indexed smallest;
 } nadir_extremes;
 
 /* Over all entries of all processes; NADIR_ERROR_ARGUMENT, on every process, when one is not finite. */

@@ -20,7 +20,7 @@ nadir_status nadir_exchange_create(nadir_context *context, int64_t first, int64_
         memcpy(made->places, places, (size_t)ghosts * sizeof *places);
     }
     NADIR_CHECK(table->plan(table->self, context, first, count, ghosts, places, &made->plan));
-    if (table->room(table->self, made->plan) == NULL) {
+    if (table->buffer(table->self, made->plan) == NULL) {
         NADIR_NEW(context, made->room, count + ghosts);
     }
     const nadir_reduction operations[] = {NADIR_REDUCE_SUM, NADIR_REDUCE_MAXIMUM};
@@ -48,10 +48,10 @@ void nadir_exchange_free(nadir_exchange *exchange)
     }
 }
 
-double *nadir_exchange_room(const nadir_exchange *exchange)
+double *nadir_exchange_buffer(const nadir_exchange *exchange)
 {
     return exchange->room != NULL ? exchange->room
-                                  : exchange->table->room(exchange->table->self, exchange->plan);
+                                  : exchange->table->buffer(exchange->table->self, exchange->plan);
 }
 
 /* Where all others are ghosts, columns are places but for the own ones, which come first: `all` as it is, or
@@ -79,7 +79,7 @@ const double *nadir_exchange_extend(const nadir_exchange *exchange, const double
         return x;
     }
     const nadir_communication *table = exchange->table;
-    double *room = nadir_exchange_room(exchange);
+    double *room = nadir_exchange_buffer(exchange);
     const double *all = exchange->whole ? table->publish(table->self, exchange->plan, x) : NULL;
     if (all != NULL) {
         return arrange(exchange, all, room);
@@ -102,7 +102,7 @@ int nadir_exchange_pieces(const nadir_exchange *exchange, const double *x,
         pieces[2] = (nadir_exchange_piece){exchange->total - end, all + end};
         return 3;
     }
-    double *ghosts = nadir_exchange_room(exchange) + exchange->count;
+    double *ghosts = nadir_exchange_buffer(exchange) + exchange->count;
     table->fetch(table->self, exchange->plan, x, ghosts);
     pieces[1] = (nadir_exchange_piece){exchange->ghosts, ghosts};
     return 2;

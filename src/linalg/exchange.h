@@ -45,10 +45,10 @@ void nadir_exchange_fill(const nadir_exchange *exchange, double *x);
 
 /* A place for a vector of [count + ghosts], until the next exchange: sums that go home from here by `add` are
  * not copied. */
-double *nadir_exchange_room(const nadir_exchange *exchange);
+double *nadir_exchange_buffer(const nadir_exchange *exchange);
 
 /* The global place of a column. */
-static inline int64_t nadir_exchange_place(const nadir_exchange *exchange, int64_t column)
+static inline int64_t nadir_exchange_index(const nadir_exchange *exchange, int64_t column)
 {
     return exchange == NULL           ? column
            : column < exchange->count ? exchange->first + column

@@ -55,7 +55,7 @@ cleanup:
 /* q = infinity: half the range. */
 static void half_range(nadir_centred *at, double *u, double *sigma)
 {
-    const nadir_placed ends[2] = {at->extremes.largest, at->extremes.smallest};
+    const nadir_indexed ends[2] = {at->extremes.largest, at->extremes.smallest};
     at->base = nadir_centred_middle(ends[1].value * at->scale, ends[0].value * at->scale);
     *sigma = ends[0].value * at->scale / 2 - ends[1].value * at->scale / 2;
     for (int64_t i = 0; u != NULL && i < at->count; i++) {

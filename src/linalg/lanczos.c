@@ -31,7 +31,7 @@ enum {
 
 typedef struct lanczos {
     nadir_context *context;
-    const nadir_place *place;
+    const nadir_vec *place;
     const nadir_operator *of;
     double *V;             /* [columns * (ROOM + 1)] */
     double *U;             /* [rows * ROOM] */
@@ -53,16 +53,16 @@ static nadir_status orthogonalise(const lanczos *at, int64_t count, int many, co
     nadir_status status = NADIR_OK;
     double dots[ROOM + 1];
     for (int round = 0; round < 2 && many > 0; round++) {
-        NADIR_CHECK(nadir_place_dots(at->place, count, many, vectors, x, dots));
+        NADIR_CHECK(nadir_vec_dots(at->place, count, many, vectors, x, dots));
         for (int i = 0; i < many; i++) {
             if (taken != NULL) {
                 taken[i] += dots[i];
             }
             dots[i] = -dots[i];
         }
-        NADIR_CHECK(nadir_place_add_many(at->place, count, many, vectors, dots, x));
+        NADIR_CHECK(nadir_vec_add_many(at->place, count, many, vectors, dots, x));
     }
-    NADIR_CHECK(nadir_place_dot(at->place, count, x, x, norm));
+    NADIR_CHECK(nadir_vec_dot(at->place, count, x, x, norm));
     *norm = sqrt(*norm);
 cleanup:
     return status;
@@ -72,7 +72,7 @@ cleanup:
 static nadir_status normalise(const lanczos *at, int64_t count, double *x, double *norm)
 {
     *norm = *norm > ROUNDING * at->scale ? *norm : 0;
-    return nadir_place_scale(at->place, count, *norm > 0 ? 1 / *norm : 0, x, x);
+    return nadir_vec_scale(at->place, count, *norm > 0 ? 1 / *norm : 0, x, x);
 }
 
 /* u_j, column j of B, beta and v_{j+1}. */
@@ -87,7 +87,7 @@ static nadir_status step(lanczos *at, int j)
     double square;
     NADIR_CHECK(at->of->apply(at->context, at->of->user, at->V + j * columns, u));
     at->products++;
-    NADIR_CHECK(nadir_place_dot(at->place, rows, u, u, &square));
+    NADIR_CHECK(nadir_vec_dot(at->place, rows, u, u, &square));
     const double size = sqrt(square);
     at->scale = size > at->scale ? size : at->scale;
     memset(column, 0, ROOM * sizeof *column);
@@ -137,7 +137,7 @@ static nadir_status rotate(const lanczos *at, int64_t count, int size, int kept,
             columns[j * size + i] = matrix[i * by_row + j * by_column];
         }
     }
-    return nadir_place_rotate(at->place, count, size, kept, columns, vectors);
+    return nadir_vec_rotate(at->place, count, size, kept, columns, vectors);
 }
 
 /* Keeps the best `kept` triples of `size`, and the next direction. */
@@ -147,7 +147,7 @@ static nadir_status restart(lanczos *at, int size, int kept)
     const int64_t columns = at->of->columns;
     NADIR_CHECK(rotate(at, at->of->rows, size, kept, at->P, 1, ROOM, at->U));
     NADIR_CHECK(rotate(at, columns, size, kept, at->Q, ROOM, 1, at->V));
-    NADIR_CHECK(nadir_place_copy(at->place, columns, at->V + size * columns, at->V + kept * columns));
+    NADIR_CHECK(nadir_vec_copy(at->place, columns, at->V + size * columns, at->V + kept * columns));
     memset(at->B, 0, sizeof at->B);
     for (int i = 0; i < kept; i++) {
         at->B[i * ROOM + i] = at->s[i];
@@ -158,11 +158,11 @@ cleanup:
 
 /* Grows the spaces until the first triple is good enough. *size: of the spaces then, at->P and Q theirs. */
 static nadir_status iterate(lanczos *at, double tolerance, int64_t products_limit, int *size,
-                            nadir_triple *triple)
+                            nadir_singular_triple *triple)
 {
     nadir_status status = NADIR_OK;
-    const int64_t rows = nadir_whole_count(at->context, at->of->rows);
-    const int64_t columns = nadir_whole_count(at->context, at->of->columns);
+    const int64_t rows = nadir_global_count(at->context, at->of->rows);
+    const int64_t columns = nadir_global_count(at->context, at->of->columns);
     const int64_t least = rows < columns ? rows : columns;
     /* one more than can be independent: it is that step which finds that nothing is left */
     const int room = least < ROOM ? (int)least + 1 : ROOM;
@@ -199,17 +199,17 @@ static nadir_status begin(lanczos *at, const double *start, nadir_random *random
     nadir_status status = NADIR_OK;
     const int64_t columns = at->of->columns;
     double square;
-    NADIR_CHECK(nadir_place_take(at->place, columns * (ROOM + 1), &at->V));
-    NADIR_CHECK(nadir_place_take(at->place, at->of->rows * ROOM, &at->U));
+    NADIR_CHECK(nadir_vec_allocate(at->place, columns * (ROOM + 1), &at->V));
+    NADIR_CHECK(nadir_vec_allocate(at->place, at->of->rows * ROOM, &at->U));
     /* the same vector, however it is spread over processes */
-    for (int64_t i = start == NULL ? nadir_whole_first(at->context, columns) : 0; i > 0; i--) {
+    for (int64_t i = start == NULL ? nadir_global_first(at->context, columns) : 0; i > 0; i--) {
         (void)nadir_random_normal(random);
     }
     for (int64_t i = 0; i < columns; i++) {
         x[i] = start != NULL ? start[i] : nadir_random_normal(random);
     }
-    NADIR_CHECK(nadir_place_copy(at->place, columns, x, at->V));
-    NADIR_CHECK(nadir_place_dot(at->place, columns, at->V, at->V, &square));
+    NADIR_CHECK(nadir_vec_copy(at->place, columns, x, at->V));
+    NADIR_CHECK(nadir_vec_dot(at->place, columns, at->V, at->V, &square));
     const double norm = sqrt(square);
     if (!(norm > 0) || !isfinite(norm)) {
         status =
@@ -217,19 +217,19 @@ static nadir_status begin(lanczos *at, const double *start, nadir_random *random
                        "the start of a Lanczos iteration has norm %g; expected one that is positive", norm);
         goto cleanup;
     }
-    NADIR_CHECK(nadir_place_scale(at->place, columns, 1 / norm, at->V, at->V));
+    NADIR_CHECK(nadir_vec_scale(at->place, columns, 1 / norm, at->V, at->V));
 cleanup:
     return status;
 }
 
-nadir_status nadir_lanczos_top(const nadir_place *place, const nadir_operator *of, const double *start,
+nadir_status nadir_lanczos_top(const nadir_vec *place, const nadir_operator *of, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
-                               double *y, nadir_triple *triple)
+                               double *y, nadir_singular_triple *triple)
 {
     nadir_status status = NADIR_OK;
     lanczos *at = NULL;
     int size = 0;
-    *triple = (nadir_triple){0};
+    *triple = (nadir_singular_triple){0};
     NADIR_NEW_ZERO(place->context, at, 1);
     at->context = place->context;
     at->place = place;
@@ -242,12 +242,12 @@ nadir_status nadir_lanczos_top(const nadir_place *place, const nadir_operator *o
         NADIR_CHECK(rotate(at, of->rows, size, 1, at->P, 1, ROOM, at->U));
         NADIR_CHECK(rotate(at, of->columns, size, 1, at->Q, ROOM, 1, at->V));
     }
-    NADIR_CHECK(nadir_place_copy(place, of->columns, at->V, x));
-    NADIR_CHECK(nadir_place_copy(place, of->rows, at->U, y));
+    NADIR_CHECK(nadir_vec_copy(place, of->columns, at->V, x));
+    NADIR_CHECK(nadir_vec_copy(place, of->rows, at->U, y));
 cleanup:
     if (at != NULL) {
-        nadir_place_give(place, of->columns * (ROOM + 1), at->V);
-        nadir_place_give(place, of->rows * ROOM, at->U);
+        nadir_vec_release(place, of->columns * (ROOM + 1), at->V);
+        nadir_vec_release(place, of->rows * ROOM, at->U);
     }
     nadir_release(place->context, at);
     return status;

@@ -4,7 +4,7 @@
 #ifndef NADIR_LINALG_LANCZOS_H
 #define NADIR_LINALG_LANCZOS_H
 
-#include "linalg/place.h"
+#include "linalg/vec.h"
 
 /* y <- A x, or y <- A^T x; x and y do not overlap, and are of the place where the iteration has its vectors.
  */
@@ -18,12 +18,12 @@ typedef struct nadir_operator {
 } nadir_operator;
 
 /* A x = sigma y up to rounding, with unit x and y; a lower bound on the norm of A whatever the residual. */
-typedef struct nadir_triple {
+typedef struct nadir_singular_triple {
     double sigma;
     double residual;  /* |A^T y - sigma x| as the recurrence has it: some singular value is this near */
     int64_t products; /* with A and with A^T */
     bool converged;   /* residual <= tolerance * sigma, or no direction is left */
-} nadir_triple;
+} nadir_singular_triple;
 
 /*
  * start: [columns], of any length but zero, or NULL: normal variates from *random. A start has to have a part
@@ -32,8 +32,8 @@ typedef struct nadir_triple {
  * y: [rows]; of a zero operator x is the start and y = 0. x may be `start`. These three are in memory,
  * whatever the place.
  */
-nadir_status nadir_lanczos_top(const nadir_place *place, const nadir_operator *of, const double *start,
+nadir_status nadir_lanczos_top(const nadir_vec *place, const nadir_operator *of, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
-                               double *y, nadir_triple *triple);
+                               double *y, nadir_singular_triple *triple);
 
 #endif

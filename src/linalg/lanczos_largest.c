@@ -1,5 +1,5 @@
 /*
- * lanczos_largest.c: Lanczos without reorthogonalisation, for the largest eigenvalue; see lanczos_largest.h.
+ * lanczos_largest.c: Lanczos without reorthogonalisation, for the largest eigenvalue; see lanczos.h.
  *
  *     A q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1}
  *
@@ -20,7 +20,7 @@
  *
  * The smaller of both is taken (a million states, a bound of 20 theta: 8 products instead of 15).
  */
-#include "linalg/lanczos_largest.h"
+#include "linalg/lanczos.h"
 
 #include "linalg/distributed.h"
 
@@ -91,7 +91,7 @@ static nadir_status look(nadir_context *context, const tridiagonal *at, int64_t 
 }
 
 /* q_1, uniform on the sphere; the same, however it is spread over processes, and wherever it lies. */
-static nadir_status start(const nadir_place *place, int64_t size, nadir_random *random, double *q)
+static nadir_status start(const nadir_vec *place, int64_t size, nadir_random *random, double *q)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = place->context;
@@ -101,29 +101,29 @@ static nadir_status start(const nadir_place *place, int64_t size, nadir_random *
         NADIR_NEW(context, sent, size);
     }
     double *drawn = sent != NULL ? sent : q;
-    for (int64_t i = nadir_whole_first(context, size); i > 0; i--) {
+    for (int64_t i = nadir_global_first(context, size); i > 0; i--) {
         (void)nadir_random_normal(random);
     }
     for (int64_t i = 0; i < size; i++) {
         drawn[i] = nadir_random_normal(random);
     }
     if (sent != NULL) {
-        NADIR_CHECK(nadir_place_copy(place, size, sent, q));
+        NADIR_CHECK(nadir_vec_copy(place, size, sent, q));
     }
-    NADIR_CHECK(nadir_place_dot(place, size, q, q, &square));
+    NADIR_CHECK(nadir_vec_dot(place, size, q, q, &square));
     if (!(square > 0)) {
         status =
             nadir_fail(context, NADIR_ERROR_ARGUMENT, "a Lanczos iteration needs an operator of some size");
         goto cleanup;
     }
-    NADIR_CHECK(nadir_place_scale(place, size, 1 / sqrt(square), q, q));
+    NADIR_CHECK(nadir_vec_scale(place, size, 1 / sqrt(square), q, q));
 cleanup:
     nadir_release(context, sent);
     return status;
 }
 
 /* One more row: next <- q_{j+1} from q_j and q_{j-1}, which it may take the place of. */
-static nadir_status step(const nadir_place *place, int64_t size, nadir_apply *apply, void *user,
+static nadir_status step(const nadir_vec *place, int64_t size, nadir_apply *apply, void *user,
                          tridiagonal *at, const double *q, double *next, double *product)
 {
     nadir_status status = NADIR_OK;
@@ -131,13 +131,13 @@ static nadir_status step(const nadir_place *place, int64_t size, nadir_apply *ap
     double before;
     double after;
     NADIR_CHECK(apply(place->context, user, q, product));
-    NADIR_CHECK(nadir_place_dot(place, size, product, product, &before));
+    NADIR_CHECK(nadir_vec_dot(place, size, product, product, &before));
     if (j > 0) {
-        NADIR_CHECK(nadir_place_add(place, size, -at->beta[j - 1], next, product));
+        NADIR_CHECK(nadir_vec_add(place, size, -at->beta[j - 1], next, product));
     }
-    NADIR_CHECK(nadir_place_dot(place, size, q, product, &at->alpha[j]));
-    NADIR_CHECK(nadir_place_add(place, size, -at->alpha[j], q, product));
-    NADIR_CHECK(nadir_place_dot(place, size, product, product, &after));
+    NADIR_CHECK(nadir_vec_dot(place, size, q, product, &at->alpha[j]));
+    NADIR_CHECK(nadir_vec_add(place, size, -at->alpha[j], q, product));
+    NADIR_CHECK(nadir_vec_dot(place, size, product, product, &after));
     const double norm = sqrt(after);
     at->beta[j] = norm > 64 * DBL_EPSILON * sqrt(before) ? norm : 0;
     at->size = j + 1;
@@ -146,12 +146,12 @@ static nadir_status step(const nadir_place *place, int64_t size, nadir_apply *ap
                             "a product with an operator is not finite: the Lanczos iteration stops");
         goto cleanup;
     }
-    NADIR_CHECK(nadir_place_scale(place, size, at->beta[j] > 0 ? 1 / norm : 0, product, next));
+    NADIR_CHECK(nadir_vec_scale(place, size, at->beta[j] > 0 ? 1 / norm : 0, product, next));
 cleanup:
     return status;
 }
 
-nadir_status nadir_lanczos_largest(const nadir_place *place, int64_t size, nadir_apply *apply, void *user,
+nadir_status nadir_lanczos_largest(const nadir_vec *place, int64_t size, nadir_apply *apply, void *user,
                                    nadir_random *random, double enough, double hopeless, double tolerance,
                                    int64_t limit, nadir_largest *largest)
 {
@@ -160,7 +160,7 @@ nadir_status nadir_lanczos_largest(const nadir_place *place, int64_t size, nadir
     tridiagonal at = {0};
     double *room = NULL;
     *largest = (nadir_largest){.upper = INFINITY};
-    NADIR_CHECK(nadir_place_take(place, 3 * size, &room));
+    NADIR_CHECK(nadir_vec_allocate(place, 3 * size, &room));
     double *q = room;
     double *next = room + size;
     double *product = room + 2 * size;
@@ -170,7 +170,7 @@ nadir_status nadir_lanczos_largest(const nadir_place *place, int64_t size, nadir
         NADIR_CHECK(nadir_progress(context, "searching an eigenvalue", -1));
         NADIR_CHECK(step(place, size, apply, user, &at, q, next, product));
         largest->products++;
-        NADIR_CHECK(look(context, &at, nadir_whole_count(context, size), largest));
+        NADIR_CHECK(look(context, &at, nadir_global_count(context, size), largest));
         if (largest->upper <= enough || largest->value > hopeless ||
             largest->upper <= (1 + tolerance) * largest->value || at.beta[at.size - 1] == 0) {
             break;
@@ -180,6 +180,6 @@ nadir_status nadir_lanczos_largest(const nadir_place *place, int64_t size, nadir
         next = kept;
     }
 cleanup:
-    nadir_place_give(place, 3 * size, room);
+    nadir_vec_release(place, 3 * size, room);
     return status;
 }

@@ -6,7 +6,7 @@
 #define NADIR_LINALG_LANCZOS_LARGEST_H
 
 #include "linalg/lanczos.h"
-#include "linalg/place.h"
+#include "linalg/vec.h"
 
 /* The most products of one search. */
 enum { NADIR_LARGEST_PRODUCTS = 64 };
@@ -23,7 +23,7 @@ typedef struct nadir_largest {
  * up to NADIR_LARGEST_PRODUCTS. apply: y <- A x; an error of its own of relative size e moves value and upper
  * by about e.
  */
-nadir_status nadir_lanczos_largest(const nadir_place *place, int64_t size, nadir_apply *apply, void *user,
+nadir_status nadir_lanczos_largest(const nadir_vec *place, int64_t size, nadir_apply *apply, void *user,
                                    nadir_random *random, double enough, double hopeless, double tolerance,
                                    int64_t limit, nadir_largest *largest);
 

@@ -1,8 +1,8 @@
 /* matrix.c: products with square matrices; see matrix.h. */
 #include "linalg/matrix.h"
 
-#include "linalg/ahead.h"
 #include "linalg/distributed.h"
+#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -94,7 +94,7 @@ multiply_columns(const csr_product *product, const int width, int64_t column, in
     for (int64_t s = first; s < end; s++) {
         double sum[4] = {0};
         if (width == 1) {
-            nadir_ahead(x, columns, starts[s], starts[s + 1], product->ahead);
+            nadir_prefetch(x, columns, starts[s], starts[s + 1], product->ahead);
         }
         for (int64_t i = starts[s]; i < starts[s + 1]; i++) {
             const double value = values[i];
@@ -154,7 +154,7 @@ void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matr
         return;
     }
     const int64_t reach = matrix->size > CACHED / 4 ? typical_reach(matrix) : matrix->size;
-    const int64_t ahead = nadir_ahead_entries(reach, matrix->starts[matrix->size]);
+    const int64_t ahead = nadir_prefetch_entries(reach, matrix->starts[matrix->size]);
     const csr_product product = {matrix, shift, scale, x, y, columns_at_once(reach), ahead};
     const int shares = nadir_threads_for(context, matrix->starts[matrix->size] * count);
     if (shares == 1) { /* a parallel region of one thread still costs a system call */
@@ -234,7 +234,7 @@ static void send_for_places(const nadir_matrix *matrix, int64_t s, int64_t first
 static void move_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *next,
                          const nadir_entries *transpose)
 {
-    const int64_t far = nadir_ahead_entries(width_of(matrix), matrix->starts[matrix->size]);
+    const int64_t far = nadir_prefetch_entries(width_of(matrix), matrix->starts[matrix->size]);
     for (int64_t s = 0; s < matrix->size; s++) {
         if (matrix->starts[s + 1] + 2 * SOON <= far) {
             send_for_places(matrix, s, first, end, next, transpose);
@@ -310,5 +310,5 @@ double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matri
         const double norm = nadir_vector_norm_1(end - start, values + start);
         largest = norm > largest ? norm : largest;
     }
-    return nadir_join_maximum(context, largest);
+    return nadir_allreduce_maximum(context, largest);
 }

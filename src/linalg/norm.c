@@ -161,10 +161,10 @@ cleanup:
 }
 
 /* The lowest place of an entry of the largest size. */
-static nadir_placed largest_entry(const nadir_extremes *extremes)
+static nadir_indexed largest_entry(const nadir_extremes *extremes)
 {
-    const nadir_placed *up = &extremes->largest;
-    const nadir_placed *down = &extremes->smallest;
+    const nadir_indexed *up = &extremes->largest;
+    const nadir_indexed *down = &extremes->smallest;
     const bool tie = up->value == -down->value;
     return up->value > -down->value || (tie && up->place < down->place) ? *up : *down;
 }
@@ -186,7 +186,7 @@ nadir_status nadir_norm_dual(nadir_context *context, int64_t first, int64_t coun
     NADIR_CHECK(nadir_extremes_find(context, first, count, x, &extremes));
     const double size = nadir_extremes_size(&extremes);
     if (isinf(q) || size == 0) {
-        const nadir_placed top = largest_entry(&extremes);
+        const nadir_indexed top = largest_entry(&extremes);
         for (int64_t i = 0; i < count; i++) {
             u[i] = 0;
         }

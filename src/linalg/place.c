@@ -1,5 +1,5 @@
 /* place.c: long vectors here or on a device; see place.h. */
-#include "linalg/place.h"
+#include "linalg/vec.h"
 
 #include "base/device.h"
 #include "linalg/blocks.h"
@@ -8,22 +8,22 @@
 #include <cblas.h>
 #include <string.h>
 
-_Static_assert((int)NADIR_PLACE_TOGETHER <= (int)NADIR_DEVICE_TOGETHER, "a device takes as many");
+_Static_assert((int)NADIR_VEC_BATCH <= (int)NADIR_DEVICE_TOGETHER, "a device takes as many");
 
 /* Entries of all vectors that are rotated at a time. */
 enum { CHUNK = 128 };
 
-nadir_place nadir_place_here(nadir_context *context)
+nadir_vec nadir_vec_host(nadir_context *context)
 {
-    return (nadir_place){.context = context};
+    return (nadir_vec){.context = context};
 }
 
-nadir_place nadir_place_there(nadir_context *context)
+nadir_vec nadir_vec_device(nadir_context *context)
 {
-    return (nadir_place){.context = context, .device = context->device};
+    return (nadir_vec){.context = context, .device = context->device};
 }
 
-nadir_status nadir_place_take(const nadir_place *place, int64_t numbers, double **vectors)
+nadir_status nadir_vec_allocate(const nadir_vec *place, int64_t numbers, double **vectors)
 {
     nadir_status status = NADIR_OK;
     double *made = NULL;
@@ -36,7 +36,7 @@ cleanup:
     return status;
 }
 
-void nadir_place_give(const nadir_place *place, int64_t numbers, double *vectors)
+void nadir_vec_release(const nadir_vec *place, int64_t numbers, double *vectors)
 {
     if (place->device == NULL) {
         nadir_release(place->context, vectors);
@@ -45,7 +45,7 @@ void nadir_place_give(const nadir_place *place, int64_t numbers, double *vectors
     }
 }
 
-nadir_status nadir_place_copy(const nadir_place *place, int64_t count, const double *from, double *to)
+nadir_status nadir_vec_copy(const nadir_vec *place, int64_t count, const double *from, double *to)
 {
     if (place->device != NULL) {
         return place->device->room_copy(place->context->device_self, place->context, count, from, to);
@@ -54,8 +54,8 @@ nadir_status nadir_place_copy(const nadir_place *place, int64_t count, const dou
     return NADIR_OK;
 }
 
-nadir_status nadir_place_dot(const nadir_place *place, int64_t count, const double *x, const double *y,
-                             double *dot)
+nadir_status nadir_vec_dot(const nadir_vec *place, int64_t count, const double *x, const double *y,
+                           double *dot)
 {
     if (place->device != NULL) {
         return place->device->room_dots(place->context->device_self, place->context, count, 1, x, y, dot);
@@ -64,7 +64,7 @@ nadir_status nadir_place_dot(const nadir_place *place, int64_t count, const doub
     return NADIR_OK;
 }
 
-nadir_status nadir_place_add(const nadir_place *place, int64_t count, double a, const double *x, double *y)
+nadir_status nadir_vec_add(const nadir_vec *place, int64_t count, double a, const double *x, double *y)
 {
     if (place->device != NULL) {
         return place->device->room_add(place->context->device_self, place->context, count, 1, x, &a, y);
@@ -73,7 +73,7 @@ nadir_status nadir_place_add(const nadir_place *place, int64_t count, double a, 
     return NADIR_OK;
 }
 
-nadir_status nadir_place_scale(const nadir_place *place, int64_t count, double a, const double *x, double *y)
+nadir_status nadir_vec_scale(const nadir_vec *place, int64_t count, double a, const double *x, double *y)
 {
     if (place->device != NULL) {
         return place->device->room_scale(place->context->device_self, place->context, count, a, x, y);
@@ -82,8 +82,8 @@ nadir_status nadir_place_scale(const nadir_place *place, int64_t count, double a
     return NADIR_OK;
 }
 
-nadir_status nadir_place_weigh(const nadir_place *place, int64_t count, const double *w, const double *x,
-                               double *y)
+nadir_status nadir_vec_multiply(const nadir_vec *place, int64_t count, const double *w, const double *x,
+                                double *y)
 {
     if (place->device != NULL) {
         return place->device->room_weigh(place->context->device_self, place->context, count, w, x, y);
@@ -104,10 +104,10 @@ static void point(int64_t count, int many, const double *vectors, const double *
     }
 }
 
-nadir_status nadir_place_dots(const nadir_place *place, int64_t count, int many, const double *vectors,
-                              const double *x, double *dots)
+nadir_status nadir_vec_dots(const nadir_vec *place, int64_t count, int many, const double *vectors,
+                            const double *x, double *dots)
 {
-    const double *pointers[NADIR_PLACE_TOGETHER];
+    const double *pointers[NADIR_VEC_BATCH];
     if (place->device != NULL) {
         return place->device->room_dots(place->context->device_self, place->context, count, many, vectors, x,
                                         dots);
@@ -117,10 +117,10 @@ nadir_status nadir_place_dots(const nadir_place *place, int64_t count, int many,
     return NADIR_OK;
 }
 
-nadir_status nadir_place_add_many(const nadir_place *place, int64_t count, int many, const double *vectors,
-                                  const double *factors, double *y)
+nadir_status nadir_vec_add_many(const nadir_vec *place, int64_t count, int many, const double *vectors,
+                                const double *factors, double *y)
 {
-    const double *pointers[NADIR_PLACE_TOGETHER];
+    const double *pointers[NADIR_VEC_BATCH];
     if (place->device != NULL) {
         return place->device->room_add(place->context->device_self, place->context, count, many, vectors,
                                        factors, y);
@@ -134,7 +134,7 @@ nadir_status nadir_place_add_many(const nadir_place *place, int64_t count, int m
 static void rotate_chunk(int64_t count, int many, int kept, const double *matrix, int64_t first,
                          int64_t length, double *vectors)
 {
-    double sums[NADIR_PLACE_TOGETHER][CHUNK];
+    double sums[NADIR_VEC_BATCH][CHUNK];
     for (int j = 0; j < kept; j++) {
         memset(sums[j], 0, sizeof sums[j]);
         for (int i = 0; i < many; i++) {
@@ -146,8 +146,8 @@ static void rotate_chunk(int64_t count, int many, int kept, const double *matrix
     }
 }
 
-nadir_status nadir_place_rotate(const nadir_place *place, int64_t count, int many, int kept,
-                                const double *matrix, double *vectors)
+nadir_status nadir_vec_rotate(const nadir_vec *place, int64_t count, int many, int kept, const double *matrix,
+                              double *vectors)
 {
     if (place->device != NULL) {
         return place->device->room_rotate(place->context->device_self, place->context, count, many, kept,

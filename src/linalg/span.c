@@ -5,7 +5,7 @@
  * become, up to a rounding of the product and one of the difference. Both are at most u times the sum of
  * what is still to be taken away and of the remainder; so are the roundings of a combination.
  */
-#include "linalg/span.h"
+#include "linalg/low_rank_basis.h"
 
 #include "linalg/threads.h"
 
@@ -15,7 +15,7 @@
 
 enum { MOST = 12, SHARE = 3 }; /* vectors, and one in how many of them must be enough */
 
-int nadir_span_limit(const nadir_context *context, int64_t count)
+int nadir_low_rank_basis_limit(const nadir_context *context, int64_t count)
 {
     if (context->communication->members > 1) {
         return 0;
@@ -23,7 +23,7 @@ int nadir_span_limit(const nadir_context *context, int64_t count)
     return (int)(count / SHARE < 2 ? 0 : count / SHARE < MOST ? count / SHARE : MOST);
 }
 
-double nadir_span_rounding(int rank)
+double nadir_low_rank_basis_rounding(int rank)
 {
     return (rank + 2) * (DBL_EPSILON / 2) * (1 + 64 * DBL_EPSILON);
 }
@@ -75,8 +75,8 @@ static int split(int64_t length, int64_t count, int limit, double tolerance, dou
     }
 }
 
-int nadir_span_split(const nadir_context *context, int64_t length, int64_t count, int limit, double tolerance,
-                     double *X, double *Q, double *T, double *sizes)
+int nadir_low_rank_basis_split(const nadir_context *context, int64_t length, int64_t count, int limit,
+                               double tolerance, double *X, double *Q, double *T, double *sizes)
 {
     const int before = nadir_blas_threads(nadir_threads_for_blas(context, length * count));
     const int rank = split(length, count, limit, tolerance, X, Q, T, sizes);
@@ -84,8 +84,8 @@ int nadir_span_split(const nadir_context *context, int64_t length, int64_t count
     return rank;
 }
 
-void nadir_span_combine(const nadir_context *context, int64_t length, int64_t count, int limit, int rank,
-                        const double *Y, const double *T, double *X)
+void nadir_low_rank_basis_combine(const nadir_context *context, int64_t length, int64_t count, int limit,
+                                  int rank, const double *Y, const double *T, double *X)
 {
     const int before = nadir_blas_threads(nadir_threads_for_blas(context, length * count * (rank + 1)));
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)length, (blasint)count, rank, 1, Y,

@@ -11,7 +11,7 @@
 
 /* How many vectors are tried for `count`, at most; 0: it does not pay to look, or there are several
  * processes. */
-int nadir_span_limit(const nadir_context *context, int64_t count);
+int nadir_low_rank_basis_limit(const nadir_context *context, int64_t count);
 
 /*
  * X = Q T + the remainder, which X becomes: [length * count]. Q: [length * limit], of unit vectors; T: [limit
@@ -19,15 +19,15 @@ int nadir_span_limit(const nadir_context *context, int64_t count);
  * `tolerance` times its vector (2-norm). Returns how many columns Q has, and -1 when the limit is not enough
  * or a number is not finite; X is lost then. Vectors should not be longer than 1e100.
  *
- * Up to nadir_span_rounding times the sum over k of |T_kj| |Q_k| + |remainder j|, in every norm in which a
+ * Up to nadir_low_rank_basis_rounding times the sum over k of |T_kj| |Q_k| + |remainder j|, in every norm in which a
  * vector is not shorter than another with smaller entries, X_j was what it is said to be.
  */
-int nadir_span_split(const nadir_context *context, int64_t length, int64_t count, int limit, double tolerance,
-                     double *X, double *Q, double *T, double *sizes);
-double nadir_span_rounding(int rank);
+int nadir_low_rank_basis_split(const nadir_context *context, int64_t length, int64_t count, int limit,
+                               double tolerance, double *X, double *Q, double *T, double *sizes);
+double nadir_low_rank_basis_rounding(int rank);
 
 /* X <- Y T, [length * count], for Y: [length * rank], off by as much of the sum over k of |T_kj| |Y_k|. */
-void nadir_span_combine(const nadir_context *context, int64_t length, int64_t count, int limit, int rank,
-                        const double *Y, const double *T, double *X);
+void nadir_low_rank_basis_combine(const nadir_context *context, int64_t length, int64_t count, int limit,
+                                  int rank, const double *Y, const double *T, double *X);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * spectral_norm.c: proven upper bounds on the 2-norm of a dense matrix; see spectral_norm.h.
+ * spectral_norm.c: proven upper bounds on the 2-norm of a dense matrix; see eigen.h.
  *
  * Cholesky: G = fl(N^T N) is off by at most gamma_n |N|^T |N|, in 2-norm gamma_n |N|_F^2. If the factors of T
  * = fl(tau I - G) exist in floating point then T + dT is positive semidefinite with |dT|_ij <= gamma_{n+1} /
@@ -16,7 +16,7 @@
  * Quotient: for N >= 0 and x > 0, |N|_2^2 = rho(N^T N) <= max_i (N^T N x)_i / x_i (Collatz and Wielandt),
  * which power steps on x only lower. All terms are positive: sums of n are off by n roundings, relatively.
  */
-#include "linalg/spectral_norm.h"
+#include "linalg/eigen.h"
 
 #include "linalg/lanczos.h"
 #include "linalg/threads.h"
@@ -65,9 +65,9 @@ static nadir_status estimate(nadir_context *context, int64_t n, const double *G,
     nadir_status status = NADIR_OK;
     gram user = {n, G};
     const nadir_operator of = {n, n, apply_gram, apply_gram, &user};
-    const nadir_place here = nadir_place_here(context);
+    const nadir_vec here = nadir_vec_host(context);
     nadir_random random = context->random;
-    nadir_triple triple;
+    nadir_singular_triple triple;
     double *vectors = NULL;
     NADIR_NEW(context, vectors, 2 * n);
     NADIR_CHECK(

@@ -1,10 +1,10 @@
 /*
- * spectrum.c: eigenpairs of a dense symmetric matrix, by LAPACK; see spectrum.h.
+ * spectrum.c: eigenpairs of a dense symmetric matrix, by LAPACK; see eigen.h.
  *
  * All by dsyevd, whose work is matrix products once the tridiagonal form is there; a part by dsyevr, which
  * bisects and iterates inversely on that form and transforms back only what is wanted.
  */
-#include "linalg/spectrum.h"
+#include "linalg/eigen.h"
 
 #include "linalg/threads.h"
 

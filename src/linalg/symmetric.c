@@ -1,5 +1,5 @@
-/* symmetric.c: small dense symmetric matrices, by LAPACK; see symmetric.h. */
-#include "linalg/symmetric.h"
+/* symmetric.c: small dense symmetric matrices, by LAPACK; see eigen.h. */
+#include "linalg/eigen.h"
 
 #include "linalg/threads.h"
 

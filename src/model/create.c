@@ -1,6 +1,6 @@
 /* create.c: models from the caller's arrays, copied or borrowed; see nadir.h. */
+#include "model/finish_rows.h"
 #include "model/model.h"
-#include "model/rows.h"
 
 #include <string.h>
 

@@ -43,7 +43,7 @@ nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir
             smallest = reach < smallest ? reach : smallest;
         }
     }
-    *radius = nadir_join_minimum(context, smallest);
+    *radius = nadir_allreduce_minimum(context, smallest);
     return NADIR_OK;
 }
 
@@ -134,7 +134,7 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
     if (size < sizeof size || size > sizeof found) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model facts is not set");
     }
-    NADIR_CHECK(nadir_model_check_whole(context, model, "facts of a model"));
+    NADIR_CHECK(nadir_model_check_one_process(context, model, "facts of a model"));
     NADIR_CHECK(nadir_model_valid_radius(context, model, 2, &found.valid_radius));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];

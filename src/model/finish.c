@@ -1,8 +1,8 @@
 /* finish.c: checking a model that was filled in; see model.h. */
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
+#include "model/finish_rows.h"
 #include "model/model.h"
-#include "model/rows.h"
 
 #include <float.h>
 #include <math.h>
@@ -90,7 +90,7 @@ static bool normalise_initial(const nadir_context *context, nadir_model *model, 
     if (model->exchange == NULL) {
         return nadir_normalise(model->states, model->initial, 0, report, sum);
     }
-    *sum = nadir_whole_sum(context, model->states, model->initial);
+    *sum = nadir_global_sum(context, model->states, model->initial);
     const double off = fabs(*sum - 1);
     if (off > NADIR_SUM_ROUNDING && off <= NADIR_SUM_TOLERANCE) {
         nadir_vector_divide(model->states, *sum, model->initial);
@@ -174,7 +174,7 @@ static void drop_plain_scales(nadir_context *context, nadir_model *model)
     while (model->scales != NULL && row < model->rows && model->scales[row] == 1) {
         row++;
     }
-    if (model->scales != NULL && nadir_join_all(context, row == model->rows)) {
+    if (model->scales != NULL && nadir_allreduce_and(context, row == model->rows)) {
         nadir_release(context, model->scales);
         model->scales = NULL;
     }

@@ -82,8 +82,8 @@ void nadir_model_free(nadir_model *model)
     nadir_names_clear(memory, &model->state_names);
     nadir_names_clear(memory, &model->action_names);
     nadir_exchange_free(model->exchange);
-    if (model->remote != NULL) {
-        model->remote_device->drop(model->remote);
+    if (model->device_rows != NULL) {
+        model->rows_device->drop(model->device_rows);
     }
     nadir_memory_release(memory, model);
     nadir_memory_free(memory);
@@ -138,7 +138,7 @@ const char *nadir_model_action_name(const nadir_model *model, int64_t row)
     return nadir_names_get(&model->action_names, nadir_model_row_action(model, state, row));
 }
 
-nadir_status nadir_model_check_whole(nadir_context *context, const nadir_model *model, const char *what)
+nadir_status nadir_model_check_one_process(nadir_context *context, const nadir_model *model, const char *what)
 {
     return model->exchange == NULL
                ? NADIR_OK
@@ -148,9 +148,9 @@ nadir_status nadir_model_check_whole(nadir_context *context, const nadir_model *
 nadir_status nadir_model_totals(nadir_context *context, const nadir_model *model, int64_t *states,
                                 int64_t *rows, int64_t *nonzeros)
 {
-    *states = nadir_whole_count(context, model->states);
-    *rows = nadir_whole_count(context, model->rows);
-    *nonzeros = nadir_whole_count(context, model->nonzeros);
+    *states = nadir_global_count(context, model->states);
+    *rows = nadir_global_count(context, model->rows);
+    *nonzeros = nadir_global_count(context, model->nonzeros);
     return NADIR_OK;
 }
 
@@ -220,21 +220,21 @@ bool nadir_model_is_terminal(const nadir_model *model, int64_t state)
     return entries.count == 1 && entries.columns[0] == state;
 }
 
-const char *nadir_model_place(const nadir_model *model, int64_t state, int64_t row,
-                              char text[NADIR_PLACE_LENGTH])
+const char *nadir_model_label(const nadir_model *model, int64_t state, int64_t row,
+                              char text[NADIR_LABEL_LENGTH])
 {
     const char *state_name = nadir_model_state_name(model, state);
     const int64_t number = nadir_model_first(model) + state;
-    int used = snprintf(text, NADIR_PLACE_LENGTH, "state %lld", (long long)number);
+    int used = snprintf(text, NADIR_LABEL_LENGTH, "state %lld", (long long)number);
     if (state_name != NULL) {
-        used += snprintf(text + used, NADIR_PLACE_LENGTH - (size_t)used, " (%.48s)", state_name);
+        used += snprintf(text + used, NADIR_LABEL_LENGTH - (size_t)used, " (%.48s)", state_name);
     }
     if (row >= 0) {
         const int64_t action = nadir_model_row_action(model, state, row);
         const char *action_name = nadir_names_get(&model->action_names, action);
-        used += snprintf(text + used, NADIR_PLACE_LENGTH - (size_t)used, ", action %lld", (long long)action);
+        used += snprintf(text + used, NADIR_LABEL_LENGTH - (size_t)used, ", action %lld", (long long)action);
         if (action_name != NULL) {
-            (void)snprintf(text + used, NADIR_PLACE_LENGTH - (size_t)used, " (%.48s)", action_name);
+            (void)snprintf(text + used, NADIR_LABEL_LENGTH - (size_t)used, " (%.48s)", action_name);
         }
     }
     return text;

@@ -67,7 +67,7 @@ struct nadir_model {
     /* NULL: all states are this process's. Otherwise `states`, `rows` and all arrays are the part that it
      * owns, and columns are numbered as exchange.h says. */
     nadir_exchange *exchange;
-    /* The rows on the device of an engine, made when first asked for (kernel/remote.c); NULL: none. */
+    /* The rows on the device of an engine, made when first asked for (kernel/kernel_device.c); NULL: none. */
     _Atomic(void *) remote;
     const struct nadir_device *remote_device;
 };
@@ -132,7 +132,8 @@ static inline int64_t nadir_row_column(const nadir_row *row, int64_t i)
 }
 
 /* NADIR_ERROR_UNSUPPORTED for a model that is spread over processes: `what` is not there for them yet. */
-nadir_status nadir_model_check_whole(nadir_context *context, const nadir_model *model, const char *what);
+nadir_status nadir_model_check_one_process(nadir_context *context, const nadir_model *model,
+                                           const char *what);
 
 /* The smallest of all S probabilities of a row. */
 double nadir_model_row_minimum(const nadir_model *model, int64_t row);
@@ -154,8 +155,8 @@ nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir
                                              const double *scales, double norm, double *radius);
 
 /* "state 3 (kitchen)" or "state 3, action 1 (wait)" into text; returns text. */
-#define NADIR_PLACE_LENGTH 192
-const char *nadir_model_place(const nadir_model *model, int64_t state, int64_t row,
-                              char text[NADIR_PLACE_LENGTH]);
+#define NADIR_LABEL_LENGTH 192
+const char *nadir_model_label(const nadir_model *model, int64_t state, int64_t row,
+                              char text[NADIR_LABEL_LENGTH]);
 
 #endif

@@ -71,21 +71,21 @@ const double *nadir_policy_probabilities(const nadir_policy *policy)
 static nadir_status check_state(nadir_context *context, const nadir_model *model, const char *name,
                                 int64_t state, double *probabilities, nadir_sum_report *report)
 {
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     const int64_t first = model->state_rows[state];
     const int64_t end = model->state_rows[state + 1];
     for (int64_t row = first; row < end; row++) {
         if (!(probabilities[row] >= 0) || !isfinite(probabilities[row])) {
             return nadir_fail(context, NADIR_ERROR_POLICY,
                               "%s: %s: the probability is %g; expected a number from 0 to 1", name,
-                              nadir_model_place(model, state, row, place), probabilities[row]);
+                              nadir_model_label(model, state, row, place), probabilities[row]);
         }
     }
     double sum;
     if (!nadir_normalise(end - first, probabilities + first, state, report, &sum)) {
         return nadir_fail(context, NADIR_ERROR_POLICY,
                           "%s: %s: the probabilities of the actions sum to %.10g; expected 1 (within 1e-5)",
-                          name, nadir_model_place(model, state, -1, place), sum);
+                          name, nadir_model_label(model, state, -1, place), sum);
     }
     return NADIR_OK;
 }
@@ -111,11 +111,11 @@ nadir_status nadir_policy_create(nadir_context *context, const nadir_model *mode
     memcpy(made->probabilities, probabilities, (size_t)model->rows * sizeof *probabilities);
     NADIR_CHECK(nadir_policy_settle(context, model, "policy", made->probabilities, &report));
     if (report.repaired > 0) {
-        char place[NADIR_PLACE_LENGTH];
+        char place[NADIR_LABEL_LENGTH];
         nadir_log(context, NADIR_LOG_WARNING,
                   "policy: %lld state%s normalised; the farthest from 1: %s, sum %.15g",
                   (long long)report.repaired, report.repaired == 1 ? " was" : "s were",
-                  nadir_model_place(model, report.worst, -1, place), report.worst_sum);
+                  nadir_model_label(model, report.worst, -1, place), report.worst_sum);
     }
     *policy = made;
     made = NULL;
@@ -148,9 +148,9 @@ nadir_status nadir_policy_create_deterministic(nadir_context *context, const nad
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t row = nadir_model_find_row(model, s, actions[s]);
         if (row < 0) {
-            char place[NADIR_PLACE_LENGTH];
+            char place[NADIR_LABEL_LENGTH];
             status = nadir_fail(context, NADIR_ERROR_POLICY, "policy: %s: there is no action %lld",
-                                nadir_model_place(model, s, -1, place), (long long)actions[s]);
+                                nadir_model_label(model, s, -1, place), (long long)actions[s]);
             goto cleanup;
         }
         made->probabilities[row] = 1;

@@ -1,5 +1,5 @@
 /* rows.c: putting the rows of a kernel in order while a model is finished; see rows.h. */
-#include "model/rows.h"
+#include "model/finish_rows.h"
 
 #include "linalg/vector.h"
 
@@ -21,9 +21,9 @@ nadir_status nadir_row_fail(nadir_context *context, const nadir_model *model, co
     if (source->row_lines != NULL && source->row_lines[row] != 0) {
         (void)snprintf(line, sizeof line, ":%u", source->row_lines[row]);
     }
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     return nadir_fail(context, NADIR_ERROR_MODEL, "%s%s: %s: %s", source->path, line,
-                      nadir_model_place(model, nadir_model_row_state(model, row), row, place), sentence);
+                      nadir_model_label(model, nadir_model_row_state(model, row), row, place), sentence);
 }
 
 bool nadir_normalise(int64_t count, double *values, int64_t which, nadir_sum_report *report, double *sum)
@@ -294,12 +294,12 @@ nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const
         NADIR_CHECK(model->dense != NULL ? finish_dense(&pass) : finish_sparse(&pass));
     }
     if (pass.report.repaired > 0) {
-        char place[NADIR_PLACE_LENGTH];
+        char place[NADIR_LABEL_LENGTH];
         const int64_t row = pass.report.worst;
         nadir_log(
             context, NADIR_LOG_WARNING, "%s: %lld row%s normalised; the farthest from 1: %s, sum %.15g",
             source->path, (long long)pass.report.repaired, pass.report.repaired == 1 ? " was" : "s were",
-            nadir_model_place(model, nadir_model_row_state(model, row), row, place), pass.report.worst_sum);
+            nadir_model_label(model, nadir_model_row_state(model, row), row, place), pass.report.worst_sum);
     }
 cleanup:
     nadir_release(context, pass.entries);

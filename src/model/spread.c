@@ -5,7 +5,7 @@
  * before each word: the number of a ghost is then found without a search. A row whose successors rise stays
  * so: those below the own states move behind the own ones.
  */
-#include "model/spread.h"
+#include "model/partition.h"
 
 enum { BITS = 64 };
 
@@ -132,8 +132,8 @@ static void renumber_row(nadir_model *model, int64_t row, int64_t first, const g
     }
 }
 
-nadir_status nadir_model_spread(nadir_context *context, nadir_model *model, const char *path, int64_t first,
-                                int64_t total)
+nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, const char *path,
+                                    int64_t first, int64_t total)
 {
     nadir_status status = NADIR_OK;
     ghost_set ghosts = {.words = total / BITS + 1};

@@ -2,7 +2,7 @@
  * spread.h: a model whose states are spread over processes, in the making.
  *
  * A reader fills in the rows of the states [first, first + states) of S with successors numbered over all
- * processes; nadir_model_spread numbers them anew, own states first and then those of others (exchange.h).
+ * processes; nadir_model_distribute numbers them anew, own states first and then those of others (exchange.h).
  */
 #ifndef NADIR_MODEL_SPREAD_H
 #define NADIR_MODEL_SPREAD_H
@@ -14,7 +14,7 @@
 void nadir_model_own_states(const nadir_context *context, int64_t total, int64_t *first, int64_t *end);
 
 /* Before nadir_model_finish. Every process calls at once. */
-nadir_status nadir_model_spread(nadir_context *context, nadir_model *model, const char *path, int64_t first,
-                                int64_t total);
+nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, const char *path,
+                                    int64_t first, int64_t total);
 
 #endif

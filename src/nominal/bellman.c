@@ -160,12 +160,12 @@ static void run(const nadir_context *context, const bellman_job *job, nadir_bell
         join(&all, &part);
     }
     *pass = (nadir_bellman_pass){
-        .lowest = nadir_join_minimum(context, all.lowest),
-        .highest = nadir_join_maximum(context, all.highest),
-        .smallest_value = nadir_join_minimum(context, all.smallest_value),
-        .largest_value = nadir_join_maximum(context, all.largest_value),
-        .changed = nadir_whole_count(context, all.changed),
-        .finite = nadir_join_all(context, all.finite),
+        .lowest = nadir_allreduce_minimum(context, all.lowest),
+        .highest = nadir_allreduce_maximum(context, all.highest),
+        .smallest_value = nadir_allreduce_minimum(context, all.smallest_value),
+        .largest_value = nadir_allreduce_maximum(context, all.largest_value),
+        .changed = nadir_global_count(context, all.changed),
+        .finite = nadir_allreduce_and(context, all.finite),
     };
 }
 
@@ -202,7 +202,7 @@ void nadir_bellman_average(const nadir_context *context, const nadir_kernel *ker
         .value = value,
     };
     double *products = NULL; /* without memory for them they are made here */
-    if (nadir_kernel_is_remote(context, kernel)) {
+    if (nadir_kernel_is_on_device(context, kernel)) {
         products = nadir_memory_get(context->memory, (size_t)job.model->rows, sizeof *products);
     }
     if (products != NULL) {

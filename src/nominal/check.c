@@ -1,5 +1,5 @@
 /* check.c: bounds on the value of a policy from the rows of the kernel alone; see check.h. */
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
@@ -37,29 +37,30 @@ static void measure_policy(const nadir_context *context, const nadir_model *mode
         *high = fmax(*high, sum);
         *actions = count > *actions ? count : *actions;
     }
-    *low = nadir_join_minimum(context, *low);
-    *high = nadir_join_maximum(context, *high);
-    *actions = (int64_t)nadir_join_maximum(context, (double)*actions);
+    *low = nadir_allreduce_minimum(context, *low);
+    *high = nadir_allreduce_maximum(context, *high);
+    *actions = (int64_t)nadir_allreduce_maximum(context, (double)*actions);
     *low -= UNIT * (double)(*actions + 2) * *high;
     *high += UNIT * (double)(*actions + 2) * *high;
 }
 
-void nadir_value_terms_find(const nadir_context *context, const nadir_kernel *kernel,
-                            nadir_value_terms *terms)
+void nadir_value_terms_compute(const nadir_context *context, const nadir_kernel *kernel,
+                               nadir_value_terms *terms)
 {
     const nadir_model *model = nadir_kernel_model(kernel);
     double mass = 0;
     for (int64_t s = 0; s < model->states; s++) {
         mass += model->initial[s];
     }
-    terms->mass = nadir_join_sum(context, mass);
-    terms->reward = nadir_whole_largest(context, model->rows, model->rewards);
+    terms->mass = nadir_allreduce_sum(context, mass);
+    terms->reward = nadir_global_largest(context, model->rows, model->rewards);
     terms->minimum = nadir_kernel_minimum(context, kernel);
     nadir_kernel_measure(context, kernel, &terms->size);
 }
 
-nadir_status nadir_value_look(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
-                              double gamma, const double *v, double *work, nadir_value_seen *seen)
+nadir_status nadir_value_residual_compute(nadir_context *context, const nadir_kernel *kernel,
+                                          const nadir_policy *policy, double gamma, const double *v,
+                                          double *work, nadir_value_residual *seen)
 {
     const nadir_model *model = nadir_kernel_model(kernel);
     nadir_bellman_pass pass;
@@ -69,13 +70,13 @@ nadir_status nadir_value_look(nadir_context *context, const nadir_kernel *kernel
     }
     seen->lowest = pass.lowest;
     seen->highest = pass.highest;
-    seen->largest = nadir_whole_largest(context, model->states, v);
-    seen->mean = nadir_whole_dot(context, model->states, model->initial, v, &seen->rounding);
+    seen->largest = nadir_global_largest(context, model->states, v);
+    seen->mean = nadir_global_dot(context, model->states, model->initial, v, &seen->rounding);
     return NADIR_OK;
 }
 
 /* mu . (v + low) and mu . (v + high), outward. */
-static void bound_return(const nadir_model *model, double mass, const nadir_value_seen *seen,
+static void bound_return(const nadir_model *model, double mass, const nadir_value_residual *seen,
                          nadir_value_check *check)
 {
     const double spread = mass * UNIT * (double)(nadir_model_total(model) + 4);
@@ -86,9 +87,9 @@ static void bound_return(const nadir_model *model, double mass, const nadir_valu
     check->upper = seen->mean + high + slack;
 }
 
-void nadir_value_conclude(const nadir_context *context, const nadir_model *model,
-                          const nadir_value_terms *terms, const double *probabilities, double gamma,
-                          const nadir_value_seen *seen, nadir_value_check *check)
+void nadir_value_bounds(const nadir_context *context, const nadir_model *model,
+                        const nadir_value_terms *terms, const double *probabilities, double gamma,
+                        const nadir_value_residual *seen, nadir_value_check *check)
 {
     const nadir_kernel_size *size = &terms->size;
     double pi_low;
@@ -118,11 +119,11 @@ nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *
     const nadir_model *model = nadir_kernel_model(kernel);
     double *work = NULL;
     nadir_value_terms terms;
-    nadir_value_seen seen = {0};
+    nadir_value_residual seen = {0};
     NADIR_NEW(context, work, model->states);
-    NADIR_CHECK(nadir_value_look(context, kernel, policy, gamma, v, work, &seen));
-    nadir_value_terms_find(context, kernel, &terms);
-    nadir_value_conclude(context, model, &terms, policy->probabilities, gamma, &seen, check);
+    NADIR_CHECK(nadir_value_residual_compute(context, kernel, policy, gamma, v, work, &seen));
+    nadir_value_terms_compute(context, kernel, &terms);
+    nadir_value_bounds(context, model, &terms, policy->probabilities, gamma, &seen, check);
 cleanup:
     nadir_release(context, work);
     return status;

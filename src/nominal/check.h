@@ -32,26 +32,27 @@ typedef struct nadir_value_terms {
 } nadir_value_terms;
 
 /* O(entries). */
-void nadir_value_terms_find(const nadir_context *context, const nadir_kernel *kernel,
-                            nadir_value_terms *terms);
+void nadir_value_terms_compute(const nadir_context *context, const nadir_kernel *kernel,
+                               nadir_value_terms *terms);
 
 /* What was seen of a v, by whoever made the pass over the rows, finite numbers; what products with rows lose
  * is in the terms. */
-typedef struct nadir_value_seen {
+typedef struct nadir_value_residual {
     double lowest, highest; /* of r */
     double largest;         /* max |v| */
     double mean;            /* mu . v */
     double rounding;        /* by which that may be off */
-} nadir_value_seen;
+} nadir_value_residual;
 
 /* One pass over the rows. work: [states]; v: [states]. NADIR_ERROR_NOT_CONVERGED as below. */
-nadir_status nadir_value_look(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
-                              double gamma, const double *v, double *work, nadir_value_seen *seen);
+nadir_status nadir_value_residual_compute(nadir_context *context, const nadir_kernel *kernel,
+                                          const nadir_policy *policy, double gamma, const double *v,
+                                          double *work, nadir_value_residual *seen);
 
 /* probabilities: [rows]. */
-void nadir_value_conclude(const nadir_context *context, const nadir_model *model,
-                          const nadir_value_terms *terms, const double *probabilities, double gamma,
-                          const nadir_value_seen *seen, nadir_value_check *check);
+void nadir_value_bounds(const nadir_context *context, const nadir_model *model,
+                        const nadir_value_terms *terms, const double *probabilities, double gamma,
+                        const nadir_value_residual *seen, nadir_value_check *check);
 
 /* All of these for one policy. v: [states]. NADIR_ERROR_NOT_CONVERGED when a number is not finite. */
 nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *kernel,

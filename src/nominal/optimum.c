@@ -1,11 +1,11 @@
 /* optimum.c: the optimum of an ordinary decision process, by policy iteration; see optimum.h. */
-#include "nominal/optimum.h"
+#include "nominal/nominal_optimum.h"
 
 #include "base/clock.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
-#include "nominal/check.h"
 #include "nominal/value.h"
+#include "nominal/value_check.h"
 #include "occupancy/occupancy.h"
 
 #include <float.h>
@@ -80,12 +80,12 @@ static nadir_status begin(search *at)
                           minimum);
     }
     nadir_kernel_measure(at->context, at->kernel, &at->size);
-    at->largest_reward = nadir_whole_largest(at->context, model->rows, model->rewards);
+    at->largest_reward = nadir_global_largest(at->context, model->rows, model->rewards);
     at->inner = INNER_TOLERANCE;
     at->smallest_range = INFINITY;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    at->sweep_work = (double)nadir_whole_count(at->context, entries);
-    at->share = (double)nadir_model_total(model) / (double)nadir_whole_count(at->context, model->rows);
+    at->sweep_work = (double)nadir_global_count(at->context, entries);
+    at->share = (double)nadir_model_total(model) / (double)nadir_global_count(at->context, model->rows);
     at->work_left = at->from == NULL ? FIRST_SWEEPS * at->sweep_work : 0;
     NADIR_NEW_ZERO(at->context, at->v, model->states);
     NADIR_NEW(at->context, at->value, model->states);
@@ -143,8 +143,8 @@ static double rise_of(const search *at)
     for (int64_t s = 0; s < at->model->states; s++) {
         most = fmax(most, at->v[s] - at->from[s]);
     }
-    most = nadir_join_maximum(at->context, most);
-    const double largest = nadir_whole_largest(at->context, at->model->states, at->from);
+    most = nadir_allreduce_maximum(at->context, most);
+    const double largest = nadir_global_largest(at->context, at->model->states, at->from);
     const double before = nadir_bellman_rounding(&at->size, at->gamma, 1, at->largest_reward, largest);
     return discounted(at, most) + 2 * (at->rounding + before);
 }
@@ -152,7 +152,7 @@ static double rise_of(const search *at)
 /* One pass, and what it proves. */
 static nadir_status sweep(search *at)
 {
-    const double largest_v = nadir_whole_largest(at->context, at->model->states, at->v);
+    const double largest_v = nadir_global_largest(at->context, at->model->states, at->v);
     at->rounding = nadir_bellman_rounding(&at->size, at->gamma, 1, at->largest_reward, largest_v);
     at->tie = 2 * at->rounding;
     nadir_bellman_maximise(at->context, at->kernel, at->gamma, at->v, at->tie, at->known, rise_of(at),
@@ -233,7 +233,7 @@ static nadir_status factor(search *at)
         nadir_occupancy_free(at->context, at->occupancy);
         at->occupancy = NULL;
         NADIR_CHECK(nadir_occupancy_perturb(at->context, at->base, at->kernel, at->policy, &at->occupancy));
-        nadir_occupancy_demand(at->occupancy, INNER_NEAR);
+        nadir_occupancy_set_tolerance(at->occupancy, INNER_NEAR);
     } else if (at->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(at->context, at->kernel, at->policy, at->gamma,
                                            at->settings.backend, at->inner, &at->occupancy));
@@ -319,8 +319,8 @@ static nadir_status conclude(search *at)
     const nadir_model *model = at->model;
     nadir_optimum_result *result = &at->result;
     double rounding;
-    const double mean = nadir_whole_dot(at->context, model->states, model->initial, at->value, &rounding);
-    const double mass = nadir_whole_sum(at->context, model->states, model->initial);
+    const double mean = nadir_global_dot(at->context, model->states, model->initial, at->value, &rounding);
+    const double mass = nadir_global_sum(at->context, model->states, model->initial);
     const double spread = fmax(fabs(at->low), fabs(at->high));
     const double slack = rounding + 8 * UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
     const bool known = isfinite(spread); /* rounding overflows next to the largest double */
@@ -349,7 +349,7 @@ static nadir_status check_settings(nadir_context *context, const nadir_optimum_s
     return NADIR_OK;
 }
 
-/* kept: see nadir_optimum_keep; NULL: nobody wants it. */
+/* kept: see nadir_optimum_with_operator; NULL: nobody wants it. */
 static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel, double gamma,
                              const nadir_optimum_settings *settings, const double *start, const double *known,
                              double *value, nadir_policy **policy, nadir_optimum_result *result,
@@ -379,7 +379,7 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
     *policy = at.policy;
     at.policy = NULL;
     if (kept != NULL && at.occupancy != NULL && at.changed == 0 && is_direct(&at)) {
-        nadir_occupancy_demand(at.occupancy, 0);
+        nadir_occupancy_set_tolerance(at.occupancy, 0);
         *kept = at.occupancy;
         at.occupancy = NULL;
     }
@@ -404,10 +404,10 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
     return optimise(context, kernel, gamma, settings, start, NULL, value, policy, result, NULL, NULL);
 }
 
-nadir_status nadir_optimum_near(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                                const nadir_optimum_settings *settings, nadir_occupancy *base,
-                                const double *start, const double *known, double *value,
-                                nadir_policy **policy, nadir_optimum_result *result)
+nadir_status nadir_optimum_warm_started(nadir_context *context, const nadir_kernel *kernel, double gamma,
+                                        const nadir_optimum_settings *settings, nadir_occupancy *base,
+                                        const double *start, const double *known, double *value,
+                                        nadir_policy **policy, nadir_optimum_result *result)
 {
     return optimise(context, kernel, gamma, settings, start, known, value, policy, result, base, NULL);
 }
@@ -421,12 +421,12 @@ void nadir_optimum_settings_fill(nadir_optimum_settings *settings, size_t size)
 nadir_status nadir_optimum(nadir_context *context, nadir_model *model, const nadir_optimum_settings *settings,
                            nadir_policy **policy, nadir_optimum_result *result)
 {
-    return nadir_optimum_keep(context, model, settings, policy, result, NULL);
+    return nadir_optimum_with_operator(context, model, settings, policy, result, NULL);
 }
 
-nadir_status nadir_optimum_keep(nadir_context *context, nadir_model *model,
-                                const nadir_optimum_settings *settings, nadir_policy **policy,
-                                nadir_optimum_result *result, nadir_occupancy **occupancy)
+nadir_status nadir_optimum_with_operator(nadir_context *context, nadir_model *model,
+                                         const nadir_optimum_settings *settings, nadir_policy **policy,
+                                         nadir_optimum_result *result, nadir_occupancy **occupancy)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *kernel = NULL;

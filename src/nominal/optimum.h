@@ -33,15 +33,15 @@ nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel 
 /* The same through the solves of a near kernel and policy, so that nothing is factored; base NULL: none is
  * near. known: [rows] at least q of each row at `start`, up to its rounding, which saves looks at rows that
  * cannot be the best; NULL: nothing is known. */
-nadir_status nadir_optimum_near(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                                const nadir_optimum_settings *settings, nadir_occupancy *base,
-                                const double *start, const double *known, double *value,
-                                nadir_policy **policy, nadir_optimum_result *result);
+nadir_status nadir_optimum_warm_started(nadir_context *context, const nadir_kernel *kernel, double gamma,
+                                        const nadir_optimum_settings *settings, nadir_occupancy *base,
+                                        const double *start, const double *known, double *value,
+                                        nadir_policy **policy, nadir_optimum_result *result);
 
 /* As nadir_optimum; *occupancy: the operator of the policy, owned by the caller from then on, where a direct
  * backend has made it anyway; NULL otherwise. */
-nadir_status nadir_optimum_keep(nadir_context *context, nadir_model *model,
-                                const nadir_optimum_settings *settings, nadir_policy **policy,
-                                nadir_optimum_result *result, nadir_occupancy **occupancy);
+nadir_status nadir_optimum_with_operator(nadir_context *context, nadir_model *model,
+                                         const nadir_optimum_settings *settings, nadir_policy **policy,
+                                         nadir_optimum_result *result, nadir_occupancy **occupancy);
 
 #endif

@@ -98,7 +98,7 @@ cleanup:
     return status;
 }
 
-static nadir_status look_at_all(nadir_context *context, nadir_returns_question *of)
+static nadir_status look_at_all(nadir_context *context, nadir_returns_request *of)
 {
     const nadir_model *model = of->model;
     const int threads = nadir_threads_for(context, of->count * model->rows);
@@ -117,11 +117,11 @@ static nadir_status look_at_all(nadir_context *context, nadir_returns_question *
         return refuse(context, model, of->probabilities, found.wrong);
     }
     if (found.repaired > 0) {
-        char place[NADIR_PLACE_LENGTH];
+        char place[NADIR_LABEL_LENGTH];
         nadir_log(context, NADIR_LOG_WARNING,
                   "policies: %lld state%s normalised; the farthest from 1: policy %lld, %s, sum %.15g",
                   (long long)found.repaired, found.repaired == 1 ? " was" : "s were", (long long)found.policy,
-                  nadir_model_place(model, found.state, -1, place), found.sum);
+                  nadir_model_label(model, found.state, -1, place), found.sum);
     }
     of->exact = found.exact;
     return NADIR_OK;
@@ -140,7 +140,7 @@ void nadir_returns_normalise(const nadir_model *model, const double *from, doubl
 
 /* ------------------------------------------------------------------------------------------- one by one */
 
-void nadir_returns_member_clear(nadir_returns_member *member)
+void nadir_returns_worker_clear(nadir_returns_worker *member)
 {
     nadir_context *context = &member->context;
     if (context->memory == NULL) {
@@ -153,8 +153,8 @@ void nadir_returns_member_clear(nadir_returns_member *member)
     nadir_release(context, member->work);
 }
 
-nadir_status nadir_returns_member_make(nadir_context *context, const nadir_returns_question *of, bool remote,
-                                       nadir_returns_member *member)
+nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of, bool remote,
+                                       nadir_returns_worker *member)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->model->states;
@@ -173,11 +173,11 @@ cleanup:
     return status;
 }
 
-double nadir_returns_note(const nadir_context *context, const nadir_returns_question *of,
-                          const double *probabilities, const nadir_value_seen *seen, int64_t i)
+double nadir_returns_record(const nadir_context *context, const nadir_returns_request *of,
+                            const double *probabilities, const nadir_value_residual *seen, int64_t i)
 {
     nadir_value_check check;
-    nadir_value_conclude(context, of->model, &of->terms, probabilities, of->model->discount, seen, &check);
+    nadir_value_bounds(context, of->model, &of->terms, probabilities, of->model->discount, seen, &check);
     const double error = fmax(check.upper - seen->mean, seen->mean - check.lower) * (1 + 4 * UNIT);
     of->returns[i] = seen->mean;
     if (of->errors != NULL) {
@@ -186,13 +186,13 @@ double nadir_returns_note(const nadir_context *context, const nadir_returns_ques
     return error;
 }
 
-nadir_status nadir_returns_evaluate(const nadir_returns_question *of, nadir_returns_member *member, int64_t i)
+nadir_status nadir_returns_evaluate(const nadir_returns_request *of, nadir_returns_worker *member, int64_t i)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = &member->context;
     const nadir_model *model = of->model;
     const nadir_policy *policy = member->policy;
-    nadir_value_seen seen = {0};
+    nadir_value_residual seen = {0};
     nadir_returns_normalise(model, of->probabilities + i * model->rows, policy->probabilities);
     if (member->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(context, of->kernel, policy, model->discount,
@@ -208,16 +208,16 @@ nadir_status nadir_returns_evaluate(const nadir_returns_question *of, nadir_retu
     } else {
         NADIR_CHECK(nadir_occupancy_solve(context, member->occupancy, 1, member->rewards, member->v, NULL));
     }
-    NADIR_CHECK(
-        nadir_value_look(context, of->kernel, policy, model->discount, member->v, member->work, &seen));
-    (void)nadir_returns_note(context, of, policy->probabilities, &seen, i);
+    NADIR_CHECK(nadir_value_residual_compute(context, of->kernel, policy, model->discount, member->v,
+                                             member->work, &seen));
+    (void)nadir_returns_record(context, of, policy->probabilities, &seen, i);
 cleanup:
     member->status = status;
     member->failed = i;
     return status;
 }
 
-nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_member *member)
+nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_worker *member)
 {
     const nadir_status status = member->status;
     const char *said = member->context.error;
@@ -226,12 +226,12 @@ nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_memb
                : nadir_fail(context, status, "%s", said);
 }
 
-static nadir_status evaluate_in_turn(nadir_context *context, const nadir_returns_question *of)
+static nadir_status evaluate_in_turn(nadir_context *context, const nadir_returns_request *of)
 {
     nadir_status status = NADIR_OK;
-    nadir_returns_member *member = NULL;
+    nadir_returns_worker *member = NULL;
     NADIR_NEW_ZERO(context, member, 1);
-    NADIR_CHECK(nadir_returns_member_make(context, of, true, member));
+    NADIR_CHECK(nadir_returns_worker_make(context, of, true, member));
     for (int64_t i = 0; i < of->count; i++) {
         NADIR_CHECK(nadir_progress(context, NADIR_RETURNS_TASK, (double)i / (double)of->count));
         if (nadir_returns_evaluate(of, member, i) != NADIR_OK) {
@@ -241,7 +241,7 @@ static nadir_status evaluate_in_turn(nadir_context *context, const nadir_returns
     }
 cleanup:
     if (member != NULL) {
-        nadir_returns_member_clear(member);
+        nadir_returns_worker_clear(member);
     }
     nadir_release(context, member);
     return status;
@@ -250,7 +250,7 @@ cleanup:
 /* ------------------------------------------------------------------------------------------ many threads */
 
 /* Whether solves stay on the processor. */
-static bool is_local(const nadir_context *context, const nadir_returns_question *of)
+static bool is_local(const nadir_context *context, const nadir_returns_request *of)
 {
     const char *name = of->settings->backend;
     const bool automatic = name == NULL || strcmp(name, "auto") == 0;
@@ -260,7 +260,7 @@ static bool is_local(const nadir_context *context, const nadir_returns_question 
 }
 
 /* How many threads share the policies; 1: none. */
-static int sharing_threads(const nadir_context *context, const nadir_returns_question *of)
+static int sharing_threads(const nadir_context *context, const nadir_returns_request *of)
 {
     const int64_t n = of->model->states;
     const double each = MATRICES * (double)(n * n) * (double)sizeof(double);
@@ -279,8 +279,8 @@ static int sharing_threads(const nadir_context *context, const nadir_returns_que
 
 /* The policies [first, end) of a thread, up to the first that fails, or until a lower one has failed: what is
  * told in the end is the first failure of all. *failed: the lowest so far. */
-static void evaluate_run(nadir_context *context, const nadir_returns_question *of, int64_t first, int64_t end,
-                         nadir_returns_member *member, nadir_status *stopped, int64_t *failed)
+static void evaluate_run(nadir_context *context, const nadir_returns_request *of, int64_t first, int64_t end,
+                         nadir_returns_worker *member, nadir_status *stopped, int64_t *failed)
 {
     for (int64_t i = first; i < end; i++) {
         const double share = (double)(i - first) / (double)(end - first);
@@ -301,14 +301,14 @@ static void evaluate_run(nadir_context *context, const nadir_returns_question *o
     }
 }
 
-static nadir_status evaluate_shared(nadir_context *context, const nadir_returns_question *of, int threads)
+static nadir_status evaluate_shared(nadir_context *context, const nadir_returns_request *of, int threads)
 {
     nadir_status status = NADIR_OK;
     int64_t failed = INT64_MAX;
-    nadir_returns_member *members = NULL;
+    nadir_returns_worker *members = NULL;
     NADIR_NEW_ZERO(context, members, threads);
     for (int k = 0; k < threads; k++) {
-        NADIR_CHECK(nadir_returns_member_make(context, of, false, &members[k]));
+        NADIR_CHECK(nadir_returns_worker_make(context, of, false, &members[k]));
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int k = 0; k < threads; k++) {
@@ -322,7 +322,7 @@ static nadir_status evaluate_shared(nadir_context *context, const nadir_returns_
     }
 cleanup:
     for (int k = 0; members != NULL && k < threads; k++) {
-        nadir_returns_member_clear(&members[k]);
+        nadir_returns_worker_clear(&members[k]);
     }
     nadir_release(context, members);
     return status;
@@ -334,14 +334,14 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
 {
     nadir_status status = NADIR_OK;
     nadir_solver_settings use;
-    nadir_returns_question of = {.model = model,
-                                 .settings = &use,
-                                 .count = count,
-                                 .probabilities = probabilities,
-                                 .returns = returns,
-                                 .errors = errors};
+    nadir_returns_request of = {.model = model,
+                                .settings = &use,
+                                .count = count,
+                                .probabilities = probabilities,
+                                .returns = returns,
+                                .errors = errors};
     NADIR_CHECK(nadir_solver_settings_take(context, settings, &use));
-    NADIR_CHECK(nadir_model_check_whole(context, model, "the returns of many policies"));
+    NADIR_CHECK(nadir_model_check_one_process(context, model, "the returns of many policies"));
     NADIR_CHECK(nadir_value_check_model(context, model));
     if (count < 0 || count > INT64_MAX / (int64_t)sizeof(double) / model->rows) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld policies; expected 0 to %lld",
@@ -353,10 +353,10 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     }
     NADIR_CHECK(look_at_all(context, &of));
     NADIR_CHECK(nadir_kernel_create(context, model, &of.kernel));
-    nadir_value_terms_find(context, of.kernel, &of.terms);
+    nadir_value_terms_compute(context, of.kernel, &of.terms);
     const int threads = sharing_threads(context, &of);
-    if (nadir_returns_are_remote(context, &of)) {
-        status = nadir_returns_remote(context, &of);
+    if (nadir_returns_are_on_device(context, &of)) {
+        status = nadir_returns_on_device(context, &of);
     } else {
         status = threads > 1 ? evaluate_shared(context, &of, threads) : evaluate_in_turn(context, &of);
     }

@@ -7,11 +7,11 @@
 #ifndef NADIR_NOMINAL_RETURNS_H
 #define NADIR_NOMINAL_RETURNS_H
 
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 #include "occupancy/occupancy.h"
 
 /* What is asked, the same for all threads. */
-typedef struct nadir_returns_question {
+typedef struct nadir_returns_request {
     nadir_model *model;
     nadir_kernel *kernel; /* nominal */
     const nadir_solver_settings *settings;
@@ -21,10 +21,10 @@ typedef struct nadir_returns_question {
     bool exact;                  /* none has to be normalised */
     double *returns;             /* [count] */
     double *errors;              /* [count] or NULL */
-} nadir_returns_question;
+} nadir_returns_request;
 
 /* Who evaluates policies one after another: a thread, or the only one. Zeros: nothing is there. */
-typedef struct nadir_returns_member {
+typedef struct nadir_returns_worker {
     nadir_context context;
     nadir_policy *policy; /* the present one, normalised */
     nadir_occupancy *occupancy;
@@ -33,30 +33,29 @@ typedef struct nadir_returns_member {
     double *work;    /* [states] */
     nadir_status status;
     int64_t failed; /* the policy that it is about, unless that is NADIR_OK */
-} nadir_returns_member;
+} nadir_returns_worker;
 
 /* remote: it uses the device of the context, if there is one, and all threads; otherwise one thread. */
-nadir_status nadir_returns_member_make(nadir_context *context, const nadir_returns_question *of, bool remote,
-                                       nadir_returns_member *member);
-void nadir_returns_member_clear(nadir_returns_member *member);
+nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of, bool remote,
+                                       nadir_returns_worker *member);
+void nadir_returns_worker_clear(nadir_returns_worker *member);
 
 /* Policy i. A failure is kept in the member, its sentence in the member's context. */
-nadir_status nadir_returns_evaluate(const nadir_returns_question *of, nadir_returns_member *member,
-                                    int64_t i);
+nadir_status nadir_returns_evaluate(const nadir_returns_request *of, nadir_returns_worker *member, int64_t i);
 /* Tells `context` of that failure, and returns it. */
-nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_member *member);
+nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_worker *member);
 
 /* Return and error of policy i from what was seen of its value; probabilities: [rows] normalised. Returns the
  * error. */
-double nadir_returns_note(const nadir_context *context, const nadir_returns_question *of,
-                          const double *probabilities, const nadir_value_seen *seen, int64_t i);
+double nadir_returns_record(const nadir_context *context, const nadir_returns_request *of,
+                            const double *probabilities, const nadir_value_residual *seen, int64_t i);
 
 /* to: [rows] <- from, normalised as policies are; they were checked. */
 void nadir_returns_normalise(const nadir_model *model, const double *from, double *to);
 
 /* Whether the device of the context evaluates these policies in batches; and that. */
-bool nadir_returns_are_remote(const nadir_context *context, const nadir_returns_question *of);
-nadir_status nadir_returns_remote(nadir_context *context, const nadir_returns_question *of);
+bool nadir_returns_are_on_device(const nadir_context *context, const nadir_returns_request *of);
+nadir_status nadir_returns_on_device(nadir_context *context, const nadir_returns_request *of);
 
 /* For nadir_progress. */
 #define NADIR_RETURNS_TASK "evaluating policies"

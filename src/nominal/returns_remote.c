@@ -7,7 +7,7 @@
  */
 #include "nominal/returns.h"
 
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/threads.h"
 
 #include <float.h>
@@ -24,7 +24,7 @@
 /* Of the largest value: an error that leaves less than this to be known is looked into. */
 #define DOUBTFUL 1e-6
 
-bool nadir_returns_are_remote(const nadir_context *context, const nadir_returns_question *of)
+bool nadir_returns_are_on_device(const nadir_context *context, const nadir_returns_request *of)
 {
     const char *name = of->settings->backend;
     return context->device != NULL && of->model->states <= STATES_LIMIT &&
@@ -41,7 +41,7 @@ typedef struct block {
 } block;
 
 /* Normalises the policies of a block. */
-static void load(const nadir_context *context, const nadir_returns_question *of, block *at)
+static void load(const nadir_context *context, const nadir_returns_request *of, block *at)
 {
     const int64_t rows = of->model->rows;
     const double *given = of->probabilities + at->first * rows;
@@ -56,14 +56,14 @@ static void load(const nadir_context *context, const nadir_returns_question *of,
 }
 
 /* Returns and errors of a block. mu . v is a sum of S products in any order. */
-static void conclude(const nadir_context *context, const nadir_returns_question *of, const block *at)
+static void conclude(const nadir_context *context, const nadir_returns_request *of, const block *at)
 {
     const nadir_model *model = of->model;
     const double terms = (double)model->states + 4;
 #pragma omp parallel for num_threads(nadir_threads_for(context, at->count * model->rows)) schedule(static)
     for (int64_t i = 0; i < at->count; i++) {
         const nadir_device_return *found = &at->found[i];
-        const nadir_value_seen seen = {
+        const nadir_value_residual seen = {
             .lowest = found->lowest,
             .highest = found->highest,
             .largest = found->largest,
@@ -71,14 +71,14 @@ static void conclude(const nadir_context *context, const nadir_returns_question 
             .rounding = terms * UNIT * of->terms.mass * found->largest + (found->largest > 0 ? DBL_MIN : 0),
         };
         const double error =
-            nadir_returns_note(context, of, at->probabilities + i * model->rows, &seen, at->first + i);
+            nadir_returns_record(context, of, at->probabilities + i * model->rows, &seen, at->first + i);
         at->doubtful[i] = !(error <= DOUBTFUL * found->largest); /* also where a number is not finite */
     }
 }
 
 /* Those that are doubtful, here. */
-static nadir_status settle(nadir_context *context, const nadir_returns_question *of, const block *at,
-                           nadir_returns_member *member)
+static nadir_status settle(nadir_context *context, const nadir_returns_request *of, const block *at,
+                           nadir_returns_worker *member)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = at->first; i < at->first + at->count; i++) {
@@ -95,8 +95,8 @@ cleanup:
     return status;
 }
 
-static nadir_status evaluate_block(nadir_context *context, const nadir_returns_question *of, void *rows,
-                                   block *at, nadir_returns_member *member)
+static nadir_status evaluate_block(nadir_context *context, const nadir_returns_request *of, void *rows,
+                                   block *at, nadir_returns_worker *member)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = of->model;
@@ -110,26 +110,26 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_returns_remote(nadir_context *context, const nadir_returns_question *of)
+nadir_status nadir_returns_on_device(nadir_context *context, const nadir_returns_request *of)
 {
     nadir_status status = NADIR_OK;
     const int64_t fit = NUMBERS_AT_ONCE / of->model->rows + 1;
     const int64_t most = of->count < fit ? of->count : fit;
     nadir_solver_settings here = *of->settings; /* what is done here is not for a backend of the device */
-    nadir_returns_question asked = *of;
-    nadir_returns_member *member = NULL;
+    nadir_returns_request asked = *of;
+    nadir_returns_worker *member = NULL;
     block at = {0};
     void *rows;
     here.backend = NULL;
     asked.settings = &here;
     NADIR_NEW_ZERO(context, member, 1);
-    NADIR_CHECK(nadir_returns_member_make(context, of, false, member));
+    NADIR_CHECK(nadir_returns_worker_make(context, of, false, member));
     NADIR_NEW(context, at.found, most);
     NADIR_NEW(context, at.doubtful, most);
     if (!of->exact) {
         NADIR_NEW(context, at.room, most * of->model->rows);
     }
-    NADIR_CHECK(nadir_remote_rows(context, of->model, &rows));
+    NADIR_CHECK(nadir_kernel_device_rows(context, of->model, &rows));
     for (int64_t first = 0; first < of->count; first += most) {
         NADIR_CHECK(nadir_progress(context, NADIR_RETURNS_TASK, (double)first / (double)of->count));
         at.first = first;
@@ -138,7 +138,7 @@ nadir_status nadir_returns_remote(nadir_context *context, const nadir_returns_qu
     }
 cleanup:
     if (member != NULL) {
-        nadir_returns_member_clear(member);
+        nadir_returns_worker_clear(member);
     }
     nadir_release(context, member);
     nadir_release(context, at.found);

@@ -2,7 +2,7 @@
 #include "nominal/solver.h"
 #include "base/clock.h"
 #include "linalg/distributed.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static nadir_status certify(nadir_context *context, nadir_solver *solver)
     const double begun = nadir_clock_seconds();
     NADIR_CHECK(nadir_value_check_rows(context, solver->kernel, solver->policy, solver->model->discount,
                                        value->v, &check));
-    const double scale = nadir_whole_largest(context, solver->model->states, value->v);
+    const double scale = nadir_global_largest(context, solver->model->states, value->v);
     if (value->J + value->J_error < check.lower || value->J - value->J_error > check.upper) {
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
                             "the return is %.17g according to backend %s, but between %.17g and %.17g "

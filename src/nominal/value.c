@@ -32,8 +32,8 @@ nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *
 /* |x|_1, rounded up. */
 static double norm_1(const nadir_context *context, int64_t count, const double *x)
 {
-    const double total = (double)nadir_whole_count(context, count);
-    return nadir_whole_norm_1(context, count, x) * (1 + total * UNIT);
+    const double total = (double)nadir_global_count(context, count);
+    return nadir_global_norm_1(context, count, x) * (1 + total * UNIT);
 }
 
 static int64_t most_actions(const nadir_context *context, const nadir_model *model)
@@ -43,7 +43,7 @@ static int64_t most_actions(const nadir_context *context, const nadir_model *mod
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         most = actions > most ? actions : most;
     }
-    return (int64_t)nadir_join_maximum(context, (double)most);
+    return (int64_t)nadir_allreduce_maximum(context, (double)most);
 }
 
 /*
@@ -60,16 +60,16 @@ static void bound_errors(const nadir_context *context, const nadir_model *model,
     const double norm = nadir_occupancy_gamma(occupancy) * nadir_occupancy_average(occupancy)->norm;
     const double gap = 1 - norm;
     const double unit = UNIT * (double)(most_actions(context, model) + 2);
-    const double v_size = nadir_whole_largest(context, n, value->v);
+    const double v_size = nadir_global_largest(context, n, value->v);
     const double d_size = norm_1(context, n, value->d);
-    const double reward = nadir_whole_largest(context, model->rows, model->rewards);
+    const double reward = nadir_global_largest(context, model->rows, model->rewards);
     value->residual = of_v->residual;
     value->v_error = gap > 0 ? of_v->error_bound + unit * (reward + norm * v_size) / gap : INFINITY;
     value->d_error = gap > 0 ? of_d->error_bound + unit * norm * d_size / gap : INFINITY;
     double rounding;
     double dual_rounding;
-    value->J = nadir_whole_dot(context, n, model->initial, value->v, &rounding);
-    value->J_dual = nadir_whole_dot(context, n, value->d, rewards, &dual_rounding);
+    value->J = nadir_global_dot(context, n, model->initial, value->v, &rounding);
+    value->J_dual = nadir_global_dot(context, n, value->d, rewards, &dual_rounding);
     /* |J - mu.v| <= |mu|_1 |error of v|_inf, |J - d.R| <= |error of d|_1 |R|_inf: the better of both */
     const double mu = norm_1(context, n, model->initial);
     const double primal = rounding + mu * value->v_error;

@@ -9,7 +9,7 @@
  * with the t that makes |r|_2 least: what GMRES does, with the residual at hand all the time.
  */
 #include "linalg/blocks.h"
-#include "occupancy/parts.h"
+#include "occupancy/occupancy_internal.h"
 
 #include <math.h>
 
@@ -49,10 +49,11 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_occupancy_approach(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      const double *b, double share, double *x, double *r, double *left)
+nadir_status nadir_occupancy_solve_partial(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, const double *b, double share, double *x,
+                                           double *r, double *left)
 {
-    enum { STEPS = NADIR_OCCUPANCY_APPROACH_STEPS };
+    enum { STEPS = NADIR_OCCUPANCY_PARTIAL_STEPS };
     nadir_status status = NADIR_OK;
     const int64_t n = occupancy->average.states;
     nadir_occupancy *base = occupancy->base != NULL ? occupancy->base : occupancy;

@@ -29,7 +29,7 @@ enum {
 };
 
 /* With a device: sparse matrices beyond this size are iterated there without a thought of factors. */
-#define NADIR_REMOTE_ORDERED_STATES 20000
+#define NADIR_DEVICE_ORDERED_STATES 20000
 
 #define NADIR_REFINED_ROUNDING (4 * 2.220446049250313e-16)
 
@@ -70,8 +70,8 @@ typedef struct nadir_backend {
 
     /* NULL: none. The same for one right-hand side without a guess where b and x lie on the device of the
      * context (base/device.h); x is not read. norms: [3] in memory. */
-    nadir_status (*refine_there)(nadir_context *context, void *self, bool transposed, const double *b,
-                                 double relative, double *x, double *norms);
+    nadir_status (*refine_device)(nadir_context *context, void *self, bool transposed, const double *b,
+                                  double relative, double *x, double *norms);
 
     void (*statistics)(const void *self, nadir_backend_statistics *statistics);
     void (*destroy)(nadir_context *context, void *self);

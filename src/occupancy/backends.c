@@ -207,7 +207,7 @@ static nadir_status choose_remote(nadir_context *context, nadir_average *average
 {
     nadir_status status = NADIR_OK;
     const int64_t n = average->states;
-    if (n > (nadir_average_is_dense(average) ? REMOTE_DENSE_STATES : NADIR_REMOTE_ORDERED_STATES)) {
+    if (n > (nadir_average_is_dense(average) ? REMOTE_DENSE_STATES : NADIR_DEVICE_ORDERED_STATES)) {
         *backend = &nadir_backend_device_krylov;
     } else if (nadir_average_is_dense(average)) {
         *backend = &nadir_backend_device_lu;

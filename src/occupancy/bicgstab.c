@@ -246,7 +246,7 @@ static void start_lane(const stab_run *run, nadir_bicgstab_column *column, int64
     column->slot = slot;
     double sums[3];
     over_blocks(run, 3, start_block, lane, NADIR_COMBINE_SUM, sums);
-    lane->beta = sqrt(sums[0] / (double)nadir_whole_count(run->context, run->size));
+    lane->beta = sqrt(sums[0] / (double)nadir_global_count(run->context, run->size));
     over_blocks(run, 2, shadow_block, lane, NADIR_COMBINE_SUM, sums);
     lane->rho = sums[0];
     lane->shadow_squared = sums[1];

@@ -1,5 +1,5 @@
 /* device.c: the matrix of an average on a device; see device.h. */
-#include "occupancy/device.h"
+#include "occupancy/device_matrix.h"
 
 nadir_status nadir_device_matrix_make(nadir_context *context, const char *backend,
                                       const nadir_average *average, nadir_device_matrix *made)
@@ -10,8 +10,8 @@ nadir_status nadir_device_matrix_make(nadir_context *context, const char *backen
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the backend %s is part of an engine with a device (--engine cuda)", backend);
     }
-    if (average->remote != NULL) {
-        made->matrix = average->remote;
+    if (average->device_matrix != NULL) {
+        made->matrix = average->device_matrix;
         made->facts = average->facts;
         return NADIR_OK;
     }

@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "occupancy/backend.h"
-#include "occupancy/device.h"
+#include "occupancy/device_matrix.h"
 
 #include <float.h>
 #include <math.h>
@@ -110,7 +110,7 @@ cleanup:
 static nadir_device_system system_of(const device_krylov *self, bool transposed)
 {
     const double length =
-        (double)self->on.facts.longest + nadir_lines_roundings(&self->average->lines, transposed);
+        (double)self->on.facts.longest + nadir_offsupport_tail_roundings(&self->average->tail, transposed);
     return (nadir_device_system){
         .gamma = self->gamma,
         .rate = self->gamma * self->on.facts.norm,
@@ -204,8 +204,8 @@ cleanup:
     return status;
 }
 
-static nadir_status refine_there(nadir_context *context, void *backend, bool transposed, const double *b,
-                                 double relative, double *x, double *norms)
+static nadir_status refine_device(nadir_context *context, void *backend, bool transposed, const double *b,
+                                  double relative, double *x, double *norms)
 {
     nadir_status status = NADIR_OK;
     device_krylov *self = backend;
@@ -256,7 +256,7 @@ const nadir_backend nadir_backend_device_krylov = {
     .setup = setup,
     .solve = solve,
     .refine = refine,
-    .refine_there = refine_there,
+    .refine_device = refine_device,
     .statistics = statistics,
     .destroy = destroy,
 };

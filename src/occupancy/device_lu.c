@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "occupancy/backend.h"
-#include "occupancy/device.h"
+#include "occupancy/device_matrix.h"
 #include "occupancy/direct.h"
 
 #include <lapack.h>

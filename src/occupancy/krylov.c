@@ -99,9 +99,9 @@ static nadir_status apply(nadir_context *context, void *user, bool transposed, i
 static void read_average(const nadir_context *context, krylov *self)
 {
     const nadir_average *average = self->average;
-    const double norm = average->b == NULL        ? average->norm
-                        : average->remote != NULL ? average->facts.norm
-                                                  : nadir_matrix_norm(context, &average->matrix);
+    const double norm = average->b == NULL               ? average->norm
+                        : average->device_matrix != NULL ? average->facts.norm
+                                                         : nadir_matrix_norm(context, &average->matrix);
     self->rate = self->gamma * norm;
     self->row_roots[0] = 0;
     self->row_roots[1] = 0;
@@ -199,8 +199,8 @@ static double rounding_level(const krylov_block *block, const krylov_column *col
         const bool other = block->transposed && transpose.starts != NULL;
         const int64_t longest =
             other ? nadir_matrix_row_length(&transpose) : nadir_average_row_length(average);
-        *root = sqrt(nadir_join_maximum(block->context, (double)longest) +
-                     nadir_lines_roundings(&average->lines, block->transposed));
+        *root = sqrt(nadir_allreduce_maximum(block->context, (double)longest) +
+                     nadir_offsupport_tail_roundings(&average->tail, block->transposed));
     }
     const double x = nadir_blocks_norm(block->context, block->norm, average->states, column->x);
     return DBL_EPSILON * (2 + *root) * (column->b_norm + 2 * x);

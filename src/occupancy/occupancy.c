@@ -1,14 +1,14 @@
 /* occupancy.c: operators D = (I - gamma P^pi)^-1 made, updated and perturbed; see occupancy.h. */
 #include "occupancy/occupancy.h"
 
-#include "occupancy/parts.h"
+#include "occupancy/occupancy_internal.h"
 
 #include <float.h>
 #include <string.h>
 
 #define DEFAULT_TOLERANCE 1e-12
 
-/* Lines of a tilt are written out, unasked, up to this many times the entries of M. */
+/* Lines of a perturbed kernel are written out, unasked, up to this many times the entries of M. */
 #define LINES_SHARE 4
 /* And for a backend of a device that was asked for, up to this many entries: those of kernels too small to be
  * averaged there. */
@@ -138,14 +138,14 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
     return status;
 }
 
-nadir_place nadir_occupancy_place(nadir_context *context, const nadir_occupancy *occupancy)
+nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy)
 {
-    return context->device != NULL && nadir_refinement_is_there(occupancy) ? nadir_place_there(context)
-                                                                           : nadir_place_here(context);
+    return context->device != NULL && nadir_refinement_is_on_device(occupancy) ? nadir_vec_device(context)
+                                                                               : nadir_vec_host(context);
 }
 
-nadir_status nadir_occupancy_solve_at(const nadir_place *place, nadir_occupancy *occupancy, bool transposed,
-                                      const double *b, double tolerance, double *x)
+nadir_status nadir_occupancy_solve_vec(const nadir_vec *place, nadir_occupancy *occupancy, bool transposed,
+                                       const double *b, double tolerance, double *x)
 {
     nadir_context *context = place->context;
     if (place->device == NULL) {
@@ -157,12 +157,12 @@ nadir_status nadir_occupancy_solve_at(const nadir_place *place, nadir_occupancy 
     }
     const double own = occupancy->tolerance;
     occupancy->tolerance = tolerance > own ? tolerance : own;
-    status = nadir_refinement_solve_there(context, occupancy, transposed, b, x);
+    status = nadir_refinement_solve_device(context, occupancy, transposed, b, x);
     occupancy->tolerance = own;
     return status;
 }
 
-void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance)
+void nadir_occupancy_set_tolerance(nadir_occupancy *occupancy, double tolerance)
 {
     occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
 }
@@ -291,23 +291,23 @@ static bool is_direct(const nadir_backend *backend)
 static bool needs_matrix(const nadir_backend *backend, const nadir_average *average)
 {
     return is_direct(backend) || (backend != NULL && (backend->capabilities & NADIR_BACKEND_DEVICE) != 0 &&
-                                  average->lines.remote == NULL);
+                                  average->tail.device_matrix == NULL);
 }
 
 /* Whether lines are too long to be written out: for a backend of a device that was asked for, or unasked. */
 static bool are_long(const nadir_average *average, bool asked)
 {
     if (asked) {
-        return nadir_lines_entries(&average->lines) > LINES_LIMIT;
+        return nadir_offsupport_tail_entries(&average->tail) > LINES_LIMIT;
     }
-    const bool remote = average->lines.remote != NULL;
+    const bool remote = average->tail.device_matrix != NULL;
     const int64_t stored = remote ? average->facts.entries : average->matrix.starts[average->states];
-    return nadir_lines_entries(&average->lines) > LINES_SHARE * stored ||
-           (remote && average->states > NADIR_REMOTE_ORDERED_STATES);
+    return nadir_offsupport_tail_entries(&average->tail) > LINES_SHARE * stored ||
+           (remote && average->states > NADIR_DEVICE_ORDERED_STATES);
 }
 
 /*
- * Factors need a matrix, so the lines of a spread tilt are written out for a direct backend: when it was
+ * Factors need a matrix, so the lines of a perturbed kernel with a tail are written out for a direct backend: when it was
  * asked for, or when that makes M a few times longer at most. Otherwise device-krylov where they are on the
  * device, and krylov where they are not, applies them as they are.
  */
@@ -315,14 +315,14 @@ static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupa
 {
     nadir_average *average = &occupancy->average;
     occupancy->lined = false;
-    if (average->lines.states == 0 ||
+    if (average->tail.states == 0 ||
         (occupancy->backend != NULL && !needs_matrix(occupancy->backend, average))) {
         return NADIR_OK;
     }
     if ((occupancy->automatic || !is_direct(occupancy->backend)) &&
         are_long(average, !occupancy->automatic)) {
         occupancy->backend =
-            average->lines.remote != NULL ? &nadir_backend_device_krylov : &nadir_backend_krylov;
+            average->tail.device_matrix != NULL ? &nadir_backend_device_krylov : &nadir_backend_krylov;
         occupancy->lined = true;
         return NADIR_OK;
     }
@@ -354,7 +354,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_occupancy_stand_alone(nadir_context *context, nadir_occupancy *occupancy)
+nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_occupancy_statistics(occupancy, &occupancy->spent);
     occupancy->automatic = occupancy->base->automatic;
@@ -379,7 +379,7 @@ static nadir_status check_discount(nadir_context *context, double gamma)
 static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
 {
     occupancy->gamma = gamma;
-    nadir_occupancy_demand(occupancy, tolerance);
+    nadir_occupancy_set_tolerance(occupancy, tolerance);
 }
 
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
@@ -430,7 +430,7 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));
     }
     same =
-        same && !occupancy->lined && (occupancy->average.lines.states == 0 || !is_direct(occupancy->backend));
+        same && !occupancy->lined && (occupancy->average.tail.states == 0 || !is_direct(occupancy->backend));
     if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
         memset(occupancy->roundings, 0, sizeof occupancy->roundings);
         NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));

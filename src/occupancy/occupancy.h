@@ -8,7 +8,7 @@
 #define NADIR_OCCUPANCY_OCCUPANCY_H
 
 #include "kernel/average.h"
-#include "linalg/place.h"
+#include "linalg/vec.h"
 #include "occupancy/backend.h"
 
 typedef struct nadir_occupancy nadir_occupancy;
@@ -24,7 +24,7 @@ typedef struct nadir_accuracy {
 /* backend: a name, or NULL for the one that suits best. tolerance: error bound wanted of iterative backends,
  * relative to the largest entry of each product (0: 1e-12). The kernel and policy need not outlive the call.
  *
- * The lines of a spread tilt (kernel.h) are not stored, so they cannot be factored: a direct backend that was
+ * The lines of a perturbed kernel with a tail (kernel.h) are not stored, so they cannot be factored: a direct backend that was
  * named gets them written out, up to states * states entries; a choice of our own writes them out only where
  * that makes the matrix a few times longer at most, and is krylov otherwise. */
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
@@ -74,9 +74,9 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
 
 /* The same of one right-hand side where b and x are of a place: memory, or that of the operator, which is the
  * device where solves are made there without any part of them here, and memory otherwise. */
-nadir_place nadir_occupancy_place(nadir_context *context, const nadir_occupancy *occupancy);
-nadir_status nadir_occupancy_solve_at(const nadir_place *place, nadir_occupancy *occupancy, bool transposed,
-                                      const double *b, double tolerance, double *x);
+nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy);
+nadir_status nadir_occupancy_solve_vec(const nadir_vec *place, nadir_occupancy *occupancy, bool transposed,
+                                       const double *b, double tolerance, double *x);
 
 /* D B or D^T B where x, which is not b, comes with a guess: the better it is, the less is left to do.
  * tolerance: of iterative backends; 0: that of the operator. accuracy may be NULL. */
@@ -87,12 +87,13 @@ nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *oc
 /* At most so many steps from x: [states], a guess, towards D b or D^T b, through the solves of the base,
  * until the residual is below `share` of what it was. r: [states] b - A x in the end, *left: |r|_2 as a share
  * of what it was. */
-enum { NADIR_OCCUPANCY_APPROACH_STEPS = 4 };
-nadir_status nadir_occupancy_approach(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      const double *b, double share, double *x, double *r, double *left);
+enum { NADIR_OCCUPANCY_PARTIAL_STEPS = 4 };
+nadir_status nadir_occupancy_solve_partial(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, const double *b, double share, double *x,
+                                           double *r, double *left);
 
 /* Of products from now on; 0: the default. */
-void nadir_occupancy_demand(nadir_occupancy *occupancy, double tolerance);
+void nadir_occupancy_set_tolerance(nadir_occupancy *occupancy, double tolerance);
 double nadir_occupancy_tolerance(const nadir_occupancy *occupancy);
 
 /* Whether solves are iterations, to which accuracy and guesses matter. */

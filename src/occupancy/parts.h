@@ -3,8 +3,7 @@
 #define NADIR_OCCUPANCY_PARTS_H
 
 #include "occupancy/occupancy.h"
-#include "occupancy/preconditioned.h"
-#include "occupancy/sherman_morrison.h"
+#include "occupancy/occupancy_internal.h"
 
 struct nadir_occupancy {
     nadir_average average;
@@ -48,7 +47,7 @@ nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy 
                                         int64_t count, const double *b, double residual, double *x);
 
 /* Gives a perturbed operator whose kernel is too far from its base's a backend of its own. */
-nadir_status nadir_occupancy_stand_alone(nadir_context *context, nadir_occupancy *occupancy);
+nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy);
 
 /* X <- A^-1 B, or A^-T B, to the accuracy of the operator; see refinement.c. x may be b. */
 nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
@@ -59,8 +58,8 @@ nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *o
 
 /* The first of these for one right-hand side where b and x lie on the device; x is not b. Nothing is done
  * with their numbers here. Only where it is possible. */
-bool nadir_refinement_is_there(const nadir_occupancy *occupancy);
-nadir_status nadir_refinement_solve_there(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                          const double *b, double *x);
+bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy);
+nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, const double *b, double *x);
 
 #endif

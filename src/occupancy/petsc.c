@@ -1,7 +1,7 @@
 /*
  * petsc.c: the linear solver of the engine petsc as a backend; see backend.h and base/engine.h.
  *
- * Lines of a tilt are not entries of a matrix: an average that has any is not for this backend.
+ * Lines of a perturbed kernel are not entries of a matrix: an average that has any is not for this backend.
  */
 #include "occupancy/backend.h"
 
@@ -58,7 +58,7 @@ static nadir_status setup(nadir_context *context, nadir_average *average, double
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the backend petsc is part of the engine petsc (--engine petsc)");
     }
-    if (average->lines.states > 0) {
+    if (average->tail.states > 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the backend petsc does not take kernels with new successors; krylov does");
     }

@@ -1,5 +1,5 @@
 /* preconditioned.c: solving with one kernel through the solves of another; see preconditioned.h. */
-#include "occupancy/preconditioned.h"
+#include "occupancy/occupancy_internal.h"
 
 #include "occupancy/gmres.h"
 

@@ -11,7 +11,7 @@
  * serves all columns.
  */
 #include "linalg/distributed.h"
-#include "occupancy/parts.h"
+#include "occupancy/occupancy_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -36,7 +36,8 @@ static double norm_of(const nadir_context *context, bool transposed, int64_t cou
         norm = size > norm ? size : norm;
         sum += size;
     }
-    return transposed ? nadir_join_sum(context, sum) : nadir_join_maximum(context, isnan(sum) ? sum : norm);
+    return transposed ? nadir_allreduce_sum(context, sum)
+                      : nadir_allreduce_maximum(context, isnan(sum) ? sum : norm);
 }
 
 /* What the columns of a product are like while it is refined. */
@@ -326,13 +327,13 @@ cleanup:
     return status;
 }
 
-bool nadir_refinement_is_there(const nadir_occupancy *occupancy)
+bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy)
 {
-    return is_left_to_backend(occupancy) && occupancy->backend->refine_there != NULL;
+    return is_left_to_backend(occupancy) && occupancy->backend->refine_device != NULL;
 }
 
-nadir_status nadir_refinement_solve_there(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                          const double *b, double *x)
+nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, const double *b, double *x)
 {
     nadir_status status = NADIR_OK;
     const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
@@ -345,7 +346,7 @@ nadir_status nadir_refinement_solve_there(nadir_context *context, nadir_occupanc
                      .x_norm = norms + 1,
                      .r_norm = norms + 2};
     NADIR_CHECK(
-        occupancy->backend->refine_there(context, occupancy->self, transposed, b, relative, x, norms));
+        occupancy->backend->refine_device(context, occupancy->self, transposed, b, relative, x, norms));
     if (!isfinite(norms[0])) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "right-hand side 0 is not finite");
         goto cleanup;
@@ -367,7 +368,7 @@ static nadir_status solve(nadir_context *context, nadir_occupancy *occupancy, bo
     NADIR_CHECK(start_refinement(&at, x == b));
     status = run(&at, guessed, accuracy);
     if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned != NULL) {
-        NADIR_CHECK(nadir_occupancy_stand_alone(context, occupancy));
+        NADIR_CHECK(nadir_occupancy_own_backend(context, occupancy));
         status = run(&at, false, accuracy);
     }
 cleanup:

@@ -1,5 +1,5 @@
 /* sherman_morrison.c: solving with a matrix changed by a rank-one term; see sherman_morrison.h. */
-#include "occupancy/sherman_morrison.h"
+#include "occupancy/occupancy_internal.h"
 
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
@@ -15,8 +15,8 @@ nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_
         sum += term;
         size += fabs(term);
     }
-    sum = nadir_join_sum(context, sum);
-    size = 1 + nadir_join_sum(context, size);
+    sum = nadir_allreduce_sum(context, sum);
+    size = 1 + nadir_allreduce_sum(context, size);
     update->denominator = 1 + sum;
     if (!(fabs(update->denominator) > NADIR_DENOMINATOR_LIMIT * size)) {
         return nadir_fail(

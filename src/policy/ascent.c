@@ -78,7 +78,7 @@ static nadir_status make(nadir_ascent *at)
     nadir_status status = NADIR_OK;
     nadir_context *context = at->context;
     const nadir_model *model = at->duel.model;
-    const double room = PAIR_NUMBERS / nadir_join_maximum(context, (double)model->rows);
+    const double room = PAIR_NUMBERS / nadir_allreduce_maximum(context, (double)model->rows);
     const int pairs = (int)fmin(fmax(room, 3), NADIR_SECANTS_MOST);
     NADIR_NEW_ZERO(context, at->here, 1);
     NADIR_NEW_ZERO(context, at->there, 1);
@@ -187,7 +187,7 @@ static nadir_status report(nadir_ascent *at)
     nadir_status status = NADIR_OK;
     const nadir_robust_optimum_settings *settings = at->settings;
     /* clocks differ, decisions must not */
-    const double seconds = nadir_join_maximum(at->context, nadir_clock_seconds() - at->begun);
+    const double seconds = nadir_allreduce_maximum(at->context, nadir_clock_seconds() - at->begun);
     NADIR_CHECK(nadir_ascent_save(at, false));
     if (settings->watch != NULL) {
         const nadir_robust_optimum_step step = {
@@ -290,7 +290,7 @@ static nadir_status propose(nadir_ascent *at, double *slope)
             *slope += at->here->d[s] * at->direction[row] * (at->here->q[row] - at->here->v[s]);
         }
     }
-    *slope = nadir_join_sum(at->context, *slope);
+    *slope = nadir_allreduce_sum(at->context, *slope);
 cleanup:
     return status;
 }

@@ -34,7 +34,7 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
     if (path == NULL) {
         return NADIR_OK;
     }
-    const double passed = nadir_join_maximum(ascent->context, nadir_clock_seconds() - ascent->saved);
+    const double passed = nadir_allreduce_maximum(ascent->context, nadir_clock_seconds() - ascent->saved);
     if (!now && passed < ascent->settings->checkpoint_seconds) {
         return NADIR_OK;
     }

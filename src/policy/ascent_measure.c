@@ -40,7 +40,7 @@ static double curved_alpha(const nadir_ascent *at)
             square += x * x;
         }
     }
-    return nadir_join_sum(at->context, square) / lost;
+    return nadir_allreduce_sum(at->context, square) / lost;
 }
 
 void nadir_ascent_measure(nadir_ascent *at)
@@ -62,7 +62,7 @@ void nadir_ascent_measure(nadir_ascent *at)
         }
         widest = fmax(widest, (high - low) / at->metric[s]);
     }
-    widest = nadir_join_maximum(at->context, widest);
+    widest = nadir_allreduce_maximum(at->context, widest);
     if (!(at->state.alpha > 0)) {
         at->state.alpha = curved_alpha(at);
     }
@@ -168,8 +168,8 @@ nadir_status nadir_ascent_learn(nadir_ascent *at)
             }
         }
     }
-    s_s = nadir_join_sum(at->context, s_s);
-    s_y = nadir_join_sum(at->context, s_y);
+    s_s = nadir_allreduce_sum(at->context, s_s);
+    s_y = nadir_allreduce_sum(at->context, s_y);
     const double alpha = at->state.alpha;
     at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
 cleanup:

@@ -55,7 +55,7 @@ static nadir_status save(nadir_bellman_search *at, nadir_rectangular_pause *paus
     if (path == NULL) {
         return NADIR_OK;
     }
-    const double passed = nadir_join_maximum(at->context, nadir_clock_seconds() - at->saved);
+    const double passed = nadir_allreduce_maximum(at->context, nadir_clock_seconds() - at->saved);
     if (!now && passed < at->settings->checkpoint_seconds) {
         return NADIR_OK;
     }
@@ -71,7 +71,8 @@ static nadir_status pause_here(void *user, nadir_rectangular_pause *pause)
     nadir_status status = NADIR_OK;
     nadir_bellman_search *at = user;
     const nadir_robust_optimum_settings *settings = at->settings;
-    const double seconds = nadir_join_maximum(at->context, nadir_clock_seconds() - at->begun); /* all alike */
+    const double seconds =
+        nadir_allreduce_maximum(at->context, nadir_clock_seconds() - at->begun); /* all alike */
     pause->is_over = seconds >= settings->time_limit;
     if (pause->state->iterations == 0) { /* there is nothing to tell yet */
         return NADIR_OK;

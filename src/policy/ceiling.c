@@ -10,7 +10,7 @@
 
 #include "adversary/check/membership.h"
 #include "adversary/valid/kernel_mix.h"
-#include "nominal/optimum.h"
+#include "nominal/nominal_optimum.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,8 +41,8 @@ nadir_status nadir_ceiling_of(nadir_context *context, const nadir_ceiling *ceili
     nadir_optimum_settings_default(&settings);
     settings.backend = ceiling->backend;
     settings.tolerance = ceiling->tolerance;
-    nadir_status status = nadir_optimum_near(context, kernel, ceiling->model->discount, &settings,
-                                             ceiling->base, value, q, value, &policy, &result);
+    nadir_status status = nadir_optimum_warm_started(context, kernel, ceiling->model->discount, &settings,
+                                                     ceiling->base, value, q, value, &policy, &result);
     if (policy != NULL && status == NADIR_ERROR_NOT_CONVERGED) { /* its bounds hold all the same */
         status = NADIR_OK;
     }

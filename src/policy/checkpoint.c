@@ -47,8 +47,8 @@ static void measure(const nadir_context *context, const nadir_checkpoint *checkp
         const int64_t numbers = size / (int64_t)sizeof(double);
         extents[i] = (extent){size, 0};
         if (i > 0 && context->communication->members > 1) {
-            extents[i].whole = nadir_whole_count(context, numbers) * (int64_t)sizeof(double);
-            extents[i].own = nadir_whole_first(context, numbers) * (int64_t)sizeof(double);
+            extents[i].whole = nadir_global_count(context, numbers) * (int64_t)sizeof(double);
+            extents[i].own = nadir_global_first(context, numbers) * (int64_t)sizeof(double);
         }
     }
 }

@@ -36,7 +36,7 @@ nadir_status nadir_worst_gradient(nadir_context *context, const nadir_worst *wor
     nadir_occupancy *base = NULL;
     nadir_occupancy *perturbed = NULL;
     nadir_value value = {0};
-    NADIR_CHECK(nadir_model_check_whole(context, worst->model, "gradients"));
+    NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "gradients"));
     NADIR_CHECK(nadir_kernel_create(context, model, &nominal));
     NADIR_CHECK(nadir_occupancy_create(context, nominal, worst->policy, model->discount, NULL, 0, &base));
     NADIR_CHECK(nadir_occupancy_perturb(context, base, kernel, worst->policy, &perturbed));
@@ -150,7 +150,7 @@ nadir_status nadir_worst_gradient_nominal(nadir_context *context, const nadir_wo
                           "nominal terms is for (domain free); use nadir_worst_gradient",
                           nadir_domain_name(worst->uncertainty.domain));
     }
-    NADIR_CHECK(nadir_model_check_whole(context, model, "gradients"));
+    NADIR_CHECK(nadir_model_check_one_process(context, model, "gradients"));
     if (b == NULL) { /* the nominal kernel */
         NADIR_NEW_ZERO(context, zeros, model->rows + n);
         b = zeros;

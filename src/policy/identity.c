@@ -32,7 +32,7 @@ static uint64_t join(const nadir_context *context, uint64_t own)
 {
     uint64_t sum = 0;
     for (int shift = 0; shift < 64; shift += 16) {
-        sum += (uint64_t)nadir_join_sum(context, (double)(own >> shift & 0xffff)) << shift;
+        sum += (uint64_t)nadir_allreduce_sum(context, (double)(own >> shift & 0xffff)) << shift;
     }
     return sum;
 }
@@ -42,7 +42,7 @@ static void add_spread(const nadir_context *context, const nadir_model *model, c
                        nadir_sha256 *sha)
 {
     const int64_t first = nadir_model_first(model);
-    const int64_t first_row = nadir_whole_first(context, model->rows);
+    const int64_t first_row = nadir_global_first(context, model->rows);
     uint64_t own = 0;
     for (int64_t s = 0; s < model->states; s++) {
         own += mix('m', first + s, 0, model->initial[s]);
@@ -50,7 +50,7 @@ static void add_spread(const nadir_context *context, const nadir_model *model, c
             const nadir_row entries = nadir_model_row(model, row);
             const int64_t place = first_row + row;
             for (int64_t i = 0; i < entries.count; i++) {
-                const int64_t column = nadir_exchange_place(model->exchange, nadir_row_column(&entries, i));
+                const int64_t column = nadir_exchange_index(model->exchange, nadir_row_column(&entries, i));
                 own += mix('P', place, column, entries.values[i]);
             }
             own += mix('R', place, first + s, model->rewards[row]);
@@ -59,7 +59,7 @@ static void add_spread(const nadir_context *context, const nadir_model *model, c
         }
     }
     const uint64_t all = join(context, own);
-    const int64_t sizes[] = {nadir_model_total(model), nadir_whole_count(context, model->rows)};
+    const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows)};
     nadir_sha256_update(sha, &all, sizeof all);
     nadir_sha256_update(sha, sizes, sizeof sizes);
     add_numbers(sha, &model->discount, 1);

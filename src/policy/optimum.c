@@ -1,10 +1,10 @@
 /* optimum.c: the public search for the robust policy: settles what is asked, chooses the method, evaluates
  * the policy found with proof, and puts the bounds together. */
-#include "nominal/optimum.h"
 #include "adversary/robust.h"
 #include "adversary/worst.h"
 #include "base/clock.h"
 #include "linalg/distributed.h"
+#include "nominal/nominal_optimum.h"
 #include "policy/ascent.h"
 #include "policy/bellman_search.h"
 #include "policy/checkpoint.h"
@@ -121,7 +121,8 @@ static nadir_status solve_nominal(quest *at)
     const double begun = nadir_clock_seconds();
     nadir_optimum_settings_default(&settings);
     settings.backend = at->settings.backend;
-    NADIR_CHECK(nadir_optimum_keep(at->context, at->model, &settings, &at->start, &found, &at->occupancy));
+    NADIR_CHECK(
+        nadir_optimum_with_operator(at->context, at->model, &settings, &at->start, &found, &at->occupancy));
     at->result.nominal_optimum = found.nominal_optimum;
     at->upper = found.upper_bound;
     at->result.seconds_nominal = nadir_clock_seconds() - begun;
@@ -200,8 +201,8 @@ static double default_step(const nadir_context *context, const nadir_model *mode
         low = fmin(low, model->rewards[row]);
         high = fmax(high, model->rewards[row]);
     }
-    low = nadir_join_minimum(context, low);
-    high = nadir_join_maximum(context, high);
+    low = nadir_allreduce_minimum(context, low);
+    high = nadir_allreduce_maximum(context, high);
     return high > low ? (1 - model->discount) / (high - low) : 1;
 }
 
@@ -240,7 +241,7 @@ static nadir_status take_solver(quest *at)
     const bool same = here != NULL && here->solver != NULL &&
                       memcmp(here->policy->probabilities, at->found->probabilities,
                              (size_t)at->model->rows * sizeof *at->found->probabilities) == 0;
-    if (nadir_join_all(at->context, same) && same) {
+    if (nadir_allreduce_and(at->context, same) && same) {
         at->solver = here->solver;
         here->solver = NULL;
     } else {
@@ -378,7 +379,7 @@ static void conclude(quest *at)
     result->certified = evaluated && evaluation->certified && process &&
                         result->optimality_gap <= at->settings.gap * scale(at) * (1 + 1e-9);
     result->certificate = evaluated && process ? evaluation->certificate : "none";
-    result->stochastic_states = nadir_whole_count(at->context, count_stochastic(at->model, at->found));
+    result->stochastic_states = nadir_global_count(at->context, count_stochastic(at->model, at->found));
     if (!at->bellman) {
         result->stop_reason = at->ascent.stop_reason;
         result->iterations = at->ascent.state.iterations;

@@ -21,7 +21,7 @@
 #include "adversary/rectangular/rectangular.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 #include "policy/robust_bellman.h"
 
 #include <float.h>
@@ -84,7 +84,7 @@ static nadir_status start(optimum *at)
         goto cleanup;
     }
     if (at->set.domain == NADIR_DOMAIN_FREE) { /* its upper bound is one of domain simplex */
-        NADIR_CHECK(nadir_model_check_whole(context, model, "method bellman on domain free"));
+        NADIR_CHECK(nadir_model_check_one_process(context, model, "method bellman on domain free"));
     }
     NADIR_CHECK(nadir_kernel_create(context, model, &at->nominal));
     NADIR_CHECK(nadir_robust_bellman_make(context, model, at->nominal, &at->set, &at->bellman));
@@ -119,8 +119,8 @@ static nadir_status apply(optimum *at)
         at->residual = fmax(at->residual, fabs(at->bellman.value[s] - at->v[s]));
         at->size = fmax(at->size, fmax(fabs(at->v[s]), fabs(at->bellman.value[s])));
     }
-    at->residual = nadir_join_maximum(at->context, at->residual);
-    at->size = nadir_join_maximum(at->context, at->size);
+    at->residual = nadir_allreduce_maximum(at->context, at->residual);
+    at->size = nadir_allreduce_maximum(at->context, at->size);
 cleanup:
     return status;
 }
@@ -243,7 +243,7 @@ static const char *reason_to_stop(const optimum *at, double before, double toler
 static double return_of(const optimum *at, const double *v)
 {
     double error;
-    return nadir_whole_dot(at->context, at->model->states, at->model->initial, v, &error);
+    return nadir_global_dot(at->context, at->model->states, at->model->initial, v, &error);
 }
 
 /* What those who watch may see and fill. */
@@ -350,12 +350,12 @@ static nadir_status bound_above(optimum *at, double *upper)
     nadir_kernel_measure(context, at->worst, &size);
     nadir_bellman_maximise(context, at->worst, model->discount, at->v, 0, NULL, 0, choice, at->R, &pass);
     const double rounding = nadir_bellman_rounding(&size, model->discount, 1,
-                                                   nadir_whole_largest(context, model->rows, model->rewards),
-                                                   nadir_whole_largest(context, model->states, at->v));
+                                                   nadir_global_largest(context, model->rows, model->rewards),
+                                                   nadir_global_largest(context, model->states, at->v));
     const double c =
         nadir_check_offset(pass.highest + rounding, model->discount, size.sum_low, size.sum_high);
-    const double mean = nadir_whole_dot(context, model->states, model->initial, at->v, &error);
-    const double mass = nadir_whole_sum(context, model->states, model->initial);
+    const double mean = nadir_global_dot(context, model->states, model->initial, at->v, &error);
+    const double mass = nadir_global_sum(context, model->states, model->initial);
     const double bound = mean + c * mass + error + 8 * UNIT * (fabs(c) + fabs(mean));
     *upper = pass.finite && isfinite(bound) ? bound : INFINITY;
 cleanup:

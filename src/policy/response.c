@@ -165,5 +165,5 @@ double nadir_response_advantage(const nadir_context *context, const nadir_respon
         }
         sum += best - d * mean;
     }
-    return nadir_join_sum(context, sum);
+    return nadir_allreduce_sum(context, sum);
 }

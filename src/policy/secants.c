@@ -205,7 +205,7 @@ static double look(const nadir_context *context, const nadir_secants *secants, d
             promise += way[row] * slope_at(from, s, row);
         }
     }
-    return nadir_join_sum(context, promise);
+    return nadir_allreduce_sum(context, promise);
 }
 
 /* slope <- g. */
@@ -254,7 +254,7 @@ nadir_status nadir_secants_step(nadir_context *context, nadir_secants *secants, 
                 length += secants->metric[s] * way[row] * way[row];
             }
         }
-        length = nadir_join_sum(context, length);
+        length = nadir_allreduce_sum(context, length);
         alpha = curvature > 0 ? length / curvature : alpha;
     }
 cleanup:

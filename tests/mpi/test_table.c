@@ -79,12 +79,12 @@ static void test_reductions(void **state)
 static void test_maximum(void **state)
 {
     (void)state;
-    nadir_placed own = {-INFINITY, 0};
-    nadir_placed all = {-INFINITY, 0};
+    nadir_indexed own = {-INFINITY, 0};
+    nadir_indexed all = {-INFINITY, 0};
     for (int64_t i = ALL - 1; i >= 0; i--) {
-        all = values[i] >= all.value ? (nadir_placed){values[i], i} : all;
+        all = values[i] >= all.value ? (nadir_indexed){values[i], i} : all;
         if (i >= first && i < first + count) {
-            own = values[i] >= own.value ? (nadir_placed){values[i], i} : own;
+            own = values[i] >= own.value ? (nadir_indexed){values[i], i} : own;
         }
     }
     assert_ok(context, table->maximum(table->self, context, 1, &own));
@@ -99,9 +99,9 @@ static void test_order_statistics_and_top(void **state)
     double mine[ALL];
     double found[RANKS];
     double expected[RANKS];
-    nadir_placed placed[ALL];
-    nadir_placed top[TOP];
-    nadir_placed of_all[TOP];
+    nadir_indexed placed[ALL];
+    nadir_indexed top[TOP];
+    nadir_indexed of_all[TOP];
     int64_t many;
     const nadir_communication *alone = &nadir_communication_alone;
     memcpy(mine, values + first, (size_t)count * sizeof *mine);
@@ -113,12 +113,12 @@ static void test_order_statistics_and_top(void **state)
     assert_fails(context, table->order_statistics(table->self, context, count, mine, 1, &beyond, found),
                  NADIR_ERROR_ARGUMENT, "order statistic 1000 of 1000 values");
     for (int64_t i = 0; i < count; i++) {
-        placed[i] = (nadir_placed){values[first + i], first + i};
+        placed[i] = (nadir_indexed){values[first + i], first + i};
     }
     assert_ok(context, table->top(table->self, context, count, placed, TOP, top, &many));
     assert_int_equal(many, TOP);
     for (int64_t i = 0; i < ALL; i++) {
-        placed[i] = (nadir_placed){values[i], i};
+        placed[i] = (nadir_indexed){values[i], i};
     }
     assert_ok(context, alone->top(NULL, context, ALL, placed, TOP, of_all, &many));
     assert_memory_equal(top, of_all, sizeof top);
@@ -199,7 +199,7 @@ static void test_sharing(void **state)
         for (int64_t i = 0; all != NULL && i < ALL; i++) {
             assert_true(all[i] == values[i] + again);
         }
-        double *room = table->room(table->self, plan);
+        double *room = table->buffer(table->self, plan);
         double *sums = room != NULL && again % 2 == 0 ? room + count : ghosts;
         for (int64_t i = 0; i < many; i++) {
             sums[i] = (double)(table->rank + 1) * again;
@@ -235,13 +235,13 @@ static void check_pieces(int64_t step)
         int64_t column = 0;
         for (int part = 0; part < parts; part++) {
             for (int64_t i = 0; i < pieces[part].count; i++, column++) {
-                assert_true(pieces[part].values[i] == values[nadir_exchange_place(exchange, column)]);
+                assert_true(pieces[part].values[i] == values[nadir_exchange_index(exchange, column)]);
             }
         }
         assert_int_equal(column, count + many);
         const double *extended = nadir_exchange_extend(exchange, values + first);
         for (int64_t i = 0; i < column; i++) {
-            assert_true(extended[i] == values[nadir_exchange_place(exchange, i)]);
+            assert_true(extended[i] == values[nadir_exchange_index(exchange, i)]);
         }
     }
     nadir_exchange_free(exchange);

@@ -4,14 +4,14 @@
 #include "support/families.h"
 
 #include "support/generated.h"
+#include "support/perturbed.h"
 #include "support/reference.h"
-#include "support/tilted.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-const char *const test_change_names[TEST_CHANGES] = {"nominal",  "rank one", "strong rank one", "few rows",
-                                                     "all rows", "tilted",   "spread"};
+const char *const test_change_names[TEST_CHANGES] = {"nominal",  "rank one",  "strong rank one", "few rows",
+                                                     "all rows", "perturbed", "spread"};
 const char *const test_choice_names[TEST_CHOICES] = {"uniform", "deterministic", "random"};
 
 /* A model being written down row after row. */
@@ -296,14 +296,14 @@ static nadir_kernel *make_changed(nadir_context *context, nadir_model *model, bo
     return kernel;
 }
 
-static nadir_kernel *make_tilted(nadir_context *context, nadir_model *model, bool spread,
-                                 nadir_random *random, double **dense)
+static nadir_kernel *make_perturbed(nadir_context *context, nadir_model *model, bool spread,
+                                    nadir_random *random, double **dense)
 {
     nadir_kernel *kernel = NULL;
-    assert_ok(context, nadir_kernel_create_tilted(context, model, spread, &kernel));
-    test_tilt_fill(model, false, random, nadir_kernel_tilt(kernel));
+    assert_ok(context, nadir_kernel_create_perturbed(context, model, spread, &kernel));
+    test_perturbed_fill(model, false, random, nadir_kernel_perturbed(kernel));
     free(*dense);
-    *dense = test_tilt_numbers(model, nadir_kernel_tilt(kernel));
+    *dense = test_perturbed_numbers(model, nadir_kernel_perturbed(kernel));
     return kernel;
 }
 
@@ -328,7 +328,7 @@ nadir_kernel *test_kernel(nadir_context *context, nadir_model *model, test_chang
         break;
     case TEST_TILTED:
     case TEST_SPREAD:
-        kernel = make_tilted(context, model, change == TEST_SPREAD, random, &numbers);
+        kernel = make_perturbed(context, model, change == TEST_SPREAD, random, &numbers);
         break;
     }
     if (dense != NULL) {

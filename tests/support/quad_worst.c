@@ -101,7 +101,8 @@ static void project(const test_oracle *oracle, int64_t row, const test_quad *y, 
 
 /* p = 2: the projection of Phat - c v at the c where the ball ends. c is at most so large that any more
  * changes nothing: values differ by 1e-25 of their range or not at all. */
-static void tilt(const test_oracle *oracle, int64_t row, test_quad radius, const test_quad *v, test_quad *x)
+static void perturbed(const test_oracle *oracle, int64_t row, test_quad radius, const test_quad *v,
+                      test_quad *x)
 {
     const int64_t n = oracle->states;
     const double *nominal = oracle->nominal + row * n;
@@ -195,7 +196,7 @@ static void respond(const test_oracle *oracle, test_quad_known kind, const test_
         } else if (!isfinite(oracle->p)) {
             fill(oracle, row, radius, v, kernel + row * n);
         } else if (oracle->p == 2) {
-            tilt(oracle, row, radius, v, kernel + row * n);
+            perturbed(oracle, row, radius, v, kernel + row * n);
         }
     }
     for (int64_t ball = 0; ball < oracle->balls && kind == TEST_QUAD_RECTANGULAR && oracle->p == 1; ball++) {

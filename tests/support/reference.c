@@ -57,15 +57,15 @@ long double *test_dense_average(const nadir_model *model, const double *kernel, 
 }
 
 /* Adds the lines of an average, and its extra states, to numbers: [states * states]. */
-static void add_lines(const nadir_lines *lines, long double *numbers)
+static void add_lines(const nadir_offsupport_tail *lines, long double *numbers)
 {
     const int64_t n = lines->states;
-    const double *x = lines->along.x;
+    const double *x = lines->sorted.x;
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = lines->last.starts[s]; i < lines->last.starts[s + 1]; i++) {
             const int64_t end = lines->last.columns[i];
             for (int64_t j = 0; j <= end; j++) {
-                numbers[s * n + lines->along.order[j]] +=
+                numbers[s * n + lines->sorted.order[j]] +=
                     lines->last.values[i] + lines->slope[i] * ((long double)x[end] - x[j]);
             }
         }
@@ -84,7 +84,8 @@ static nadir_matrix fetched(const nadir_average *average)
     int64_t *starts = average->sparse ? test_new(n + 1, sizeof *starts) : NULL;
     int32_t *columns = average->sparse ? test_new(average->facts.entries, sizeof *columns) : NULL;
     double *values = average->sparse ? test_new(average->facts.entries, sizeof *values) : NULL;
-    assert_ok(context, average->device->fetch(average->remote, context, dense, starts, columns, values));
+    assert_ok(context,
+              average->device->fetch(average->device_matrix, context, dense, starts, columns, values));
     nadir_context_free(context);
     return (nadir_matrix){n, dense, starts, columns, values, 0};
 }
@@ -100,7 +101,7 @@ static void forget(const nadir_matrix *matrix)
 long double *test_average_numbers(const nadir_average *average)
 {
     const int64_t n = average->states;
-    const bool remote = average->remote != NULL;
+    const bool remote = average->device_matrix != NULL;
     const nadir_matrix of = remote ? fetched(average) : average->matrix;
     const nadir_matrix *matrix = &of;
     const bool sparse = matrix->starts != NULL;
@@ -121,7 +122,7 @@ long double *test_average_numbers(const nadir_average *average)
             numbers[s * n + t] -= (long double)average->b[s] * average->k[t];
         }
     }
-    add_lines(&average->lines, numbers);
+    add_lines(&average->tail, numbers);
     if (remote) {
         forget(&of);
     }

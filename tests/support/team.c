@@ -108,14 +108,14 @@ static nadir_status team_scan(void *self, nadir_context *context, int64_t count,
     return NADIR_OK;
 }
 
-static nadir_status team_maximum(void *self, nadir_context *context, int64_t count, nadir_placed *values)
+static nadir_status team_maximum(void *self, nadir_context *context, int64_t count, nadir_indexed *values)
 {
     (void)context;
     const offer *offers = meet(self, "maximum", count, values);
-    nadir_placed *result = calloc((size_t)count, sizeof *result);
+    nadir_indexed *result = calloc((size_t)count, sizeof *result);
     for (int64_t i = 0; i < count; i++) {
         for (int rank = 0; rank < ((member *)self)->of->members; rank++) {
-            const nadir_placed value = ((const nadir_placed *)offers[rank].values)[i];
+            const nadir_indexed value = ((const nadir_indexed *)offers[rank].values)[i];
             const bool lower = value.value == result[i].value && value.place < result[i].place;
             result[i] = rank == 0 || value.value > result[i].value || lower ? value : result[i];
         }

@@ -4,8 +4,8 @@
 #include "kernel/average.h"
 #include "support/families.h"
 #include "support/generated.h"
+#include "support/perturbed.h"
 #include "support/reference.h"
-#include "support/tilted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void check_average(nadir_context *context, nadir_average *average, const 
         norm = fmax(norm, sum);
     }
     /* lines may be longer than what is left of them once the entries that lie on them are taken off */
-    assert_close(average->norm, norm, average->lines.states > 0 ? 1e-13 : 1e-14);
+    assert_close(average->norm, norm, average->tail.states > 0 ? 1e-13 : 1e-14);
     check_products(context, average, expected, 1, random);
     const double roundings = nadir_average_roundings(context, average, true);
     nadir_average_forget_transpose(context, average);
@@ -229,27 +229,27 @@ static void a_term_of_rank_one_keeps_the_pattern(void **state)
     clear(&f);
 }
 
-/* Numbers of a tilt may be zero, and its lines of any length. */
-static void a_tilt_keeps_the_pattern(void **state)
+/* Numbers of a perturbed kernel may be zero, and its lines of any length. */
+static void a_perturbed_kernel_keeps_the_pattern(void **state)
 {
     (void)state;
     fixture f = garnet();
     skip_with_device(&f);
     bool same = false;
     nadir_kernel *other = NULL;
-    assert_ok(f.context, nadir_kernel_create_tilted(f.context, f.model, true, &other));
+    assert_ok(f.context, nadir_kernel_create_perturbed(f.context, f.model, true, &other));
     for (int fill = 0; fill < 4; fill++) {
-        nadir_tilt *tilt = nadir_kernel_tilt(other);
-        test_tilt_fill(f.model, fill % 2 == 1, &f.random, tilt);
+        nadir_perturbed *perturbed = nadir_kernel_perturbed(other);
+        test_perturbed_fill(f.model, fill % 2 == 1, &f.random, perturbed);
         for (int64_t i = 0; i < test_view(f.model).nonzeros; i += 3) {
-            tilt->values[i] = 0;
+            perturbed->values[i] = 0;
         }
         assert_ok(f.context, nadir_average_remake(f.context, other, f.policy, &f.average, &same));
         assert_true(same);
     }
     assert_ok(f.context, nadir_average_remake(f.context, f.kernel, f.policy, &f.average, &same));
     assert_true(same);
-    assert_int_equal(f.average.lines.states, 0);
+    assert_int_equal(f.average.tail.states, 0);
     nadir_kernel_free(other);
     clear(&f);
 }
@@ -270,9 +270,10 @@ static void lines_can_be_written_out(void **state)
         nadir_average average = {0};
         bool same = true;
         assert_ok(context, nadir_average_make(context, spread, policy, &average));
-        const bool lined = average.lines.states > 0 && nadir_lines_entries(&average.lines) > average.states;
+        const bool lined =
+            average.tail.states > 0 && nadir_offsupport_tail_entries(&average.tail) > average.states;
         assert_ok(context, nadir_average_expand(context, &average));
-        assert_int_equal(average.lines.states, 0);
+        assert_int_equal(average.tail.states, 0);
         check_average(context, &average, model, dense, policy, &random);
         assert_ok(context, nadir_average_remake(context, nominal, policy, &average, &same));
         assert_true(!same || !lined);
@@ -391,7 +392,7 @@ static void lend(const test_family *family)
     double *dense = NULL;
     nadir_kernel *nominal = test_kernel(context, model, TEST_NOMINAL, GAMMA, &random, NULL);
     nadir_kernel *changed = test_kernel(context, model, TEST_ALL_ROWS, GAMMA, &random, NULL);
-    nadir_kernel *tilted = test_kernel(context, model, TEST_TILTED, GAMMA, &random, NULL);
+    nadir_kernel *perturbed = test_kernel(context, model, TEST_TILTED, GAMMA, &random, NULL);
     nadir_kernel *rank_one = test_kernel(context, model, TEST_RANK_ONE_STRONG, GAMMA, &random, &dense);
     nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
     nadir_average lender = {0};
@@ -404,18 +405,18 @@ static void lend(const test_family *family)
     nadir_average_clear(context, &average);
     assert_ok(context, nadir_average_borrow(context, &lender, changed, policy, &average, &done));
     assert_that(!done, "the nominal matrix was lent to a changed kernel");
-    assert_ok(context, nadir_average_borrow(context, &lender, tilted, policy, &average, &done));
-    assert_that(!done, "the nominal matrix was lent to a tilted kernel");
-    assert_ok(context, nadir_average_remake(context, tilted, policy, &lender, &done));
+    assert_ok(context, nadir_average_borrow(context, &lender, perturbed, policy, &average, &done));
+    assert_that(!done, "the nominal matrix was lent to a perturbed kernel");
+    assert_ok(context, nadir_average_remake(context, perturbed, policy, &lender, &done));
     assert_ok(context, nadir_average_borrow(context, &lender, rank_one, policy, &average, &done));
-    assert_that(!done, "the matrix of a tilted kernel was lent");
+    assert_that(!done, "the matrix of a perturbed kernel was lent");
     assert_ok(context, nadir_average_remake(context, changed, policy, &lender, &done));
     assert_ok(context, nadir_average_borrow(context, &lender, rank_one, policy, &average, &done));
     assert_that(!done, "the matrix of a changed kernel was lent");
     nadir_average_clear(context, &lender);
     nadir_kernel_free(nominal);
     nadir_kernel_free(changed);
-    nadir_kernel_free(tilted);
+    nadir_kernel_free(perturbed);
     nadir_kernel_free(rank_one);
     nadir_policy_free(policy);
     free(dense);
@@ -466,7 +467,7 @@ int main(void)
         cmocka_unit_test(an_average_can_be_remade_for_any_kernel_and_policy),
         cmocka_unit_test(the_same_actions_keep_the_pattern),
         cmocka_unit_test(a_term_of_rank_one_keeps_the_pattern),
-        cmocka_unit_test(a_tilt_keeps_the_pattern),
+        cmocka_unit_test(a_perturbed_kernel_keeps_the_pattern),
         cmocka_unit_test(lines_can_be_written_out),
         cmocka_unit_test(changed_rows_keep_the_pattern_when_it_is_the_same),
         cmocka_unit_test(the_norm_of_a_rank_one_kernel_that_is_valid_is_one),

@@ -16,8 +16,8 @@ static int ascending(const void *left, const void *right)
 /* Largest first, lower place first among equals. */
 static int ranking(const void *left, const void *right)
 {
-    const nadir_placed *a = left;
-    const nadir_placed *b = right;
+    const nadir_indexed *a = left;
+    const nadir_indexed *b = right;
     if (a->value != b->value) {
         return a->value > b->value ? -1 : 1;
     }
@@ -35,7 +35,7 @@ static void test_reductions_of_one(void **state)
     assert_ok(context, table->sum(table->self, context, 2, values));
     assert_ok(context, table->reduce(table->self, context, 2, operations, values));
     assert_true(values[0] == 3 && values[1] == -1);
-    nadir_placed placed[] = {{2, 7}};
+    nadir_indexed placed[] = {{2, 7}};
     assert_ok(context, table->maximum(table->self, context, 1, placed));
     assert_true(placed[0].value == 2 && placed[0].place == 7);
     double all[2];
@@ -82,12 +82,12 @@ static void test_order_statistics_and_top(void **state)
         nadir_random_seed(&random, seed);
         double values[COUNT];
         double sorted[COUNT];
-        nadir_placed placed[COUNT];
-        nadir_placed ranked[COUNT];
+        nadir_indexed placed[COUNT];
+        nadir_indexed ranked[COUNT];
         const uint64_t kinds = 1 + nadir_random_below(&random, seed % 2 == 0 ? 5 : 1000); /* many ties */
         for (int i = 0; i < COUNT; i++) {
             values[i] = (double)nadir_random_below(&random, kinds) - 2;
-            placed[i] = (nadir_placed){values[i], i};
+            placed[i] = (nadir_indexed){values[i], i};
         }
         memcpy(sorted, values, sizeof sorted);
         memcpy(ranked, placed, sizeof ranked);
@@ -102,7 +102,7 @@ static void test_order_statistics_and_top(void **state)
             }
         }
         for (int64_t wanted = 0; wanted <= COUNT + 3; wanted += 13) {
-            nadir_placed top[COUNT + 16];
+            nadir_indexed top[COUNT + 16];
             int64_t found;
             assert_ok(context, table->top(table->self, context, COUNT, placed, wanted, top, &found));
             assert_int_equal(found, wanted < COUNT ? wanted : COUNT);

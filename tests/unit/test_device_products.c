@@ -147,7 +147,7 @@ static void setup(fixture *made)
     assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
     assert_ok(made->context, nadir_kernel_create(made->context, made->model, &made->kernel));
     assert_ok(made->context, nadir_average_make(made->context, made->kernel, made->policy, &made->average));
-    assert_int_equal(made->average.remote != NULL, made->context->device != NULL);
+    assert_int_equal(made->average.device_matrix != NULL, made->context->device != NULL);
 }
 
 static void teardown(fixture *made)

@@ -6,7 +6,7 @@
 
 #include "adversary/valid/descent.h"
 #include "nominal/bellman.h"
-#include "nominal/optimum.h"
+#include "nominal/nominal_optimum.h"
 #include "policy/response.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -90,8 +90,8 @@ static void test_approach(void **state)
                       ? nadir_occupancy_solve_transposed(context, other, 1, model->initial, exact, NULL)
                       : nadir_occupancy_solve(context, other, 1, model->initial, exact, NULL));
         for (int i = 0; i < 6; i++) {
-            assert_ok(context, nadir_occupancy_approach(context, other, transposed != 0, model->initial, 1e-3,
-                                                        x, r, &left));
+            assert_ok(context, nadir_occupancy_solve_partial(context, other, transposed != 0, model->initial,
+                                                             1e-3, x, r, &left));
             nadir_average *average = nadir_occupancy_average(other);
             if (transposed != 0) {
                 assert_ok(context, nadir_average_multiply_transposed(context, average, 1, x, image));
@@ -256,10 +256,11 @@ static void test_near_optimum(void **state)
     assert_ok(context, nadir_occupancy_create(context, kernel, near, 0.9, "lapack", 0, &base));
     assert_ok(context, nadir_optimum_of_kernel(context, kernel, 0.9, &settings, NULL, NULL, &policies[0],
                                                &results[0]));
-    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, base, NULL, NULL, values,
-                                          &policies[1], &results[1]));
+    assert_ok(context, nadir_optimum_warm_started(context, kernel, 0.9, &settings, base, NULL, NULL, values,
+                                                  &policies[1], &results[1]));
     results[2] = (nadir_optimum_result){.size = sizeof *results};
-    assert_ok(context, nadir_optimum_keep(context, model, &settings, &policies[2], &results[2], &kept));
+    assert_ok(context,
+              nadir_optimum_with_operator(context, model, &settings, &policies[2], &results[2], &kept));
     for (int i = 1; i < 3; i++) {
         assert_memory_equal(policies[i]->probabilities, policies[0]->probabilities,
                             (size_t)model->rows * sizeof(double));
@@ -327,8 +328,8 @@ static void check_known_rows(nadir_context *context, int run)
     assert_memory_equal(choices, choices + states, (size_t)states * sizeof *choices);
     assert_memory_equal(values + 2 * states, values + 3 * states, (size_t)states * sizeof *values);
     assert_true(passes[0].highest == passes[1].highest && passes[0].lowest == passes[1].lowest);
-    assert_ok(context, nadir_optimum_near(context, kernel, 0.9, &settings, NULL, values, q, values,
-                                          &policies[1], &results[1]));
+    assert_ok(context, nadir_optimum_warm_started(context, kernel, 0.9, &settings, NULL, values, q, values,
+                                                  &policies[1], &results[1]));
     assert_memory_equal(policies[1]->probabilities, policies[0]->probabilities,
                         (size_t)model->rows * sizeof(double));
     assert_close(results[1].nominal_optimum, results[0].nominal_optimum,

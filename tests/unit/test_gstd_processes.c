@@ -143,7 +143,7 @@ static nadir_status failing_reduce(void *self, nadir_context *context, int64_t c
     return use_call();
 }
 
-static nadir_status failing_maximum(void *self, nadir_context *context, int64_t count, nadir_placed *values)
+static nadir_status failing_maximum(void *self, nadir_context *context, int64_t count, nadir_indexed *values)
 {
     (void)self, (void)context, (void)count, (void)values;
     return use_call();

@@ -2,8 +2,8 @@
  */
 #include "support/support.h"
 
+#include "linalg/eigen.h"
 #include "linalg/lanczos.h"
-#include "linalg/spectral_norm.h"
 #include "support/reference.h"
 #include "support/scarce.h"
 #include "support/singular.h"
@@ -97,7 +97,8 @@ static void matrix_clear(matrix *at)
 }
 
 /* A x = sigma y, A^T y = sigma x, both unit. */
-static void check_triple(const matrix *at, const nadir_triple *triple, const double *x, const double *y)
+static void check_triple(const matrix *at, const nadir_singular_triple *triple, const double *x,
+                         const double *y)
 {
     const double limit = 1e-13 * triple->sigma;
     double left = 0;
@@ -140,7 +141,7 @@ static void test_against_jacobi(void **state)
         {64, 64, 64, 0.5}, {50, 40, 40, 1}, {40, 40, 40, 0.9}, {130, 90, 0, 0},
     };
     nadir_context *context = test_context();
-    const nadir_place here = nadir_place_here(context);
+    const nadir_vec here = nadir_vec_host(context);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         matrix at = matrix_make(cases[i].rows, cases[i].columns, cases[i].rank, cases[i].decay, SEED + i);
@@ -149,7 +150,7 @@ static void test_against_jacobi(void **state)
         double *x = test_new(at.columns, sizeof *x);
         double *y = test_new(at.rows, sizeof *y);
         nadir_random random = context->random;
-        nadir_triple triple;
+        nadir_singular_triple triple;
         test_note("case %zu, seed %d", i, (int)(SEED + i));
         assert_ok(context, nadir_lanczos_top(&here, &of, NULL, &random, 1e-12, 100000, x, y, &triple));
         assert_true(triple.converged && triple.products == at.products);
@@ -175,13 +176,13 @@ static void test_against_jacobi(void **state)
 static void test_limits(void **state)
 {
     nadir_context *context = test_context();
-    const nadir_place here = nadir_place_here(context);
+    const nadir_vec here = nadir_vec_host(context);
     matrix at = matrix_make(80, 80, 0, 0, SEED);
     const nadir_operator of = operator_of(&at);
     double x[80] = {0};
     double y[80];
     nadir_random random = context->random;
-    nadir_triple triple;
+    nadir_singular_triple triple;
     (void)state;
     assert_fails(context, nadir_lanczos_top(&here, &of, x, NULL, 0, 100, x, y, &triple), NADIR_ERROR_ARGUMENT,
                  "norm 0");

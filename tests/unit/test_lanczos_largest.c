@@ -1,7 +1,7 @@
 /* test_lanczos_largest.c: largest eigenvalues of semidefinite operators, against what they were made of. */
 #include "support/support.h"
 
-#include "linalg/lanczos_largest.h"
+#include "linalg/lanczos.h"
 #include "support/reference.h"
 #include "support/scarce.h"
 
@@ -91,7 +91,7 @@ static double largest_of(const reflected *at)
 static nadir_largest find(nadir_context *context, reflected *at, uint64_t seed, double enough,
                           double hopeless, double tolerance, int64_t limit)
 {
-    const nadir_place here = nadir_place_here(context);
+    const nadir_vec here = nadir_vec_host(context);
     nadir_largest found;
     nadir_random random;
     nadir_random_seed(&random, seed);
@@ -176,7 +176,7 @@ static void test_far_below(void **state)
 static void test_fails(void **state)
 {
     nadir_context *context = test_context();
-    const nadir_place here = nadir_place_here(context);
+    const nadir_vec here = nadir_vec_host(context);
     nadir_largest found;
     nadir_random random;
     reflected at = make(40, 2, SEED);
@@ -195,7 +195,7 @@ static void test_fails(void **state)
 
 static nadir_status attempt(nadir_context *context, const void *of)
 {
-    const nadir_place here = nadir_place_here(context);
+    const nadir_vec here = nadir_vec_host(context);
     nadir_largest found;
     nadir_random random;
     reflected at = *(const reflected *)of;

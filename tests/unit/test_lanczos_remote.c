@@ -9,7 +9,7 @@
 #include "base/context.h"
 #include "base/device.h"
 #include "kernel/average.h"
-#include "linalg/lanczos_largest.h"
+#include "linalg/lanczos.h"
 #include "support/generated.h"
 #include "support/pretended.h"
 #include "support/problem.h"
@@ -53,7 +53,7 @@ static void assert_near(int64_t count, const double *found, const double *wanted
 }
 
 /* Every operation once, all of `many` vectors after x and y; result: those and the dots. */
-static void operate(const nadir_place *place, int many, const double *vectors, double *result)
+static void operate(const nadir_vec *place, int many, const double *vectors, double *result)
 {
     nadir_context *context = place->context;
     const int64_t n = COUNT;
@@ -62,27 +62,27 @@ static void operate(const nadir_place *place, int many, const double *vectors, d
     double *at = NULL;
     double *dots = result + numbers;
     double matrix[MANY * 10];
-    assert_ok(context, nadir_place_take(place, numbers, &at));
+    assert_ok(context, nadir_vec_allocate(place, numbers, &at));
     double *x = at;
     double *y = at + n;
     double *rest = at + 2 * n;
     for (int i = 0; i < kept * many; i++) {
         matrix[i] = cos(i);
     }
-    assert_ok(context, nadir_place_dot(place, numbers, at, at, dots));
+    assert_ok(context, nadir_vec_dot(place, numbers, at, at, dots));
     assert_true(dots[0] == 0); /* zeros */
-    assert_ok(context, nadir_place_copy(place, numbers, vectors, at));
-    assert_ok(context, nadir_place_dots(place, n, many, rest, x, dots));
-    assert_ok(context, nadir_place_dot(place, n, x, y, dots + many));
-    assert_ok(context, nadir_place_add(place, n, -1.25, x, y));
-    assert_ok(context, nadir_place_add_many(place, n, many, rest, dots, y));
-    assert_ok(context, nadir_place_weigh(place, n, rest, y, x));
-    assert_ok(context, nadir_place_weigh(place, n, rest, x, x));
-    assert_ok(context, nadir_place_scale(place, n, 0.3, y, y));
-    assert_ok(context, nadir_place_rotate(place, n, many, kept, matrix, rest));
-    assert_ok(context, nadir_place_scale(place, n, -2, rest, rest + (many - 1) * n));
-    assert_ok(context, nadir_place_copy(place, numbers, at, result));
-    nadir_place_give(place, numbers, at);
+    assert_ok(context, nadir_vec_copy(place, numbers, vectors, at));
+    assert_ok(context, nadir_vec_dots(place, n, many, rest, x, dots));
+    assert_ok(context, nadir_vec_dot(place, n, x, y, dots + many));
+    assert_ok(context, nadir_vec_add(place, n, -1.25, x, y));
+    assert_ok(context, nadir_vec_add_many(place, n, many, rest, dots, y));
+    assert_ok(context, nadir_vec_multiply(place, n, rest, y, x));
+    assert_ok(context, nadir_vec_multiply(place, n, rest, x, x));
+    assert_ok(context, nadir_vec_scale(place, n, 0.3, y, y));
+    assert_ok(context, nadir_vec_rotate(place, n, many, kept, matrix, rest));
+    assert_ok(context, nadir_vec_scale(place, n, -2, rest, rest + (many - 1) * n));
+    assert_ok(context, nadir_vec_copy(place, numbers, at, result));
+    nadir_vec_release(place, numbers, at);
 }
 
 static void test_operations(void **state)
@@ -90,8 +90,8 @@ static void test_operations(void **state)
     static const int counts[] = {1, 2, 3, 4, 32, MANY};
     test_watch *watch;
     nadir_context *context = device_context(&watch);
-    const nadir_place here = nadir_place_here(context);
-    const nadir_place there = nadir_place_there(context);
+    const nadir_vec here = nadir_vec_host(context);
+    const nadir_vec there = nadir_vec_device(context);
     const int64_t numbers = (MANY + 2) * COUNT;
     double *vectors = test_new(3 * numbers + 2 * (MANY + 1), sizeof *vectors);
     double *wanted = vectors + numbers;
@@ -124,7 +124,7 @@ typedef struct product {
     nadir_policy *policy;
     nadir_kernel *kernel;
     nadir_average average;
-    nadir_place place;
+    nadir_vec place;
     double *room;     /* [2 * STATES] of the place: the diagonal, and to work with */
     int64_t products; /* so far */
     int64_t fails;    /* the product that fails; 0: none */
@@ -141,11 +141,11 @@ static product product_make(nadir_context *context)
     assert_ok(context, nadir_policy_create_uniform(context, made.model, &made.policy));
     assert_ok(context, nadir_kernel_create(context, made.model, &made.kernel));
     assert_ok(context, nadir_average_make(context, made.kernel, made.policy, &made.average));
-    assert_non_null(made.average.remote);
+    assert_non_null(made.average.device_matrix);
     return made;
 }
 
-static void product_at(product *made, nadir_place place)
+static void product_at(product *made, nadir_vec place)
 {
     double diagonal[STATES];
     for (int64_t s = 0; s < STATES; s++) {
@@ -154,13 +154,13 @@ static void product_at(product *made, nadir_place place)
     made->place = place;
     made->products = 0;
     made->fails = 0;
-    assert_ok(made->context, nadir_place_take(&place, 2 * STATES, &made->room));
-    assert_ok(made->context, nadir_place_copy(&place, STATES, diagonal, made->room));
+    assert_ok(made->context, nadir_vec_allocate(&place, 2 * STATES, &made->room));
+    assert_ok(made->context, nadir_vec_copy(&place, STATES, diagonal, made->room));
 }
 
 static void product_leave(product *made)
 {
-    nadir_place_give(&made->place, 2 * STATES, made->room);
+    nadir_vec_release(&made->place, 2 * STATES, made->room);
 }
 
 static void product_clear(product *made)
@@ -176,8 +176,8 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     nadir_status status = NADIR_OK;
     product *at = user;
     double *work = at->room + STATES;
-    NADIR_CHECK(nadir_place_weigh(&at->place, STATES, at->room, x, work));
-    NADIR_CHECK(at->average.device->combine(at->average.remote, context, false, 1, 0, 1, work, y));
+    NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, x, work));
+    NADIR_CHECK(at->average.device->combine(at->average.device_matrix, context, false, 1, 0, 1, work, y));
     if (++at->products == at->fails) {
         status = nadir_fail(context, NADIR_ERROR_INTERRUPTED, "stopped");
     }
@@ -189,8 +189,8 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
 {
     nadir_status status = NADIR_OK;
     product *at = user;
-    NADIR_CHECK(at->average.device->combine(at->average.remote, context, true, 1, 0, 1, x, y));
-    NADIR_CHECK(nadir_place_weigh(&at->place, STATES, at->room, y, y));
+    NADIR_CHECK(at->average.device->combine(at->average.device_matrix, context, true, 1, 0, 1, x, y));
+    NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, y, y));
 cleanup:
     return status;
 }
@@ -200,9 +200,9 @@ static nadir_status apply_both(nadir_context *context, void *user, const double 
     nadir_status status = NADIR_OK;
     product *at = user;
     double *between = at->room + STATES; /* apply is done with it when it writes y */
-    NADIR_CHECK(nadir_place_weigh(&at->place, STATES, at->room, x, between));
-    NADIR_CHECK(at->average.device->combine(at->average.remote, context, false, 1, 0, 1, between, y));
-    NADIR_CHECK(nadir_place_copy(&at->place, STATES, y, between));
+    NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, x, between));
+    NADIR_CHECK(at->average.device->combine(at->average.device_matrix, context, false, 1, 0, 1, between, y));
+    NADIR_CHECK(nadir_vec_copy(&at->place, STATES, y, between));
     NADIR_CHECK(apply_transposed(context, user, between, y));
     if (++at->products == at->fails) {
         status = nadir_fail(context, NADIR_ERROR_INTERRUPTED, "stopped");
@@ -223,12 +223,12 @@ static void test_largest(void **state)
         nadir_random random = context->random;
         nadir_random same = random;
         test_note("%d products", (int)limit);
-        product_at(&at, nadir_place_here(context));
+        product_at(&at, nadir_vec_host(context));
         assert_ok(context, nadir_lanczos_largest(&at.place, STATES, apply_both, &at, &random, 0, INFINITY,
                                                  1e-3, limit, &wanted));
         product_leave(&at);
         *watch = (test_watch){0};
-        product_at(&at, nadir_place_there(context));
+        product_at(&at, nadir_vec_device(context));
         assert_ok(context, nadir_lanczos_largest(&at.place, STATES, apply_both, &at, &same, 0, INFINITY, 1e-3,
                                                  limit, &found));
         product_leave(&at);
@@ -253,11 +253,11 @@ static void test_fails(void **state)
     product at = product_make(context);
     nadir_random random = context->random;
     nadir_largest found;
-    nadir_triple triple;
+    nadir_singular_triple triple;
     double *x = test_new(2 * STATES, sizeof *x);
     const nadir_operator of = {STATES, STATES, apply, apply_transposed, &at};
     (void)state;
-    product_at(&at, nadir_place_there(context));
+    product_at(&at, nadir_vec_device(context));
     at.fails = 4;
     assert_fails(
         context,
@@ -278,9 +278,9 @@ static void test_fails(void **state)
 
 static nadir_status double_it(nadir_context *context, void *user, const double *x, double *y)
 {
-    const nadir_place *place = user;
+    const nadir_vec *place = user;
     (void)context;
-    return nadir_place_scale(place, COUNT, 2, x, y);
+    return nadir_vec_scale(place, COUNT, 2, x, y);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
@@ -288,12 +288,12 @@ static nadir_status attempt(nadir_context *context, const void *of)
     nadir_status status = NADIR_OK;
     nadir_random random;
     nadir_largest found;
-    nadir_triple triple;
+    nadir_singular_triple triple;
     double *x = test_new(2 * COUNT, sizeof *x);
     (void)of;
     test_use_engine(context);
     test_pretend_device(context);
-    nadir_place there = nadir_place_there(context);
+    nadir_vec there = nadir_vec_device(context);
     const nadir_operator twice = {COUNT, COUNT, double_it, double_it, &there};
     nadir_random_seed(&random, SEED);
     NADIR_CHECK(nadir_lanczos_largest(&there, COUNT, double_it, &there, &random, 0, INFINITY, 0, 2, &found));
@@ -321,15 +321,15 @@ static void test_top(void **state)
     double *y = x + STATES;
     nadir_random random = context->random;
     nadir_random same = random;
-    nadir_triple wanted;
-    nadir_triple found;
+    nadir_singular_triple wanted;
+    nadir_singular_triple found;
     (void)state;
-    product_at(&at, nadir_place_here(context));
+    product_at(&at, nadir_vec_host(context));
     assert_ok(context, nadir_lanczos_top(&at.place, &of, NULL, &random, 1e-11, 2000, x, y, &wanted));
     product_leave(&at);
     assert_that(wanted.converged && wanted.products > 64, "%d products: no restarts", (int)wanted.products);
     *watch = (test_watch){0};
-    product_at(&at, nadir_place_there(context));
+    product_at(&at, nadir_vec_device(context));
     assert_ok(context, nadir_lanczos_top(&at.place, &of, NULL, &same, 1e-11, 2000, x, y, &found));
     product_leave(&at);
     assert_int_equal(watch->multiplied_there, found.products);
@@ -338,7 +338,7 @@ static void test_top(void **state)
     assert_int_equal(watch->rooms_left, 0);
     assert_true(found.converged);
     assert_close(found.sigma / wanted.sigma, 1, 1e-11);
-    product_at(&at, nadir_place_here(context));
+    product_at(&at, nadir_vec_host(context));
     assert_ok(context, apply(context, &at, x, x + 2 * STATES));
     product_leave(&at);
     for (int64_t s = 0; s < STATES; s++) {

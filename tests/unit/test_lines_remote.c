@@ -8,8 +8,8 @@
 #include "occupancy/occupancy.h"
 #include "support/families.h"
 #include "support/generated.h"
+#include "support/perturbed.h"
 #include "support/reference.h"
-#include "support/tilted.h"
 
 #include <float.h>
 #include <math.h>
@@ -48,7 +48,7 @@ static fixture setup(int64_t states, int64_t actions, int64_t branch)
     nadir_random_seed(&made.random, SEED);
     made.model = test_generate(made.here, "garnet", &shape);
     made.policy = test_policy(made.here, made.model, TEST_RANDOM, &made.random);
-    assert_ok(made.here, nadir_kernel_create_tilted(made.here, made.model, true, &made.kernel));
+    assert_ok(made.here, nadir_kernel_create_perturbed(made.here, made.model, true, &made.kernel));
     return made;
 }
 
@@ -64,7 +64,7 @@ static void teardown(fixture *made)
 /* Products by the definition. */
 typedef struct reference {
     const fixture *of;
-    const nadir_tilt *tilt;
+    const nadir_perturbed *perturbed;
     int64_t *places;     /* [states] */
     long double *plain;  /* [states + 1] sums of y before a place */
     long double *moment; /* [states + 1] of x y */
@@ -72,12 +72,12 @@ typedef struct reference {
 
 static reference reference_make(const fixture *of)
 {
-    reference made = {.of = of, .tilt = nadir_kernel_tilt(of->kernel)};
+    reference made = {.of = of, .perturbed = nadir_kernel_perturbed(of->kernel)};
     made.places = test_new(of->states, sizeof *made.places);
     made.plain = test_new(of->states + 1, sizeof *made.plain);
     made.moment = test_new(of->states + 1, sizeof *made.moment);
     for (int64_t i = 0; i < of->states; i++) {
-        made.places[made.tilt->order[i]] = i;
+        made.places[made.perturbed->order[i]] = i;
     }
     return made;
 }
@@ -91,15 +91,15 @@ static void reference_clear(reference *made)
 
 static double x_at(const reference *of, int64_t place)
 {
-    return of->tilt->x[of->tilt->order[place]];
+    return of->perturbed->x[of->perturbed->order[place]];
 }
 
 /* The line of a row at a place within its length. */
 static long double line_at(const reference *of, int64_t row, int64_t place)
 {
-    const double x_last = x_at(of, of->tilt->length[row] - 1);
-    const double last = of->tilt->omega[row] - of->tilt->slope[row] * x_last;
-    return last + (long double)of->tilt->slope[row] * ((long double)x_last - x_at(of, place));
+    const double x_last = x_at(of, of->perturbed->length[row] - 1);
+    const double last = of->perturbed->omega[row] - of->perturbed->slope[row] * x_last;
+    return last + (long double)of->perturbed->slope[row] * ((long double)x_last - x_at(of, place));
 }
 
 /* The stored part of a row: entries less the line, and the extra state. One after another: returns whether
@@ -110,12 +110,13 @@ static bool stored(const reference *of, int64_t row, int64_t i, int32_t *column,
     const int64_t at = model->row_starts[row] + i;
     if (at < model->row_starts[row + 1]) {
         *column = model->columns[at];
-        *value = of->tilt->nominal[row] ? model->probabilities[at] : of->tilt->values[at];
-        *value -= of->places[*column] < of->tilt->length[row] ? line_at(of, row, of->places[*column]) : 0;
+        *value = of->perturbed->nominal[row] ? model->probabilities[at] : of->perturbed->values[at];
+        *value -=
+            of->places[*column] < of->perturbed->length[row] ? line_at(of, row, of->places[*column]) : 0;
         return true;
     }
-    *column = of->tilt->extra[row];
-    *value = of->tilt->amount[row];
+    *column = of->perturbed->extra[row];
+    *value = of->perturbed->amount[row];
     return at == model->row_starts[row + 1] && *column >= 0;
 }
 
@@ -126,7 +127,7 @@ static void multiply(reference *of, const double *y, long double *to)
     of->plain[0] = 0;
     of->moment[0] = 0;
     for (int64_t i = 0; i < of->of->states; i++) {
-        const double value = y[of->tilt->order[i]];
+        const double value = y[of->perturbed->order[i]];
         of->plain[i + 1] = of->plain[i] + value;
         of->moment[i + 1] = of->moment[i] + (long double)x_at(of, i) * value;
     }
@@ -134,7 +135,7 @@ static void multiply(reference *of, const double *y, long double *to)
         to[s] = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const double weight = of->of->policy->probabilities[row];
-            const int32_t length = of->tilt->length[row];
+            const int32_t length = of->perturbed->length[row];
             long double sum = 0;
             int32_t column;
             long double value;
@@ -143,7 +144,7 @@ static void multiply(reference *of, const double *y, long double *to)
             }
             if (length > 0) {
                 sum += line_at(of, row, length - 1) * of->plain[length] +
-                       of->tilt->slope[row] *
+                       of->perturbed->slope[row] *
                            ((long double)x_at(of, length - 1) * of->plain[length] - of->moment[length]);
             }
             to[s] += weight * sum;
@@ -162,14 +163,14 @@ static void multiply_transposed(reference *of, const double *y, long double *to)
     for (int64_t s = 0; s < n; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const long double weight = (long double)of->of->policy->probabilities[row] * y[s];
-            const int32_t length = of->tilt->length[row];
+            const int32_t length = of->perturbed->length[row];
             int32_t column;
             long double value;
             for (int64_t i = 0; stored(of, row, i, &column, &value); i++) {
                 to[column] += weight * value;
             }
             if (length > 0) {
-                const long double slope = of->tilt->slope[row];
+                const long double slope = of->perturbed->slope[row];
                 of->plain[length - 1] +=
                     weight * (line_at(of, row, length - 1) + slope * x_at(of, length - 1));
                 of->moment[length - 1] += weight * slope;
@@ -179,7 +180,7 @@ static void multiply_transposed(reference *of, const double *y, long double *to)
     for (int64_t i = n - 1; i >= 0; i--) {
         of->plain[i] += of->plain[i + 1];
         of->moment[i] += of->moment[i + 1];
-        to[of->tilt->order[i]] += of->plain[i] - of->moment[i] * x_at(of, i);
+        to[of->perturbed->order[i]] += of->plain[i] - of->moment[i] * x_at(of, i);
     }
 }
 
@@ -197,8 +198,8 @@ static double *vectors(int64_t states, int64_t count)
 static void make_average(const fixture *made, nadir_average *average)
 {
     assert_ok(made->context, nadir_average_make(made->context, made->kernel, made->policy, average));
-    assert_int_equal(average->lines.remote != NULL, made->context->device != NULL);
-    assert_int_equal(average->lines.states, made->states);
+    assert_int_equal(average->tail.device_matrix != NULL, made->context->device != NULL);
+    assert_int_equal(average->tail.states, made->states);
 }
 
 /* Products of an average, plain and transposed, within what it promises, and 1e-12 of their terms. */
@@ -251,8 +252,9 @@ static void check_facts(const fixture *made, const nadir_average *average)
     assert_close(average->norm, expected.norm, 1e-13 * expected.norm);
     assert_close(nadir_average_terms(average), nadir_average_terms(&expected),
                  1e-13 * nadir_average_terms(&expected));
-    const int64_t extras = average->lines.remote != NULL ? expected.lines.extra.starts[made->states] : 0;
-    assert_int_equal(nadir_lines_entries(&average->lines), nadir_lines_entries(&expected.lines) - extras);
+    const int64_t extras = average->tail.device_matrix != NULL ? expected.tail.extra.starts[made->states] : 0;
+    assert_int_equal(nadir_offsupport_tail_entries(&average->tail),
+                     nadir_offsupport_tail_entries(&expected.tail) - extras);
     assert_true(nadir_average_row_length(average) >= nadir_average_row_length(&expected));
     nadir_average_clear(made->here, &expected);
 }
@@ -275,8 +277,8 @@ static void test_averages(void **state)
     for (int round = 0; round < 4; round += test_memcheck() ? 3 : 1) {
         nadir_average average = {0};
         test_note("round %d", round);
-        test_tilt_fill(made.model, round >= 2, &made.random, nadir_kernel_tilt(made.kernel));
-        double *numbers = test_tilt_numbers(made.model, nadir_kernel_tilt(made.kernel));
+        test_perturbed_fill(made.model, round >= 2, &made.random, nadir_kernel_perturbed(made.kernel));
+        double *numbers = test_perturbed_numbers(made.model, nadir_kernel_perturbed(made.kernel));
         long double *wanted = test_dense_average(made.model, numbers, made.policy->probabilities);
         make_average(&made, &average);
         check_facts(&made, &average);
@@ -285,8 +287,8 @@ static void test_averages(void **state)
         check_numbers(&made, &average, wanted);
         check_products(&made, &average); /* still there */
         assert_ok(made.context, nadir_average_expand(made.context, &average));
-        assert_int_equal(average.lines.states, 0);
-        assert_null(average.remote);
+        assert_int_equal(average.tail.states, 0);
+        assert_null(average.device_matrix);
         check_numbers(&made, &average, wanted);
         check_products(&made, &average);
         nadir_average_clear(made.context, &average);
@@ -301,27 +303,27 @@ static void test_averages(void **state)
  * rows; 0.2 of each row moves there, roughly. */
 static void fill(fixture *made, int64_t length)
 {
-    nadir_tilt *tilt = nadir_kernel_tilt(made->kernel);
+    nadir_perturbed *perturbed = nadir_kernel_perturbed(made->kernel);
     const int64_t n = made->states;
     for (int64_t i = 0; i < n; i++) {
-        tilt->order[i] = (int32_t)((i * 7919 + 5) % n);
-        tilt->x[tilt->order[i]] = 1000 + floor((double)i / 3); /* ties, far from zero */
+        perturbed->order[i] = (int32_t)((i * 7919 + 5) % n);
+        perturbed->x[perturbed->order[i]] = 1000 + floor((double)i / 3); /* ties, far from zero */
     }
     for (int64_t row = 0; row < made->rows; row++) {
         const int64_t any = 1 + (int64_t)nadir_random_below(&made->random, (uint64_t)n);
         const int64_t end = made->model->row_starts[row + 1] - 1;
         const int32_t next = made->model->columns[end] + 1;
-        tilt->nominal[row] = row % 7 == 3;
-        tilt->length[row] = (int32_t)(tilt->nominal[row] ? 0 : length < 0 ? any : length);
-        tilt->extra[row] = row % 7 != 3 && row % 5 == 0 && next < n ? next : -1;
-        tilt->amount[row] = 0.05;
-        if (tilt->length[row] > 0) {
-            const double x_last = tilt->x[tilt->order[tilt->length[row] - 1]];
-            tilt->slope[row] = 0.1 / ((double)tilt->length[row] * (double)n);
-            tilt->omega[row] = 0.1 / tilt->length[row] + tilt->slope[row] * x_last;
+        perturbed->nominal[row] = row % 7 == 3;
+        perturbed->length[row] = (int32_t)(perturbed->nominal[row] ? 0 : length < 0 ? any : length);
+        perturbed->extra[row] = row % 7 != 3 && row % 5 == 0 && next < n ? next : -1;
+        perturbed->amount[row] = 0.05;
+        if (perturbed->length[row] > 0) {
+            const double x_last = perturbed->x[perturbed->order[perturbed->length[row] - 1]];
+            perturbed->slope[row] = 0.1 / ((double)perturbed->length[row] * (double)n);
+            perturbed->omega[row] = 0.1 / perturbed->length[row] + perturbed->slope[row] * x_last;
         }
         for (int64_t i = made->model->row_starts[row]; i <= end; i++) {
-            tilt->values[i] = 0.8 * made->model->probabilities[i];
+            perturbed->values[i] = 0.8 * made->model->probabilities[i];
         }
     }
 }
@@ -380,10 +382,10 @@ static void test_solves(void **state)
                                                            backend, 0, &occupancy));
             const nadir_average *average = nadir_occupancy_average(occupancy);
             if (iterates || lengths[i] < 0) { /* nothing was written out */
-                assert_int_equal(average->lines.states, made.states);
-                assert_int_equal(average->lines.remote != NULL, remote);
+                assert_int_equal(average->tail.states, made.states);
+                assert_int_equal(average->tail.device_matrix != NULL, remote);
             } else {
-                assert_int_equal(average->lines.states, 0);
+                assert_int_equal(average->tail.states, 0);
             }
             if (backend == NULL && lengths[i] < 0) {
                 assert_string_equal(nadir_occupancy_backend(occupancy), remote ? "device-krylov" : "krylov");
@@ -431,13 +433,13 @@ static void test_no_room(void **state)
                                                    "device-krylov", 0, &occupancy));
     const nadir_average *average = nadir_occupancy_average(occupancy);
     assert_string_equal(nadir_occupancy_backend(occupancy), "krylov");
-    assert_int_equal(average->lines.states, made.states);
-    assert_null(average->remote);
+    assert_int_equal(average->tail.states, made.states);
+    assert_null(average->device_matrix);
     check_solves(&made, occupancy);
     made.context->device = device;
     assert_ok(made.context, nadir_occupancy_update(made.context, occupancy, made.kernel, made.policy));
     assert_string_equal(nadir_occupancy_backend(occupancy), "device-krylov");
-    assert_non_null(average->lines.remote);
+    assert_non_null(average->tail.device_matrix);
     check_solves(&made, occupancy);
     nadir_occupancy_free(made.context, occupancy);
     teardown(&made);
@@ -463,7 +465,7 @@ static void test_memory(void **state)
                                                        "device-krylov", 0, &occupancy));
         check_solves(&made, occupancy);
         nadir_occupancy_free(made.context, occupancy);
-        (void)nadir_kernel_tilt(made.kernel); /* forgets its numbers there */
+        (void)nadir_kernel_perturbed(made.kernel); /* forgets its numbers there */
         made.context->device->memory(made.context->device_self, &taken[round], &left);
     }
     assert_that(taken[ROUNDS - 1] == taken[0], "%.0f bytes more are taken", taken[ROUNDS - 1] - taken[0]);

@@ -399,9 +399,9 @@ static void test_places_and_rows(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = test_rich_model(context);
-    char place[NADIR_PLACE_LENGTH];
-    assert_string_equal(nadir_model_place(model, 2, 5, place), "state 2 (lab), action 4 (sleep)");
-    assert_string_equal(nadir_model_place(model, 2, -1, place), "state 2 (lab)");
+    char place[NADIR_LABEL_LENGTH];
+    assert_string_equal(nadir_model_label(model, 2, 5, place), "state 2 (lab), action 4 (sleep)");
+    assert_string_equal(nadir_model_label(model, 2, -1, place), "state 2 (lab)");
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             assert_int_equal(nadir_model_row_state(model, row), s);

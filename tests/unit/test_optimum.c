@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "nominal/bellman.h"
-#include "nominal/optimum.h"
+#include "nominal/nominal_optimum.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

@@ -5,7 +5,7 @@
 #include "adversary/rectangular/rectangular.h"
 #include "adversary/rectangular/worst_rows.h"
 #include "base/context.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/norm.h"
 #include "support/generated.h"
 #include "support/problem.h"
@@ -121,7 +121,7 @@ static void choose_values(int kind, fixture *made)
 static void check_members(const fixture *made, nadir_kernel *kernel)
 {
     const nadir_model *model = made->model;
-    const nadir_tilt *tilt = nadir_kernel_tilt(kernel);
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(kernel);
     const double p = made->set.p;
     double delta[MOST];
     double shares[3];
@@ -135,7 +135,7 @@ static void check_members(const fixture *made, nadir_kernel *kernel)
             double sum = 0;
             for (int64_t i = 0; i < count; i++) {
                 const double phat = model->probabilities[start + i];
-                const double x = tilt->nominal[row] ? phat : tilt->values[start + i];
+                const double x = perturbed->nominal[row] ? phat : perturbed->values[start + i];
                 assert_that(x >= 0, "row %lld: %g", (long long)row, x);
                 sum += x;
                 delta[i] = x - phat;
@@ -162,7 +162,7 @@ static void compare_kernels(const fixture *made, int kind, const double *gain, d
     const nadir_model *model = made->model;
     double *y = test_new(3 * model->rows, sizeof *y);
     nadir_kernel *nominal = NULL;
-    assert_ok(made->context, nadir_remote_bring(made->context, there));
+    assert_ok(made->context, nadir_kernel_device_fetch(made->context, there));
     assert_ok(made->context, nadir_kernel_create(made->context, made->model, &nominal));
     nadir_kernel_multiply(made->context, here, made->v, y);
     nadir_kernel_multiply(made->context, there, made->v, y + model->rows);

@@ -165,7 +165,7 @@ static void test_kernels(void **state)
             nadir_rows_share(&made.rows, 0, made.count, made.weights, beta, made.room, made.answers, &budget);
             const nadir_kernel *before = kernel;
             assert_ok(context, nadir_rows_kernel(context, &made.rows, made.answers, &kernel));
-            assert_true(again == 0 || nadir_kernel_tilt(kernel) == NULL || kernel == before);
+            assert_true(again == 0 || nadir_kernel_perturbed(kernel) == NULL || kernel == before);
             check_kernel(&made, kernel);
             test_rows_set(&made, &random, (int)nadir_random_below(&random, 2));
         }

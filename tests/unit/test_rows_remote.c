@@ -5,7 +5,7 @@
 #include "adversary/rows/remote.h"
 #include "base/random.h"
 #include "kernel/average.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/norm.h"
 #include "support/generated.h"
 #include "support/reference.h"
@@ -134,7 +134,7 @@ static void teardown(fixture *made)
 static void compare_kernels(const fixture *made, const nadir_kernel *here, nadir_kernel *there)
 {
     double *y = test_new(2 * made->count, sizeof *y);
-    assert_ok(made->context, nadir_remote_bring(made->context, there));
+    assert_ok(made->context, nadir_kernel_device_fetch(made->context, there));
     nadir_kernel_multiply(made->context, here, made->v, y);
     nadir_kernel_multiply(made->context, there, made->v, y + made->count);
     for (int64_t row = 0; row < made->count; row++) {
@@ -153,7 +153,7 @@ static void compare_average(const fixture *made, const nadir_kernel *here, const
     double *y = test_new(made->states + made->count, sizeof *y);
     double *rows = y + made->states;
     assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
-    assert_non_null(average.remote);
+    assert_non_null(average.device_matrix);
     nadir_average_multiply(made->context, &average, 1, made->v, y);
     nadir_kernel_multiply(made->context, here, made->v, rows);
     for (int64_t s = 0; s < made->states; s++) {
@@ -172,8 +172,8 @@ static void compare_average(const fixture *made, const nadir_kernel *here, const
 static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
 {
     const nadir_model *model = made->model;
-    const double *values = nadir_kernel_tilt(kernel)->values;
-    const bool *nominal = nadir_kernel_tilt(kernel)->nominal;
+    const double *values = nadir_kernel_perturbed(kernel)->values;
+    const bool *nominal = nadir_kernel_perturbed(kernel)->nominal;
     double total = 0;
     for (int64_t row = 0; row < made->count; row++) {
         double mean = 0;
@@ -385,7 +385,7 @@ static void test_mass(void **state)
             }
             moved++;
             assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &kernel));
-            assert_ok(made.context, nadir_remote_bring(made.context, kernel));
+            assert_ok(made.context, nadir_kernel_device_fetch(made.context, kernel));
             nadir_kernel_multiply(made.context, kernel, ones, sums);
             for (int64_t row = 0; row < made.count; row++) {
                 assert_that(fabs(sums[row] - 1) <= 1e-13, "row %lld sums to 1 %+g", (long long)row,

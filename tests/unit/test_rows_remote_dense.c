@@ -8,7 +8,7 @@
 #include "adversary/rows/remote.h"
 #include "base/random.h"
 #include "kernel/average.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/norm.h"
 #include "support/generated.h"
 #include "support/reference.h"
@@ -134,8 +134,8 @@ static void teardown(fixture *made)
 /* Sum over rows of P . g - min g. */
 static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
 {
-    const double *values = nadir_kernel_tilt(kernel)->values;
-    const bool *nominal = nadir_kernel_tilt(kernel)->nominal;
+    const double *values = nadir_kernel_perturbed(kernel)->values;
+    const bool *nominal = nadir_kernel_perturbed(kernel)->nominal;
     const bool every = made->rows.domain == NADIR_DOMAIN_SIMPLEX;
     double total = 0;
     for (int64_t row = 0; row < ROWS; row++) {
@@ -161,7 +161,7 @@ static void compare_kernels(const fixture *made, nadir_kernel *here, nadir_kerne
     const bool every = made->rows.domain == NADIR_DOMAIN_SIMPLEX;
     const bool each = made->rows.p <= 2 || isinf(made->rows.p);
     double *y = test_new(2 * ROWS, sizeof *y);
-    assert_ok(made->context, nadir_remote_bring(made->context, there));
+    assert_ok(made->context, nadir_kernel_device_fetch(made->context, there));
     nadir_kernel_multiply(made->context, here, made->v, y);
     nadir_kernel_multiply(made->context, there, made->v, y + ROWS);
     for (int64_t row = 0; row < ROWS; row++) {
@@ -170,8 +170,8 @@ static void compare_kernels(const fixture *made, nadir_kernel *here, nadir_kerne
         assert_int_equal(nadir_kernel_is_nominal(here, row), nadir_kernel_is_nominal(there, row));
         double sum = 0;
         for (int64_t t = 0; t < STATES && !nadir_kernel_is_nominal(here, row); t++) {
-            const double wanted = nadir_kernel_tilt(here)->values[row * STATES + t];
-            const double found = nadir_kernel_tilt(there)->values[row * STATES + t];
+            const double wanted = nadir_kernel_perturbed(here)->values[row * STATES + t];
+            const double found = nadir_kernel_perturbed(there)->values[row * STATES + t];
             assert_that(!each || fabs(found - wanted) <= 1e-11, "row %lld, state %lld: %.17g, not %.17g",
                         (long long)row, (long long)t, found, wanted);
             assert_true(found >= 0 && (every || made->model->dense[row * STATES + t] > 0 || found == 0));
@@ -189,7 +189,7 @@ static void compare_averages(const fixture *made, const nadir_kernel *here, cons
     double *y = test_new(STATES + ROWS, sizeof *y);
     double *rows = y + STATES;
     assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
-    assert_non_null(average.remote);
+    assert_non_null(average.device_matrix);
     nadir_average_multiply(made->context, &average, 1, made->v, y);
     nadir_kernel_multiply(made->context, here, made->v, rows);
     for (int64_t s = 0; s < STATES; s++) {

@@ -5,7 +5,7 @@
 #include "adversary/rows/remote.h"
 #include "base/random.h"
 #include "kernel/average.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/norm.h"
 #include "support/generated.h"
 #include "support/reference.h"
@@ -115,7 +115,7 @@ static void compare_average(const fixture *made, const nadir_kernel *here, const
     double *y = test_new(made->states + made->count, sizeof *y);
     double *rows = y + made->states;
     assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
-    assert_non_null(average.remote);
+    assert_non_null(average.device_matrix);
     nadir_average_multiply(made->context, &average, 1, made->v, y);
     nadir_kernel_multiply(made->context, here, made->v, rows);
     for (int64_t s = 0; s < made->states; s++) {
@@ -150,7 +150,7 @@ static void compare_answers(fixture *made, double radius, nadir_row_answer *answ
     assert_ok(made->context, nadir_rows_kernel(made->context, &made->rows, answers, here));
     assert_ok(made->context, nadir_rows_remote_kernel(made->context, &made->remote, there));
     compare_average(made, *here, *there); /* before it is brought here */
-    assert_ok(made->context, nadir_remote_bring(made->context, *there));
+    assert_ok(made->context, nadir_kernel_device_fetch(made->context, *there));
     compare_kernels(made, *here, *there);
 }
 
@@ -233,10 +233,10 @@ static void test_same_bits(void **state)
             assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d,
                                                              radii[norm], &budgets[i], &found));
             assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &kernels[i]));
-            assert_ok(made.context, nadir_remote_bring(made.context, kernels[i]));
+            assert_ok(made.context, nadir_kernel_device_fetch(made.context, kernels[i]));
         }
-        const nadir_tilt *a = nadir_kernel_tilt(kernels[0]);
-        const nadir_tilt *b = nadir_kernel_tilt(kernels[1]);
+        const nadir_perturbed *a = nadir_kernel_perturbed(kernels[0]);
+        const nadir_perturbed *b = nadir_kernel_perturbed(kernels[1]);
         const size_t rows = (size_t)made.count;
         assert_memory_equal(&budgets[0], &budgets[1], sizeof budgets[0]);
         assert_memory_equal(a->values, b->values, (size_t)made.model->nonzeros * sizeof *a->values);
@@ -255,7 +255,7 @@ static void test_same_bits(void **state)
 }
 
 /* P . g - min g of a row, from the numbers of a kernel; p: [states] room. */
-static double row_slack(const fixture *made, const nadir_tilt *tilt, int64_t row, double range,
+static double row_slack(const fixture *made, const nadir_perturbed *perturbed, int64_t row, double range,
                         const double *x, double tau, double *p)
 {
     const nadir_model *model = made->model;
@@ -264,16 +264,17 @@ static double row_slack(const fixture *made, const nadir_tilt *tilt, int64_t row
     double mean = 0;
     double least = INFINITY;
     memset(p, 0, (size_t)made->states * sizeof *p);
-    for (int32_t i = 0; i < tilt->length[row]; i++) {
-        p[tilt->order[i]] = tilt->omega[row] - tilt->slope[row] * tilt->x[tilt->order[i]];
+    for (int32_t i = 0; i < perturbed->length[row]; i++) {
+        p[perturbed->order[i]] =
+            perturbed->omega[row] - perturbed->slope[row] * perturbed->x[perturbed->order[i]];
     }
-    if (tilt->extra[row] >= 0) {
-        p[tilt->extra[row]] += tilt->amount[row];
+    if (perturbed->extra[row] >= 0) {
+        p[perturbed->extra[row]] += perturbed->amount[row];
     }
     for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
         const int32_t t = model->columns[i];
         const double phat = model->probabilities[i];
-        p[t] = tilt->nominal[row] ? phat : tilt->values[i];
+        p[t] = perturbed->nominal[row] ? phat : perturbed->values[i];
         mean -= p[t] * pull * phat;
     }
     for (int64_t t = 0; t < made->states; t++) {
@@ -323,13 +324,13 @@ static void test_slack(void **state)
                                                         tau[other], &slack[other], &done));
         assert_true(done);
     }
-    assert_ok(made.context, nadir_remote_bring(made.context, kernel));
-    const nadir_tilt *tilt = nadir_kernel_tilt(kernel); /* forgets what is there */
+    assert_ok(made.context, nadir_kernel_device_fetch(made.context, kernel));
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(kernel); /* forgets what is there */
     for (int other = 0; other < 2; other++) {
         double wanted = 0;
         for (int64_t row = 0; row < made.count; row++) {
             if (made.scales[row] > 0 && made.weights[row] > 0) {
-                wanted += row_slack(&made, tilt, row, range[other], x + other * STATES, tau[other], p);
+                wanted += row_slack(&made, perturbed, row, range[other], x + other * STATES, tau[other], p);
             }
         }
         assert_close(slack[other] / wanted, 1, 1e-10);
@@ -395,7 +396,7 @@ static void test_capped_settled(void **state)
                                                      &budget, &found));
     assert_true(found);
     assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &there));
-    assert_ok(made.context, nadir_remote_bring(made.context, there));
+    assert_ok(made.context, nadir_kernel_device_fetch(made.context, there));
     compare_kernels(&made, here, there);
     nadir_kernel_free(here);
     nadir_kernel_free(there);

@@ -206,8 +206,8 @@ static void test_threads(void **state)
         assert_ok(made.context,
                   nadir_rows_step_kernel(made.context, &made.rows, &made.weights, &step, &kernel));
         assert_ok(made.context, nadir_kernel_create(made.context, made.model, &nominal));
-        moved[i] =
-            nadir_kernel_moved(made.context, nominal, kernel, made.d, made.policy->probabilities, made.v);
+        moved[i] = nadir_kernel_difference_product(made.context, nominal, kernel, made.d,
+                                                   made.policy->probabilities, made.v);
         nadir_kernel_free(nominal);
         nadir_kernel_free(kernel);
         teardown(&made);
@@ -295,7 +295,8 @@ static void test_mixtures(void **state)
                 assert_true(shares[k] != 0 || nadir_kernel_is_nominal(mixed, row));
             }
         }
-        const double moved = nadir_kernel_moved(made.context, nominal, mixed, made.d, pi, made.v);
+        const double moved =
+            nadir_kernel_difference_product(made.context, nominal, mixed, made.d, pi, made.v);
         assert_that(fabsl(moved - sum) <= 1e-14L * size, "%.17g, not %.17Lg", moved, sum);
         nadir_kernel_free(mixed);
     }

@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "base/random.h"
-#include "linalg/span.h"
+#include "linalg/low_rank_basis.h"
 
 #include <float.h>
 #include <math.h>
@@ -42,9 +42,10 @@ static void draw(int basis, nadir_random *random, double *X)
 static void split(const nadir_context *context, double tolerance, parts *at)
 {
     double sizes[COUNT];
-    at->limit = nadir_span_limit(context, COUNT);
+    at->limit = nadir_low_rank_basis_limit(context, COUNT);
     memcpy(at->X, at->made, sizeof at->X);
-    at->rank = nadir_span_split(context, LENGTH, COUNT, at->limit, tolerance, at->X, at->Q, at->T, sizes);
+    at->rank =
+        nadir_low_rank_basis_split(context, LENGTH, COUNT, at->limit, tolerance, at->X, at->Q, at->T, sizes);
 }
 
 /* Column j, from its parts, in the maximum norm. */
@@ -72,8 +73,8 @@ static void check_column(const parts *at, int j, double tolerance)
         norm += at->made[j * LENGTH + i] * at->made[j * LENGTH + i];
         remainder += at->X[j * LENGTH + i] * at->X[j * LENGTH + i];
     }
-    assert_that((double)off <= nadir_span_rounding(at->rank) * (size + left), "column %d is off by %Lg", j,
-                off);
+    assert_that((double)off <= nadir_low_rank_basis_rounding(at->rank) * (size + left),
+                "column %d is off by %Lg", j, off);
     assert_that(sqrt(remainder) <= tolerance * sqrt(norm) * (1 + 1e-12), "column %d leaves %g", j,
                 sqrt(remainder / norm));
 }
@@ -95,7 +96,7 @@ static void test_few(void **state)
             check_column(&at, j, 32 * DBL_EPSILON);
         }
         double joined[LENGTH * COUNT];
-        nadir_span_combine(context, LENGTH, COUNT, at.limit, at.rank, at.Q, at.T, joined);
+        nadir_low_rank_basis_combine(context, LENGTH, COUNT, at.limit, at.rank, at.Q, at.T, joined);
         for (int i = 0; i < LENGTH * COUNT; i++) {
             assert_close(joined[i], at.made[i] - at.X[i], 1e-14);
         }
@@ -115,7 +116,7 @@ static void test_nothing(void **state)
     (void)state;
     nadir_random_seed(&random, SEED);
     for (int count = 0; count < 6; count++) {
-        assert_int_equal(nadir_span_limit(context, count), 0);
+        assert_int_equal(nadir_low_rank_basis_limit(context, count), 0);
     }
     for (int i = 0; i < LENGTH * COUNT; i++) {
         at.made[i] = nadir_random_normal(&random);

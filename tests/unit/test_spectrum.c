@@ -1,7 +1,7 @@
 /* test_spectrum.c: eigenpairs of symmetric matrices: residuals, orthogonality, how many and which. */
 #include "support/support.h"
 
-#include "linalg/spectrum.h"
+#include "linalg/eigen.h"
 #include "support/reference.h"
 
 #include <math.h>

@@ -1,16 +1,16 @@
 /*
- * test_tilt.c: kernels with lines: sums along an order, numbers of any sign. The suites of kernels, averages
+ * test_perturbed.c: kernels with lines: sums along an order, numbers of any sign. The suites of kernels, averages
  * and operators run on those that are distributions.
  */
 #include "support/support.h"
 
 #include "kernel/average.h"
-#include "kernel/parts.h"
+#include "kernel/kernel_internal.h"
 #include "support/families.h"
 #include "support/generated.h"
+#include "support/perturbed.h"
 #include "support/reference.h"
 #include "support/scarce.h"
-#include "support/tilted.h"
 
 #include <float.h>
 #include <math.h>
@@ -24,13 +24,13 @@ static void check_along(int64_t n, uint64_t seed)
     nadir_context *context = test_context();
     nadir_random random;
     nadir_random_seed(&random, seed);
-    nadir_along along = {0};
+    nadir_sorted_states along = {0};
     int32_t *order = test_new(n, sizeof *order);
     double *x = test_new(n, sizeof *x);
     double *y = test_new(n, sizeof *y);
     double *z = test_new(n, sizeof *z);
-    nadir_along_sum *sums = test_new(n, sizeof *sums);
-    nadir_along_sum *back = test_new(n, sizeof *back);
+    nadir_prefix_sum *sums = test_new(n, sizeof *sums);
+    nadir_prefix_sum *back = test_new(n, sizeof *back);
     for (int64_t i = 0; i < n; i++) { /* any order will do: x rises along it */
         order[i] = (int32_t)((i * 7919) % n);
         x[order[i]] = 1e3 + floor(sqrt((double)i));
@@ -38,10 +38,10 @@ static void check_along(int64_t n, uint64_t seed)
         back[i].plain = nadir_random_normal(&random);
         back[i].weighted = nadir_random_normal(&random);
     }
-    assert_ok(context, nadir_along_reserve(context, n, &along));
-    nadir_along_fill(&along, order, x);
-    nadir_along_sums(context, &along, y, sums);
-    const double unit = DBL_EPSILON / 2 * nadir_along_roundings(n);
+    assert_ok(context, nadir_sorted_states_reserve(context, n, &along));
+    nadir_sorted_states_fill(&along, order, x);
+    nadir_prefix_sums_compute(context, &along, y, sums);
+    const double unit = DBL_EPSILON / 2 * nadir_prefix_sums_roundings(n);
     long double plain = 0;
     long double weighted = 0;
     long double plain_size = 0;
@@ -59,13 +59,13 @@ static void check_along(int64_t n, uint64_t seed)
         left += back[i].plain * plain + back[i].weighted * weighted;
         size += fabs(back[i].plain) * plain_size + fabs(back[i].weighted) * weighted_size;
     }
-    nadir_along_spread(context, &along, back, z);
+    nadir_prefix_sums_transposed(context, &along, back, z);
     long double right = 0;
     for (int64_t t = 0; t < n; t++) {
         right += (long double)z[t] * y[t];
     }
     assert_that(fabsl(left - right) <= 2 * unit * size, "%.20Lg and %.20Lg", left, right);
-    nadir_along_release(context->memory, &along);
+    nadir_sorted_states_release(context->memory, &along);
     void *const arrays[] = {order, x, y, z, sums, back};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         free(arrays[i]);
@@ -86,7 +86,7 @@ static void sums_along_an_order_are_those_of_the_definition(void **state)
 
 /* One row, whose product with x is y; the size of the kernel and of the row hold for it. Returns its smallest
  * entry. */
-static double check_row(const test_tilted *f, int64_t row, const double *x, double y,
+static double check_row(const test_perturbed *f, int64_t row, const double *x, double y,
                         const nadir_kernel_size *size)
 {
     const double *numbers = f->dense + row * f->view.states;
@@ -106,19 +106,19 @@ static double check_row(const test_tilted *f, int64_t row, const double *x, doub
     assert_true((double)all <= size->largest + slack);
     assert_true(off <= size->rounding + slack);
     if (f->view.dense == NULL) {
-        const nadir_row_size one = nadir_tilt_measure(f->kernel, row);
+        const nadir_row_size one = nadir_perturbed_measure(f->kernel, row);
         assert_true(fabs(one.sum - (double)sum) <= one.rounding + slack);
         assert_true((double)all <= one.largest + one.rounding + slack);
         assert_true(least < 0 || one.largest <= (double)all + one.rounding + slack);
         assert_true(one.largest <= one.terms + one.rounding);
         assert_true(off <= one.rounding + slack);
-        assert_close(nadir_tilt_minimum(f->kernel, row), least, 1e-15);
+        assert_close(nadir_perturbed_minimum(f->kernel, row), least, 1e-15);
     }
     return least;
 }
 
 /* The average, whose products with x are as near as is said. */
-static void check_average(const test_tilted *f, const double *x)
+static void check_average(const test_perturbed *f, const double *x)
 {
     const int64_t n = f->view.states;
     long double *truth = test_dense_average(f->model, f->dense, nadir_policy_probabilities(f->policy));
@@ -154,7 +154,7 @@ static void check_average(const test_tilted *f, const double *x)
 
 static void check_signs(int family, uint64_t seed)
 {
-    test_tilted f = test_tilted_make(test_context(), family, true, seed);
+    test_perturbed f = test_perturbed_make(test_context(), family, true, seed);
     double *x = test_new(f.view.states, sizeof *x);
     double *y = test_new(f.view.rows, sizeof *y);
     double smallest = INFINITY;
@@ -171,7 +171,7 @@ static void check_signs(int family, uint64_t seed)
     check_average(&f, x);
     free(x);
     free(y);
-    test_tilted_clear(&f);
+    test_perturbed_clear(&f);
 }
 
 static void numbers_of_any_sign_are_those_of_the_definition(void **state)
@@ -184,20 +184,20 @@ static void numbers_of_any_sign_are_those_of_the_definition(void **state)
     test_note_clear();
 }
 
-static void the_arrays_of_a_tilt_begin_with_the_nominal_kernel(void **state)
+static void the_arrays_of_a_perturbed_kernel_begin_with_the_nominal_kernel(void **state)
 {
     (void)state;
     for (int i = 0; i < TEST_FAMILIES; i++) {
-        test_tilted f = test_tilted_make(test_context(), i, false, SEED);
+        test_perturbed f = test_perturbed_make(test_context(), i, false, SEED);
         nadir_kernel *kernels[3] = {NULL};
         double *x = test_new(f.view.states, sizeof *x);
         double *y[3];
         assert_ok(f.context, nadir_kernel_create(f.context, f.model, &kernels[0]));
-        assert_ok(f.context, nadir_kernel_create_tilted(f.context, f.model, false, &kernels[1]));
-        assert_ok(f.context, nadir_kernel_create_tilted(f.context, f.model, true, &kernels[2]));
-        assert_null(nadir_kernel_tilt(kernels[0]));
-        assert_null(nadir_kernel_tilt(kernels[1])->x);
-        assert_true((nadir_kernel_tilt(kernels[2])->x != NULL) == (f.view.dense == NULL));
+        assert_ok(f.context, nadir_kernel_create_perturbed(f.context, f.model, false, &kernels[1]));
+        assert_ok(f.context, nadir_kernel_create_perturbed(f.context, f.model, true, &kernels[2]));
+        assert_null(nadir_kernel_perturbed(kernels[0]));
+        assert_null(nadir_kernel_perturbed(kernels[1])->x);
+        assert_true((nadir_kernel_perturbed(kernels[2])->x != NULL) == (f.view.dense == NULL));
         for (int64_t t = 0; t < f.view.states; t++) {
             x[t] = nadir_random_normal(&f.random);
         }
@@ -211,7 +211,7 @@ static void the_arrays_of_a_tilt_begin_with_the_nominal_kernel(void **state)
             free(y[j]);
         }
         free(x);
-        test_tilted_clear(&f);
+        test_perturbed_clear(&f);
     }
 }
 
@@ -229,7 +229,7 @@ static void memory_that_runs_out_is_said(void **state)
         for (int64_t allowed = 0; status != NADIR_OK; allowed++) {
             nadir_kernel *kernel = NULL;
             scarce.left = allowed;
-            status = nadir_kernel_create_tilted(context, model, true, &kernel);
+            status = nadir_kernel_create_perturbed(context, model, true, &kernel);
             assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
             assert_true((kernel != NULL) == (status == NADIR_OK));
             nadir_kernel_free(kernel);
@@ -246,7 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_along_an_order_are_those_of_the_definition),
         cmocka_unit_test(numbers_of_any_sign_are_those_of_the_definition),
-        cmocka_unit_test(the_arrays_of_a_tilt_begin_with_the_nominal_kernel),
+        cmocka_unit_test(the_arrays_of_a_perturbed_kernel_begin_with_the_nominal_kernel),
         cmocka_unit_test(memory_that_runs_out_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

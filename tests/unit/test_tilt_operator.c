@@ -1,5 +1,5 @@
 /*
- * test_tilt_operator.c: how the occupancy operator takes kernels with lines: refilled again and again, with
+ * test_perturbed_operator.c: how the occupancy operator takes kernels with lines: refilled again and again, with
  * many threads, with lines too long to be written out.
  */
 #include "support/support.h"
@@ -7,8 +7,8 @@
 #include "occupancy/occupancy.h"
 #include "support/families.h"
 #include "support/generated.h"
+#include "support/perturbed.h"
 #include "support/reference.h"
-#include "support/tilted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define GAMMA 0.9
 
 /* x = D b and D^T b through `occupancy` against elimination: 1e-10 of the largest entry. */
-static void check_solves(test_tilted *f, nadir_occupancy *occupancy)
+static void check_solves(test_perturbed *f, nadir_occupancy *occupancy)
 {
     const int64_t n = f->view.states;
     double *b = test_new(n, sizeof *b);
@@ -50,10 +50,10 @@ static void check_solves(test_tilted *f, nadir_occupancy *occupancy)
     free(x);
 }
 
-/* A tilt filled again and again, each time with an operator through the same nominal one. */
+/* A perturbed kernel filled again and again, each time with an operator through the same nominal one. */
 static void refill(const char *backend, int family)
 {
-    test_tilted f = test_tilted_make(test_context(), family, false, SEED);
+    test_perturbed f = test_perturbed_make(test_context(), family, false, SEED);
     nadir_kernel *nominal = NULL;
     nadir_occupancy *base = NULL;
     nadir_occupancy *updated = NULL;
@@ -62,9 +62,9 @@ static void refill(const char *backend, int family)
     assert_ok(f.context, nadir_occupancy_create(f.context, nominal, f.policy, GAMMA, backend, 0, &updated));
     for (int round = 0; round < test_often(5); round++) {
         nadir_occupancy *near = NULL;
-        test_tilt_fill(f.model, false, &f.random, nadir_kernel_tilt(f.kernel));
+        test_perturbed_fill(f.model, false, &f.random, nadir_kernel_perturbed(f.kernel));
         free(f.dense);
-        f.dense = test_tilt_numbers(f.model, nadir_kernel_tilt(f.kernel));
+        f.dense = test_perturbed_numbers(f.model, nadir_kernel_perturbed(f.kernel));
         assert_ok(f.context, nadir_occupancy_perturb(f.context, base, f.kernel, f.policy, &near));
         check_solves(&f, near);
         nadir_occupancy_free(f.context, near);
@@ -80,10 +80,10 @@ static void refill(const char *backend, int family)
     nadir_occupancy_free(f.context, base);
     nadir_occupancy_free(f.context, updated);
     nadir_kernel_free(nominal);
-    test_tilted_clear(&f);
+    test_perturbed_clear(&f);
 }
 
-static void a_tilt_can_be_filled_again_and_again(void **state)
+static void a_perturbed_kernel_can_be_filled_again_and_again(void **state)
 {
     (void)state;
     static const char *const backends[] = {"lapack", "klu", "krylov", NULL};
@@ -112,10 +112,10 @@ static nadir_context *context_with(int32_t threads, size_t memory)
     return context;
 }
 
-/* A garnet tilted by lines of these lengths: `length` in every row, or any if it is negative; 0.2 of each row
+/* A garnet perturbed by lines of these lengths: `length` in every row, or any if it is negative; 0.2 of each row
  * moves there. */
-static nadir_kernel *tilted_garnet(nadir_context *context, int64_t states, int64_t length,
-                                   nadir_model **model)
+static nadir_kernel *perturbed_garnet(nadir_context *context, int64_t states, int64_t length,
+                                      nadir_model **model)
 {
     nadir_generate_settings shape = test_generate_settings();
     shape.states = states;
@@ -127,20 +127,21 @@ static nadir_kernel *tilted_garnet(nadir_context *context, int64_t states, int64
     nadir_random random;
     nadir_kernel *kernel = NULL;
     nadir_random_seed(&random, SEED);
-    assert_ok(context, nadir_kernel_create_tilted(context, *model, true, &kernel));
-    nadir_tilt *tilt = nadir_kernel_tilt(kernel);
+    assert_ok(context, nadir_kernel_create_perturbed(context, *model, true, &kernel));
+    nadir_perturbed *perturbed = nadir_kernel_perturbed(kernel);
     for (int64_t i = 0; i < states; i++) {
-        tilt->order[i] = (int32_t)((i * 7919 + 5) % states);
-        tilt->x[tilt->order[i]] = floor((double)i / 3); /* ties */
+        perturbed->order[i] = (int32_t)((i * 7919 + 5) % states);
+        perturbed->x[perturbed->order[i]] = floor((double)i / 3); /* ties */
     }
     for (int64_t i = 0; i < view.nonzeros; i++) {
-        tilt->values[i] *= 0.8;
+        perturbed->values[i] *= 0.8;
     }
     for (int64_t row = 0; row < view.rows; row++) {
         const int64_t any = 1 + (int64_t)nadir_random_below(&random, (uint64_t)states);
-        tilt->length[row] = (int32_t)(length < 0 ? any : length);
-        tilt->omega[row] = 0.2 / tilt->length[row]; /* roughly: entries on the line get nothing of it */
-        tilt->slope[row] = tilt->omega[row] / (2 * (double)states);
+        perturbed->length[row] = (int32_t)(length < 0 ? any : length);
+        perturbed->omega[row] =
+            0.2 / perturbed->length[row]; /* roughly: entries on the line get nothing of it */
+        perturbed->slope[row] = perturbed->omega[row] / (2 * (double)states);
     }
     return kernel;
 }
@@ -150,7 +151,7 @@ static double *products(int64_t states, int32_t threads)
 {
     nadir_context *context = context_with(threads, 0);
     nadir_model *model = NULL;
-    nadir_kernel *kernel = tilted_garnet(context, states, -1, &model);
+    nadir_kernel *kernel = perturbed_garnet(context, states, -1, &model);
     const int64_t rows = test_view(model).rows;
     nadir_policy *policy = NULL;
     nadir_occupancy *occupancy = NULL;
@@ -196,13 +197,13 @@ static const char *chosen(int64_t states, int64_t length, const char *backend, s
 {
     nadir_context *context = context_with(1, memory);
     nadir_model *model = NULL;
-    nadir_kernel *kernel = tilted_garnet(context, states, length, &model);
+    nadir_kernel *kernel = perturbed_garnet(context, states, length, &model);
     nadir_policy *policy = NULL;
     nadir_occupancy *occupancy = NULL;
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     assert_ok(context, nadir_occupancy_create(context, kernel, policy, 0.9, backend, 0, &occupancy));
     const char *name = nadir_occupancy_backend(occupancy);
-    *has_lines = nadir_occupancy_average(occupancy)->lines.states > 0;
+    *has_lines = nadir_occupancy_average(occupancy)->tail.states > 0;
     if (backend == NULL && *has_lines) { /* the choice is made anew for a kernel without lines */
         nadir_kernel *nominal = NULL;
         assert_ok(context, nadir_kernel_create(context, model, &nominal));
@@ -240,7 +241,7 @@ static void lines_are_written_out_when_short_or_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tilt_can_be_filled_again_and_again),
+        cmocka_unit_test(a_perturbed_kernel_can_be_filled_again_and_again),
         cmocka_unit_test(threads_give_the_same_bits),
         cmocka_unit_test(lines_are_written_out_when_short_or_asked_for),
     };

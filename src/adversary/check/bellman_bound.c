@@ -5,7 +5,7 @@
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "nominal/bellman.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include <float.h>
 #include <math.h>
@@ -30,9 +30,9 @@ static policy_size measure_policy(const nadir_context *context, const nadir_mode
         size.high = fmax(size.high, sum);
         size.actions = count > size.actions ? count : size.actions;
     }
-    size.low = nadir_join_minimum(context, size.low) * (1 - 4 * UNIT);
-    size.high = nadir_join_maximum(context, size.high) * (1 + 4 * UNIT);
-    size.actions = (int64_t)nadir_join_maximum(context, (double)size.actions);
+    size.low = nadir_allreduce_minimum(context, size.low) * (1 - 4 * UNIT);
+    size.high = nadir_allreduce_maximum(context, size.high) * (1 + 4 * UNIT);
+    size.actions = (int64_t)nadir_allreduce_maximum(context, (double)size.actions);
     return size;
 }
 
@@ -60,7 +60,7 @@ static double largest_fall(const nadir_context *context, const nadir_problem *pr
         const double fall = v[s] - (next - taken[s]);
         most = fmax(most, isnan(fall) ? INFINITY : fall);
     }
-    return nadir_join_maximum(context, most);
+    return nadir_allreduce_maximum(context, most);
 }
 
 nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *problem, const double *v,
@@ -70,15 +70,15 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
     double *products = NULL;
     double error;
     nadir_kernel_size size;
-    if (nadir_kernel_is_remote(context, problem->kernel)) { /* all at once, by a device */
+    if (nadir_kernel_is_on_device(context, problem->kernel)) { /* all at once, by a device */
         NADIR_NEW(context, products, problem->rows);
         nadir_kernel_multiply(context, problem->kernel, v, products);
     }
     nadir_kernel_measure(context, problem->kernel, &size);
     const policy_size pi = measure_policy(context, problem->model, problem->policy);
-    const double largest = nadir_whole_largest(context, problem->states, v);
-    const double rewards = nadir_whole_largest(context, problem->rows, problem->rewards);
-    const double most = nadir_whole_largest(context, problem->states, taken);
+    const double largest = nadir_global_largest(context, problem->states, v);
+    const double rewards = nadir_global_largest(context, problem->rows, problem->rewards);
+    const double most = nadir_global_largest(context, problem->states, taken);
     /* products; differences; rows of the set that sum to one where the nominal ones do so up to rounding */
     const double off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
     const double rounding = nadir_bellman_rounding(&size, problem->gamma, pi.actions, rewards, largest) +
@@ -86,8 +86,8 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
     const double fall = largest_fall(context, problem, v, products, taken) + rounding;
     const double c = nadir_check_offset(fall, problem->gamma, pi.low * fmin(1, size.sum_low),
                                         pi.high * fmax(1, size.sum_high));
-    const double mean = nadir_whole_dot(context, problem->states, problem->mu, v, &error);
-    const double mass = nadir_whole_sum(context, problem->states, problem->mu);
+    const double mean = nadir_global_dot(context, problem->states, problem->mu, v, &error);
+    const double mass = nadir_global_sum(context, problem->states, problem->mu);
     const double bound = mean - c * mass - error - 8 * UNIT * (fabs(c) + fabs(mean));
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:

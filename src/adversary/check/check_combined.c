@@ -16,7 +16,7 @@
  */
 #include "adversary/check/check_combined.h"
 
-#include "linalg/span.h"
+#include "linalg/low_rank_basis.h"
 
 #include <float.h>
 #include <math.h>
@@ -221,8 +221,8 @@ static nadir_status bound_above(nadir_context *context, const nadir_combined *of
     for (int64_t i = 0; i < count; i++) {
         write_residuals(of, &kernels[i], left + i * N, right + i * N);
     }
-    nadir_span_combine(context, N, count, N, N, of->left.frame, left, left_combined);
-    nadir_span_combine(context, N, count, N, N, of->right.frame, right, right_combined);
+    nadir_low_rank_basis_combine(context, N, count, N, N, of->left.frame, left, left_combined);
+    nadir_low_rank_basis_combine(context, N, count, N, N, of->right.frame, right, right_combined);
     for (int64_t i = 0; i < count; i++) {
         const kernel *at = &kernels[i];
         pair.beta = at->beta;

@@ -93,15 +93,15 @@ static double nominal_residual(const nadir_context *context, const shared *of, d
     const nadir_problem *problem = of->problem;
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
-    const double terms = nadir_join_maximum(context, (double)nadir_average_row_length(average));
+    const double terms = nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
     double largest = 0;
     nadir_average_multiply(context, average, 1, problem->v, product);
     for (int64_t s = 0; s < n; s++) {
         const double r = (problem->R[s] - problem->v[s]) + problem->gamma * product[s];
         largest = fabs(r) <= largest ? largest : fabs(r); /* a NaN stays */
     }
-    largest = nadir_join_maximum(context, largest);
-    const double v_size = nadir_whole_largest(context, n, problem->v);
+    largest = nadir_allreduce_maximum(context, largest);
+    const double v_size = nadir_global_largest(context, n, problem->v);
     const double through = of->known.size * v_size;
     return (largest + of->known.averaging * (of->R_size + through) + (terms + 4) * UNIT * through +
             4 * UNIT * (of->R_size + v_size + through)) *
@@ -117,9 +117,9 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
     NADIR_NEW(context, of->work, problem->rows);
     NADIR_CHECK(nadir_rank_one_begin(context, problem->model, count, &of->search));
     of->mu_size = nadir_up_norm_1(context, n, problem->mu);
-    of->R_size = nadir_whole_largest(context, problem->rows, problem->rewards);
+    of->R_size = nadir_global_largest(context, problem->rows, problem->rewards);
     of->residual = nominal_residual(context, of, of->v);
-    const double mean = nadir_whole_sum(context, n, problem->v) / (double)nadir_model_total(problem->model);
+    const double mean = nadir_global_sum(context, n, problem->v) / (double)nadir_model_total(problem->model);
     for (int64_t s = 0; s < n; s++) {
         of->v[s] = problem->v[s] - mean;
     }
@@ -141,7 +141,7 @@ static nadir_status read_pair(nadir_context *context, shared *of, const nadir_ra
             NADIR_CHECK(nadir_state_shape_make(context, of->problem, &of->shape));
         }
         nadir_state_shape_read(of->problem, &of->shape, asked->c, at->b_pi, &at->b_largest);
-        at->b_size = nadir_whole_largest(context, of->problem->states, at->b_pi);
+        at->b_size = nadir_global_largest(context, of->problem->states, at->b_pi);
     } else {
         nadir_dual_expand(of->problem, asked->c, of->b);
         at->b = of->b;
@@ -160,7 +160,7 @@ static double change_of(const nadir_context *context, const nadir_problem *probl
         const double change = fabs(at->b_pi[s] - W[s] * c[s]);
         largest = change <= largest ? largest : change; /* a NaN stays */
     }
-    return (nadir_join_maximum(context, largest) + UNIT * at->b_size) * (1 + 8 * UNIT);
+    return (nadir_allreduce_maximum(context, largest) + UNIT * at->b_size) * (1 + 8 * UNIT);
 }
 
 /* b and k of the kernel, and b^pi. */
@@ -185,7 +185,7 @@ static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_
     }
     if (at->b != NULL) {
         nadir_state_average(problem, at->b, at->b_pi, &at->b_size);
-        at->b_size = nadir_join_maximum(context, at->b_size);
+        at->b_size = nadir_allreduce_maximum(context, at->b_size);
     }
     at->b_size *= 1 + of->known.averaging;
     at->k_size = nadir_up_norm_1(context, n, at->k);
@@ -213,13 +213,13 @@ static void judge(double of_b, double of_k, double rounding, double radius, nadi
 static nadir_status norm_of(nadir_context *context, int64_t count, const double *x, double p, double *norm)
 {
     if (p == 2) {
-        const double found = nadir_whole_norm_2(context, count, x);
+        const double found = nadir_global_norm_2(context, count, x);
         *norm = isnan(found) ? INFINITY : found;
         return NADIR_OK;
     }
     *norm = INFINITY;
-    return isfinite(nadir_whole_largest(context, count, x)) ? nadir_norm_p(context, count, x, p, norm)
-                                                            : NADIR_OK;
+    return isfinite(nadir_global_largest(context, count, x)) ? nadir_norm_p(context, count, x, p, norm)
+                                                             : NADIR_OK;
 }
 
 /* The norm of b k^T, by the rows of b. */
@@ -247,8 +247,8 @@ static nadir_status measure_rows(nadir_context *context, const measured *at, dou
             judge(of_b, of_k, (double)step * UNIT, factor * nadir_uncertainty_radius(set, s, row), check);
         }
     }
-    check->norm = nadir_join_maximum(context, check->norm);
-    check->excess = nadir_join_maximum(context, check->excess);
+    check->norm = nadir_allreduce_maximum(context, check->norm);
+    check->excess = nadir_allreduce_maximum(context, check->excess);
 cleanup:
     return status;
 }
@@ -269,7 +269,7 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     NADIR_CHECK(norm_of(context, problem->states, at->k, set->p, &of_k));
     if (at->b != NULL) {
         NADIR_CHECK(measure_rows(context, at, factor, of_k, check));
-        b_largest = nadir_whole_largest(context, problem->rows, at->b);
+        b_largest = nadir_global_largest(context, problem->rows, at->b);
         NADIR_CHECK(nadir_rank_one_minimum(context, &at->of->search, at->b, at->k, &check->minimum));
     } else {
         double of_b;
@@ -280,7 +280,7 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
                                          &check->minimum);
     }
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
-    const double sum = fabs(nadir_whole_sum(context, problem->states, at->k)) * (1 + 2 * UNIT) +
+    const double sum = fabs(nadir_global_sum(context, problem->states, at->k)) * (1 + 2 * UNIT) +
                        2 * n * UNIT * n * UNIT * at->k_size;
     check->row_sum = b_largest * sum * (1 + 2 * UNIT);
 cleanup:
@@ -296,17 +296,17 @@ static void update_value(const nadir_context *context, measured *at)
     const double gamma = problem->gamma;
     double off;
     double ignored;
-    const double feedback = nadir_whole_dot(context, n, at->k, at->v_b, &off);
+    const double feedback = nadir_global_dot(context, n, at->k, at->v_b, &off);
     const double denominator = 1 + gamma * feedback;
     at->denominator_low = denominator - gamma * (off + at->k_size * at->v_b_off.error) * (1 + 4 * UNIT) -
                           4 * UNIT * (1 + gamma * fabs(feedback));
-    const double loss = nadir_whole_dot(context, n, at->k, of->v, &ignored);
+    const double loss = nadir_global_dot(context, n, at->k, of->v, &ignored);
     at->f = loss / denominator;
     for (int64_t s = 0; s < n; s++) {
         at->v[s] = problem->v[s] - gamma * at->v_b[s] * at->f;
     }
-    const double strength =
-        fabs(nadir_whole_dot(context, n, problem->mu, at->v_b, &off)) + off + of->mu_size * at->v_b_off.error;
+    const double strength = fabs(nadir_global_dot(context, n, problem->mu, at->v_b, &off)) + off +
+                            of->mu_size * at->v_b_off.error;
     at->amplification = INFINITY;
     if (at->denominator_low > 0 && of->known.gap > 0) {
         const double grown = of->mu_size + gamma * strength * at->k_size / at->denominator_low;
@@ -322,9 +322,9 @@ static double residual_of(const nadir_context *context, const measured *at)
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
     double off;
-    const double shift = nadir_whole_dot(context, n, at->k, at->v, &off);
+    const double shift = nadir_global_dot(context, n, at->k, at->v, &off);
     const double moved = gamma * fabs(at->f);
-    const double v_size = nadir_whole_largest(context, n, at->v);
+    const double v_size = nadir_global_largest(context, n, at->v);
     const double rounding = 4 * UNIT * (moved * at->v_b_off.largest + v_size);
     const double open = fabs(at->f - shift) + off + 2 * UNIT * (fabs(at->f) + fabs(shift));
     return (at->of->residual + moved * at->v_b_off.residual + (1 + at->of->known.size) * rounding +
@@ -337,7 +337,7 @@ static void enclose(const nadir_context *context, const measured *at, nadir_rank
     double off;
     const nadir_problem *problem = at->of->problem;
     const double residual = residual_of(context, at);
-    const double J = nadir_whole_dot(context, problem->states, problem->mu, at->v, &off);
+    const double J = nadir_global_dot(context, problem->states, problem->mu, at->v, &off);
     const double width = (at->amplification * residual + off) * (1 + 4 * UNIT) + 2 * UNIT * fabs(J);
     check->lower = isfinite(width) && isfinite(J) ? J - width : -INFINITY;
     check->upper = isfinite(width) && isfinite(J) ? J + width : INFINITY;
@@ -361,12 +361,12 @@ static nadir_status compare(nadir_context *context, const measured *at, const na
     NADIR_CHECK(
         nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, NULL, 0, &occupancy));
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, at->v, &accuracy));
-    const double v_size = nadir_whole_largest(context, n, at->v);
+    const double v_size = nadir_global_largest(context, n, at->v);
     /* entries as they were written, averages and rewards are off by some roundings */
     const double rounding =
         (at->of->known.averaging + 4 * UNIT) *
         (at->of->R_size + (at->of->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
-    const double J = nadir_whole_dot(context, n, problem->mu, at->v, &off);
+    const double J = nadir_global_dot(context, n, problem->mu, at->v, &off);
     const double width =
         (at->amplification * (accuracy.residual + rounding) + off) * (1 + 8 * UNIT) + 2 * UNIT * fabs(J);
     if (J + width < check->lower || J - width > check->upper) {

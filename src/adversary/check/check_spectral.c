@@ -50,7 +50,7 @@ void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *ma
 /* to <- from - mean, which may be the same. */
 static void subtract_mean(const nadir_context *context, int64_t n, const double *from, double *to)
 {
-    const double mean = nadir_whole_sum(context, n, from) / (double)nadir_whole_count(context, n);
+    const double mean = nadir_global_sum(context, n, from) / (double)nadir_global_count(context, n);
     for (int64_t s = 0; s < n; s++) {
         to[s] = from[s] - mean;
     }
@@ -62,7 +62,7 @@ static double centre(const nadir_context *context, int64_t n, const double *from
                      double *rounding)
 {
     *rounding =
-        8 * UNIT * sqrt((double)nadir_whole_count(context, n)) * nadir_whole_largest(context, n, from);
+        8 * UNIT * sqrt((double)nadir_global_count(context, n)) * nadir_global_largest(context, n, from);
     subtract_mean(context, n, from, to);
     return nadir_up_norm_2(context, n, to);
 }
@@ -81,7 +81,7 @@ double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residu
 /* x <- x / |x|, which is *inverse; false where there is no such vector. */
 static bool make_unit(const nadir_context *context, int64_t n, double *x, double *inverse)
 {
-    const double norm = nadir_whole_norm_2(context, n, x);
+    const double norm = nadir_global_norm_2(context, n, x);
     *inverse = 1 / norm;
     if (!(norm > NORM_LEAST) || !(norm < 1 / NORM_LEAST)) { /* or a NaN */
         return false;
@@ -103,8 +103,8 @@ void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair
         Wd[s] = W[s] * problem->d[s];
         pair->W_smallest = fmin(pair->W_smallest, W[s]);
     }
-    pair->W_smallest = nadir_join_minimum(context, pair->W_smallest);
-    pair->W_largest = nadir_whole_largest(context, n, W);
+    pair->W_smallest = nadir_allreduce_minimum(context, pair->W_smallest);
+    pair->W_largest = nadir_global_largest(context, n, W);
     pair->W_off = pair->known.averaging + 8 * UNIT;
     pair->Wd_size = nadir_up_norm_2(context, n, Wd) * (1 + UNIT);
     pair->d_size = nadir_up_norm_1(context, n, problem->d);
@@ -141,12 +141,12 @@ static void note_vectors(const nadir_context *context, const nadir_spectral_ques
     for (int64_t s = 0; s < n; s++) {
         weighted[s] = W[s] * pair->x[s];
     }
-    const double largest = nadir_whole_largest(context, n, weighted);
+    const double largest = nadir_global_largest(context, n, weighted);
     double rounding;
     pair->enclosed.b_error = UNIT * largest;
-    pair->strength = nadir_whole_dot(context, n, problem->d, weighted, &rounding);
+    pair->strength = nadir_global_dot(context, n, problem->d, weighted, &rounding);
     pair->strength_off = rounding + (problem->d_error + 2 * UNIT * pair->d_size) * largest;
-    pair->loss = nadir_whole_dot(context, n, pair->v, pair->y, &rounding);
+    pair->loss = nadir_global_dot(context, n, pair->v, pair->y, &rounding);
     pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
 }
 
@@ -158,7 +158,7 @@ static void note_products(const nadir_context *context, nadir_spectral_pair *pai
     double rounding;
     pair->g_size = centre(context, n, pair->g, pair->g, &rounding);
     pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->enclosed.residual);
-    const double feedback = nadir_whole_dot(context, n, pair->g, pair->y, &rounding);
+    const double feedback = nadir_global_dot(context, n, pair->g, pair->y, &rounding);
     const double denominator = 1 + problem->gamma * pair->beta * feedback;
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;
     pair->usable = denominator > 0 && isfinite(lambda);
@@ -214,7 +214,7 @@ static void take_product(const nadir_context *context, const nadir_spectral_ques
         pair->g[s] = asked->product[s] * pair->inverse;
     }
     nadir_enclosed *of = &pair->enclosed; /* b_error is u |W x| */
-    of->largest = nadir_whole_largest(context, n, pair->g);
+    of->largest = nadir_global_largest(context, n, pair->g);
     of->residual = (pair->inverse * asked->product_off + 2 * of->b_error +
                     2 * UNIT * (1 + pair->known.size) * of->largest) *
                    (1 + 16 * UNIT);
@@ -369,7 +369,7 @@ static void apply_transposed(const nadir_context *context, const nadir_spectral_
     const double gamma = problem->gamma;
     /* |y|_1 <= sqrt(n) |y|_2 for the rounding of a compensated sum */
     const double length = (double)nadir_model_total(problem->model);
-    const double sum = fabs(nadir_whole_sum(context, n, pair->y)) * (1 + 2 * UNIT) +
+    const double sum = fabs(nadir_global_sum(context, n, pair->y)) * (1 + 2 * UNIT) +
                        2 * length * UNIT * length * UNIT * sqrt(length);
     const double h_off = pair->enclosed.error + nadir_enclosure_error(&pair->known, sum);
     for (int64_t s = 0; s < n; s++) {
@@ -406,7 +406,7 @@ static double isolate(const nadir_context *context, const nadir_spectral_pair *p
     double off;
     double rounding;
     apply(pair, product, &off);
-    const double theta = nadir_whole_dot(context, n, pair->y, product, &rounding);
+    const double theta = nadir_global_dot(context, n, pair->y, product, &rounding);
     const double theta_off = (rounding + off) * (1 + UNIT_OFF) + UNIT_OFF * fabs(theta);
     const double left = residual_norm(context, n, product, theta, pair->y, off, difference);
     apply_transposed(context, pair, product, &off);

@@ -1,11 +1,11 @@
 /*
  * check_spectral_dense.c: the check of a pair (c, k) at p = 2 with E_lambda written out, whose norm is proven
- * by a Cholesky factorisation (spectral_norm.h): theta need not be isolated. See check_spectral.c.
+ * by a Cholesky factorisation (eigen.h): theta need not be isolated. See check_spectral.c.
  */
 #include "adversary/check/check_spectral.h"
 
 #include "linalg/distributed.h"
-#include "linalg/spectral_norm.h"
+#include "linalg/eigen.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 

@@ -5,7 +5,7 @@
 #include "adversary/check/state_shape.h"
 #include "adversary/free/dual.h"
 #include "kernel/rank_one.h"
-#include "linalg/span.h"
+#include "linalg/low_rank_basis.h"
 
 /* Numbers of kernels that are written out at a time. */
 #define NUMBERS_LIMIT 4000000
@@ -87,9 +87,9 @@ nadir_status nadir_combined_minima(nadir_context *context, const nadir_combined 
     for (int64_t first = 0; first < count; first += block) {
         const int64_t many = count - first < block ? count - first : block;
         NADIR_CHECK(nadir_progress(context, "looking for smallest entries", (double)first / (double)count));
-        nadir_span_combine(context, n, many, m, m, at.X, S + first * m, at.c);
-        nadir_span_combine(context, n, many, m + 1, m + 1, of->left.vectors + (m + 1) * n,
-                           T + first * (m + 1), at.k);
+        nadir_low_rank_basis_combine(context, n, many, m, m, at.X, S + first * m, at.c);
+        nadir_low_rank_basis_combine(context, n, many, m + 1, m + 1, of->left.vectors + (m + 1) * n,
+                                     T + first * (m + 1), at.k);
         for (int64_t i = 0; i < many; i++) {
             NADIR_CHECK(find_minimum(context, &at, i, &minima[first + i]));
         }

@@ -10,7 +10,7 @@
 
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
-#include "linalg/span.h"
+#include "linalg/low_rank_basis.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -57,8 +57,8 @@ cleanup:
 /* x <- x - mean; returns what the entries are off by at most. */
 static double subtract_mean(const nadir_context *context, int64_t n, double *x)
 {
-    const double rounding = 8 * UNIT * nadir_whole_largest(context, n, x);
-    const double mean = nadir_whole_sum(context, n, x) / (double)n;
+    const double rounding = 8 * UNIT * nadir_global_largest(context, n, x);
+    const double mean = nadir_global_sum(context, n, x) / (double)n;
     for (int64_t s = 0; s < n; s++) {
         x[s] -= mean;
     }
@@ -78,7 +78,7 @@ static nadir_status fill_products(nadir_context *context, const nadir_combined_b
         for (int64_t s = 0; s < n; s++) {
             b[j * n + s] = W[s] * basis->X[j * n + s];
         }
-        enclosed[j].b_error = (made->pair.W_off + 2 * UNIT) * nadir_whole_largest(context, n, b + j * n);
+        enclosed[j].b_error = (made->pair.W_off + 2 * UNIT) * nadir_global_largest(context, n, b + j * n);
     }
     NADIR_CHECK(nadir_enclosure_solve_apart(context, problem, &made->pair.known, false, basis->size, b,
                                             basis->DWX, g, enclosed));
@@ -103,7 +103,7 @@ static void fill_directions(const nadir_context *context, const nadir_combined_b
     for (int j = 0; j <= basis->size; j++) {
         /* roundings of the difference are roundings of a kernel, not of its check */
         (void)subtract_mean(context, n, K + j * n);
-        sums[j] = fabs(nadir_whole_sum(context, n, K + j * n)) * (1 + 2 * UNIT) +
+        sums[j] = fabs(nadir_global_sum(context, n, K + j * n)) * (1 + 2 * UNIT) +
                   lost * nadir_up_norm_2(context, n, K + j * n);
         made->left.sizes[1 + basis->size + j].off = sums[j] / sqrt(length) * (1 + 4 * UNIT);
     }
@@ -211,7 +211,7 @@ static nadir_status make_frame(nadir_context *context, int64_t n, int N, nadir_c
     memcpy(rest, stack->vectors, (size_t)(n * N) * sizeof *rest);
     memset(stack->frame, 0, (size_t)(N * N) * sizeof *stack->frame);
     const double tolerance = fmax(SPAN_TOLERANCE, UNIT * sqrt((double)n));
-    stack->rank = nadir_span_split(context, n, N, N, tolerance, rest, Q, stack->frame, sizes);
+    stack->rank = nadir_low_rank_basis_split(context, n, N, N, tolerance, rest, Q, stack->frame, sizes);
     if (stack->rank < 0) {
         stack->stretch = INFINITY;
         goto cleanup;
@@ -223,10 +223,10 @@ static nadir_status make_frame(nadir_context *context, int64_t n, int N, nadir_c
         for (int i = 0; i < stack->rank; i++) {
             columns += stack->stretch * fabs(stack->frame[j * N + i]);
         }
-        stack->framed[j] =
-            (nadir_combined_size){columns * (1 + N * UNIT), (stack->sizes[j].off + missing +
-                                                             nadir_span_rounding(stack->rank) * columns) *
-                                                                (1 + 2 * N * UNIT)};
+        stack->framed[j] = (nadir_combined_size){
+            columns * (1 + N * UNIT),
+            (stack->sizes[j].off + missing + nadir_low_rank_basis_rounding(stack->rank) * columns) *
+                (1 + 2 * N * UNIT)};
     }
 cleanup:
     nadir_release(context, rest);

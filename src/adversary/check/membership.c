@@ -142,7 +142,7 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
         return 0;
     }
     const nadir_row nominal = nadir_model_row(model, row);
-    const double *whole = nadir_explicit_whole(&at->rows, row);
+    const double *whole = nadir_explicit_dense_row(&at->rows, row);
     double sum = 0;
     double minimum;
     if (whole != NULL && nominal.columns == NULL) {
@@ -313,18 +313,18 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
     NADIR_CHECK(look_at_states(context, kernel, &of, distances, &all));
     if (distances != NULL) { /* all rows of all processes within one radius */
         double distance = INFINITY;
-        if (nadir_join_all(context, all.moved < 0)) {
+        if (nadir_allreduce_and(context, all.moved < 0)) {
             NADIR_CHECK(nadir_norm_p(context, model->states, distances, uncertainty->p, &distance));
         }
-        all.rounding = nadir_join_maximum(context, all.rounding);
+        all.rounding = nadir_allreduce_maximum(context, all.rounding);
         judge_group(distance, factor * uncertainty->radius, 0, &all);
     }
     *membership = all.found;
-    membership->row_sum = nadir_join_maximum(context, membership->row_sum);
-    membership->off_support = nadir_join_maximum(context, membership->off_support);
-    membership->minimum = nadir_join_minimum(context, membership->minimum);
-    membership->distance = nadir_join_maximum(context, membership->distance);
-    membership->excess = nadir_join_maximum(context, membership->excess);
+    membership->row_sum = nadir_allreduce_maximum(context, membership->row_sum);
+    membership->off_support = nadir_allreduce_maximum(context, membership->off_support);
+    membership->minimum = nadir_allreduce_minimum(context, membership->minimum);
+    membership->distance = nadir_allreduce_maximum(context, membership->distance);
+    membership->excess = nadir_allreduce_maximum(context, membership->excess);
     membership->excess_row =
         membership->excess > 0 && membership->excess_row < 0 ? 0 : membership->excess_row;
 cleanup:
@@ -338,7 +338,7 @@ nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = nadir_kernel_model(kernel);
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     NADIR_CHECK(nadir_membership_measure(context, kernel, uncertainty, factor, membership));
     if (membership->row_sum > (double)nadir_model_total(model) * NADIR_MEMBERSHIP_ROUNDING) {
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "a row of the kernel sums to 1 only within %g",
@@ -347,12 +347,12 @@ nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *
         const int64_t row = membership->excess_row;
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
                             "the kernel lies outside its ball by a share of %g (%s)", membership->excess,
-                            nadir_model_place(model, nadir_model_row_state(model, row), row, place));
+                            nadir_model_label(model, nadir_model_row_state(model, row), row, place));
     } else if (uncertainty->domain != NADIR_DOMAIN_FREE && membership->minimum < 0) {
         const int64_t row = membership->minimum_row;
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "the kernel has the negative entry %g in %s",
                             membership->minimum,
-                            nadir_model_place(model, nadir_model_row_state(model, row), row, place));
+                            nadir_model_label(model, nadir_model_row_state(model, row), row, place));
     } else if (uncertainty->domain == NADIR_DOMAIN_SUPPORT && membership->off_support > 0) {
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
                             "the kernel has a successor of probability %g that the nominal one does not have",

@@ -78,8 +78,8 @@ static double most_return(const nadir_context *context, const nadir_problem *pro
         w = fmax(w, most_of_state(problem, s, stray, sign));
         mass += problem->mu[s];
     }
-    w = nadir_join_maximum(context, w);
-    mass = nadir_join_sum(context, mass);
+    w = nadir_allreduce_maximum(context, w);
+    mass = nadir_allreduce_sum(context, mass);
     const double spread = UNIT * (double)(nadir_model_total(problem->model) + 4);
     return raise(w * (mass * (w > 0 ? 1 + spread : 1 - spread)), 8);
 }

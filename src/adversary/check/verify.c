@@ -198,7 +198,7 @@ nadir_status nadir_verify(nadir_context *context, nadir_model *model, const nadi
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "the size of the settings, or the kernel file, is not set");
     }
-    NADIR_CHECK(nadir_model_check_whole(context, model, "verification"));
+    NADIR_CHECK(nadir_model_check_one_process(context, model, "verification"));
     NADIR_NEW_ZERO(context, run.list, 1);
     run.list->memory = nadir_memory_retain(context->memory);
     NADIR_CHECK(verify(&run));

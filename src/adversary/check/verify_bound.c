@@ -11,7 +11,7 @@
 #include "adversary/free/strike.h"
 #include "adversary/rectangular/rectangular.h"
 #include "adversary/valid/proof.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "adversary/check/check_rank_one.h"
 #include "adversary/check/membership.h"
 #include "adversary/free/penalty.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include <float.h>
 #include <math.h>
@@ -37,14 +37,14 @@ static void take_rank_one(const nadir_rank_one_check *check, nadir_membership *m
 static void judge_domain(nadir_verify_run *run, const nadir_membership *found)
 {
     const nadir_domain domain = run->asked.uncertainty.domain;
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     if (domain == NADIR_DOMAIN_FREE) {
         nadir_verify_add(run, "domain", true,
                          "the domain is free: entries may be negative (the smallest is %g)", found->minimum);
     } else if (found->minimum < 0) {
         const int64_t row = found->minimum_row;
         nadir_verify_add(run, "domain", false, "the kernel has the negative entry %g in %s", found->minimum,
-                         nadir_model_place(run->model, nadir_model_row_state(run->model, row), row, place));
+                         nadir_model_label(run->model, nadir_model_row_state(run->model, row), row, place));
     } else if (domain == NADIR_DOMAIN_SUPPORT && found->off_support > 0) {
         nadir_verify_add(run, "domain", false,
                          "the kernel has a successor of probability %g that the nominal one does not have",
@@ -61,7 +61,7 @@ static void judge_membership(nadir_verify_run *run, const nadir_membership *foun
     /* entries of rows that sum to one are as large as their negative ones, or at most one */
     const double size = fmax(1, -found->minimum);
     const bool sums = found->row_sum <= (double)run->model->states * NADIR_MEMBERSHIP_ROUNDING * size;
-    char place[NADIR_PLACE_LENGTH] = "";
+    char place[NADIR_LABEL_LENGTH] = "";
     nadir_verify_add(run, "row_sums", sums, "every row of the kernel sums to 1 within %.2g%s", found->row_sum,
                      sums ? "" : ", which is more than rounding");
     judge_domain(run, found);
@@ -73,7 +73,7 @@ static void judge_membership(nadir_verify_run *run, const nadir_membership *foun
     }
     const int64_t row = found->excess_row;
     if (row >= 0) {
-        (void)nadir_model_place(run->model, nadir_model_row_state(run->model, row), row, place);
+        (void)nadir_model_label(run->model, nadir_model_row_state(run->model, row), row, place);
     }
     nadir_verify_add(run, "distance", false, "the kernel lies outside the ball by a share of %g%s%s",
                      found->excess, row >= 0 ? ": " : "", place);

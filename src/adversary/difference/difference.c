@@ -99,8 +99,8 @@ static nadir_status pose(comparison *run, const nadir_ball *ball, int i)
         .v_error = solver->value.v_error,
         .d_error = solver->value.d_error,
         .J_error = solver->value.J_error,
-        .largest = fmax(nadir_whole_largest(context, model->states, solver->value.v),
-                        nadir_whole_largest(context, model->rows, model->rewards)),
+        .largest = fmax(nadir_global_largest(context, model->states, solver->value.v),
+                        nadir_global_largest(context, model->rows, model->rewards)),
     };
 cleanup:
     return status;
@@ -529,7 +529,7 @@ nadir_status nadir_solver_difference(nadir_context *context, nadir_solver *a, na
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "the solvers are of two models; the difference is that of two policies on one");
     }
-    NADIR_CHECK(nadir_model_check_whole(context, a->model, "the difference of two policies"));
+    NADIR_CHECK(nadir_model_check_one_process(context, a->model, "the difference of two policies"));
     const bool turned = run.settings.optimistic; /* the largest A - B is the smallest B - A */
     run.solver[0] = turned ? b : a;
     run.solver[1] = turned ? a : b;

@@ -26,7 +26,7 @@
 #include "adversary/difference/influence.h"
 #include "adversary/difference/occupancy_range.h"
 #include "adversary/difference/pair.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 /* e for this tau, from above; pair->costs are those of the point. */
 nadir_status nadir_pair_slack(nadir_context *context, const nadir_pair *pair, const nadir_pair_point *point,

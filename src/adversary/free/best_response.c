@@ -263,15 +263,15 @@ static bool have_merged(const search *at, const chain *a, const chain *b)
     if (!(fabs(a->lambda - b->lambda) <= EQUAL * fabs(b->lambda))) {
         return false;
     }
-    const double size = nadir_whole_largest(at->context, at->states, b->c);
+    const double size = nadir_global_largest(at->context, at->states, b->c);
     double same = 0;
     double opposite = 0;
     for (int64_t s = 0; s < at->states; s++) {
         same = fmax(same, fabs(a->c[s] - b->c[s]));
         opposite = fmax(opposite, fabs(a->c[s] + b->c[s]));
     }
-    same = nadir_join_maximum(at->context, same);
-    opposite = nadir_join_maximum(at->context, opposite);
+    same = nadir_allreduce_maximum(at->context, same);
+    opposite = nadir_allreduce_maximum(at->context, opposite);
     return fmin(same, opposite) <= CLOSE * size;
 }
 
@@ -398,7 +398,7 @@ static nadir_status start(search *at, int64_t radii)
         at->Wd[s] = problem->uncertainty->W[s] * problem->d[s];
     }
     NADIR_CHECK(nadir_norm_p(context, n, at->Wd, at->q, &norm));
-    at->scale = problem->gamma * norm * nadir_whole_largest(context, n, problem->v);
+    at->scale = problem->gamma * norm * nadir_global_largest(context, n, problem->v);
     NADIR_CHECK(make_seeds(at));
 cleanup:
     return status;

@@ -41,7 +41,7 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
         }
         of->W[s] = nadir_norm_short(actions, shape, 2) * (1 + ((double)actions + 8) * UNIT);
     }
-    of->W_largest = nadir_whole_largest(context, problem->states, of->W);
+    of->W_largest = nadir_global_largest(context, problem->states, of->W);
 cleanup:
     nadir_release(context, shape);
     return status;
@@ -94,7 +94,7 @@ cleanup:
 
 /* Phi D W, all vectors of one place. */
 typedef struct loop {
-    nadir_place place;
+    nadir_vec place;
     nadir_occupancy *occupancy;
     int64_t states;
     double *W;    /* [states] */
@@ -107,9 +107,9 @@ static nadir_status subtract_mean(const loop *at, double *x)
 {
     nadir_status status = NADIR_OK;
     double sum;
-    NADIR_CHECK(nadir_place_dot(&at->place, at->states, at->ones, x, &sum));
-    const double mean = sum / (double)nadir_whole_count(at->place.context, at->states);
-    NADIR_CHECK(nadir_place_add(&at->place, at->states, -mean, at->ones, x));
+    NADIR_CHECK(nadir_vec_dot(&at->place, at->states, at->ones, x, &sum));
+    const double mean = sum / (double)nadir_global_count(at->place.context, at->states);
+    NADIR_CHECK(nadir_vec_add(&at->place, at->states, -mean, at->ones, x));
 cleanup:
     return status;
 }
@@ -119,8 +119,8 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     nadir_status status = NADIR_OK;
     const loop *at = user;
     (void)context;
-    NADIR_CHECK(nadir_place_weigh(&at->place, at->states, at->W, x, at->work));
-    NADIR_CHECK(nadir_occupancy_solve_at(&at->place, at->occupancy, false, at->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(nadir_vec_multiply(&at->place, at->states, at->W, x, at->work));
+    NADIR_CHECK(nadir_occupancy_solve_vec(&at->place, at->occupancy, false, at->work, SOLVE_TOLERANCE, y));
     NADIR_CHECK(subtract_mean(at, y));
 cleanup:
     return status;
@@ -131,16 +131,16 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
     nadir_status status = NADIR_OK;
     const loop *at = user;
     (void)context;
-    NADIR_CHECK(nadir_place_copy(&at->place, at->states, x, at->work));
+    NADIR_CHECK(nadir_vec_copy(&at->place, at->states, x, at->work));
     NADIR_CHECK(subtract_mean(at, at->work));
-    NADIR_CHECK(nadir_occupancy_solve_at(&at->place, at->occupancy, true, at->work, SOLVE_TOLERANCE, y));
-    NADIR_CHECK(nadir_place_weigh(&at->place, at->states, at->W, y, y));
+    NADIR_CHECK(nadir_occupancy_solve_vec(&at->place, at->occupancy, true, at->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(nadir_vec_multiply(&at->place, at->states, at->W, y, y));
 cleanup:
     return status;
 }
 
 /* |Phi D W|_2 from two starts, with all vectors of the iterations in a place. */
-static nadir_status search(const nadir_breakdown *of, nadir_place place, nadir_triple found[2])
+static nadir_status search(const nadir_breakdown *of, nadir_vec place, nadir_singular_triple found[2])
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = place.context;
@@ -149,20 +149,20 @@ static nadir_status search(const nadir_breakdown *of, nadir_place place, nadir_t
     double *vectors = NULL;
     double *room = NULL;
     NADIR_NEW(context, vectors, 2 * n);
-    NADIR_CHECK(nadir_place_take(&place, 3 * n, &room));
+    NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &room));
     loop user = {place, of->problem->occupancy, n, room, room + n, room + 2 * n};
     const nadir_operator centred = {n, n, apply, apply_transposed, &user};
-    NADIR_CHECK(nadir_place_copy(&place, n, of->W, user.W));
+    NADIR_CHECK(nadir_vec_copy(&place, n, of->W, user.W));
     for (int64_t s = 0; s < n; s++) {
         vectors[s] = 1;
     }
-    NADIR_CHECK(nadir_place_copy(&place, n, vectors, user.ones));
+    NADIR_CHECK(nadir_vec_copy(&place, n, vectors, user.ones));
     for (int i = 0; i < 2; i++) {
         NADIR_CHECK(nadir_lanczos_top(&place, &centred, NULL, &random, RESIDUAL_TOLERANCE, PRODUCTS_LIMIT,
                                       vectors, vectors + n, &found[i]));
     }
 cleanup:
-    nadir_place_give(&place, 3 * n, room);
+    nadir_vec_release(&place, 3 * n, room);
     nadir_release(context, vectors);
     return status;
 }
@@ -172,16 +172,16 @@ nadir_status nadir_breakdown_exact(nadir_context *context, const nadir_problem *
 {
     nadir_status status = NADIR_OK;
     nadir_breakdown of;
-    nadir_triple found[2];
+    nadir_singular_triple found[2];
     NADIR_CHECK(begin(context, problem, &of));
     *radius = INFINITY;
     *converged = true;
     if (never(&of)) {
         goto cleanup;
     }
-    const nadir_place here = nadir_place_here(context);
-    const nadir_place place =
-        problem->states >= LEAST_STATES ? nadir_occupancy_place(context, problem->occupancy) : here;
+    const nadir_vec here = nadir_vec_host(context);
+    const nadir_vec place =
+        problem->states >= LEAST_STATES ? nadir_occupancy_vec(context, problem->occupancy) : here;
     status = search(&of, place, found);
     if (status == NADIR_ERROR_MEMORY && place.device != NULL) {
         status = search(&of, here, found);

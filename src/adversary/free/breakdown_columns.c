@@ -2,14 +2,14 @@
  * breakdown_columns.c: |Phi D W|_2 bounded with all columns of D at hand.
  *
  * Quotient: Phi D W = Phi (D - 1 r^T) W whatever r, and |D - 1 r^T| <= |Dhat - 1 r^T| + error entry by entry:
- * the quotient bound of spectral_norm.h on the latter, times W, with r the column minima (best where columns
+ * the quotient bound of eigen.h on the latter, times W, with r the column minima (best where columns
  * have few large entries) and with r the column means (best where entries scatter about them).
  *
  * Cholesky: the norm itself, of Phi Dhat W, plus what the error of Dhat adds at most.
  */
 #include "adversary/free/breakdown_parts.h"
 
-#include "linalg/spectral_norm.h"
+#include "linalg/eigen.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 

@@ -134,7 +134,7 @@ static nadir_status find_spread_minima(nadir_context *context, const nadir_excha
         into->minima[t] = 0;
         own += into->work[t] == (double)exchange->total;
     }
-    const int64_t full = nadir_whole_count(context, own);
+    const int64_t full = nadir_global_count(context, own);
     NADIR_NEW(context, operations, full);
     NADIR_NEW(context, places, own + full);
     NADIR_NEW(context, minima, full);
@@ -208,8 +208,8 @@ static void range_of_sums(const nadir_context *context, const nadir_breakdown *o
         *low = seen->sums[s] < *low ? seen->sums[s] : *low;
         *high = seen->sums[s] > *high ? seen->sums[s] : *high;
     }
-    *low = nadir_join_minimum(context, *low) * (1 - off);
-    *high = nadir_join_maximum(context, *high) * (1 + off);
+    *low = nadir_allreduce_minimum(context, *low) * (1 - off);
+    *high = nadir_allreduce_maximum(context, *high) * (1 + off);
 }
 
 /* At least |Phi P^pi Phi|_F: its square is sum M^2 - sum (column sums)^2 / S - sum (row sums)^2 / S + (sum
@@ -228,10 +228,10 @@ static double centred_norm(const nadir_context *context, const nadir_breakdown *
         columns += seen->columns[s] / size * seen->columns[s];
         total += seen->sums[s] / size;
     }
-    squares = nadir_join_sum(context, squares);
-    rows = nadir_join_sum(context, rows);
-    columns = nadir_join_sum(context, columns);
-    total = nadir_join_sum(context, total);
+    squares = nadir_allreduce_sum(context, squares);
+    rows = nadir_allreduce_sum(context, rows);
+    columns = nadir_allreduce_sum(context, columns);
+    total = nadir_allreduce_sum(context, total);
     const double sum = squares + rows + columns + total * total;
     const double square = (squares - rows) + (total * total - columns) + (4 * size + 32) * UNIT * sum;
     return (sqrt(square) + of->known.averaging * sqrt(squares) * 1.01) * (1 + 8 * UNIT);
@@ -268,7 +268,7 @@ static nadir_status raise_minima(nadir_context *context, const nadir_breakdown *
         seen->minima[t] *= 1 - 2 * of->known.averaging;
         mass += seen->minima[t];
     }
-    if (nadir_join_sum(context, mass) == 0) {
+    if (nadir_allreduce_sum(context, mass) == 0) {
         return NADIR_OK;
     }
     range_of_sums(context, of, seen, &low, &high);
@@ -290,8 +290,8 @@ static nadir_status find_heavy(nadir_context *context, const nadir_breakdown *of
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
-    nadir_placed own[HEAVY];
-    nadir_placed heaviest[HEAVY];
+    nadir_indexed own[HEAVY];
+    nadir_indexed heaviest[HEAVY];
     double found[HEAVY] = {0};
     double all = 0;
     double heavy = 0;
@@ -315,14 +315,14 @@ static nadir_status find_heavy(nadir_context *context, const nadir_breakdown *of
         which[place] = t;
     }
     for (int64_t i = 0; i < many; i++) {
-        own[i] = (nadir_placed){found[i], nadir_model_first(of->problem->model) + which[i]};
+        own[i] = (nadir_indexed){found[i], nadir_model_first(of->problem->model) + which[i]};
     }
     NADIR_CHECK(table->top(table->self, context, many, own, count, heaviest, &many));
     for (int64_t i = 0; i < many; i++) {
         heavy += heaviest[i].value;
         which[i] = heaviest[i].place;
     }
-    *share = heavy / nadir_join_sum(context, all);
+    *share = heavy / nadir_allreduce_sum(context, all);
 cleanup:
     return status;
 }
@@ -351,7 +351,7 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
         for (int64_t s = 0; s < n; s++) {
             smallest = fmin(smallest, columns[j * n + s]);
         }
-        smallest = nadir_join_minimum(context, smallest);
+        smallest = nadir_allreduce_minimum(context, smallest);
         const int64_t place = which[j] - first;
         if (place >= 0 && place < n) {
             seen->minima[place] = fmax(seen->minima[place], (smallest - error) * (1 - 2 * UNIT));
@@ -377,13 +377,13 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
     }
     memset(y, 0, (size_t)n * sizeof *y);
     NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, false, w, 0, close, y, &enclosed));
-    const double shift = nadir_whole_dot(context, n, r, w, &rounding);
+    const double shift = nadir_global_dot(context, n, r, w, &rounding);
     const double above = enclosed.error + rounding + 4 * UNIT * (enclosed.largest + shift);
     for (int64_t s = 0; s < n; s++) {
         y[s] = fmax(y[s] - shift, 0) + above;
         sum += y[s];
     }
-    sum = nadir_join_sum(context, sum);
+    sum = nadir_allreduce_sum(context, sum);
     const double total = (double)nadir_model_total(of->problem->model);
     const double sum_low = sum * (1 - total * UNIT);
     memset(z, 0, (size_t)n * sizeof *z);
@@ -408,16 +408,16 @@ static nadir_status step_roughly(nadir_context *context, const nadir_breakdown *
         w[s] = of->W[s] * x[s];
     }
     NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, false, 1, w, ROUGH, y));
-    const double shift = nadir_whole_dot(context, n, r, w, &rounding);
+    const double shift = nadir_global_dot(context, n, r, w, &rounding);
     for (int64_t s = 0; s < n; s++) {
         y[s] = fmax(y[s] - shift, 0);
     }
-    const double sum = nadir_whole_sum(context, n, y);
+    const double sum = nadir_global_sum(context, n, y);
     NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, true, 1, y, ROUGH, w));
     for (int64_t s = 0; s < n; s++) {
         x[s] = of->W[s] * fmax(w[s] - r[s] * sum, 0);
     }
-    const double largest = nadir_whole_largest(context, n, x);
+    const double largest = nadir_global_largest(context, n, x);
     for (int64_t s = 0; s < n; s++) {
         x[s] = largest > 0 ? fmax(x[s] / largest, SMALLEST) : 1;
     }
@@ -448,12 +448,12 @@ static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakd
     for (int step = 0; step < (rough ? 1 : STEPS); step++) {
         double quotient = 0;
         NADIR_CHECK(apply_twice(context, of, r, x, work + 2 * n, y, z));
-        const double largest = nadir_whole_largest(context, n, z);
+        const double largest = nadir_global_largest(context, n, z);
         for (int64_t s = 0; s < n; s++) {
             quotient = fmax(quotient, z[s] / x[s]);
             x[s] = largest > 0 ? fmax(z[s] / largest, SMALLEST) : 1;
         }
-        quotient = nadir_join_maximum(context, quotient);
+        quotient = nadir_allreduce_maximum(context, quotient);
         const bool worth = quotient < WORTH * best || step + 1 < least;
         best = fmin(best, quotient);
         if (!worth) {
@@ -477,9 +477,9 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
     NADIR_NEW(context, numbers, 7 * n);
     look seen = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n, numbers + 4 * n};
     const nadir_exchange *exchange = of->problem->model->exchange;
-    if (average->remote != NULL) {
+    if (average->device_matrix != NULL) {
         const nadir_device_look wanted = {seen.sums, seen.squares, seen.columns, seen.minima};
-        NADIR_CHECK(average->device->look(average->remote, context, &wanted));
+        NADIR_CHECK(average->device->look(average->device_matrix, context, &wanted));
     } else if (matrix->dense != NULL) {
         look_at_dense(context, matrix, &seen);
     } else if (exchange != NULL) {

@@ -88,7 +88,7 @@ static nadir_status shrink(nadir_context *context, int64_t count, double p, doub
     nadir_status status = NADIR_OK;
     double norm;
     if (p == 2) {
-        norm = nadir_whole_norm_2(context, count, x);
+        norm = nadir_global_norm_2(context, count, x);
     } else {
         status = nadir_norm_p(context, count, x, p, &norm);
     }
@@ -104,7 +104,7 @@ static nadir_status shrink(nadir_context *context, int64_t count, double p, doub
 
 static void subtract_mean(const nadir_context *context, int64_t count, double *x)
 {
-    const double mean = nadir_whole_sum(context, count, x) / (double)nadir_whole_count(context, count);
+    const double mean = nadir_global_sum(context, count, x) / (double)nadir_global_count(context, count);
     for (int64_t i = 0; i < count; i++) {
         x[i] -= mean;
     }
@@ -122,7 +122,7 @@ static products multiply(const nadir_context *context, const nadir_problem *prob
 {
     const double *W = problem->uncertainty->W;
     const double mean =
-        nadir_whole_sum(context, problem->states, problem->v) / (double)nadir_model_total(problem->model);
+        nadir_global_sum(context, problem->states, problem->v) / (double)nadir_model_total(problem->model);
     const double centre = isfinite(mean) ? mean : 0;
     products made = {0};
     for (int64_t s = 0; s < problem->states; s++) {
@@ -131,9 +131,9 @@ static products multiply(const nadir_context *context, const nadir_problem *prob
         made.feedback += k[s] * g[s];
     }
     return (products){
-        .strength = nadir_join_sum(context, made.strength),
-        .loss = nadir_join_sum(context, made.loss),
-        .feedback = nadir_join_sum(context, made.feedback),
+        .strength = nadir_allreduce_sum(context, made.strength),
+        .loss = nadir_allreduce_sum(context, made.loss),
+        .feedback = nadir_allreduce_sum(context, made.feedback),
     };
 }
 

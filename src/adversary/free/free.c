@@ -464,14 +464,14 @@ cleanup:
 static double most_reward(const nadir_context *context, const nadir_problem *problem)
 {
     const double gap = 1 - problem->gamma;
-    const double W = nadir_whole_largest(context, problem->states, problem->uncertainty->W);
+    const double W = nadir_global_largest(context, problem->states, problem->uncertainty->W);
     return PRODUCT_MOST * gap * gap / fmax(1, W);
 }
 
 bool nadir_free_has_room(const nadir_context *context, const nadir_problem *problem)
 {
     return !nadir_rewards_underflow(context, problem) &&
-           nadir_whole_largest(context, problem->rows, problem->rewards) <= most_reward(context, problem);
+           nadir_global_largest(context, problem->rows, problem->rewards) <= most_reward(context, problem);
 }
 
 static nadir_status check_rewards(nadir_context *context, const nadir_problem *problem)
@@ -482,8 +482,8 @@ static nadir_status check_rewards(nadir_context *context, const nadir_problem *p
                             "the largest reward is %g, which leaves too little room for bounds on the domain "
                             "free; expected %g to %g: multiply all rewards by a number, and divide the "
                             "returns by it",
-                            nadir_whole_largest(context, problem->rows, problem->rewards), NADIR_REWARD_LEAST,
-                            most_reward(context, problem));
+                            nadir_global_largest(context, problem->rows, problem->rewards),
+                            NADIR_REWARD_LEAST, most_reward(context, problem));
 }
 
 static nadir_status check_method(nadir_context *context, const nadir_problem *problem, const char *method)

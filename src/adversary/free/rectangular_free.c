@@ -65,7 +65,7 @@ static nadir_status prepare(rectangle *at)
     NADIR_NEW(context, at->line, n);
     fill_change(at);
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, at->v_b, at->v_b, NULL));
-    at->mass = nadir_whole_dot(context, n, problem->mu, at->v_b, &rounding);
+    at->mass = nadir_global_dot(context, n, problem->mu, at->v_b, &rounding);
 cleanup:
     return status;
 }

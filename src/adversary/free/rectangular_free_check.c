@@ -14,7 +14,7 @@
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 #include "nominal/bellman.h"
-#include "nominal/check.h"
+#include "nominal/value_check.h"
 
 #include <float.h>
 #include <math.h>
@@ -62,13 +62,13 @@ static void measure(proof *at)
         add_sum(actions, problem->policy->probabilities + state_rows[s], &at->pi_low, &at->pi_high);
     }
     add_sum(problem->states, problem->mu, &at->mu_low, &at->mu_high);
-    at->actions = (int64_t)nadir_join_maximum(context, (double)at->actions);
-    at->pi_low = nadir_join_minimum(context, at->pi_low);
-    at->pi_high = nadir_join_maximum(context, at->pi_high);
+    at->actions = (int64_t)nadir_allreduce_maximum(context, (double)at->actions);
+    at->pi_low = nadir_allreduce_minimum(context, at->pi_low);
+    at->pi_high = nadir_allreduce_maximum(context, at->pi_high);
     /* sums of the processes: one more rounding for each of them */
     const double slack = UNIT * (double)context->communication->members;
-    at->mu_low = nadir_join_sum(context, at->mu_low) * (1 - slack);
-    at->mu_high = nadir_join_sum(context, at->mu_high) * (1 + slack);
+    at->mu_low = nadir_allreduce_sum(context, at->mu_low) * (1 - slack);
+    at->mu_high = nadir_allreduce_sum(context, at->mu_high) * (1 + slack);
     nadir_kernel_measure(at->context, problem->kernel, &at->size);
 }
 
@@ -129,7 +129,7 @@ static bool set_is_valid(const proof *at)
         const double least = at->factor * at->b[s] * unit * slack;
         valid = least == 0 || row_is_above(at, s, least, at->work);
     }
-    return nadir_join_all(at->context, valid);
+    return nadir_allreduce_and(at->context, valid);
 }
 
 /* mu . v - c for c (1 - gamma) = max (v - Tv)_+ */
@@ -158,15 +158,15 @@ static nadir_status bound_by_residual(const proof *at, double *lower)
         worst = fmax(worst, at->v[s] - (sum - take * at->b[s]));
         taken = fmax(taken, take * at->b[s]);
     }
-    worst = nadir_join_maximum(context, worst);
-    taken = nadir_join_maximum(context, taken);
+    worst = nadir_allreduce_maximum(context, worst);
+    taken = nadir_allreduce_maximum(context, taken);
     worst += nadir_bellman_rounding(&at->size, problem->gamma, at->actions,
-                                    nadir_whole_largest(context, problem->rows, problem->rewards),
-                                    nadir_whole_largest(context, n, at->v)) +
+                                    nadir_global_largest(context, problem->rows, problem->rewards),
+                                    nadir_global_largest(context, n, at->v)) +
              4 * UNIT * taken;
     const double offset = nadir_check_offset(worst, problem->gamma, at->pi_low * at->size.sum_low,
                                              at->pi_high * at->size.sum_high);
-    const double mean = nadir_whole_dot(context, n, problem->mu, at->v, &rounding);
+    const double mean = nadir_global_dot(context, n, problem->mu, at->v, &rounding);
     const double loss = offset * at->mu_high + rounding;
     *lower = mean - loss - 4 * UNIT * (fabs(mean) + loss);
 cleanup:
@@ -186,7 +186,7 @@ static nadir_status bound_spread(const proof *at, double *mass, double *norm)
     NADIR_CHECK(nadir_occupancy_solve(at->context, problem->occupancy, 1, at->b, v_b, &accuracy));
     /* the solve, and the rounding of the average that was solved with */
     const double averaging =
-        gap > 0 ? UNIT * (double)(at->actions + 4) * nadir_whole_largest(at->context, n, v_b) / gap
+        gap > 0 ? UNIT * (double)(at->actions + 4) * nadir_global_largest(at->context, n, v_b) / gap
                 : INFINITY;
     const double error = accuracy.error_bound + averaging;
     if (!isfinite(error)) {
@@ -197,7 +197,7 @@ static nadir_status bound_spread(const proof *at, double *mass, double *norm)
     for (int64_t s = 0; s < n; s++) {
         v_b[s] = fmax(0, v_b[s]) + error;
     }
-    *mass = nadir_whole_dot(at->context, n, problem->mu, v_b, &rounding);
+    *mass = nadir_global_dot(at->context, n, problem->mu, v_b, &rounding);
     *mass += rounding;
     NADIR_CHECK(nadir_norm_p(at->context, n, v_b, problem->uncertainty->q, norm));
     *norm *= 1 + NORM_SLACK;

@@ -8,7 +8,7 @@
 #include "adversary/free/spectral.h"
 
 #include "adversary/free/spectral_parts.h"
-#include "linalg/span.h"
+#include "linalg/low_rank_basis.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count,
 {
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
-    const int limit = nadir_span_limit(run->context, count);
+    const int limit = nadir_low_rank_basis_limit(run->context, count);
     double *Q = NULL;
     if (limit == 0) {
         return solve_transposed(run, count, y, w);
@@ -56,13 +56,13 @@ nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count,
     double *T = Y + n * limit;
     memcpy(w, y, (size_t)(n * count) * sizeof *w);
     const int rank =
-        nadir_span_split(run->context, n, count, limit, SPAN_TOLERANCE, w, Q, T, T + limit * count);
+        nadir_low_rank_basis_split(run->context, n, count, limit, SPAN_TOLERANCE, w, Q, T, T + limit * count);
     if (rank <= 0) {
         NADIR_CHECK(solve_transposed(run, count, y, w));
         goto cleanup;
     }
     NADIR_CHECK(solve_transposed(run, rank, Q, Y));
-    nadir_span_combine(run->context, n, count, limit, rank, Y, T, w);
+    nadir_low_rank_basis_combine(run->context, n, count, limit, rank, Y, T, w);
 cleanup:
     nadir_release(run->context, Q);
     return status;

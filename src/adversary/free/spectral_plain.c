@@ -181,7 +181,7 @@ static nadir_status respond_k(alternation *at)
     }
     NADIR_CHECK(nadir_occupancy_solve(run->context, run->problem->occupancy, 1, at->g, at->g, NULL));
     const double mean =
-        nadir_whole_sum(run->context, n, at->g) / (double)nadir_model_total(run->problem->model);
+        nadir_global_sum(run->context, n, at->g) / (double)nadir_model_total(run->problem->model);
     const double strength = nadir_blocks_dot(run->context, n, subspace->Wd, at->x);
     for (int64_t s = 0; s < n; s++) {
         at->g[s] -= mean;

@@ -80,7 +80,7 @@ static void add_image(const nadir_context *context, nadir_subspace *subspace, do
 {
     const int64_t n = subspace->problem->states;
     const int j = subspace->size;
-    const double mean = nadir_whole_sum(context, n, z) / (double)nadir_model_total(subspace->problem->model);
+    const double mean = nadir_global_sum(context, n, z) / (double)nadir_model_total(subspace->problem->model);
     for (int64_t s = 0; s < n; s++) {
         z[s] -= mean;
     }

@@ -19,7 +19,7 @@
 #define NADIR_ADVERSARY_SUBSPACE_H
 
 #include "adversary/problem.h"
-#include "linalg/symmetric.h"
+#include "linalg/eigen.h"
 
 enum { NADIR_SUBSPACE_LIMIT = 40 };
 

@@ -11,7 +11,7 @@
 #include "adversary/rectangular/rectangular.h"
 
 #include "adversary/rectangular/worst_rows.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/distributed.h"
 
 #include <float.h>
@@ -74,8 +74,8 @@ static nadir_status respond(nadir_context *context, search *find)
         find->fall[s] = find->v[s] - next;
         find->most = find->fall[s] <= find->most ? find->most : find->fall[s]; /* NaN stays */
     }
-    find->most = nadir_join_maximum(context, find->most);
-    find->size = nadir_whole_largest(context, problem->states, find->v);
+    find->most = nadir_allreduce_maximum(context, find->most);
+    find->size = nadir_global_largest(context, problem->states, find->v);
 cleanup:
     return status;
 }
@@ -127,7 +127,7 @@ static nadir_status evaluate(nadir_context *context, search *find, nadir_kernel 
     NADIR_CHECK(make_kernel(context, find, kernel));
     NADIR_CHECK(take_kernel(context, find, *kernel));
     NADIR_CHECK(nadir_occupancy_solve(context, find->occupancy, 1, problem->R, find->v, NULL));
-    find->J = nadir_whole_dot(context, problem->states, problem->mu, find->v, &error);
+    find->J = nadir_global_dot(context, problem->states, problem->mu, find->v, &error);
 cleanup:
     return status;
 }
@@ -174,7 +174,7 @@ nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem
             break;
         }
     }
-    NADIR_CHECK(nadir_remote_bring(context, attack->kernel));
+    NADIR_CHECK(nadir_kernel_device_fetch(context, attack->kernel));
     attack->converged = reason != NULL;
     attack->stop_reason = reason != NULL ? reason : "iterations";
     attack->method = "policy-iteration";

@@ -29,58 +29,59 @@ static bool spreads(const nadir_rows *rows)
     return rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
 }
 
-void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt)
+void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
+                     nadir_perturbed *perturbed)
 {
     const bool nominal = !(answer->step > 0) || !(nadir_rows_scale(rows, row) > 0);
-    if (nominal && tilt->nominal[row]) {
+    if (nominal && perturbed->nominal[row]) {
         return;
     }
-    tilt->nominal[row] = nominal;
+    perturbed->nominal[row] = nominal;
     nadir_row_rest rest = {.extra = -1};
     if (!nominal) {
-        rest = nadir_row_write(rows, row, answer, tilt->values + row_start(rows->model, row));
+        rest = nadir_row_write(rows, row, answer, perturbed->values + row_start(rows->model, row));
     }
-    if (tilt->x != NULL) {
-        tilt->omega[row] = rest.omega;
-        tilt->slope[row] = rest.slope;
-        tilt->length[row] = rest.length;
-        tilt->extra[row] = rest.extra;
-        tilt->amount[row] = rest.amount;
+    if (perturbed->x != NULL) {
+        perturbed->omega[row] = rest.omega;
+        perturbed->slope[row] = rest.slope;
+        perturbed->length[row] = rest.length;
+        perturbed->extra[row] = rest.extra;
+        perturbed->amount[row] = rest.amount;
     }
 }
 
 nadir_status nadir_rows_blank(nadir_context *context, const nadir_rows *rows, nadir_kernel **kernel,
-                              nadir_tilt **tilt)
+                              nadir_perturbed **perturbed)
 {
     nadir_status status = NADIR_OK;
     const size_t states = (size_t)rows->model->states;
     nadir_kernel *made = NULL;
-    *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
-    if (*tilt == NULL || ((*tilt)->x != NULL) != spreads(rows)) {
+    *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
+    if (*perturbed == NULL || ((*perturbed)->x != NULL) != spreads(rows)) {
         NADIR_CHECK(nadir_kernel_create_blank(context, rows->model, spreads(rows), &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
-        *tilt = nadir_kernel_tilt(made);
+        *perturbed = nadir_kernel_perturbed(made);
     }
-    if ((*tilt)->x != NULL) {
-        memcpy((*tilt)->x, rows->order->x, states * sizeof *(*tilt)->x);
-        memcpy((*tilt)->order, rows->order->order, states * sizeof *(*tilt)->order);
+    if ((*perturbed)->x != NULL) {
+        memcpy((*perturbed)->x, rows->order->x, states * sizeof *(*perturbed)->x);
+        memcpy((*perturbed)->order, rows->order->order, states * sizeof *(*perturbed)->order);
     }
 cleanup:
     return status;
 }
 
-static nadir_status make_tilted(nadir_context *context, const nadir_rows *rows,
-                                const nadir_row_answer *answers, nadir_kernel **kernel)
+static nadir_status make_perturbed(nadir_context *context, const nadir_rows *rows,
+                                   const nadir_row_answer *answers, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
-    nadir_tilt *tilt;
-    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &tilt));
+    nadir_perturbed *perturbed;
+    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &perturbed));
     const int threads = nadir_threads_for(context, row_start(model, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
-        nadir_rows_fill(rows, row, &answers[row], tilt);
+        nadir_rows_fill(rows, row, &answers[row], perturbed);
     }
 cleanup:
     return status;
@@ -221,6 +222,6 @@ nadir_status nadir_rows_kernel(nadir_context *context, const nadir_rows *rows,
                                const nadir_row_answer *answers, nadir_kernel **kernel)
 {
     const bool line = rows->p == 1 || rows->p == 2 || isinf(rows->p);
-    return line || !spreads(rows) ? make_tilted(context, rows, answers, kernel)
+    return line || !spreads(rows) ? make_perturbed(context, rows, answers, kernel)
                                   : make_explicit(context, rows, answers, kernel);
 }

@@ -132,8 +132,8 @@ static nadir_status scale_values(nadir_context *context, int64_t own, const doub
         highest = fmax(highest, v[s]);
     }
     if (order->exchange != NULL) {
-        lowest = nadir_join_minimum(context, lowest);
-        highest = nadir_join_maximum(context, highest);
+        lowest = nadir_allreduce_minimum(context, lowest);
+        highest = nadir_allreduce_maximum(context, highest);
     }
     const double range = highest - lowest;
     if (!isfinite(range)) {

@@ -64,11 +64,11 @@ typedef struct nadir_row_group {
 /* Over the rows of all processes that share the budget. */
 static inline double nadir_row_group_sum(const nadir_row_group *group, double own)
 {
-    return group->whole != NULL ? nadir_join_sum(group->whole, own) : own;
+    return group->whole != NULL ? nadir_allreduce_sum(group->whole, own) : own;
 }
 static inline double nadir_row_group_largest(const nadir_row_group *group, double own)
 {
-    return group->whole != NULL ? nadir_join_maximum(group->whole, own) : own;
+    return group->whole != NULL ? nadir_allreduce_maximum(group->whole, own) : own;
 }
 
 /* The ball is made smaller by this much, so that rounding does not leave it. */

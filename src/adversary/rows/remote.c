@@ -2,7 +2,7 @@
 #include "adversary/rows/remote.h"
 
 #include "adversary/rows/parts.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 
 /* Fewer entries are gone through here in the time of a few calls. */
 #define LEAST_ENTRIES 65536
@@ -45,7 +45,7 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
     if (device == NULL || !is_worth(rows->model) || !has_room(context, rows->model)) {
         return NADIR_OK;
     }
-    nadir_status status = nadir_remote_rows(context, rows->model, &kept);
+    nadir_status status = nadir_kernel_device_rows(context, rows->model, &kept);
     if (status == NADIR_OK) {
         status = device->step_open(kept, context, &ball, &remote->step);
     }
@@ -104,16 +104,16 @@ nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_r
     nadir_status status = NADIR_OK;
     nadir_kernel *made = NULL;
     void *numbers = NULL;
-    nadir_tilt *tilt = *kernel != NULL ? nadir_kernel_tilt(*kernel) : NULL;
-    if (tilt == NULL || (tilt->x != NULL) != remote->spread) {
+    nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
+    if (perturbed == NULL || (perturbed->x != NULL) != remote->spread) {
         NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, remote->spread, &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
     }
     NADIR_CHECK(remote->device->step_values(remote->step, context, &numbers));
-    nadir_remote_adopt(context, *kernel, numbers);
-    if (!nadir_remote_averages(context, *kernel)) {
-        NADIR_CHECK(nadir_remote_bring(context, *kernel));
+    nadir_kernel_device_adopt(context, *kernel, numbers);
+    if (!nadir_kernel_device_averages(context, *kernel)) {
+        NADIR_CHECK(nadir_kernel_device_fetch(context, *kernel));
     }
 cleanup:
     return status;
@@ -123,7 +123,7 @@ nadir_status nadir_rows_remote_slack(nadir_context *context, const nadir_rows_re
                                      const nadir_kernel *kernel, double range, double tau, double *slack,
                                      bool *done)
 {
-    const void *numbers = remote->step != NULL ? nadir_remote_has(kernel) : NULL;
+    const void *numbers = remote->step != NULL ? nadir_kernel_device_values(kernel) : NULL;
     *done = numbers != NULL && remote->p == 2;
     return *done ? remote->device->step_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
 }

@@ -39,7 +39,7 @@ nadir_status nadir_rows_remote_gains(nadir_context *context, const nadir_rows_re
                                      const nadir_order *order, double *gains);
 
 /* The kernel of the last answer, as nadir_rows_kernel makes it, but on the device alone, where it is
- * averaged: nadir_remote_bring brings it here. */
+ * averaged: nadir_kernel_device_fetch brings it here. */
 nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_remote *remote,
                                       nadir_kernel **kernel);
 

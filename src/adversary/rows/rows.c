@@ -1,7 +1,7 @@
 /* rows.c: row problems by norm, and what they have in common; see rows.h. */
 #include "adversary/rows/parts.h"
 
-#include "linalg/ahead.h"
+#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -18,8 +18,8 @@ static void send_for_rows(const nadir_rows *rows, const nadir_row *row)
     const nadir_model *model = rows->model;
     if (row->columns != NULL) {
         const int64_t start = row->columns - model->columns;
-        nadir_ahead(rows->order->x, model->columns, start, start + row->count,
-                    nadir_ahead_entries(rows->order->states, model->row_starts[model->rows]));
+        nadir_prefetch(rows->order->x, model->columns, start, start + row->count,
+                       nadir_prefetch_entries(rows->order->states, model->row_starts[model->rows]));
     }
 }
 
@@ -322,9 +322,9 @@ static void share_budget(nadir_row_group *group, nadir_row_budget *budget)
     }
     if (group->whole != NULL) { /* the step of whoever has the largest */
         const double own = group->unit;
-        group->unit = nadir_join_maximum(group->whole, own);
-        alpha = nadir_join_maximum(group->whole, alpha);
-        start = nadir_join_maximum(group->whole, own == group->unit && isfinite(start) ? start : 0);
+        group->unit = nadir_allreduce_maximum(group->whole, own);
+        alpha = nadir_allreduce_maximum(group->whole, alpha);
+        start = nadir_allreduce_maximum(group->whole, own == group->unit && isfinite(start) ? start : 0);
     }
     const bool moves = group->unit > 0 && range > 0 && group->beta * alpha > LEAST;
     list_moving(group, moves);

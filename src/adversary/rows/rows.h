@@ -121,7 +121,8 @@ nadir_status nadir_rows_kernel(nadir_context *context, const nadir_rows *rows,
 /* The same row by row, for who keeps no answers: *kernel ready to be filled, with its arrays, and then every
  * row once, on any thread. Not where rows become explicit. */
 nadir_status nadir_rows_blank(nadir_context *context, const nadir_rows *rows, nadir_kernel **kernel,
-                              nadir_tilt **tilt);
-void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, nadir_tilt *tilt);
+                              nadir_perturbed **perturbed);
+void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
+                     nadir_perturbed *perturbed);
 
 #endif

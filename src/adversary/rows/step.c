@@ -175,11 +175,11 @@ static totals pass(const nadir_context *whole, const passing *at)
         all.astray = fmax(all.astray, parts[part].astray);
     }
     if (whole != NULL) {
-        all.variance = nadir_join_sum(whole, all.variance);
-        all.spent = nadir_join_sum(whole, all.spent);
-        all.gain = nadir_join_sum(whole, all.gain);
-        all.square = nadir_join_sum(whole, all.square);
-        all.astray = nadir_join_maximum(whole, all.astray);
+        all.variance = nadir_allreduce_sum(whole, all.variance);
+        all.spent = nadir_allreduce_sum(whole, all.spent);
+        all.gain = nadir_allreduce_sum(whole, all.gain);
+        all.square = nadir_allreduce_sum(whole, all.square);
+        all.astray = nadir_allreduce_maximum(whole, all.astray);
     }
     return all;
 }
@@ -241,7 +241,7 @@ nadir_status nadir_rows_step_find(nadir_context *context, const nadir_rows *rows
                   .weights = weights,
                   .threads = nadir_threads_for(context, 4 * model->row_starts[model->rows])};
     double unit = find_unit(rows, weights, &at.each);
-    unit = model->exchange != NULL ? nadir_join_maximum(context, unit) : unit;
+    unit = model->exchange != NULL ? nadir_allreduce_maximum(context, unit) : unit;
     *found = false;
     if (!(unit >= DBL_MIN && range > 0 && within * within > LEAST_SQUARE)) {
         goto cleanup;
@@ -269,17 +269,18 @@ cleanup:
 }
 
 /* room: as long as the row. */
-static void write_row(const passing *at, int64_t row, double weight, double *room, const nadir_tilt *tilt)
+static void write_row(const passing *at, int64_t row, double weight, double *room,
+                      const nadir_perturbed *perturbed)
 {
     const nadir_model *model = at->rows->model;
     const double alpha = nadir_rows_scale(at->rows, row);
     const double slope = alpha * (at->step.kappa * (alpha * weight * at->inverse));
-    tilt->nominal[row] = !(slope > 0);
-    if (tilt->nominal[row]) {
+    perturbed->nominal[row] = !(slope > 0);
+    if (perturbed->nominal[row]) {
         return;
     }
     const nadir_row_view view = nadir_row_view_make(at->rows, row, room);
-    double *values = tilt->values + model->row_starts[row];
+    double *values = perturbed->values + model->row_starts[row];
     solved row_is;
     solve_row(&view, slope, &row_is);
     for (int64_t i = 0; i < view.count; i++) {
@@ -294,7 +295,7 @@ nadir_status nadir_rows_step_kernel(nadir_context *context, const nadir_rows *ro
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
-    nadir_tilt *tilt;
+    nadir_perturbed *perturbed;
     passing at = {.rows = rows,
                   .weights = weights,
                   .step = *step,
@@ -302,12 +303,12 @@ nadir_status nadir_rows_step_kernel(nadir_context *context, const nadir_rows *ro
                   .threads = nadir_threads_for(context, 2 * model->row_starts[model->rows])};
     (void)find_unit(rows, weights, &at.each);
     NADIR_NEW(context, at.room, at.threads * at.each);
-    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &tilt));
+    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &perturbed));
 #pragma omp parallel for num_threads(at.threads) schedule(static)
     for (int64_t s = 0; s < model->states; s++) {
         double *room = at.room + at.each * omp_get_thread_num();
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            write_row(&at, row, nadir_row_weight(weights, s, row), room, tilt);
+            write_row(&at, row, nadir_row_weight(weights, s, row), room, perturbed);
         }
     }
 cleanup:

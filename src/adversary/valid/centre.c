@@ -37,9 +37,9 @@ double nadir_centre_total(const nadir_context *context, const nadir_problem *pro
         high = fmax(high, nadir_vector_sum(state_rows[s + 1] - state_rows[s],
                                            problem->policy->probabilities + state_rows[s]));
     }
-    high = nadir_join_maximum(context, high);
+    high = nadir_allreduce_maximum(context, high);
     const double gap = 1 - problem->gamma * high * (1 + 4 * UNIT) - 2 * UNIT;
-    const double mass = nadir_whole_sum(context, problem->states, problem->mu);
+    const double mass = nadir_global_sum(context, problem->states, problem->mu);
     return gap > 0 ? mass / gap * (1 + 8 * UNIT) : INFINITY;
 }
 
@@ -132,7 +132,7 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
     *same = stored == 0;
     for (int64_t s = 0; s < live->states && (left > 0 || stored == 0); s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double *whole = nadir_explicit_whole(&rows, nadir_live_row(live, i));
+            const double *whole = nadir_explicit_dense_row(&rows, nadir_live_row(live, i));
             if (nominal != NULL && nominal[s]) {
                 *same = *same && nadir_kernel_is_nominal(kernel, nadir_live_row(live, i));
             } else if (whole != NULL && nadir_live_length(live, i) == live->states) {
@@ -156,17 +156,17 @@ static nadir_status write_support(nadir_context *context, nadir_model *model, co
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
-    const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
     const int threads = nadir_threads_for(context, live->entries);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < live->count; i++) {
         const nadir_row nominal = nadir_model_row(model, nadir_live_row(live, i));
-        double *values = tilt->values + model->row_starts[nadir_live_row(live, i)];
+        double *values = perturbed->values + model->row_starts[nadir_live_row(live, i)];
         const double *next = X + live->starts[i];
         for (int64_t j = 0; j < nominal.count; j++) {
             values[j] = nominal.values[j] > 0 ? *next++ : 0;
         }
-        tilt->nominal[nadir_live_row(live, i)] = false;
+        perturbed->nominal[nadir_live_row(live, i)] = false;
     }
 cleanup:
     return status;
@@ -178,11 +178,11 @@ static nadir_status write_dense(nadir_context *context, nadir_model *model, cons
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
-    const nadir_tilt *tilt = nadir_kernel_tilt(*kernel);
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
     for (int64_t i = 0; i < live->count; i++) {
         const int64_t length = nadir_live_length(live, i);
         const double *from = X + live->starts[i];
-        double *values = tilt->values + nadir_live_row(live, i) * model->states;
+        double *values = perturbed->values + nadir_live_row(live, i) * model->states;
         if (length == model->states) {
             memcpy(values, from, (size_t)length * sizeof *values);
         } else {
@@ -191,7 +191,7 @@ static nadir_status write_dense(nadir_context *context, nadir_model *model, cons
                 values[nadir_live_column(live, i, j)] = from[j];
             }
         }
-        tilt->nominal[nadir_live_row(live, i)] = false;
+        perturbed->nominal[nadir_live_row(live, i)] = false;
     }
 cleanup:
     return status;
@@ -235,10 +235,10 @@ static nadir_status write_in_place(nadir_context *context, const nadir_kernel *k
     nadir_model *model = centre->problem.model;
     bool same;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, &centre->kernel));
-    const nadir_tilt *tilt = nadir_kernel_tilt(centre->kernel);
-    NADIR_CHECK(take_rows(context, centre->live, kernel, nominal, tilt->values, &same));
-    memset(tilt->nominal, 0, (size_t)model->rows * sizeof *tilt->nominal);
-    centre->X = tilt->values;
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(centre->kernel);
+    NADIR_CHECK(take_rows(context, centre->live, kernel, nominal, perturbed->values, &same));
+    memset(perturbed->nominal, 0, (size_t)model->rows * sizeof *perturbed->nominal);
+    centre->X = perturbed->values;
     centre->problem.kernel = centre->kernel;
 cleanup:
     return status;

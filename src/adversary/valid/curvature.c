@@ -26,7 +26,7 @@
 #include "adversary/valid/curvature.h"
 
 #include "adversary/valid/form.h"
-#include "linalg/symmetric.h"
+#include "linalg/eigen.h"
 
 #include <float.h>
 #include <math.h>

@@ -12,7 +12,7 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "adversary/valid/kernel_mix.h"
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/distributed.h"
 
 #include <float.h>
@@ -120,7 +120,7 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
     } else {
         NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
     }
-    at->J = nadir_whole_dot(context, find->problem->states, find->problem->mu, at->v, &error);
+    at->J = nadir_global_dot(context, find->problem->states, find->problem->mu, at->v, &error);
 cleanup:
     return status;
 }
@@ -144,8 +144,8 @@ static double slope(nadir_context *context, const nadir_descent *find, const nad
                     const nadir_kernel *full)
 {
     const nadir_problem *problem = find->problem;
-    return problem->gamma *
-           nadir_kernel_moved(context, find->here.kernel, full, at->d, problem->policy->probabilities, at->v);
+    return problem->gamma * nadir_kernel_difference_product(context, find->here.kernel, full, at->d,
+                                                            problem->policy->probabilities, at->v);
 }
 
 /* There <- here + t (full - here). */
@@ -244,7 +244,7 @@ static bool is_lower(const nadir_descent *find, double t)
 /* What returns are not told apart by. */
 static double noise(const nadir_context *context, const nadir_descent *find)
 {
-    return 4 * DBL_EPSILON * nadir_whole_largest(context, find->problem->states, find->here.v);
+    return 4 * DBL_EPSILON * nadir_global_largest(context, find->problem->states, find->here.v);
 }
 
 /* P <- X, or part of the way. *moved: false when no step helps. A full step may promise less than rounding
@@ -259,8 +259,8 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
     NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(context, find);
     if (!*moved) {
-        NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
-        NADIR_CHECK(nadir_remote_bring(context, there->kernel));
+        NADIR_CHECK(nadir_kernel_device_fetch(context, find->here.kernel));
+        NADIR_CHECK(nadir_kernel_device_fetch(context, there->kernel));
         full = there->kernel;
         there->kernel = NULL;
         NADIR_CHECK(find_lowest(context, find, full, find->gap, &t));
@@ -293,7 +293,7 @@ static const char *reason_to_stop(const nadir_context *context, const nadir_desc
     if (find->gap <= tolerance * penalty) {
         return "tolerance";
     }
-    const double largest = nadir_whole_largest(context, problem->states, find->here.v);
+    const double largest = nadir_global_largest(context, problem->states, find->here.v);
     return find->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
 }
 
@@ -361,7 +361,7 @@ static nadir_status descend(nadir_context *context, nadir_descent *find, double 
     attack->converged = reason != NULL || !moved;
     attack->stop_reason = reason != NULL ? reason : !moved ? "stable" : slow ? "slow" : "iterations";
     attack->method = "conditional-gradient";
-    NADIR_CHECK(nadir_remote_bring(context, find->here.kernel));
+    NADIR_CHECK(nadir_kernel_device_fetch(context, find->here.kernel));
     hand_over(find, attack);
 cleanup:
     return status;

@@ -1,7 +1,7 @@
 /* descent_gap.c: what the linear step of a descent promises; see descent_parts.h. */
 #include "adversary/valid/descent_parts.h"
 
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 #include "linalg/distributed.h"
 
 #include <float.h>
@@ -35,8 +35,8 @@ static double measure_roughly(nadir_context *context, nadir_descent *find)
 static double measure_rows(nadir_context *context, const nadir_descent *find, const nadir_kernel *kernel)
 {
     const nadir_problem *problem = find->problem;
-    const double moved = nadir_kernel_moved(context, problem->kernel, kernel, find->here.d,
-                                            problem->policy->probabilities, find->order.x);
+    const double moved = nadir_kernel_difference_product(context, problem->kernel, kernel, find->here.d,
+                                                         problem->policy->probabilities, find->order.x);
     return problem->gamma * moved * find->order.range + find->budget.gain;
 }
 
@@ -48,7 +48,7 @@ static nadir_status measure_averages(nadir_context *context, const nadir_descent
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
     const int64_t n = problem->states;
-    const bool start = nadir_kernel_is_remote(context, kernel); /* nominal */
+    const bool start = nadir_kernel_is_on_device(context, kernel); /* nominal */
     double *own = find->work;
     double *nominal = find->work + n;
     double moved = 0;
@@ -76,7 +76,7 @@ nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, 
         NADIR_CHECK(measure_averages(context, find, kernel, &gap, &done));
     }
     if (!done) {
-        NADIR_CHECK(nadir_remote_bring(context, kernel));
+        NADIR_CHECK(nadir_kernel_device_fetch(context, kernel));
         const double roughly = find->rough ? measure_roughly(context, find) : 0;
         gap = roughly > 0 ? roughly : measure_rows(context, find, kernel);
     }

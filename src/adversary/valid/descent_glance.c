@@ -2,7 +2,7 @@
  * descent.h. */
 #include "adversary/valid/descent_parts.h"
 
-#include "kernel/remote.h"
+#include "kernel/kernel_device.h"
 
 #include <math.h>
 #include <string.h>
@@ -74,7 +74,7 @@ nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent
     NADIR_CHECK(nadir_descent_answer(context, descent));
     NADIR_CHECK(nadir_descent_write(context, descent, &there->kernel));
     NADIR_CHECK(nadir_valid_operator_set(context, &descent->operator, there->kernel));
-    NADIR_CHECK(nadir_remote_bring(context, there->kernel));
+    NADIR_CHECK(nadir_kernel_device_fetch(context, there->kernel));
     NADIR_CHECK(nadir_valid_operator_approach(context, &descent->operator, there->v, there->d, &there->J));
     *attack = (nadir_attack){
         .kernel = there->kernel,

@@ -7,9 +7,9 @@
 #include "adversary/valid/descent_parts.h"
 
 #include "kernel/explicit.h"
-#include "kernel/remote.h"
-#include "linalg/ahead.h"
+#include "kernel/kernel_device.h"
 #include "linalg/distributed.h"
+#include "linalg/prefetch.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,8 +70,8 @@ static double stored_slack(const nadir_descent *find, const double *own, int64_t
     const int64_t start = problem->model->row_starts[row];
     double smallest = INFINITY;
     double mean = 0;
-    nadir_ahead(find->order.x, problem->model->columns, start, start + nominal.count,
-                nadir_ahead_entries(problem->states, problem->model->row_starts[problem->rows]));
+    nadir_prefetch(find->order.x, problem->model->columns, start, start + nominal.count,
+                   nadir_prefetch_entries(problem->states, problem->model->row_starts[problem->rows]));
     for (int64_t i = 0; i < nominal.count; i++) {
         const double x = find->order.x[nominal.columns[i]];
         const double g = force * x + pull * (own[i] - nominal.values[i]);
@@ -160,7 +160,7 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, nad
             goto cleanup;
         }
     }
-    NADIR_CHECK(nadir_remote_bring(context, of));
+    NADIR_CHECK(nadir_kernel_device_fetch(context, of));
     NADIR_NEW_ZERO(context, p, nadir_model_width(find->problem->model));
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t s = 0; s < model->states; s++) {
@@ -169,14 +169,14 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, nad
             if (nadir_uncertainty_scale(find->problem->uncertainty, row) == 0 || weight == 0) {
                 continue;
             }
-            const double *whole = dense ? nadir_explicit_whole(&kernel, row) : NULL;
+            const double *whole = dense ? nadir_explicit_dense_row(&kernel, row) : NULL;
             const double *stored = support ? nadir_kernel_on_support(of, row) : NULL;
             *total += whole != NULL    ? dense_slack(find, whole, row, weight, tau)
                       : stored != NULL ? stored_slack(find, stored, row, weight, tau)
                                        : row_slack(find, &kernel, row, weight, tau, p);
         }
     }
-    *total = nadir_join_sum(context, *total);
+    *total = nadir_allreduce_sum(context, *total);
 cleanup:
     nadir_explicit_clear(context, &kernel);
     nadir_release(context, p);
@@ -270,7 +270,7 @@ static nadir_status polish(nadir_context *context, nadir_descent *find, double w
         attack->iterations++;
     }
     NADIR_CHECK(taken ? measure(context, find, passed, attack) : NADIR_OK);
-    NADIR_CHECK(nadir_remote_bring(context, attack->kernel));
+    NADIR_CHECK(nadir_kernel_device_fetch(context, attack->kernel));
 cleanup:
     return status;
 }

@@ -220,8 +220,8 @@ static bool leads_to(const nadir_valid_run *run, const nadir_attack *attack, con
         moved = fmax(moved, fabs(end->v[s] - problem->v[s]));
         apart = fmax(apart, fabs(end->v[s] - attack->v[s]));
     }
-    moved = nadir_join_maximum(run->context, moved);
-    apart = nadir_join_maximum(run->context, apart);
+    moved = nadir_allreduce_maximum(run->context, moved);
+    apart = nadir_allreduce_maximum(run->context, apart);
     return apart <= NEARBY * moved && !is_worse(run, attack, end);
 }
 

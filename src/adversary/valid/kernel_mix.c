@@ -94,21 +94,21 @@ static nadir_status mix_on_support(nadir_context *context, nadir_model *model, c
     nadir_status status = NADIR_OK;
     const bool beyond = t < 0 || t > 1;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, mixed));
-    const nadir_tilt *tilt = nadir_kernel_tilt(*mixed);
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(*mixed);
     const int threads = nadir_threads_for(context, 2 * model->nonzeros);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row nominal = nadir_model_row(model, row);
         const double *a = nadir_kernel_on_support(from, row);
         const double *b = nadir_kernel_on_support(to, row);
-        double *values = tilt->values + model->row_starts[row];
+        double *values = perturbed->values + model->row_starts[row];
         bool same = true;
         for (int64_t i = 0; i < nominal.count; i++) {
             const double value = a[i] + t * (b[i] - a[i]);
             values[i] = beyond && value < 0 && value > -ROUNDING ? 0 : value;
             same = same && values[i] == nominal.values[i];
         }
-        tilt->nominal[row] = same;
+        perturbed->nominal[row] = same;
     }
 cleanup:
     return status;

@@ -21,7 +21,7 @@ static double mix(double nominal, double share, double other)
 }
 
 /* The line of a row, times share: at its last state, where it is smallest, it must not fall below 0. */
-static void shrink_line(const nadir_tilt *from, int64_t row, double share, nadir_tilt *to)
+static void shrink_line(const nadir_perturbed *from, int64_t row, double share, nadir_perturbed *to)
 {
     to->omega[row] = share * from->omega[row];
     to->slope[row] = share * from->slope[row];
@@ -36,12 +36,12 @@ static void shrink_line(const nadir_tilt *from, int64_t row, double share, nadir
     }
 }
 
-static nadir_status mix_tilted(nadir_context *context, nadir_model *model, const nadir_tilt *from,
-                               double share, nadir_kernel **mixed)
+static nadir_status mix_perturbed(nadir_context *context, nadir_model *model, const nadir_perturbed *from,
+                                  double share, nadir_kernel **mixed)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, from->x != NULL, mixed));
-    nadir_tilt *to = nadir_kernel_tilt(*mixed);
+    nadir_perturbed *to = nadir_kernel_perturbed(*mixed);
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row nominal = nadir_model_row(model, row);
         const int64_t start = model->dense != NULL ? row * model->states : model->row_starts[row];
@@ -66,8 +66,8 @@ nadir_status nadir_lagrangian_start(nadir_context *context, const nadir_problem 
 {
     const double distance = lagrangian->distance;
     const double share = distance > beta * WITHIN ? beta * WITHIN / distance : 1;
-    const nadir_tilt *tilt = nadir_kernel_tilt(lagrangian->kernel);
-    return tilt != NULL
-               ? mix_tilted(context, problem->model, tilt, share, start)
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(lagrangian->kernel);
+    return perturbed != NULL
+               ? mix_perturbed(context, problem->model, perturbed, share, start)
                : nadir_kernel_mix(context, problem->model, problem->kernel, lagrangian->kernel, share, start);
 }

@@ -12,7 +12,7 @@
  */
 #include "adversary/valid/mixing.h"
 
-#include "linalg/spectral_norm.h"
+#include "linalg/eigen.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -93,7 +93,7 @@ nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *pro
     double *means = NULL;
     double *centred = NULL;
     *bound = INFINITY;
-    if (!nadir_average_is_dense(average) || average->b != NULL || average->lines.states > 0 ||
+    if (!nadir_average_is_dense(average) || average->b != NULL || average->tail.states > 0 ||
         !(known->gap > 0)) {
         return NADIR_OK;
     }

@@ -94,7 +94,7 @@ cleanup:
 /* The norm in which errors are measured. */
 static double norm_of(const nadir_context *context, bool transposed, int64_t states, const double *x)
 {
-    return transposed ? nadir_whole_norm_1(context, states, x) : nadir_whole_largest(context, states, x);
+    return transposed ? nadir_global_norm_1(context, states, x) : nadir_global_largest(context, states, x);
 }
 
 /* x <- x + D (b - (I - gamma P^pi) x), or transposed; the correction, at most |r| / (1 - gamma), need not be
@@ -158,17 +158,17 @@ nadir_status nadir_valid_operator_approach(nadir_context *context, nadir_valid_o
     double error;
     double *r = NULL;
     NADIR_NEW(context, r, 2 * states);
-    NADIR_CHECK(
-        nadir_occupancy_approach(context, operator->occupancy, false, problem->R, APPROACHED, v, r, &left_v));
-    NADIR_CHECK(nadir_occupancy_approach(context, operator->occupancy, true, problem->mu, APPROACHED, d,
-                                         r + states, &left_d));
+    NADIR_CHECK(nadir_occupancy_solve_partial(context, operator->occupancy, false, problem->R, APPROACHED, v,
+                                              r, &left_v));
+    NADIR_CHECK(nadir_occupancy_solve_partial(context, operator->occupancy, true, problem->mu, APPROACHED, d,
+                                              r + states, &left_d));
     if (!(left_v <= REMOTE && left_d <= REMOTE)) {
         NADIR_CHECK(nadir_valid_operator_value(context, operator, v, d));
         memset(r, 0, (size_t)states * sizeof *r);
     }
     /* mu . (v* - v) = d* . r */
-    *J = nadir_whole_dot(context, states, problem->mu, v, &error) +
-         nadir_whole_dot(context, states, d, r, &error);
+    *J = nadir_global_dot(context, states, problem->mu, v, &error) +
+         nadir_global_dot(context, states, d, r, &error);
 cleanup:
     nadir_release(context, r);
     return status;

@@ -97,7 +97,7 @@ static void extrapolate(const nadir_context *context, const nadir_valid_path *pa
             }
         }
         product *= beta - path->beta[last - k + 1];
-        const double size = fabs(product) * nadir_whole_largest(context, states, table);
+        const double size = fabs(product) * nadir_global_largest(context, states, table);
         if (!(size < before)) {
             return;
         }

@@ -151,11 +151,11 @@ nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, d
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = priced->rows.model;
-    nadir_tilt *tilt;
+    nadir_perturbed *perturbed;
     if (priced->answers != NULL) {
         return nadir_rows_kernel(context, &priced->rows, priced->answers, kernel);
     }
-    NADIR_CHECK(nadir_rows_blank(context, &priced->rows, kernel, &tilt));
+    NADIR_CHECK(nadir_rows_blank(context, &priced->rows, kernel, &perturbed));
 #pragma omp parallel num_threads(priced->threads)
     {
         double *room = priced->room + priced->room_each * omp_get_thread_num();
@@ -166,7 +166,7 @@ nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, d
             nadir_row_answer *answers = answers_of(priced, s, &rest);
             (void)answer_state(priced, tau, s, answers, rest, &norm);
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-                nadir_rows_fill(&priced->rows, row, &answers[row - model->state_rows[s]], tilt);
+                nadir_rows_fill(&priced->rows, row, &answers[row - model->state_rows[s]], perturbed);
             }
         }
     }

@@ -100,7 +100,7 @@ static bool can_list(const nadir_context *context, const nadir_problem *problem)
     const nadir_model *model = problem->model;
     const double dense = (double)problem->rows * (double)problem->states;
     const bool few = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && model->dense == NULL;
-    return few || nadir_join_maximum(context, dense) <= ENTRIES;
+    return few || nadir_allreduce_maximum(context, dense) <= ENTRIES;
 }
 
 /* With columns of D. */

@@ -77,7 +77,7 @@ nadir_status nadir_live_reach_spread(nadir_context *context, const nadir_problem
             }
         }
         tell(&on, told);
-    } while (!nadir_join_all(context, on.next == on.length));
+    } while (!nadir_allreduce_and(context, on.next == on.length));
     memcpy(reach, on.seen, (size_t)problem->states * sizeof *reach);
 cleanup:
     nadir_release(context, on.seen);

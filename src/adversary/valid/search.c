@@ -86,7 +86,7 @@ static nadir_status misses_spread(nadir_context *context, const nadir_problem *p
     for (int64_t s = 0; s < problem->states; s++) {
         visited = visited && (d[s] > nothing || !reach[s]);
     }
-    *misses = !nadir_join_all(context, visited);
+    *misses = !nadir_allreduce_and(context, visited);
 cleanup:
     nadir_release(context, reach);
     return status;
@@ -157,7 +157,7 @@ nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *pro
     if (!misses) {
         goto cleanup;
     }
-    NADIR_CHECK(nadir_model_check_whole(
+    NADIR_CHECK(nadir_model_check_one_process(
         context, problem->model, "models with states that the ball can reach and the worst kernel does not"));
     NADIR_NEW(context, d_bar, problem->states);
     for (int64_t s = 0; s < problem->states; s++) {

@@ -20,9 +20,9 @@
 
 #include "adversary/rows/remote.h"
 #include "adversary/valid/standing.h"
-#include "linalg/ahead.h"
 #include "linalg/distributed.h"
-#include "linalg/lanczos_largest.h"
+#include "linalg/lanczos.h"
+#include "linalg/prefetch.h"
 
 #include <float.h>
 #include <math.h>
@@ -47,10 +47,10 @@ typedef struct large {
     double radius;
     double *spread; /* [states] and ghosts; several processes */
     nadir_rows_remote remote;
-    nadir_place place; /* of the vectors of products */
-    const double *y;   /* [states] that rows of K are weighted by */
-    const double *w;   /* [states] */
-    double *work;      /* [2 * states] */
+    nadir_vec place; /* of the vectors of products */
+    const double *y; /* [states] that rows of K are weighted by */
+    const double *w; /* [states] */
+    double *work;    /* [2 * states] */
 } large;
 
 static void clear(nadir_context *context, large *of)
@@ -111,7 +111,7 @@ static void tighten(const nadir_context *context, large *of)
 static void add_rows(const large *of, const double *z, double *sums)
 {
     const nadir_live *live = of->live;
-    const int64_t ahead = nadir_ahead_entries(live->states, live->columns != NULL ? live->entries : 0);
+    const int64_t ahead = nadir_prefetch_entries(live->states, live->columns != NULL ? live->entries : 0);
     memset(sums, 0, (size_t)nadir_model_width(of->problem->model) * sizeof *sums);
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
@@ -119,8 +119,8 @@ static void add_rows(const large *of, const double *z, double *sums)
             const int64_t length = nadir_live_length(live, i);
             double mean = 0;
             if (live->columns != NULL) {
-                nadir_ahead(z, live->columns, live->starts[i], live->starts[i + 1], ahead);
-                nadir_ahead(sums, live->columns, live->starts[i], live->starts[i + 1], ahead);
+                nadir_prefetch(z, live->columns, live->starts[i], live->starts[i + 1], ahead);
+                nadir_prefetch(sums, live->columns, live->starts[i], live->starts[i + 1], ahead);
             }
             for (int64_t j = 0; j < length; j++) {
                 mean += z[nadir_live_column(live, i, j)];
@@ -161,11 +161,11 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     const int64_t n = of->live->states;
     double *z = of->work;
     double *r = of->work + n;
-    NADIR_CHECK(nadir_place_weigh(&of->place, n, of->w, x, r));
-    NADIR_CHECK(nadir_occupancy_solve_at(&of->place, occupancy, false, r, ROUGH, z));
+    NADIR_CHECK(nadir_vec_multiply(&of->place, n, of->w, x, r));
+    NADIR_CHECK(nadir_occupancy_solve_vec(&of->place, occupancy, false, r, ROUGH, z));
     NADIR_CHECK(apply_rows(context, of, z, r));
-    NADIR_CHECK(nadir_occupancy_solve_at(&of->place, occupancy, true, r, ROUGH, y));
-    NADIR_CHECK(nadir_place_weigh(&of->place, n, of->w, y, y));
+    NADIR_CHECK(nadir_occupancy_solve_vec(&of->place, occupancy, true, r, ROUGH, y));
+    NADIR_CHECK(nadir_vec_multiply(&of->place, n, of->w, y, y));
 cleanup:
     return status;
 }
@@ -180,20 +180,20 @@ static nadir_status search(nadir_context *context, large *of, const double *y, c
     const int64_t numbers = (there ? 4 : 2) * n;
     nadir_random random = context->random;
     double *room = NULL;
-    NADIR_CHECK(nadir_place_take(&of->place, numbers, &room));
+    NADIR_CHECK(nadir_vec_allocate(&of->place, numbers, &room));
     of->work = room;
     of->y = y;
     of->w = w;
     if (there) {
-        NADIR_CHECK(nadir_place_copy(&of->place, n, y, room + 2 * n));
-        NADIR_CHECK(nadir_place_copy(&of->place, n, w, room + 3 * n));
+        NADIR_CHECK(nadir_vec_copy(&of->place, n, y, room + 2 * n));
+        NADIR_CHECK(nadir_vec_copy(&of->place, n, w, room + 3 * n));
         of->y = room + 2 * n;
         of->w = room + 3 * n;
     }
     NADIR_CHECK(nadir_lanczos_largest(&of->place, n, apply, of, &random, enough, HOPELESS * HOPELESS,
                                       TOLERANCE, PRODUCTS, square));
 cleanup:
-    nadir_place_give(&of->place, numbers, room);
+    nadir_vec_release(&of->place, numbers, room);
     return status;
 }
 
@@ -205,11 +205,11 @@ static nadir_status bound_norm(nadir_context *context, large *of, const double *
     nadir_status status = NADIR_OK;
     const double share = enough / SAFETY;
     nadir_largest square;
-    of->place = of->remote.step != NULL ? nadir_occupancy_place(context, of->star.problem.occupancy)
-                                        : nadir_place_here(context);
+    of->place = of->remote.step != NULL ? nadir_occupancy_vec(context, of->star.problem.occupancy)
+                                        : nadir_vec_host(context);
     status = search(context, of, y, w, share * share, &square);
     if (status == NADIR_ERROR_MEMORY && of->place.device != NULL) {
-        of->place = nadir_place_here(context);
+        of->place = nadir_vec_host(context);
         status = search(context, of, y, w, share * share, &square);
     }
     NADIR_CHECK(status);
@@ -224,8 +224,8 @@ static nadir_status close_on_itself(nadir_context *context, large *of, double *k
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
     const double mean =
-        nadir_whole_sum(context, n, of->pull.w) / (double)nadir_model_total(of->problem->model);
-    const double least = fmin(LEAST_W * mean, nadir_whole_largest(context, n, of->pull.w));
+        nadir_global_sum(context, n, of->pull.w) / (double)nadir_model_total(of->problem->model);
+    const double least = fmin(LEAST_W * mean, nadir_global_largest(context, n, of->pull.w));
     double *y = NULL;
     double *w = NULL;
     NADIR_NEW(context, y, n);

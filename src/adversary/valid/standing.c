@@ -45,16 +45,16 @@ static nadir_status solve_value(nadir_context *context, nadir_standing *standing
     double low = INFINITY;
     double high = -INFINITY;
     NADIR_CHECK(nadir_centre_value(context, centre, by->v, &enclosed));
-    standing->J = nadir_whole_dot(context, n, centre->problem.mu, by->v, &dot_error);
+    standing->J = nadir_global_dot(context, n, centre->problem.mu, by->v, &dot_error);
     /* rewards are averages over the actions, too */
-    const double rewards = nadir_whole_largest(context, centre->problem.rows, centre->problem.rewards);
+    const double rewards = nadir_global_largest(context, centre->problem.rows, centre->problem.rewards);
     const double residual = enclosed.residual + 2 * centre->known.averaging * rewards;
     for (int64_t s = 0; s < n; s++) {
         low = fmin(low, by->v[s]);
         high = fmax(high, by->v[s]);
     }
-    low = nadir_join_minimum(context, low);
-    high = nadir_join_maximum(context, high);
+    low = nadir_allreduce_minimum(context, low);
+    high = nadir_allreduce_maximum(context, high);
     by->largest = fmax(fabs(low), fabs(high));
     /* rows of delta sum to zero only up to sum_off */
     standing->error =
@@ -63,7 +63,7 @@ static nadir_status solve_value(nadir_context *context, nadir_standing *standing
     for (int64_t s = 0; s < n; s++) {
         by->v[s] -= middle;
     }
-    by->range = nadir_whole_largest(context, n, by->v);
+    by->range = nadir_global_largest(context, n, by->v);
     nadir_exchange_fill(standing->live->exchange, by->v);
 cleanup:
     return status;
@@ -163,8 +163,8 @@ static double judge_rows(const nadir_context *context, nadir_standing *standing,
         distance += distances[part];
         standing->bounded = standing->bounded || bounded[part];
     }
-    const double entries = (double)nadir_whole_count(context, live->entries);
-    return nadir_join_sum(context, distance) * (1 - UNIT * (entries + PARTS + 16));
+    const double entries = (double)nadir_global_count(context, live->entries);
+    return nadir_allreduce_sum(context, distance) * (1 - UNIT * (entries + PARTS + 16));
 }
 
 /* w of unvisited states: gamma / (2 tau) k(s, -v). */
@@ -173,14 +173,14 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
 {
     nadir_status status = NADIR_OK;
     const int64_t n = standing->live->states;
-    const double mean = nadir_whole_sum(context, n, by->v) / (double)standing->live->total;
+    const double mean = nadir_global_sum(context, n, by->v) / (double)standing->live->total;
     double *up = NULL;
     bool visited = true;
     for (int64_t s = 0; s < n; s++) {
         visited = visited && !standing->unvisited[s];
         standing->reply[s] = 0;
     }
-    if (nadir_join_all(context, visited)) {
+    if (nadir_allreduce_and(context, visited)) {
         return NADIR_OK;
     }
     NADIR_NEW(context, up, 2 * n);
@@ -233,9 +233,9 @@ static double drift(const nadir_context *context, const nadir_standing *standing
         each += off * off * pull->w[t] * pull->w[t];
         rest += own * own * pull->w[t] * pull->w[t];
     }
-    const double together = centre->shared * nadir_whole_largest(context, standing->live->states, pull->w) +
-                            sqrt(nadir_join_sum(context, rest));
-    const double all = fmin(sqrt(nadir_join_sum(context, each)), together);
+    const double together = centre->shared * nadir_global_largest(context, standing->live->states, pull->w) +
+                            sqrt(nadir_allreduce_sum(context, rest));
+    const double all = fmin(sqrt(nadir_allreduce_sum(context, each)), together);
     return 4 * standing->tau * standing->beta * all * (1 + 1e-12 + UNIT * (double)standing->live->total);
 }
 
@@ -249,7 +249,7 @@ static double uncentred(const nadir_context *context, const nadir_standing *stan
         sum += 1 / (nadir_live_alpha(live, i) * nadir_live_alpha(live, i));
     }
     return 4 * standing->tau * standing->centre->sum_off * standing->beta *
-           sqrt(nadir_join_sum(context, sum));
+           sqrt(nadir_allreduce_sum(context, sum));
 }
 
 /* The slack of all entries, or room for that of the longest row of each part. */
@@ -429,5 +429,5 @@ double nadir_standing_radius(const nadir_context *context, const nadir_standing 
         }
         sum += most * most;
     }
-    return 2 * sqrt(nadir_join_sum(context, sum)) * (1 + UNIT * (double)(standing->live->total + 32));
+    return 2 * sqrt(nadir_allreduce_sum(context, sum)) * (1 + UNIT * (double)(standing->live->total + 32));
 }

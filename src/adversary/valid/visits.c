@@ -86,15 +86,15 @@ static void limit(const nadir_context *context, const double *d, const double *o
         visits->low[t] = fmax(visits->low[t], d[t] * (1 - 4 * UNIT) - far);
         visits->empty = visits->empty || visits->low[t] > visits->high[t];
     }
-    visits->empty = !nadir_join_all(context, !visits->empty);
+    visits->empty = !nadir_allreduce_and(context, !visits->empty);
 }
 
 /* gamma T radius |d alpha pi c|; rows that do not quite sum to one come on top. */
 static double reach_of(const nadir_context *context, const nadir_visits *visits, double gamma, double radius,
                        double own, int64_t own_rows)
 {
-    const double square = nadir_join_sum(context, own);
-    const int64_t rows = nadir_whole_count(context, own_rows);
+    const double square = nadir_allreduce_sum(context, own);
+    const int64_t rows = nadir_global_count(context, own_rows);
     const double norm = sqrt(square) * (1 + UNIT * (double)(rows + 16));
     return gamma * visits->total * (radius * norm + 64 * DBL_EPSILON * visits->total) * (1 + 8 * UNIT);
 }
@@ -175,9 +175,9 @@ static tangent look_at(const sack *of, const double *value, double price)
     const double last = more ? room[count - 1] : 0;
     const tangent own = {above[0] + above[1] + last,
                          worth[0] + worth[1] + (more ? last * value[count - 1] : 0)};
-    return of->whole == NULL
-               ? own
-               : (tangent){nadir_join_sum(of->whole, own.room), nadir_join_sum(of->whole, own.worth)};
+    return of->whole == NULL ? own
+                             : (tangent){nadir_allreduce_sum(of->whole, own.room),
+                                         nadir_allreduce_sum(of->whole, own.worth)};
 }
 
 /* A price at which the bound is about the smallest: where the tangents of two prices on either side of it
@@ -233,8 +233,8 @@ static double pack(const sack *of, const double *value)
         rest = low[n - 1] * v + (v > price ? (v - price) * room[n - 1] : 0);
     }
     const double own = sum[0] + sum[1] + rest;
-    const double total = of->whole == NULL ? (double)n : (double)nadir_whole_count(of->whole, n);
-    return ((of->whole == NULL ? own : nadir_join_sum(of->whole, own)) + price * of->left) *
+    const double total = of->whole == NULL ? (double)n : (double)nadir_global_count(of->whole, n);
+    return ((of->whole == NULL ? own : nadir_allreduce_sum(of->whole, own)) + price * of->left) *
            (1 + 2 * UNIT * (total + 16));
 }
 
@@ -254,7 +254,7 @@ static sack make_sack(const nadir_context *whole, const nadir_visits *visits, do
         room[s] = fmax(visits->high[s] - visits->low[s], 0);
     }
     const double own = nadir_vector_sum(visits->states, visits->low);
-    const double low = whole == NULL ? own : nadir_join_sum(whole, own);
+    const double low = whole == NULL ? own : nadir_allreduce_sum(whole, own);
     return (sack){whole, visits, room, fmax(visits->total - low, 0) + 8 * UNIT * visits->total, near};
 }
 

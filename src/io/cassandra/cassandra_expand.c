@@ -107,9 +107,9 @@ static int64_t row_bound(const expansion *expand, const nadir_cassandra_row *row
 
 static nadir_status missing_row(const expansion *expand, int64_t state, int64_t row)
 {
-    char place[NADIR_PLACE_LENGTH];
+    char place[NADIR_LABEL_LENGTH];
     return nadir_fail(expand->context, NADIR_ERROR_MODEL, "%s: no T statement gives a transition for %s",
-                      expand->problem->path, nadir_model_place(expand->model, state, row, place));
+                      expand->problem->path, nadir_model_label(expand->model, state, row, place));
 }
 
 static nadir_status count_transitions(expansion *expand, int64_t *count)

@@ -8,7 +8,7 @@
  */
 #include "io/numpy/npz.h"
 
-#include "model/spread.h"
+#include "model/partition.h"
 
 typedef struct reader {
     nadir_context *context;
@@ -418,7 +418,7 @@ nadir_status nadir_npz_read_part(nadir_context *context, const char *path,
     NADIR_CHECK(read_ball(&at));
     NADIR_CHECK(read_others(&at));
     nadir_npz_close(&at.npz);
-    NADIR_CHECK(nadir_model_spread(context, at.model, path, at.first, at.states));
+    NADIR_CHECK(nadir_model_distribute(context, at.model, path, at.first, at.states));
     const nadir_source source = {.path = path, .keep_transition_rewards = settings->keep_transition_rewards};
     NADIR_CHECK(nadir_model_finish(context, at.model, &source));
     *model = at.model;

@@ -8,7 +8,7 @@
 
 #include "io/petsc/petsc_file.h"
 #include "linalg/distributed.h"
-#include "model/spread.h"
+#include "model/partition.h"
 
 static nadir_status check_form(const nadir_petsc_file *file)
 {
@@ -30,7 +30,7 @@ static nadir_status read_kernel(nadir_petsc_file *file, int64_t first, nadir_mod
     NADIR_NEW(context, model->row_starts, model->rows + 1);
     NADIR_CHECK(nadir_petsc_read_lengths(file, first, model->rows, model->row_starts));
     const int64_t entries = model->row_starts[model->rows];
-    const int64_t before = nadir_whole_first(context, entries);
+    const int64_t before = nadir_global_first(context, entries);
     NADIR_NEW(context, model->columns, entries);
     NADIR_NEW(context, model->probabilities, entries);
     NADIR_CHECK(nadir_petsc_read_entries(file, before, entries, model->columns, model->probabilities));
@@ -50,7 +50,7 @@ static nadir_status read_table(nadir_petsc_file *file, int64_t first, int64_t ac
     double *values = NULL;
     NADIR_NEW(context, starts, rows + 1);
     NADIR_CHECK(nadir_petsc_read_lengths(file, list ? first * actions : first, rows, starts));
-    const int64_t before = nadir_whole_first(context, starts[rows]);
+    const int64_t before = nadir_global_first(context, starts[rows]);
     NADIR_NEW(context, columns, starts[rows]);
     NADIR_NEW(context, values, starts[rows]);
     NADIR_CHECK(nadir_petsc_read_entries(file, before, starts[rows], columns, values));
@@ -117,7 +117,7 @@ nadir_status nadir_petsc_read_part(nadir_context *context, const char *path,
         NADIR_CHECK(read_rewards(context, settings->rewards, first, file.columns, actions, made));
     }
     NADIR_CHECK(read_kernel(&file, first * actions, made));
-    NADIR_CHECK(nadir_model_spread(context, made, path, first, file.columns));
+    NADIR_CHECK(nadir_model_distribute(context, made, path, first, file.columns));
     const nadir_source source = {.path = path};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     *model = made;
