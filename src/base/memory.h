@@ -5,12 +5,7 @@
  * hostile file can ask for much, it gets no more than the limit. One nadir_memory is shared by a context
  * and everything made with it, and outlives the context as long as a model needs it. Safe in threads.
  *
- * Large blocks that are released are kept for the next request of the same size, a few of them; those of
- * megabytes are made of pages, which are kept for any other such block (pages.h): what the system hands out
- * anew it has to clear first, which costs more than most work that is done with such blocks. What is kept is
- * given back when the limit needs it, when most of what it lay beside is gone, and at the end; it never makes
- * a process larger, but for 64 MB, than what was in use at once has made it. Hooks of the caller see every
- * request and every release.
+ * Blocks of 2 MB or more ask for huge pages. Hooks of the caller see every request and every release.
  */
 #ifndef NADIR_BASE_MEMORY_H
 #define NADIR_BASE_MEMORY_H
@@ -26,8 +21,7 @@ void nadir_memory_free(nadir_memory *memory);
 
 /* NULL when count * size overflows, exceeds the limit, or the hooks refuse. count 0 gives a valid block. */
 void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size);
-/* Grows or shrinks a block (NULL: a new one); on failure returns NULL and leaves the block as it was. One of
- * megabytes grows into another, beside itself. */
+/* Grows or shrinks a block (NULL: a new one); on failure returns NULL and leaves the block as it was. */
 void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_t size);
 void nadir_memory_release(nadir_memory *memory, void *block);
 

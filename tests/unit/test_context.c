@@ -91,8 +91,8 @@ static void test_memory_is_counted(void **state)
     nadir_context_free(context);
 }
 
-/* Large blocks are kept for the next request of their size, but never where the limit needs them. */
-static void test_large_blocks_are_kept(void **state)
+/* A limit counts what is in use alone: blocks that were released leave all of it to the next ones. */
+static void test_released_blocks_leave_the_limit(void **state)
 {
     (void)state;
     enum { LARGE = 1 << 19 };
@@ -102,7 +102,7 @@ static void test_large_blocks_are_kept(void **state)
     settings.memory_limit = 1 << 20;
     assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
     const size_t before = nadir_context_memory(context);
-    for (int i = 0; i < 100; i++) { /* of many sizes, so that there are always others */
+    for (int i = 0; i < 100; i++) {
         char *block = nadir_allocate(context, LARGE + (size_t)4096 * (size_t)(i % 40), 1);
         assert_non_null(block);
         memset(block, i, LARGE);
@@ -117,53 +117,14 @@ static void test_large_blocks_are_kept(void **state)
     nadir_context_free(context);
 }
 
-/* The pages of very large ones too, as long as as much is in use and has been before, for blocks of any size.
- * The limit still gets what is kept. */
-static void test_very_large_blocks_are_kept(void **state)
-{
-    (void)state;
-    const size_t large = (size_t)40 << 20;
-    nadir_context_settings settings;
-    nadir_context *context = NULL;
-    nadir_context_settings_default(&settings);
-    settings.memory_limit = (size_t)104 << 20;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    const size_t before = nadir_context_memory(context);
-    char *first = nadir_allocate(context, large, 1);
-    char *second = nadir_allocate(context, large, 1);
-    assert_non_null(first);
-    assert_non_null(second);
-    second[0] = 1;
-    second[large - 1] = 2;
-    nadir_release(context, second);
-    char *again = nadir_allocate(context, large - 4096, 1);
-    assert_non_null(again);
-    const size_t used = nadir_context_memory(context) - before;
-    assert_true(used >= 2 * large - 4096 + 2 * 16 && used <= 2 * large + ((size_t)4 << 20)); /* whole pages */
-    again[0] = 3;
-    again = nadir_reallocate(context, again, large - 8192, 1);
-    assert_non_null(again);
-    assert_int_equal(again[0], 3);
-    nadir_release(context, again);
-    char *most = nadir_allocate(context, large + large / 2 - 65536, 1); /* only without what is kept */
-    assert_non_null(most);
-    memset(most, 1, large + large / 2 - 65536);
-    nadir_release(context, most);
-    nadir_release(context, first);
-    assert_int_equal(nadir_context_memory(context), before);
-    nadir_context_free(context);
-}
-
-/* Blocks made of pages that others had keep what is written to them, as they come, go, grow and shrink. */
-static void test_pages_go_from_block_to_block(void **state)
+/* Blocks of megabytes keep what is written to them, as they come, go, grow and shrink. */
+static void test_large_blocks_keep_their_content(void **state)
 {
     (void)state;
     enum { BLOCKS = 6, ROUNDS = 400, STEP = 4096 };
     const size_t unit = (size_t)1 << 20;
     nadir_context *context = test_context();
     const size_t before = nadir_context_memory(context);
-    char *model = nadir_allocate(context, 40 * unit, 1); /* beside which others are kept */
-    assert_non_null(model);
     char *blocks[BLOCKS] = {NULL};
     size_t sizes[BLOCKS] = {0};
     uint64_t random = 1;
@@ -194,7 +155,6 @@ static void test_pages_go_from_block_to_block(void **state)
     for (int i = 0; i < BLOCKS; i++) {
         nadir_release(context, blocks[i]);
     }
-    nadir_release(context, model);
     assert_int_equal(nadir_context_memory(context), before);
     nadir_context_free(context);
 }
@@ -363,9 +323,8 @@ int main(void)
         cmocka_unit_test(test_shorter_settings_are_filled_up),
         cmocka_unit_test(test_default_threads),
         cmocka_unit_test(test_memory_is_counted),
-        cmocka_unit_test(test_large_blocks_are_kept),
-        cmocka_unit_test(test_very_large_blocks_are_kept),
-        cmocka_unit_test(test_pages_go_from_block_to_block),
+        cmocka_unit_test(test_released_blocks_leave_the_limit),
+        cmocka_unit_test(test_large_blocks_keep_their_content),
         cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_every_allocation_can_fail),
         cmocka_unit_test(test_progress_can_interrupt),
