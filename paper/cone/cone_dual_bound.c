@@ -141,7 +141,7 @@ static nadir_status bound_from_N(dual_work *self)
     const nadir_cone *cone = self->cone;
     const int64_t n = cone->columns;
     nadir_cone user = *cone;
-    const nadir_operator operator= {n, n, apply_sum, apply_sum, &user};
+    const nadir_linear_map map = {n, n, apply_sum, apply_sum, &user};
     const nadir_vec here = nadir_vec_host(self->context);
     nadir_random random = self->context->random;
     nadir_singular_triple triple;
@@ -150,7 +150,7 @@ static nadir_status bound_from_N(dual_work *self)
             cone->work[j * n + i] = cone->K[j * n + i] + self->N[j * n + i];
         }
     }
-    NADIR_CHECK(nadir_lanczos_top(&here, &operator, NULL, &random, PRECISION, PRODUCTS, self->vectors,
+    NADIR_CHECK(nadir_lanczos_top(&here, &map, NULL, &random, PRECISION, PRODUCTS, self->vectors,
                                   self->vectors + n, &triple));
     if (triple.sigma < self->t_best) {
         self->t_best = triple.sigma;

@@ -51,11 +51,11 @@ static nadir_status try_face(nadir_context *context, const nadir_cone *cone, dou
     const int64_t n = cone->columns;
     double *z = work;
     face user = {cone, x, work + 2 * n};
-    const nadir_operator operator= {n, n, apply_face, apply_face, &user};
+    const nadir_linear_map map = {n, n, apply_face, apply_face, &user};
     const nadir_vec here = nadir_vec_host(context);
     nadir_singular_triple triple;
     const nadir_status status =
-        nadir_lanczos_top(&here, &operator, x, NULL, STATIONARY, PRODUCTS, z, work + n, &triple);
+        nadir_lanczos_top(&here, &map, x, NULL, STATIONARY, PRODUCTS, z, work + n, &triple);
     if (status != NADIR_OK || !triple.converged) {
         return status;
     }

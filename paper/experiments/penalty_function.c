@@ -99,12 +99,12 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
 /* F(lambda), with x and y = k where it is attained. */
 static nadir_status evaluate(curve *self, double lambda, double *F)
 {
-    const nadir_operator operator= {STATES, STATES, apply, apply_transposed, self};
+    const nadir_linear_map map = {STATES, STATES, apply, apply_transposed, self};
     const nadir_vec here = nadir_vec_host(self->run->context);
     nadir_singular_triple triple;
     fill_E(self, lambda);
     const nadir_status status =
-        nadir_lanczos_top(&here, &operator, NULL, &self->random, 1e-13, 1000, self->x, self->y, &triple);
+        nadir_lanczos_top(&here, &map, NULL, &self->random, 1e-13, 1000, self->x, self->y, &triple);
     *F = self->beta * triple.sigma;
     return status;
 }

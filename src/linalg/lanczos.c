@@ -32,7 +32,7 @@ enum {
 typedef struct lanczos {
     nadir_context *context;
     const nadir_vec *place;
-    const nadir_operator *of;
+    const nadir_linear_map *of;
     double *V;             /* [columns * (ROOM + 1)] */
     double *U;             /* [rows * ROOM] */
     double B[ROOM * ROOM]; /* column after column */
@@ -222,7 +222,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lanczos_top(const nadir_vec *place, const nadir_operator *of, const double *start,
+nadir_status nadir_lanczos_top(const nadir_vec *place, const nadir_linear_map *of, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
                                double *y, nadir_singular_triple *triple)
 {

@@ -10,12 +10,12 @@
  */
 typedef nadir_status nadir_apply(nadir_context *context, void *user, const double *x, double *y);
 
-typedef struct nadir_operator {
+typedef struct nadir_linear_map {
     int64_t rows, columns;
     nadir_apply *apply;            /* x: [columns], y: [rows] */
     nadir_apply *apply_transposed; /* x: [rows], y: [columns] */
     void *user;
-} nadir_operator;
+} nadir_linear_map;
 
 /* A x = sigma y up to rounding, with unit x and y; a lower bound on the norm of A whatever the residual. */
 typedef struct nadir_singular_triple {
@@ -32,7 +32,7 @@ typedef struct nadir_singular_triple {
  * y: [rows]; of a zero operator x is the start and y = 0. x may be `start`. These three are in memory,
  * whatever the place.
  */
-nadir_status nadir_lanczos_top(const nadir_vec *place, const nadir_operator *of, const double *start,
+nadir_status nadir_lanczos_top(const nadir_vec *place, const nadir_linear_map *of, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
                                double *y, nadir_singular_triple *triple);
 

@@ -64,7 +64,7 @@ static nadir_status estimate(nadir_context *context, int64_t n, const double *G,
 {
     nadir_status status = NADIR_OK;
     gram user = {n, G};
-    const nadir_operator of = {n, n, apply_gram, apply_gram, &user};
+    const nadir_linear_map of = {n, n, apply_gram, apply_gram, &user};
     const nadir_vec here = nadir_vec_host(context);
     nadir_random random = context->random;
     nadir_singular_triple triple;

@@ -28,8 +28,8 @@
  * and of columns, if M is sparse; with a dense M, BLAS decides.
  */
 #include "linalg/distributed.h"
+#include "linalg/iterative.h"
 #include "occupancy/backend.h"
-#include "occupancy/bicgstab.h"
 
 #include "base/clock.h"
 
@@ -57,11 +57,11 @@
 typedef struct krylov {
     nadir_average *average;
     double gamma;
-    double rate;           /* c */
-    double row_roots[2];   /* square root of the longest row of M and of M^T; 0: not known yet */
-    double *work;          /* [NADIR_BICGSTAB_VECTORS * states * width] */
-    int64_t width;         /* columns that there is room for */
-    nadir_operator system; /* A */
+    double rate;                /* c */
+    double row_roots[2];        /* square root of the longest row of M and of M^T; 0: not known yet */
+    double *work;               /* [NADIR_BICGSTAB_VECTORS * states * width] */
+    int64_t width;              /* columns that there is room for */
+    nadir_linear_system system; /* A */
     nadir_backend_statistics statistics;
 } krylov;
 
@@ -125,7 +125,7 @@ static nadir_status setup(nadir_context *context, nadir_average *average, double
     NADIR_NEW_ZERO(context, self, 1);
     self->average = average;
     self->gamma = gamma;
-    self->system = (nadir_operator){
+    self->system = (nadir_linear_system){
         .size = average->states,
         .first = average->exchange != NULL ? average->exchange->first : 0,
         .apply = apply,
@@ -287,7 +287,7 @@ static nadir_status contract(const krylov_block *block, krylov_column *column, d
     for (int64_t done = 1; done <= products && *contracted && column->residual > block->goal; done++) {
         nadir_blocks_add(block->context, n, 1, r, column->x);
         NADIR_CHECK(compute_residual(block, column, r));
-        NADIR_CHECK(nadir_operator_progress(block->context, start, column->residual, block->goal));
+        NADIR_CHECK(nadir_residual_progress(block->context, start, column->residual, block->goal));
         *contracted = column->residual <= start * pow(block->self->rate, (double)done / 2) + level;
     }
 cleanup:
@@ -425,7 +425,7 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
     krylov_block block = {.context = context,
                           .self = self,
                           .transposed = transposed,
-                          .norm = nadir_operator_norm(transposed),
+                          .norm = nadir_residual_norm(transposed),
                           .goal = residual};
     const int64_t width = columns_in_step(self, count);
     NADIR_CHECK(nadir_average_prepare(context, self->average));

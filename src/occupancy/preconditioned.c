@@ -1,7 +1,7 @@
 /* preconditioned.c: solving with one kernel through the solves of another; see preconditioned.h. */
 #include "occupancy/occupancy_internal.h"
 
-#include "occupancy/gmres.h"
+#include "linalg/iterative.h"
 
 #include <string.h>
 
@@ -16,8 +16,8 @@ struct nadir_preconditioned {
     double gamma;
     nadir_precondition precondition;
     void *user;
-    nadir_operator system; /* A, and the base as its preconditioner */
-    double *work;          /* [capacity] */
+    nadir_linear_system system; /* A, and the base as its preconditioner */
+    double *work;               /* [capacity] */
     size_t capacity;
 };
 
@@ -58,8 +58,8 @@ nadir_status nadir_preconditioned_create(nadir_context *context, nadir_average *
     made->gamma = gamma;
     made->precondition = base;
     made->user = user;
-    made->system =
-        (nadir_operator){.size = average->states, .apply = apply, .precondition = precondition, .user = made};
+    made->system = (nadir_linear_system){
+        .size = average->states, .apply = apply, .precondition = precondition, .user = made};
     *solver = made;
 cleanup:
     return status;

@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "base/random.h"
-#include "occupancy/gmres.h"
+#include "linalg/iterative.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ typedef struct problem {
     nadir_random random;
     int64_t applied, preconditioned;
     int64_t stop_after; /* products; -1: never */
-    nadir_operator system;
+    nadir_linear_system system;
     double *work;
     double b[MOST * STATES];
     double x[MOST * STATES];
@@ -99,7 +99,7 @@ static problem *make_problem(nadir_context *context, double gamma, double share,
     for (int64_t i = 0; i < STATES * STATES; i++) {
         p->matrix[i] = (i % (STATES + 1) == 0) - gamma * (double)rows[i];
     }
-    p->system = (nadir_operator){
+    p->system = (nadir_linear_system){
         .size = STATES, .apply = apply, .precondition = preconditioned ? precondition : NULL, .user = p};
     for (int64_t i = 0; i < MOST * STATES; i++) {
         p->b[i] = nadir_random_normal(&p->random);

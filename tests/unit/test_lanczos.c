@@ -54,9 +54,9 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
     return note_product(context, at);
 }
 
-static nadir_operator operator_of(matrix *at)
+static nadir_linear_map operator_of(matrix *at)
 {
-    return (nadir_operator){at->rows, at->columns, apply, apply_transposed, at};
+    return (nadir_linear_map){at->rows, at->columns, apply, apply_transposed, at};
 }
 
 /* rank: products of so many random vectors, with weights that fall by `decay` each; 0: independent entries.
@@ -145,7 +145,7 @@ static void test_against_jacobi(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         matrix at = matrix_make(cases[i].rows, cases[i].columns, cases[i].rank, cases[i].decay, SEED + i);
-        const nadir_operator of = operator_of(&at);
+        const nadir_linear_map of = operator_of(&at);
         test_singular truth = test_singular_make(at.rows, at.columns, at.exact);
         double *x = test_new(at.columns, sizeof *x);
         double *y = test_new(at.rows, sizeof *y);
@@ -178,7 +178,7 @@ static void test_limits(void **state)
     nadir_context *context = test_context();
     const nadir_vec here = nadir_vec_host(context);
     matrix at = matrix_make(80, 80, 0, 0, SEED);
-    const nadir_operator of = operator_of(&at);
+    const nadir_linear_map of = operator_of(&at);
     double x[80] = {0};
     double y[80];
     nadir_random random = context->random;

@@ -255,7 +255,7 @@ static void test_fails(void **state)
     nadir_largest found;
     nadir_singular_triple triple;
     double *x = test_new(2 * STATES, sizeof *x);
-    const nadir_operator of = {STATES, STATES, apply, apply_transposed, &at};
+    const nadir_linear_map of = {STATES, STATES, apply, apply_transposed, &at};
     (void)state;
     product_at(&at, nadir_vec_device(context));
     at.fails = 4;
@@ -294,7 +294,7 @@ static nadir_status attempt(nadir_context *context, const void *of)
     test_use_engine(context);
     test_pretend_device(context);
     nadir_vec there = nadir_vec_device(context);
-    const nadir_operator twice = {COUNT, COUNT, double_it, double_it, &there};
+    const nadir_linear_map twice = {COUNT, COUNT, double_it, double_it, &there};
     nadir_random_seed(&random, SEED);
     NADIR_CHECK(nadir_lanczos_largest(&there, COUNT, double_it, &there, &random, 0, INFINITY, 0, 2, &found));
     assert_close(found.value, 2, 1e-13);
@@ -316,7 +316,7 @@ static void test_top(void **state)
     test_watch *watch;
     nadir_context *context = device_context(&watch);
     product at = product_make(context);
-    const nadir_operator of = {STATES, STATES, apply, apply_transposed, &at};
+    const nadir_linear_map of = {STATES, STATES, apply, apply_transposed, &at};
     double *x = test_new(3 * STATES, sizeof *x);
     double *y = x + STATES;
     nadir_random random = context->random;

@@ -151,7 +151,7 @@ static nadir_status search(const nadir_breakdown *of, nadir_vec place, nadir_sin
     NADIR_NEW(context, vectors, 2 * n);
     NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &room));
     loop user = {place, of->problem->occupancy, n, room, room + n, room + 2 * n};
-    const nadir_operator centred = {n, n, apply, apply_transposed, &user};
+    const nadir_linear_map centred = {n, n, apply, apply_transposed, &user};
     NADIR_CHECK(nadir_vec_copy(&place, n, of->W, user.W));
     for (int64_t s = 0; s < n; s++) {
         vectors[s] = 1;

@@ -1,5 +1,5 @@
 /*
- * gmres.c: restarted GMRES for several right-hand sides; see gmres.h.
+ * gmres.c: restarted GMRES for several right-hand sides; see iterative.h.
  *
  * The flexible form (Saad, 1993): with v_1 = r / |r|, each step makes z_j = K^-1 v_j and w = A z_j, and takes
  * from w its parts along v_1 .. v_j (twice where that cancels much), which leaves h v_{j+1}. So
@@ -13,7 +13,7 @@
  * place to the last one. The stop inside a cycle compares the 2-norm that the rotations give, times the ratio
  * of norms at the start of the cycle; the residual computed anew decides.
  */
-#include "occupancy/gmres.h"
+#include "linalg/iterative.h"
 
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,7 @@ typedef struct gmres_column {
 
 typedef struct gmres_run {
     nadir_context *context;
-    const nadir_operator *system;
+    const nadir_linear_system *system;
     const nadir_gmres *settings;
     int64_t size;
     int64_t limit;
@@ -60,7 +60,7 @@ typedef struct gmres_run {
     gmres_column *columns[COLUMNS];
 } gmres_run;
 
-int64_t nadir_gmres_work(const nadir_operator *system, int64_t count)
+int64_t nadir_gmres_work(const nadir_linear_system *system, int64_t count)
 {
     const int64_t width = count < COLUMNS ? count : COLUMNS;
     const int64_t blocks = system->precondition != NULL ? 2 * RESTART + 1 : RESTART + 1;
@@ -304,7 +304,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_gmres_solve(nadir_context *context, const nadir_operator *system,
+nadir_status nadir_gmres_solve(nadir_context *context, const nadir_linear_system *system,
                                const nadir_gmres *settings, int64_t count, const double *b, double *x,
                                int64_t *products)
 {
@@ -317,7 +317,7 @@ nadir_status nadir_gmres_solve(nadir_context *context, const nadir_operator *sys
         .size = n,
         .limit = settings->limit > 0 ? settings->limit : (int64_t)CYCLES * RESTART,
         .width = count < COLUMNS ? count : COLUMNS,
-        .norm = nadir_operator_norm(settings->transposed),
+        .norm = nadir_residual_norm(settings->transposed),
     };
     gmres_column *columns =
         (gmres_column *)block_of(&run, system->precondition != NULL ? 2 * RESTART + 1 : RESTART + 1);

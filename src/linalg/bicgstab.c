@@ -1,5 +1,5 @@
 /*
- * bicgstab.c: one run of BiCGSTAB for several right-hand sides; see bicgstab.h.
+ * bicgstab.c: one run of BiCGSTAB for several right-hand sides; see iterative.h.
  *
  * van der Vorst's method (1992) with two changes.
  * - The shadow vector is not the first residual r but r with as much noise. With r alone the method breaks
@@ -14,7 +14,7 @@
  * Why not GMRES: without restarts it needs about as many products, but with 20 or 30 vectors kept it
  * stagnates on slow chains and on transposed grids with a drift, and its vectors cost more than the product.
  */
-#include "occupancy/bicgstab.h"
+#include "linalg/iterative.h"
 
 #include "linalg/distributed.h"
 
@@ -45,7 +45,7 @@ typedef struct stab_lane {
 
 typedef struct stab_run {
     nadir_context *context;
-    const nadir_operator *system;
+    const nadir_linear_system *system;
     bool transposed;
     int64_t size;
     int64_t active; /* columns that go on: slots [0, active) */
@@ -240,7 +240,7 @@ static void start_lane(const stab_run *run, nadir_bicgstab_column *column, int64
         .first = run->system->first,
         .norm = 1,
         .best = 1,
-        .kind = nadir_operator_norm(run->transposed),
+        .kind = nadir_residual_norm(run->transposed),
     };
     column->products = 0;
     column->slot = slot;
@@ -261,7 +261,7 @@ static nadir_status tell_progress(const stab_run *run)
         const double here = lane->norm * lane->column->residual / lane->column->goal;
         slowest = here > slowest->norm * slowest->column->residual / slowest->column->goal ? lane : slowest;
     }
-    return nadir_operator_progress(run->context, 1, slowest->norm,
+    return nadir_residual_progress(run->context, 1, slowest->norm,
                                    slowest->column->goal / slowest->column->residual);
 }
 
@@ -270,7 +270,7 @@ static nadir_status tell_progress(const stab_run *run)
 static nadir_status step(stab_run *run)
 {
     nadir_status status = NADIR_OK;
-    const nadir_operator *system = run->system;
+    const nadir_linear_system *system = run->system;
     const stab_lane *first = &run->lanes[0];
     NADIR_CHECK(system->apply(run->context, system->user, run->transposed, run->active, first->p, first->v));
     for (int64_t slot = run->active - 1; slot >= 0; slot--) {
@@ -293,7 +293,13 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_bicgstab_run(nadir_context *context, const nadir_operator *system, bool transposed,
+nadir_status nadir_residual_progress(nadir_context *context, double start, double now, double goal)
+{
+    const double share = log(start / now) / log(start / goal);
+    return nadir_progress(context, "solving", share > 0 && share < 1 ? share : 0);
+}
+
+nadir_status nadir_bicgstab_run(nadir_context *context, const nadir_linear_system *system, bool transposed,
                                 int64_t count, nadir_bicgstab_column *columns, double *work)
 {
     nadir_status status = NADIR_OK;
