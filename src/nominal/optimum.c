@@ -218,12 +218,6 @@ static void apply_choice(search *at)
     }
 }
 
-static bool is_direct(const search *at)
-{
-    const nadir_backend *backend = nadir_backend_find(nadir_occupancy_backend(at->occupancy));
-    return (backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
-}
-
 /* The operator of the present choice. */
 static nadir_status factor(search *at)
 {
@@ -241,7 +235,7 @@ static nadir_status factor(search *at)
         NADIR_CHECK(nadir_occupancy_update(at->context, at->occupancy, at->kernel, at->policy));
     }
     at->changed = 0;
-    at->inner = is_direct(at) ? INNER_TIGHTEST : at->inner;
+    at->inner = nadir_occupancy_has(at->occupancy, NADIR_BACKEND_DIRECT) ? INNER_TIGHTEST : at->inner;
 cleanup:
     return status;
 }
@@ -255,7 +249,7 @@ static double work_of(const search *at, const nadir_backend_statistics *statisti
 {
     const double n = (double)at->model->states;
     const double bytes = (double)statistics->bytes;
-    if (is_direct(at)) {
+    if (nadir_occupancy_has(at->occupancy, NADIR_BACKEND_DIRECT)) {
         const bool dense = at->model->dense != NULL;
         const double f = bytes / (double)(sizeof(double) + (dense ? 0 : sizeof(int32_t)));
         return f / n * f / (dense ? 30 : 2);
@@ -336,17 +330,13 @@ static nadir_status conclude(search *at)
 
 static nadir_status check_settings(nadir_context *context, const nadir_optimum_settings *settings)
 {
-    const char *backend = settings->backend;
+    const nadir_backend *backend;
     if (!(settings->tolerance > 0) || settings->iterations_limit < 1) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "the tolerance is %g and the limit of iterations %lld; expected more than 0",
                           settings->tolerance, (long long)settings->iterations_limit);
     }
-    if (backend != NULL && strcmp(backend, "auto") != 0 && nadir_backend_find(backend) == NULL) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "there is no backend '%s'; there are lapack, klu, krylov and petsc", backend);
-    }
-    return NADIR_OK;
+    return nadir_backend_named(context, settings->backend, &backend);
 }
 
 /* kept: see nadir_optimum_with_operator; NULL: nobody wants it. */
@@ -378,7 +368,8 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
     apply_choice(&at);
     *policy = at.policy;
     at.policy = NULL;
-    if (kept != NULL && at.occupancy != NULL && at.changed == 0 && is_direct(&at)) {
+    if (kept != NULL && at.occupancy != NULL && at.changed == 0 &&
+        nadir_occupancy_has(at.occupancy, NADIR_BACKEND_DIRECT)) {
         nadir_occupancy_set_tolerance(at.occupancy, 0);
         *kept = at.occupancy;
         at.occupancy = NULL;

@@ -256,7 +256,7 @@ static bool is_local(const nadir_context *context, const nadir_returns_request *
     const bool automatic = name == NULL || strcmp(name, "auto") == 0;
     const nadir_backend *backend = automatic ? NULL : nadir_backend_find(name);
     return automatic ? context->device == NULL
-                     : backend != NULL && (backend->capabilities & NADIR_BACKEND_DEVICE) == 0;
+                     : backend != NULL && !nadir_backend_has(backend, NADIR_BACKEND_DEVICE);
 }
 
 /* How many threads share the policies; 1: none. */

@@ -27,8 +27,11 @@
 bool nadir_returns_are_on_device(const nadir_context *context, const nadir_returns_request *of)
 {
     const char *name = of->settings->backend;
-    return context->device != NULL && of->model->states <= STATES_LIMIT &&
-           (name == NULL || strcmp(name, "auto") == 0 || strcmp(name, "device-lu") == 0);
+    const bool automatic = name == NULL || strcmp(name, "auto") == 0;
+    const nadir_backend *backend = automatic ? &nadir_backend_device_lu : nadir_backend_find(name);
+    return context->device != NULL && of->model->states <= STATES_LIMIT && backend != NULL &&
+           nadir_backend_has(backend, NADIR_BACKEND_DEVICE) &&
+           nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
 }
 
 /* A run of policies while the device has it. */

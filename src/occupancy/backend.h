@@ -21,11 +21,13 @@
 #include "kernel/average.h"
 
 enum {
-    NADIR_BACKEND_DENSE = 1 << 0,  /* takes a dense M */
-    NADIR_BACKEND_SPARSE = 1 << 1, /* takes a CSR M */
-    NADIR_BACKEND_DIRECT = 1 << 2, /* factors: solves are cheap and their accuracy cannot be asked for */
-    NADIR_BACKEND_SPREAD = 1 << 3, /* takes an M whose rows are spread over processes */
-    NADIR_BACKEND_DEVICE = 1 << 4  /* needs an engine with a device; sees lines that are there alone */
+    NADIR_BACKEND_DENSE = 1 << 0,       /* takes a dense M */
+    NADIR_BACKEND_SPARSE = 1 << 1,      /* takes a CSR M */
+    NADIR_BACKEND_DIRECT = 1 << 2,      /* factors: solves are cheap and their accuracy cannot be asked for */
+    NADIR_BACKEND_DISTRIBUTED = 1 << 3, /* takes an M whose rows are distributed over processes */
+    NADIR_BACKEND_DEVICE = 1 << 4,      /* needs an engine with a device; sees lines that are there alone */
+    /* iterates, but factors a dense M where that is faster: then solves through it are cheap, too */
+    NADIR_BACKEND_FACTORS_DENSE = 1 << 5
 };
 
 /* With a device: sparse matrices beyond this size are iterated there without a thought of factors. */
@@ -86,6 +88,14 @@ extern const nadir_backend nadir_backend_device_krylov;
 
 /* By name; NULL when there is none. */
 const nadir_backend *nadir_backend_find(const char *name);
+/* The same for a name that a caller gave. *backend is NULL for NULL and for "auto": no backend is asked for.
+ * NADIR_ERROR_ARGUMENT, with the names there are, when there is none of that name. */
+nadir_status nadir_backend_named(nadir_context *context, const char *name, const nadir_backend **backend);
+
+static inline bool nadir_backend_has(const nadir_backend *backend, unsigned capability)
+{
+    return (backend->capabilities & capability) != 0;
+}
 
 /* The one that should be fastest for this average: by size, density and predicted fill. */
 nadir_status nadir_backend_choose(nadir_context *context, nadir_average *average,

@@ -9,6 +9,7 @@
 #include "occupancy/direct.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Assumed, not measured: how many solves an analysis makes, and how many products krylov needs for each (few
@@ -63,6 +64,30 @@ const nadir_backend *nadir_backend_find(const char *name)
         at++;
     }
     return *at;
+}
+
+/* "a, b and c" of all backends, into text[size]. */
+static void list_names(size_t size, char *text)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (const nadir_backend *const *backend = backends; *backend != NULL && used < size; backend++) {
+        const char *between = backend == backends ? "" : backend[1] != NULL ? ", " : " and ";
+        const int length = snprintf(text + used, size - used, "%s%s", between, (*backend)->name);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+nadir_status nadir_backend_named(nadir_context *context, const char *name, const nadir_backend **backend)
+{
+    const bool automatic = name == NULL || strcmp(name, "auto") == 0;
+    char names[160];
+    *backend = automatic ? NULL : nadir_backend_find(name);
+    if (automatic || *backend != NULL) {
+        return NADIR_OK;
+    }
+    list_names(sizeof names, names);
+    return nadir_fail(context, NADIR_ERROR_ARGUMENT, "there is no backend '%s'; there are %s", name, names);
 }
 
 /* No way leads back to states with smaller, or with greater numbers, as when time is part of the state. */

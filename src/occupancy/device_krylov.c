@@ -252,7 +252,8 @@ static void statistics(const void *backend, nadir_backend_statistics *result)
 
 const nadir_backend nadir_backend_device_krylov = {
     .name = "device-krylov",
-    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DEVICE,
+    .capabilities =
+        NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DEVICE | NADIR_BACKEND_FACTORS_DENSE,
     .setup = setup,
     .solve = solve,
     .refine = refine,

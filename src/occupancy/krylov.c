@@ -462,7 +462,7 @@ static void statistics(const void *backend, nadir_backend_statistics *result)
 
 const nadir_backend nadir_backend_krylov = {
     .name = "krylov",
-    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_SPREAD,
+    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DISTRIBUTED,
     .setup = setup,
     .refactor = refactor,
     .solve = solve,

@@ -177,6 +177,11 @@ bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
     return !nadir_occupancy_is_direct(occupancy);
 }
 
+bool nadir_occupancy_has(const nadir_occupancy *occupancy, unsigned capability)
+{
+    return nadir_backend_has(nadir_occupancy_root(occupancy)->backend, capability);
+}
+
 nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                      int64_t count, const double *b, double tolerance, double *x,
                                      nadir_accuracy *accuracy)
@@ -268,12 +273,12 @@ static nadir_status check_backend(nadir_context *context, const nadir_average *a
 {
     const bool dense = nadir_average_is_dense(average);
     const unsigned needed = dense ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
-    if ((backend->capabilities & needed) == 0) {
+    if (!nadir_backend_has(backend, needed)) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the backend %s does not take a %s kernel; auto chooses one that does",
                           backend->name, dense ? "dense" : "sparse");
     }
-    if (average->exchange != NULL && (backend->capabilities & NADIR_BACKEND_SPREAD) == 0) {
+    if (average->exchange != NULL && !nadir_backend_has(backend, NADIR_BACKEND_DISTRIBUTED)) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the backend %s does not take a kernel that is spread over processes; krylov and "
                           "petsc do",
@@ -284,13 +289,13 @@ static nadir_status check_backend(nadir_context *context, const nadir_average *a
 
 static bool is_direct(const nadir_backend *backend)
 {
-    return backend != NULL && (backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
+    return backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
 }
 
 /* Whether all of P^pi has to be in the matrix: a backend of a device sees what is there alone. */
 static bool needs_matrix(const nadir_backend *backend, const nadir_average *average)
 {
-    return is_direct(backend) || (backend != NULL && (backend->capabilities & NADIR_BACKEND_DEVICE) != 0 &&
+    return is_direct(backend) || (backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DEVICE) &&
                                   average->tail.device_matrix == NULL);
 }
 
@@ -388,19 +393,11 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
 {
     nadir_status status = NADIR_OK;
     nadir_occupancy *made = NULL;
-    const bool automatic = backend == NULL || strcmp(backend, "auto") == 0;
     NADIR_CHECK(check_discount(context, gamma));
     NADIR_NEW_ZERO(context, made, 1);
     start(made, gamma, tolerance);
-    made->automatic = automatic;
-    made->backend = automatic ? NULL : nadir_backend_find(backend);
-    if (!automatic && made->backend == NULL) {
-        status = nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                            "there is no backend '%s'; there are lapack, klu, krylov, petsc, "
-                            "device-lu and device-krylov",
-                            backend);
-        goto cleanup;
-    }
+    NADIR_CHECK(nadir_backend_named(context, backend, &made->backend));
+    made->automatic = made->backend == NULL;
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
     NADIR_CHECK(set_up(context, made));
     NADIR_CHECK(start_update(context, made));
@@ -410,6 +407,23 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     made = NULL;
 cleanup:
     nadir_occupancy_free(context, made);
+    return status;
+}
+
+nadir_status nadir_occupancy_create_like(nadir_context *context, const nadir_occupancy *like,
+                                         const nadir_kernel *kernel, const nadir_policy *policy,
+                                         double tolerance, nadir_occupancy **occupancy)
+{
+    const nadir_backend *backend = nadir_occupancy_root(like)->backend;
+    const bool direct = nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
+    const bool device = !direct && nadir_backend_has(backend, NADIR_BACKEND_DEVICE);
+    const char *name = direct ? NULL : device ? backend->name : nadir_backend_krylov.name;
+    nadir_status status =
+        nadir_occupancy_create(context, kernel, policy, like->gamma, name, tolerance, occupancy);
+    if (status == NADIR_ERROR_MEMORY && device) {
+        status = nadir_occupancy_create(context, kernel, policy, like->gamma, nadir_backend_krylov.name,
+                                        tolerance, occupancy);
+    }
     return status;
 }
 

@@ -31,6 +31,12 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
                                     const nadir_policy *policy, double gamma, const char *backend,
                                     double tolerance, nadir_occupancy **occupancy);
 
+/* The operator of another kernel beside that of `like`: by iterations where those of `like` are, on the device
+ * or, where it has no memory for one more, by krylov; by the backend that suits best where `like` is direct. */
+nadir_status nadir_occupancy_create_like(nadir_context *context, const nadir_occupancy *like,
+                                         const nadir_kernel *kernel, const nadir_policy *policy,
+                                         double tolerance, nadir_occupancy **occupancy);
+
 /* Another policy, or another kernel of the same model: refactors where the pattern is the same. After a
  * failure there are no products until an update succeeds. */
 nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occupancy,
@@ -98,10 +104,13 @@ double nadir_occupancy_tolerance(const nadir_occupancy *occupancy);
 
 /* Whether solves are iterations, to which accuracy and guesses matter. */
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy);
+/* Whether the backend that does the work has a capability, NADIR_BACKEND_...; callers ask for these, never for
+ * its name. */
+bool nadir_occupancy_has(const nadir_occupancy *occupancy, unsigned capability);
 
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy);
 nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy);
-/* "lapack", "klu", "krylov", "petsc". */
+/* Its name, for messages and results. */
 const char *nadir_occupancy_backend(const nadir_occupancy *occupancy);
 void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics);
 

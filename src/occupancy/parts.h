@@ -36,7 +36,7 @@ static inline const nadir_occupancy *nadir_occupancy_root(const nadir_occupancy 
 static inline bool nadir_occupancy_is_direct(const nadir_occupancy *occupancy)
 {
     return occupancy->preconditioned == NULL &&
-           (nadir_occupancy_root(occupancy)->backend->capabilities & NADIR_BACKEND_DIRECT) != 0;
+           nadir_backend_has(nadir_occupancy_root(occupancy)->backend, NADIR_BACKEND_DIRECT);
 }
 
 /* An error where the operator has no products: an update failed, or its base was updated since. */

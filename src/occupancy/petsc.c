@@ -113,7 +113,7 @@ static void statistics(const void *backend, nadir_backend_statistics *result)
 
 const nadir_backend nadir_backend_petsc = {
     .name = "petsc",
-    .capabilities = NADIR_BACKEND_SPARSE | NADIR_BACKEND_SPREAD,
+    .capabilities = NADIR_BACKEND_SPARSE | NADIR_BACKEND_DISTRIBUTED,
     .setup = setup,
     .refactor = refactor,
     .solve = solve,

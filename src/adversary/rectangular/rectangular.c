@@ -18,15 +18,14 @@
 #include <math.h>
 #include <string.h>
 
-#define SOLVE_ERROR    1e-9 /* no solve is worse, relative to the largest value */
-#define DEVICE_BACKEND "device-krylov"
-enum { IDLE = 20 }; /* steps that bring nothing: policy iteration needs a few in all */
+#define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
+enum { IDLE = 20 };      /* steps that bring nothing: policy iteration needs a few in all */
 
 typedef struct search {
     const nadir_problem *problem;
     nadir_worst_rows worst;
     nadir_occupancy *occupancy; /* of the last answers */
-    const char *backend;        /* its own; NULL: it is near the nominal one */
+    bool own_backend;           /* it has a backend of its own; false: it solves through the nominal one */
     double *v;                  /* [states] */
     double *fall;               /* [states] v - Tv */
     double most;                /* its largest entry */
@@ -45,9 +44,9 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     memcpy(find->v, problem->v, (size_t)n * sizeof *find->v);
     find->J = problem->J;
     /* iterations with others inside would travel */
-    if (find->worst.remote.step != NULL &&
-        strcmp(nadir_occupancy_backend(problem->occupancy), DEVICE_BACKEND) == 0) {
-        find->backend = DEVICE_BACKEND;
+    if (find->worst.remote.step != NULL && nadir_occupancy_has(problem->occupancy, NADIR_BACKEND_DEVICE) &&
+        nadir_occupancy_iterates(problem->occupancy)) {
+        find->own_backend = true;
     }
 cleanup:
     return status;
@@ -84,26 +83,26 @@ static nadir_status own_operator(nadir_context *context, search *find, const nad
 {
     const nadir_problem *problem = find->problem;
     return find->occupancy != NULL ? nadir_occupancy_update(context, find->occupancy, kernel, problem->policy)
-                                   : nadir_occupancy_create(context, kernel, problem->policy, problem->gamma,
-                                                            find->backend, 0, &find->occupancy);
+                                   : nadir_occupancy_create_like(context, problem->occupancy, kernel,
+                                                                 problem->policy, 0, &find->occupancy);
 }
 
 /* The operator of a kernel. A device that has no room beside the nominal one leaves it to the processor. */
 static nadir_status take_kernel(nadir_context *context, search *find, const nadir_kernel *kernel)
 {
     const nadir_problem *problem = find->problem;
-    if (find->backend != NULL) {
+    if (find->own_backend) {
         const nadir_status status = own_operator(context, find, kernel);
-        if (status != NADIR_ERROR_MEMORY || strcmp(find->backend, DEVICE_BACKEND) != 0) {
+        if (status != NADIR_ERROR_MEMORY || find->occupancy == NULL ||
+            !nadir_occupancy_has(find->occupancy, NADIR_BACKEND_DEVICE)) {
             return status;
         }
-        find->backend = "krylov";
     }
     nadir_occupancy_free(context, find->occupancy);
     find->occupancy = NULL;
-    return find->backend != NULL ? own_operator(context, find, kernel)
-                                 : nadir_occupancy_perturb(context, problem->occupancy, kernel,
-                                                           problem->policy, &find->occupancy);
+    return find->own_backend ? own_operator(context, find, kernel)
+                             : nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
+                                                       &find->occupancy);
 }
 
 /* The kernel of the answers. A device may have room for these and not for that. */

@@ -273,7 +273,6 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
-    const bool iterative = strcmp(nadir_occupancy_backend(problem->occupancy), "krylov") == 0;
     *centre = (nadir_centre){.live = live, .problem = *problem};
     centre->problem.kernel = problem->kernel;
     centre->X = live->phat;
@@ -283,13 +282,12 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
         NADIR_CHECK(write_rows(context, kernel, nominal, near, centre));
     }
     if (kernel != NULL) {
-        NADIR_CHECK(
-            near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
-                                           problem->policy, &centre->occupancy)
-                 : nadir_occupancy_create(context, centre->problem.kernel, problem->policy, problem->gamma,
-                                          iterative ? "krylov" : NULL,
-                                          fmin(TOLERANCE, nadir_occupancy_tolerance(problem->occupancy)),
-                                          &centre->occupancy));
+        NADIR_CHECK(near ? nadir_occupancy_perturb(context, problem->occupancy, centre->problem.kernel,
+                                                   problem->policy, &centre->occupancy)
+                         : nadir_occupancy_create_like(
+                               context, problem->occupancy, centre->problem.kernel, problem->policy,
+                               fmin(TOLERANCE, nadir_occupancy_tolerance(problem->occupancy)),
+                               &centre->occupancy));
         centre->problem.occupancy = centre->occupancy;
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);

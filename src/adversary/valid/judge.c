@@ -102,7 +102,7 @@ static double wanted_lower(const nadir_valid_run *run)
 
 static bool is_iterative(const nadir_valid_run *run)
 {
-    return strcmp(nadir_occupancy_backend(run->problem->occupancy), "krylov") == 0;
+    return nadir_occupancy_iterates(run->problem->occupancy);
 }
 
 /* First-order stationarity to a share of the width, where that can be looked at entry by entry. */

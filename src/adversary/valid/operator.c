@@ -28,22 +28,23 @@ void nadir_valid_operator_clear(nadir_context *context, nadir_valid_operator *op
 }
 
 /* Whether the nominal operator is of no help: iterations with it inside cost more than those without. */
-static bool goes_alone(const nadir_problem *problem, const char *backend)
+static bool goes_alone(const nadir_problem *problem)
 {
-    return strcmp(backend, "krylov") == 0 ||
-           (strcmp(backend, "device-krylov") == 0 && problem->model->dense == NULL);
+    const nadir_occupancy *nominal = problem->occupancy;
+    return !nadir_occupancy_has(nominal, NADIR_BACKEND_DIRECT) &&
+           !(nadir_occupancy_has(nominal, NADIR_BACKEND_FACTORS_DENSE) && problem->model->dense != NULL);
 }
 
 /* An operator of the kernel's own. */
-static nadir_status set_alone(nadir_context *context, nadir_valid_operator *operator, const char * backend,
-                              const nadir_kernel *kernel)
+static nadir_status set_alone(nadir_context *context, nadir_valid_operator *operator,
+                              const nadir_kernel * kernel)
 {
     const nadir_problem *problem = operator->problem;
     const double tolerance = fmin(TOLERANCE, TIMES * nadir_occupancy_tolerance(problem->occupancy));
     return operator->occupancy != NULL
                ? nadir_occupancy_update(context, operator->occupancy, kernel, problem->policy)
-               : nadir_occupancy_create(context, kernel, problem->policy, problem->gamma, backend, tolerance,
-                                        &operator->occupancy);
+               : nadir_occupancy_create_like(context, problem->occupancy, kernel, problem->policy, tolerance,
+                                             &operator->occupancy);
 }
 
 nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operator *operator,
@@ -51,9 +52,8 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = operator->problem;
-    const char *backend = nadir_occupancy_backend(problem->occupancy);
     operator->kernel = NULL;
-    if (!goes_alone(problem, backend)) {
+    if (!goes_alone(problem)) {
         bool done = false;
         if (operator->occupancy != NULL) {
             NADIR_CHECK(
@@ -67,10 +67,12 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
         operator->kernel = kernel;
         goto cleanup;
     }
-    status = set_alone(context, operator, backend, kernel);
-    if (status == NADIR_ERROR_MEMORY && strcmp(backend, "krylov") != 0) { /* a device without room for two */
+    status = set_alone(context, operator, kernel);
+    if (status == NADIR_ERROR_MEMORY && operator->occupancy != NULL && nadir_occupancy_has(
+                                            operator->occupancy,
+                                            NADIR_BACKEND_DEVICE)) { /* an update that does not fit there */
         nadir_valid_operator_clear(context, operator);
-        status = set_alone(context, operator, "krylov", kernel);
+        status = set_alone(context, operator, kernel);
     }
     NADIR_CHECK(status);
     operator->kernel = kernel;
