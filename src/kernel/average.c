@@ -4,7 +4,7 @@
  * A sparse average is made in one pass: each thread takes a run of states, merges the rows of positive
  * probability of each state and writes them one after another to a stretch that is long enough whatever the
  * overlap; the stretches are then moved together. A pass over the same rows with the pattern known refills
- * the values in place; where the kernel is a perturbed kernel with a tail it takes the lines off the entries that lie on them.
+ * the values in place; where the kernel is a perturbed kernel with a tail it takes the tails off the entries that lie on them.
  */
 #include "kernel/average.h"
 
@@ -278,7 +278,7 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
         if (at == end || entries->columns[at] != column) {
             return false;
         }
-        const double off = spread ? nadir_row_tail_at_state(&line, kernel->spots[column]) : 0;
+        const double off = spread ? nadir_row_tail_at_state(&line, kernel->positions[column]) : 0;
         entries->values[at] += weight * (part.values[i] - off);
     }
     return true;
@@ -440,10 +440,10 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     } else {
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
-    if (kernel->sums != NULL && made.remote == NULL) {
+    if (kernel->sums != NULL && made.device_matrix == NULL) {
         nadir_perturbed_update(kernel);
         (void)refill_sparse(context, kernel, policy, false, &made.entries); /* it has this very pattern */
-        NADIR_CHECK(nadir_offsupport_tail_make(context, kernel, policy, &made.lines));
+        NADIR_CHECK(nadir_offsupport_tail_make(context, kernel, policy, &made.tail));
     }
     NADIR_CHECK(make_correction(context, kernel, policy, &made));
     if (made.b != NULL) { /* the norm needs the numbers */
@@ -500,7 +500,7 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
     nadir_average made = {
         .states = lender->states, .matrix = lender->matrix, .exchange = lender->exchange, .lender = lender};
     made.device = lender->device;
-    made.remote = lender->remote;
+    made.device_matrix = lender->device_matrix;
     made.sparse = lender->sparse;
     made.facts = lender->facts;
     note_kind(kernel, &made);
@@ -510,7 +510,7 @@ nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender,
         if (made.b != NULL) {
             NADIR_CHECK(nadir_average_fetch(context, &made));
         }
-        made.norm = made.b == NULL && made.remote != NULL ? made.facts.norm : norm_of(context, &made);
+        made.norm = made.b == NULL && made.device_matrix != NULL ? made.facts.norm : norm_of(context, &made);
         *average = made;
     }
 cleanup:

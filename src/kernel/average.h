@@ -2,15 +2,15 @@
  * average.h: a kernel averaged over a policy, P^pi(s, t) = sum over a of pi(a|s) P(t|s, a).
  *
  * It is an explicit matrix M, dense or CSR as the model is, less a product of two vectors where the kernel
- * has one, or with lines where it is a perturbed kernel with a tail (lines.h):
+ * has one, or with tails where it is a perturbed kernel with a tail (offsupport_tail.h):
  *
  *     P^pi = M - b k^T,       b(s) = sum over a of pi(a|s) b(s, a),       or       P^pi = M + L
  *
  * so that neither a change of rank one nor a perturbed kernel ever fills a sparse matrix. Products with an average that
- * has lines use work space of the average: one at a time.
+ * has tails use work space of the average: one at a time.
  *
  * With a device (base/device.h) M is made there where the model has its rows, and `matrix` has a size and no
- * numbers until nadir_average_fetch was called; nor have lines.
+ * numbers until nadir_average_fetch was called; nor have tails.
  */
 #ifndef NADIR_KERNEL_AVERAGE_H
 #define NADIR_KERNEL_AVERAGE_H
@@ -27,9 +27,9 @@ typedef struct nadir_average {
     const double *b;                /* [states], NULL: P^pi is M */
     const double *k;                /* [states] and ghosts */
     const nadir_exchange *exchange; /* of the model */
-    nadir_offsupport_tail lines;    /* L; states 0: none */
+    nadir_offsupport_tail tail;     /* L; states 0: none */
     double norm; /* max_s sum_t |P^pi(s, t)|, up to rounding: 1 for a kernel that is one; with
-                    lines and negative entries it may be larger */
+                    tails and negative entries it may be larger */
     struct nadir_average *lender; /* M is this one's; NULL: our own */
     /* owned */
     double *dense;
@@ -42,7 +42,7 @@ typedef struct nadir_average {
     bool *active;            /* [rows] rows of positive probability: the pattern depends on nothing else */
     /* On a device; remote NULL: not so. */
     const nadir_device *device;
-    void *remote; /* M; the lender's if there is one */
+    void *device_matrix; /* M; the lender's if there is one */
     bool sparse;
     nadir_device_facts facts;
 } nadir_average;
@@ -61,7 +61,7 @@ void nadir_average_clear(nadir_context *context, nadir_average *average);
 nadir_status nadir_average_borrow(nadir_context *context, nadir_average *lender, const nadir_kernel *kernel,
                                   const nadir_policy *policy, nadir_average *average, bool *borrowed);
 
-/* Brings the numbers of M, and lines, here from a device; does nothing where they are here. */
+/* Brings the numbers of M, and tails, here from a device; does nothing where they are here. */
 nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average);
 bool nadir_average_is_dense(const nadir_average *average);
 /* The most entries of a row of M. */
@@ -86,7 +86,7 @@ void nadir_average_forget_transpose(nadir_context *context, nadir_average *avera
 nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
                                    int64_t count, double shift, double scale, const double *x, double *y);
 
-/* Writes the lines out: M becomes the whole of P^pi and L nothing. Takes memory for nadir_offsupport_tail_entries more
+/* Writes the tails out: M becomes the whole of P^pi and L nothing. Takes memory for nadir_offsupport_tail_entries more
  * entries at most. On failure the average is as it was. */
 nadir_status nadir_average_expand(nadir_context *context, nadir_average *average);
 

@@ -1,25 +1,25 @@
-/* average_expand.c: an average with its lines written out, for those who need a matrix; see average.h. */
+/* average_expand.c: an average with its tails written out, for those who need a matrix; see average.h. */
 #include "kernel/average.h"
 #include "kernel/sparse_accumulator.h"
 
-/* The entries of one state: M, then its lines over their stretches, then the extra states. */
-static void gather_state(const nadir_average *average, int64_t state, nadir_sparse_accumulator *gather)
+/* The entries of one state: M, then its tails over their stretches, then the extra states. */
+static void gather_state(const nadir_average *average, int64_t state, nadir_sparse_accumulator *accumulator)
 {
-    const nadir_offsupport_tail *lines = &average->tail;
-    const nadir_sorted_states *along = &lines->sorted;
+    const nadir_offsupport_tail *tail = &average->tail;
+    const nadir_sorted_states *sorted = &tail->sorted;
     const nadir_matrix *matrix = &average->matrix;
     for (int64_t i = matrix->starts[state]; i < matrix->starts[state + 1]; i++) {
-        nadir_sparse_accumulator_add(gather, matrix->columns[i], matrix->values[i]);
+        nadir_sparse_accumulator_add(accumulator, matrix->columns[i], matrix->values[i]);
     }
-    for (int64_t i = lines->last.starts[state]; i < lines->last.starts[state + 1]; i++) {
-        const int64_t end = lines->last.columns[i];
+    for (int64_t i = tail->last.starts[state]; i < tail->last.starts[state + 1]; i++) {
+        const int64_t end = tail->last.columns[i];
         for (int64_t j = 0; j <= end; j++) {
-            const double amount = lines->last.values[i] + lines->slope[i] * (along->x[end] - along->x[j]);
-            nadir_sparse_accumulator_add(gather, along->order[j], amount);
+            const double amount = tail->last.values[i] + tail->slope[i] * (sorted->x[end] - sorted->x[j]);
+            nadir_sparse_accumulator_add(accumulator, sorted->order[j], amount);
         }
     }
-    for (int64_t i = lines->extra.starts[state]; i < lines->extra.starts[state + 1]; i++) {
-        nadir_sparse_accumulator_add(gather, lines->extra.columns[i], lines->extra.values[i]);
+    for (int64_t i = tail->extra.starts[state]; i < tail->extra.starts[state + 1]; i++) {
+        nadir_sparse_accumulator_add(accumulator, tail->extra.columns[i], tail->extra.values[i]);
     }
 }
 
@@ -28,24 +28,24 @@ static nadir_status write_out(nadir_context *context, const nadir_average *avera
     nadir_status status = NADIR_OK;
     const int64_t n = average->states;
     const int64_t most = average->matrix.starts[n] + nadir_offsupport_tail_entries(&average->tail);
-    nadir_sparse_accumulator gather = {0};
-    NADIR_CHECK(nadir_sparse_accumulator_make(context, n, &gather));
+    nadir_sparse_accumulator accumulator = {0};
+    NADIR_CHECK(nadir_sparse_accumulator_make(context, n, &accumulator));
     NADIR_NEW(context, entries->starts, n + 1);
     NADIR_NEW(context, entries->columns, most);
     NADIR_NEW(context, entries->values, most);
     entries->starts[0] = 0;
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = entries->starts[s];
-        gather_state(average, s, &gather);
-        entries->starts[s + 1] =
-            start + nadir_sparse_accumulator_take(&gather, entries->columns + start, entries->values + start);
+        gather_state(average, s, &accumulator);
+        entries->starts[s + 1] = start + nadir_sparse_accumulator_take(&accumulator, entries->columns + start,
+                                                                       entries->values + start);
         NADIR_CHECK(s % 1024 == 0 ? nadir_progress(context, "writing out the kernel", (double)s / (double)n)
                                   : NADIR_OK);
     }
     NADIR_RESIZE(context, entries->columns, entries->starts[n]);
     NADIR_RESIZE(context, entries->values, entries->starts[n]);
 cleanup:
-    nadir_sparse_accumulator_clear(context, &gather);
+    nadir_sparse_accumulator_clear(context, &accumulator);
     return status;
 }
 

@@ -130,7 +130,7 @@ static nadir_status combine_transposed(nadir_context *context, nadir_average *av
     nadir_status status = NADIR_OK;
     nadir_average *owner = average->lender != NULL ? average->lender : average;
     const nadir_entries *entries = &owner->transpose;
-    if (owner->remote != NULL) {
+    if (owner->device_matrix != NULL) {
         return nadir_kernel_device_combine(context, owner, true, count, shift, scale, x, y);
     }
     if (owner->dense != NULL) {
@@ -204,7 +204,7 @@ static int64_t longest_transposed(const nadir_context *context, const nadir_aver
     const nadir_matrix transpose = {.size = spread ? owner->matrix.width : owner->states,
                                     .starts = owner->transpose.starts};
     int64_t known;
-    if (owner->remote != NULL && owner->device->longest_transposed(owner->remote, &known)) {
+    if (owner->device_matrix != NULL && owner->device->longest_transposed(owner->device_matrix, &known)) {
         return known;
     }
     if (transpose.starts == NULL && owner->transposed_row == 0) {

@@ -18,7 +18,7 @@ nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *ker
             made.k_count += kernel->k[t] != 0;
         }
     }
-    NADIR_CHECK(nadir_sparse_accumulator_make(context, width, &made.gather));
+    NADIR_CHECK(nadir_sparse_accumulator_make(context, width, &made.accumulator));
     if (kernel->sums != NULL) {
         nadir_perturbed_update(kernel);
     }
@@ -31,7 +31,7 @@ cleanup:
 
 void nadir_explicit_clear(nadir_context *context, nadir_explicit *explicit_rows)
 {
-    nadir_sparse_accumulator_clear(context, &explicit_rows->gather);
+    nadir_sparse_accumulator_clear(context, &explicit_rows->accumulator);
     nadir_release(context, explicit_rows->columns);
     nadir_release(context, explicit_rows->values);
     nadir_release(context, explicit_rows->k_states);
@@ -59,29 +59,30 @@ int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row)
 }
 
 /* A row with all its entries. */
-static void gather_row(const nadir_explicit *explicit_rows, int64_t row, nadir_sparse_accumulator *gather)
+static void gather_row(const nadir_explicit *explicit_rows, int64_t row,
+                       nadir_sparse_accumulator *accumulator)
 {
     const nadir_kernel *kernel = explicit_rows->kernel;
     const nadir_row part = nadir_kernel_row(kernel, row);
     for (int64_t i = 0; i < part.count; i++) {
-        nadir_sparse_accumulator_add(gather, nadir_row_column(&part, i), part.values[i]);
+        nadir_sparse_accumulator_add(accumulator, nadir_row_column(&part, i), part.values[i]);
     }
     if (kernel->sums != NULL) {
         const nadir_perturbed *perturbed = &kernel->perturbed;
         const nadir_row_tail line = nadir_perturbed_row_tail(kernel, row);
         for (int64_t i = 0; i < line.length; i++) {
             const int32_t t = perturbed->order[i];
-            if (!gather->present[t]) {
-                nadir_sparse_accumulator_add(gather, t, nadir_row_tail_value(&line, perturbed->x[t]));
+            if (!accumulator->present[t]) {
+                nadir_sparse_accumulator_add(accumulator, t, nadir_row_tail_value(&line, perturbed->x[t]));
             }
         }
         if (perturbed->extra[row] >= 0) {
-            nadir_sparse_accumulator_add(gather, perturbed->extra[row], perturbed->amount[row]);
+            nadir_sparse_accumulator_add(accumulator, perturbed->extra[row], perturbed->amount[row]);
         }
     }
     for (int64_t i = 0; i < explicit_rows->k_count; i++) {
         const int32_t t = explicit_rows->k_states[i];
-        nadir_sparse_accumulator_add(gather, t, -(kernel->b[row] * kernel->k[t]));
+        nadir_sparse_accumulator_add(accumulator, t, -(kernel->b[row] * kernel->k[t]));
     }
 }
 
@@ -91,8 +92,8 @@ nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row)
     double *values = explicit_rows->values;
     nadir_row from = nadir_kernel_row(explicit_rows->kernel, row);
     if (!is_stored(explicit_rows->kernel, row)) {
-        gather_row(explicit_rows, row, &explicit_rows->gather);
-        const int64_t all = nadir_sparse_accumulator_take(&explicit_rows->gather, columns, values);
+        gather_row(explicit_rows, row, &explicit_rows->accumulator);
+        const int64_t all = nadir_sparse_accumulator_take(&explicit_rows->accumulator, columns, values);
         from = (nadir_row){.count = all, .columns = columns, .values = values};
     }
     int64_t count = 0;

@@ -8,7 +8,7 @@
 /* Of one kernel, which is kept, not retained, and must stay as it is. A struct of zeros is empty. */
 typedef struct nadir_explicit {
     const nadir_kernel *kernel;
-    nadir_sparse_accumulator gather;
+    nadir_sparse_accumulator accumulator;
     int32_t *columns;  /* [states] of the row that was asked for last */
     double *values;    /* [states] */
     int64_t k_count;   /* of k: how many entries are not zero, */

@@ -31,14 +31,14 @@ void nadir_kernel_free(nadir_kernel *kernel)
     nadir_memory *memory = kernel->memory;
     const nadir_perturbed *perturbed = &kernel->perturbed;
     void *const arrays[] = {kernel->b,         kernel->k,         kernel->starts,   kernel->columns,
-                            kernel->values,    kernel->place,     kernel->sums,     kernel->spots,
+                            kernel->values,    kernel->place,     kernel->sums,     kernel->positions,
                             perturbed->values, perturbed->x,      perturbed->order, perturbed->omega,
                             perturbed->slope,  perturbed->length, perturbed->extra, perturbed->amount,
                             perturbed->nominal};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
-    nadir_sorted_states_release(memory, &kernel->along);
+    nadir_sorted_states_release(memory, &kernel->sorted);
     nadir_kernel_device_forget(kernel);
     nadir_model_free(kernel->model);
     nadir_memory_release(memory, kernel);
@@ -222,7 +222,7 @@ nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nad
     }
     if (kernel->sums != NULL) {
         nadir_perturbed_update(kernel);
-        nadir_prefix_sums_compute(context, &kernel->along, x, kernel->sums);
+        nadir_prefix_sums_compute(context, &kernel->sorted, x, kernel->sums);
         vector.sums = kernel->sums;
     }
     return vector;

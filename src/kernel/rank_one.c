@@ -53,7 +53,7 @@ static int by_k(const void *left, const void *right)
 }
 
 /* On a device. False: there is none, or no memory. */
-static bool order_remotely(const nadir_context *context, int64_t n, const double *k, placed *order)
+static bool order_on_device(const nadir_context *context, int64_t n, const double *k, placed *order)
 {
     int32_t *states =
         context->device != NULL ? nadir_memory_get(context->memory, (size_t)n, sizeof *states) : NULL;
@@ -84,7 +84,7 @@ static void put_in_order(const nadir_context *context, nadir_rank_one_search *se
         order[to] = here;
         moves -= i - to;
     }
-    if (moves <= 0 && !order_remotely(context, n, k, order)) {
+    if (moves <= 0 && !order_on_device(context, n, k, order)) {
         qsort(order, (size_t)n, sizeof *order, by_k);
     }
 }

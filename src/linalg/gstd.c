@@ -38,8 +38,8 @@ nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *a
     const int64_t entries = (int64_t)*total;
     const int64_t ranks[2] = {(entries - 1) / 2, entries / 2};
     double values[2];
-    if (at->remote != NULL &&
-        context->device->vector_ranks(at->remote, context, 2, ranks, values) == NADIR_OK) {
+    if (at->device_vector != NULL &&
+        context->device->vector_ranks(at->device_vector, context, 2, ranks, values) == NADIR_OK) {
         *median = nadir_centred_middle(values[0], values[1]);
         return NADIR_OK;
     }
@@ -171,9 +171,9 @@ static void send(nadir_context *context, double q, nadir_centred *at)
     enum { LONG = 1000000 };
     const bool passes = q != 2 && !isinf(q);
     if (context->device == NULL || at->count < LONG || !passes ||
-        context->device->vector_keep(context->device_self, context, at->count, at->x, &at->remote) !=
+        context->device->vector_keep(context->device_self, context, at->count, at->x, &at->device_vector) !=
             NADIR_OK) {
-        at->remote = NULL;
+        at->device_vector = NULL;
     }
 }
 
@@ -208,8 +208,8 @@ nadir_status nadir_gstd_compute(nadir_context *context, int64_t first, int64_t c
     }
     *gstd = (nadir_gstd){sigma / at.scale, (at.base + at.shift) / at.scale};
 cleanup:
-    if (at.remote != NULL) {
-        context->device->vector_drop(at.remote);
+    if (at.device_vector != NULL) {
+        context->device->vector_drop(at.device_vector);
     }
     return status;
 }

@@ -22,7 +22,7 @@ typedef struct nadir_centred {
     double scale;
     double base;
     double shift;
-    void *remote; /* x on the device of the context; NULL: it is not there */
+    void *device_vector; /* x on the device of the context; NULL: it is not there */
 } nadir_centred;
 
 static inline double nadir_centred_value(const nadir_centred *at, double x)

@@ -122,7 +122,7 @@ static void value_below_two(search *find)
 }
 
 /* The same by a device. */
-static nadir_status add_remotely(nadir_context *context, search *find, double *powers)
+static nadir_status add_on_device(nadir_context *context, search *find, double *powers)
 {
     const nadir_device_centred at = {
         .scale = find->at->scale,
@@ -132,7 +132,7 @@ static nadir_status add_remotely(nadir_context *context, search *find, double *p
         .a = find->a,
     };
     _Static_assert(SIDES * KINDS == NADIR_DEVICE_POWERS, "the device's sums are these");
-    return context->device->vector_powers(find->at->remote, context, &at, &find->sums[0][0], powers);
+    return context->device->vector_powers(find->at->device_vector, context, &at, &find->sums[0][0], powers);
 }
 
 static nadir_status evaluate(nadir_context *context, search *find, double shift)
@@ -146,9 +146,10 @@ static nadir_status evaluate(nadir_context *context, search *find, double shift)
         find->divisor[ABOVE] = nadir_centred_value(at, at->extremes.largest.value);
         find->divisor[BELOW] = -nadir_centred_value(at, at->extremes.smallest.value);
     }
-    const nadir_status status = at->remote != NULL ? add_remotely(context, find, NULL)
-                                                   : nadir_sums(context, at->count, POWER_COST, add_powers,
-                                                                find, SIDES * KINDS, &find->sums[0][0]);
+    const nadir_status status =
+        at->device_vector != NULL
+            ? add_on_device(context, find, NULL)
+            : nadir_sums(context, at->count, POWER_COST, add_powers, find, SIDES * KINDS, &find->sums[0][0]);
     if (find->a > 1) {
         value_above_two(find);
     } else {
@@ -340,8 +341,8 @@ nadir_status nadir_gstd_power(nadir_context *context, nadir_centred *at, double 
     find.high = largest - at->base;
     find.width = find.high - find.low;
     NADIR_CHECK(find_root(context, &find));
-    if (at->remote != NULL && u != NULL) { /* the powers at the root */
-        NADIR_CHECK(add_remotely(context, &find, u));
+    if (at->device_vector != NULL && u != NULL) { /* the powers at the root */
+        NADIR_CHECK(add_on_device(context, &find, u));
     }
     *sigma = q < 2 ? finish_below_two(context, &find, u) : finish_above_two(context, &find, u);
 cleanup:

@@ -68,8 +68,8 @@ struct nadir_model {
      * owns, and columns are numbered as exchange.h says. */
     nadir_exchange *exchange;
     /* The rows on the device of an engine, made when first asked for (kernel/kernel_device.c); NULL: none. */
-    _Atomic(void *) remote;
-    const struct nadir_device *remote_device;
+    _Atomic(void *) device_rows;
+    const struct nadir_device *rows_device;
 };
 
 /* Of all processes: S; the number of the first own state; the columns that own rows may have; the own states

@@ -153,13 +153,13 @@ void nadir_returns_worker_clear(nadir_returns_worker *member)
     nadir_release(context, member->work);
 }
 
-nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of, bool remote,
-                                       nadir_returns_worker *member)
+nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of,
+                                       bool use_device, nadir_returns_worker *member)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->model->states;
     member->context = *context;
-    if (!remote) {
+    if (!use_device) {
         member->context.threads = 1;
         member->context.device = NULL;
         member->context.progress = NULL;

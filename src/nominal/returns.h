@@ -2,7 +2,7 @@
  * returns.h: the returns of many policies of one model: what the ways to find them share.
  *
  * Each is J = mu . v, v about D R^pi from one solve; the pass R^pi + gamma P^pi v - v over the rows of the
- * kernel bounds its error, whoever solved (check.h).
+ * kernel bounds its error, whoever solved (value_check.h).
  */
 #ifndef NADIR_NOMINAL_RETURNS_H
 #define NADIR_NOMINAL_RETURNS_H
@@ -35,9 +35,9 @@ typedef struct nadir_returns_worker {
     int64_t failed; /* the policy that it is about, unless that is NADIR_OK */
 } nadir_returns_worker;
 
-/* remote: it uses the device of the context, if there is one, and all threads; otherwise one thread. */
-nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of, bool remote,
-                                       nadir_returns_worker *member);
+/* use_device: it uses the device of the context, if there is one, and all threads; otherwise one thread. */
+nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of,
+                                       bool use_device, nadir_returns_worker *member);
 void nadir_returns_worker_clear(nadir_returns_worker *member);
 
 /* Policy i. A failure is kept in the member, its sentence in the member's context. */

@@ -5,7 +5,7 @@
  *
  *     A X = B     or     A^T X = B,       A = I - gamma M,
  *
- * for several right-hand sides at once, M being the explicit part of an average (average.h), with the lines
+ * for several right-hand sides at once, M being the explicit part of an average (average.h), with the tails
  * of the average if it has any and the backend is not a direct one, which never sees any, nor one of a device
  * where these are not there. It is one `static
  * const` table in one file of this folder, listed in backends.c. Corrections of rank one, refinement, error
@@ -25,7 +25,7 @@ enum {
     NADIR_BACKEND_SPARSE = 1 << 1,      /* takes a CSR M */
     NADIR_BACKEND_DIRECT = 1 << 2,      /* factors: solves are cheap and their accuracy cannot be asked for */
     NADIR_BACKEND_DISTRIBUTED = 1 << 3, /* takes an M whose rows are distributed over processes */
-    NADIR_BACKEND_DEVICE = 1 << 4,      /* needs an engine with a device; sees lines that are there alone */
+    NADIR_BACKEND_DEVICE = 1 << 4,      /* needs an engine with a device; sees tails that are there alone */
     /* iterates, but factors a dense M where that is faster: then solves through it are cheap, too */
     NADIR_BACKEND_FACTORS_DENSE = 1 << 5
 };

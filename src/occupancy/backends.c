@@ -36,7 +36,7 @@
 
 /* With a device: dense matrices up to this size are factored at once, in less than a millisecond; larger ones
  * when iterations turn out to be slow (device_krylov.c). */
-#define REMOTE_DENSE_STATES 512
+#define DEVICE_DENSE_STATES 512
 
 /* Share of the memory still free that factors may take. */
 #define MEMORY_SHARE 0.5
@@ -197,7 +197,7 @@ cleanup:
     return status;
 }
 
-static nadir_status choose_here(nadir_context *context, nadir_average *average, const nadir_backend **backend)
+static nadir_status choose_host(nadir_context *context, nadir_average *average, const nadir_backend **backend)
 {
     nadir_status status = NADIR_OK;
     const nadir_matrix *matrix = &average->matrix;
@@ -227,18 +227,18 @@ cleanup:
  * With a device: what would be factored as a dense matrix, or iterated, is so there. A sparse factorisation
  * is worth its while here, but to look for one in a large graph costs more than the device needs for all.
  */
-static nadir_status choose_remote(nadir_context *context, nadir_average *average,
+static nadir_status choose_device(nadir_context *context, nadir_average *average,
                                   const nadir_backend **backend)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = average->states;
-    if (n > (nadir_average_is_dense(average) ? REMOTE_DENSE_STATES : NADIR_DEVICE_ORDERED_STATES)) {
+    if (n > (nadir_average_is_dense(average) ? DEVICE_DENSE_STATES : NADIR_DEVICE_ORDERED_STATES)) {
         *backend = &nadir_backend_device_krylov;
     } else if (nadir_average_is_dense(average)) {
         *backend = &nadir_backend_device_lu;
     } else {
         NADIR_CHECK(nadir_average_fetch(context, average));
-        NADIR_CHECK(choose_here(context, average, backend));
+        NADIR_CHECK(choose_host(context, average, backend));
         *backend = *backend == &nadir_backend_lapack   ? &nadir_backend_device_lu
                    : *backend == &nadir_backend_krylov ? &nadir_backend_device_krylov
                                                        : *backend;
@@ -250,5 +250,5 @@ cleanup:
 nadir_status nadir_backend_choose(nadir_context *context, nadir_average *average,
                                   const nadir_backend **backend)
 {
-    return (context->device != NULL ? choose_remote : choose_here)(context, average, backend);
+    return (context->device != NULL ? choose_device : choose_host)(context, average, backend);
 }

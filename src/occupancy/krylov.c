@@ -16,7 +16,7 @@
  *
  *     level = eps (2 + sqrt(longest row)) (|b| + 2 |x|)
  *
- * where the roundings of lines, if the average has any, count as entries.
+ * where the roundings of tails, if the average has any, count as entries.
  *
  * A column has met rounding when a round failed below that level, or when a contraction did not contract. If
  * its residual is then at most ten times what was asked for, that is accepted; otherwise the answer is

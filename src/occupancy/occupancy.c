@@ -8,11 +8,11 @@
 
 #define DEFAULT_TOLERANCE 1e-12
 
-/* Lines of a perturbed kernel are written out, unasked, up to this many times the entries of M. */
-#define LINES_SHARE 4
+/* Tails of a perturbed kernel are written out, unasked, up to this many times the entries of M. */
+#define TAIL_SHARE 4
 /* And for a backend of a device that was asked for, up to this many entries: those of kernels too small to be
  * averaged there. */
-#define LINES_LIMIT 65536
+#define TAIL_LIMIT 65536
 
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
@@ -299,27 +299,27 @@ static bool needs_matrix(const nadir_backend *backend, const nadir_average *aver
                                   average->tail.device_matrix == NULL);
 }
 
-/* Whether lines are too long to be written out: for a backend of a device that was asked for, or unasked. */
+/* Whether tails are too long to be written out: for a backend of a device that was asked for, or unasked. */
 static bool are_long(const nadir_average *average, bool asked)
 {
     if (asked) {
-        return nadir_offsupport_tail_entries(&average->tail) > LINES_LIMIT;
+        return nadir_offsupport_tail_entries(&average->tail) > TAIL_LIMIT;
     }
-    const bool remote = average->tail.device_matrix != NULL;
-    const int64_t stored = remote ? average->facts.entries : average->matrix.starts[average->states];
-    return nadir_offsupport_tail_entries(&average->tail) > LINES_SHARE * stored ||
-           (remote && average->states > NADIR_DEVICE_ORDERED_STATES);
+    const bool on_device = average->tail.device_matrix != NULL;
+    const int64_t stored = on_device ? average->facts.entries : average->matrix.starts[average->states];
+    return nadir_offsupport_tail_entries(&average->tail) > TAIL_SHARE * stored ||
+           (on_device && average->states > NADIR_DEVICE_ORDERED_STATES);
 }
 
 /*
- * Factors need a matrix, so the lines of a perturbed kernel with a tail are written out for a direct backend: when it was
+ * Factors need a matrix, so the tails of a perturbed kernel with a tail are written out for a direct backend: when it was
  * asked for, or when that makes M a few times longer at most. Otherwise device-krylov where they are on the
  * device, and krylov where they are not, applies them as they are.
  */
-static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupancy)
+static nadir_status settle_tail(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_average *average = &occupancy->average;
-    occupancy->lined = false;
+    occupancy->long_tail = false;
     if (average->tail.states == 0 ||
         (occupancy->backend != NULL && !needs_matrix(occupancy->backend, average))) {
         return NADIR_OK;
@@ -328,7 +328,7 @@ static nadir_status settle_lines(nadir_context *context, nadir_occupancy *occupa
         are_long(average, !occupancy->automatic)) {
         occupancy->backend =
             average->tail.device_matrix != NULL ? &nadir_backend_device_krylov : &nadir_backend_krylov;
-        occupancy->lined = true;
+        occupancy->long_tail = true;
         return NADIR_OK;
     }
     return nadir_average_expand(context, average);
@@ -341,12 +341,12 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     nadir_average *average = &occupancy->average;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     /* What was too large to factor under one policy is so under the next: that choice stays. */
-    if (occupancy->automatic && (needs_matrix(occupancy->backend, average) || occupancy->lined)) {
+    if (occupancy->automatic && (needs_matrix(occupancy->backend, average) || occupancy->long_tail)) {
         occupancy->backend = NULL;
-    } else if (occupancy->lined) { /* the device had no room for them */
+    } else if (occupancy->long_tail) { /* the device had no room for them */
         occupancy->backend = &nadir_backend_device_krylov;
     }
-    NADIR_CHECK(settle_lines(context, occupancy));
+    NADIR_CHECK(settle_tail(context, occupancy));
     if (occupancy->backend == NULL && average->exchange != NULL) {
         occupancy->backend = &nadir_backend_krylov;
     }
@@ -443,8 +443,8 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
     } else { /* the update before ran out of memory */
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));
     }
-    same =
-        same && !occupancy->lined && (occupancy->average.tail.states == 0 || !is_direct(occupancy->backend));
+    same = same && !occupancy->long_tail &&
+           (occupancy->average.tail.states == 0 || !is_direct(occupancy->backend));
     if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
         memset(occupancy->roundings, 0, sizeof occupancy->roundings);
         NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));

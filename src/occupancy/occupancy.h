@@ -24,7 +24,7 @@ typedef struct nadir_accuracy {
 /* backend: a name, or NULL for the one that suits best. tolerance: error bound wanted of iterative backends,
  * relative to the largest entry of each product (0: 1e-12). The kernel and policy need not outlive the call.
  *
- * The lines of a perturbed kernel with a tail (kernel.h) are not stored, so they cannot be factored: a direct backend that was
+ * The tails of a perturbed kernel with a tail (kernel.h) are not stored, so they cannot be factored: a direct backend that was
  * named gets them written out, up to states * states entries; a choice of our own writes them out only where
  * that makes the matrix a few times longer at most, and is krylov otherwise. */
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,

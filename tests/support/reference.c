@@ -56,21 +56,21 @@ long double *test_dense_average(const nadir_model *model, const double *kernel, 
     return average;
 }
 
-/* Adds the lines of an average, and its extra states, to numbers: [states * states]. */
-static void add_lines(const nadir_offsupport_tail *lines, long double *numbers)
+/* Adds the tail of an average, and its extra states, to numbers: [states * states]. */
+static void add_tail(const nadir_offsupport_tail *tail, long double *numbers)
 {
-    const int64_t n = lines->states;
-    const double *x = lines->sorted.x;
+    const int64_t n = tail->states;
+    const double *x = tail->sorted.x;
     for (int64_t s = 0; s < n; s++) {
-        for (int64_t i = lines->last.starts[s]; i < lines->last.starts[s + 1]; i++) {
-            const int64_t end = lines->last.columns[i];
+        for (int64_t i = tail->last.starts[s]; i < tail->last.starts[s + 1]; i++) {
+            const int64_t end = tail->last.columns[i];
             for (int64_t j = 0; j <= end; j++) {
-                numbers[s * n + lines->sorted.order[j]] +=
-                    lines->last.values[i] + lines->slope[i] * ((long double)x[end] - x[j]);
+                numbers[s * n + tail->sorted.order[j]] +=
+                    tail->last.values[i] + tail->slope[i] * ((long double)x[end] - x[j]);
             }
         }
-        for (int64_t i = lines->extra.starts[s]; i < lines->extra.starts[s + 1]; i++) {
-            numbers[s * n + lines->extra.columns[i]] += lines->extra.values[i];
+        for (int64_t i = tail->extra.starts[s]; i < tail->extra.starts[s + 1]; i++) {
+            numbers[s * n + tail->extra.columns[i]] += tail->extra.values[i];
         }
     }
 }
@@ -122,7 +122,7 @@ long double *test_average_numbers(const nadir_average *average)
             numbers[s * n + t] -= (long double)average->b[s] * average->k[t];
         }
     }
-    add_lines(&average->tail, numbers);
+    add_tail(&average->tail, numbers);
     if (remote) {
         forget(&of);
     }

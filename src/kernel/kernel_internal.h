@@ -1,0 +1,99 @@
+/* kernel_internal.h: of what a kernel is made. For this folder alone. */
+#ifndef NADIR_KERNEL_KERNEL_INTERNAL_H
+#define NADIR_KERNEL_KERNEL_INTERNAL_H
+
+#include "kernel/kernel.h"
+#include "kernel/prefix_sums.h"
+
+/* Of a state: its value and where it stands in the order of a perturbed kernel; side by side, as both are asked for. */
+typedef struct nadir_state_position {
+    double x;
+    int64_t place;
+} nadir_state_position;
+
+struct nadir_kernel {
+    nadir_memory *memory;
+    nadir_model *model;
+    double *b; /* [rows], NULL: no rank-one term */
+    double *k; /* [states] and ghosts */
+    /* Changed rows; count 0: none. */
+    int64_t changed;
+    int64_t *starts;
+    int32_t *columns;
+    double *values;
+    int64_t *place; /* [rows] where a row stands among the changed ones, -1: nominal; NULL: none changed */
+    nadir_perturbed perturbed; /* values NULL: none */
+    /* The numbers of a perturbed kernel on a device as well (base/device.h), until somebody may write to it; NULL: not
+     * so. */
+    const struct nadir_device *values_device;
+    void *device_values;
+    bool away; /* they are there alone; see nadir_kernel_device_fetch */
+    /* Work space of a perturbed kernel with a tail, whose arrays may change between any two calls; NULL otherwise. */
+    nadir_sorted_states sorted;      /* as nadir_perturbed_update found it */
+    nadir_state_position *positions; /* [states] likewise */
+    nadir_prefix_sum *sums;          /* [states] */
+};
+
+/* The explicit part of a row: all but -b(s, a) k and the tail of a perturbed kernel. */
+nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row);
+
+/* Whether the model's row has an entry for this state, O(log entries); columns are not NULL. */
+static inline bool nadir_row_has(const nadir_row *row, int64_t state)
+{
+    int64_t low = 0;
+    int64_t high = row->count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (row->columns[middle] < state) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < row->count && row->columns[low] == state;
+}
+
+/* Perturbed kernels with a tail (perturbed.c). */
+
+/* Brings kernel->along and kernel->spots up to date. Everything below relies on it. */
+void nadir_perturbed_update(const nadir_kernel *kernel);
+
+/* The tail of a row, which holds where the row has no entry: last + slope (x_last - x[t]) for the states
+ * whose place in the order is below `length`. Written so, nothing cancels. */
+typedef struct nadir_row_tail {
+    int64_t length;
+    double last; /* omega - slope x_last */
+    double slope;
+    double x_last;
+} nadir_row_tail;
+
+nadir_row_tail nadir_perturbed_row_tail(const nadir_kernel *kernel, int64_t row);
+
+static inline double nadir_row_tail_value(const nadir_row_tail *line, double x)
+{
+    return line->last + line->slope * (line->x_last - x);
+}
+
+/* What the line has at a state: zero where it does not reach. Which it is cannot be foreseen, and compilers
+ * make a branch of anything but a look at a table. */
+static inline double nadir_row_tail_at_state(const nadir_row_tail *line, nadir_state_position position)
+{
+    static const double reached[2] = {0, 1};
+    return nadir_row_tail_value(line, position.x) * reached[position.place < line->length];
+}
+
+/* Of a row: its product with a vector; its smallest entry. */
+double nadir_perturbed_product(const nadir_kernel *kernel, const nadir_kernel_vector *vector, int64_t row);
+double nadir_perturbed_minimum(const nadir_kernel *kernel, int64_t row);
+
+/* What a row adds up to. kernel->sums are those of a vector of ones. */
+typedef struct nadir_row_size {
+    double sum;      /* of the entries */
+    double largest;  /* of their sizes; more than that only where some are negative */
+    double terms;    /* of the sizes of all terms of a product */
+    double rounding; /* of each of these, and of a product with numbers up to one */
+} nadir_row_size;
+
+nadir_row_size nadir_perturbed_measure(const nadir_kernel *kernel, int64_t row);
+
+#endif

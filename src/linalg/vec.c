@@ -1,0 +1,161 @@
+/* vec.c: long vectors here or on a device; see vec.h. */
+#include "linalg/vec.h"
+
+#include "base/device.h"
+#include "linalg/blocks.h"
+#include "linalg/threads.h"
+
+#include <cblas.h>
+#include <string.h>
+
+_Static_assert((int)NADIR_VEC_BATCH <= (int)NADIR_DEVICE_TOGETHER, "a device takes as many");
+
+/* Entries of all vectors that are rotated at a time. */
+enum { CHUNK = 128 };
+
+nadir_vec nadir_vec_host(nadir_context *context)
+{
+    return (nadir_vec){.context = context};
+}
+
+nadir_vec nadir_vec_device(nadir_context *context)
+{
+    return (nadir_vec){.context = context, .device = context->device};
+}
+
+nadir_status nadir_vec_allocate(const nadir_vec *place, int64_t numbers, double **vectors)
+{
+    nadir_status status = NADIR_OK;
+    double *made = NULL;
+    if (place->device != NULL) {
+        return place->device->room_take(place->context->device_self, place->context, numbers, vectors);
+    }
+    NADIR_NEW_ZERO(place->context, made, numbers);
+    *vectors = made;
+cleanup:
+    return status;
+}
+
+void nadir_vec_release(const nadir_vec *place, int64_t numbers, double *vectors)
+{
+    if (place->device == NULL) {
+        nadir_release(place->context, vectors);
+    } else if (vectors != NULL) {
+        place->device->room_give(place->context->device_self, numbers, vectors);
+    }
+}
+
+nadir_status nadir_vec_copy(const nadir_vec *place, int64_t count, const double *from, double *to)
+{
+    if (place->device != NULL) {
+        return place->device->room_copy(place->context->device_self, place->context, count, from, to);
+    }
+    memcpy(to, from, (size_t)count * sizeof *to);
+    return NADIR_OK;
+}
+
+nadir_status nadir_vec_dot(const nadir_vec *place, int64_t count, const double *x, const double *y,
+                           double *dot)
+{
+    if (place->device != NULL) {
+        return place->device->room_dots(place->context->device_self, place->context, count, 1, x, y, dot);
+    }
+    *dot = nadir_blocks_dot(place->context, count, x, y);
+    return NADIR_OK;
+}
+
+nadir_status nadir_vec_add(const nadir_vec *place, int64_t count, double a, const double *x, double *y)
+{
+    if (place->device != NULL) {
+        return place->device->room_add(place->context->device_self, place->context, count, 1, x, &a, y);
+    }
+    nadir_blocks_add(place->context, count, a, x, y);
+    return NADIR_OK;
+}
+
+nadir_status nadir_vec_scale(const nadir_vec *place, int64_t count, double a, const double *x, double *y)
+{
+    if (place->device != NULL) {
+        return place->device->room_scale(place->context->device_self, place->context, count, a, x, y);
+    }
+    nadir_blocks_scale(place->context, count, a, x, y);
+    return NADIR_OK;
+}
+
+nadir_status nadir_vec_multiply(const nadir_vec *place, int64_t count, const double *w, const double *x,
+                                double *y)
+{
+    if (place->device != NULL) {
+        return place->device->room_weigh(place->context->device_self, place->context, count, w, x, y);
+    }
+    const int threads = nadir_threads_for(place->context, count);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < count; i++) {
+        y[i] = w[i] * x[i];
+    }
+    return NADIR_OK;
+}
+
+/* As blocks.h takes them. */
+static void point(int64_t count, int many, const double *vectors, const double **pointers)
+{
+    for (int j = 0; j < many; j++) {
+        pointers[j] = vectors + j * count;
+    }
+}
+
+nadir_status nadir_vec_dots(const nadir_vec *place, int64_t count, int many, const double *vectors,
+                            const double *x, double *dots)
+{
+    const double *pointers[NADIR_VEC_BATCH];
+    if (place->device != NULL) {
+        return place->device->room_dots(place->context->device_self, place->context, count, many, vectors, x,
+                                        dots);
+    }
+    point(count, many, vectors, pointers);
+    nadir_blocks_dots(place->context, count, many, pointers, x, dots);
+    return NADIR_OK;
+}
+
+nadir_status nadir_vec_add_many(const nadir_vec *place, int64_t count, int many, const double *vectors,
+                                const double *factors, double *y)
+{
+    const double *pointers[NADIR_VEC_BATCH];
+    if (place->device != NULL) {
+        return place->device->room_add(place->context->device_self, place->context, count, many, vectors,
+                                       factors, y);
+    }
+    point(count, many, vectors, pointers);
+    (void)nadir_blocks_add_many(place->context, count, many, pointers, factors, y);
+    return NADIR_OK;
+}
+
+/* The entries [first, first + length) of all vectors. */
+static void rotate_chunk(int64_t count, int many, int kept, const double *matrix, int64_t first,
+                         int64_t length, double *vectors)
+{
+    double sums[NADIR_VEC_BATCH][CHUNK];
+    for (int j = 0; j < kept; j++) {
+        memset(sums[j], 0, sizeof sums[j]);
+        for (int i = 0; i < many; i++) {
+            cblas_daxpy((blasint)length, matrix[j * many + i], vectors + i * count + first, 1, sums[j], 1);
+        }
+    }
+    for (int j = 0; j < kept; j++) {
+        memcpy(vectors + j * count + first, sums[j], (size_t)length * sizeof *vectors);
+    }
+}
+
+nadir_status nadir_vec_rotate(const nadir_vec *place, int64_t count, int many, int kept, const double *matrix,
+                              double *vectors)
+{
+    if (place->device != NULL) {
+        return place->device->room_rotate(place->context->device_self, place->context, count, many, kept,
+                                          matrix, vectors);
+    }
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        rotate_chunk(count, many, kept, matrix, first, first + CHUNK < count ? CHUNK : count - first,
+                     vectors);
+    }
+    return NADIR_OK;
+}
