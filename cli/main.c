@@ -2,8 +2,12 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static const cli_command *const commands[] = {
     &cli_command_info,   &cli_command_convert,   &cli_command_generate, &cli_command_fit,
@@ -89,8 +93,19 @@ static bool close_output(void)
     return written && closed;
 }
 
+/* Long vectors and matrices are allocated and freed again and again. By default malloc returns each to the
+ * system, which clears the pages of the next one. Keep them instead: the process needs them until it ends. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_MAX, 0);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
+}
+
 int main(int argc, char **argv)
 {
+    keep_freed_memory();
     int status = run_main(argc, argv);
     if (!close_output()) {
         fputs("nadir: writing to standard output failed\n", stderr);
