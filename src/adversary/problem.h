@@ -10,6 +10,12 @@
 #include "adversary/uncertainty.h"
 #include "occupancy/occupancy.h"
 
+/* What an earlier search for the worst kernel of a similar problem has found: where the next one begins. */
+typedef struct nadir_warm_start {
+    const double *v, *d;                 /* [states] about value and occupancy under the worst kernel */
+    const struct nadir_descent *descent; /* the search: rows start from its answers; or NULL */
+} nadir_warm_start;
+
 typedef struct nadir_problem {
     nadir_model *model;
     const nadir_kernel *kernel; /* nominal */

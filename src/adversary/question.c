@@ -44,6 +44,7 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
     NADIR_NEW(context, asked->owned, states + (optimistic ? states + model->rows : 0));
     nadir_average_rewards(model, solver->policy, asked->owned);
     const double sign = optimistic ? -1 : 1;
+    const nadir_warm_start *warm_start = optimistic ? NULL : solver->warm_start;
     asked->problem = (nadir_problem){
         .model = model,
         .kernel = solver->kernel,
@@ -65,9 +66,9 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
         .J_error = solver->value.J_error,
         .largest = fmax(nadir_global_largest(context, states, solver->value.v),
                         nadir_global_largest(context, model->rows, model->rewards)),
-        .near_v = optimistic ? NULL : solver->near_v,
-        .near_d = optimistic ? NULL : solver->near_d,
-        .near = optimistic ? NULL : solver->near,
+        .near_v = warm_start != NULL ? warm_start->v : NULL,
+        .near_d = warm_start != NULL ? warm_start->d : NULL,
+        .near = warm_start != NULL ? warm_start->descent : NULL,
     };
     if (optimistic) {
         negated(states, asked->owned, asked->owned);

@@ -13,9 +13,8 @@ struct nadir_solver {
     double factor_seconds;
     nadir_value value; /* v NULL: not solved yet */
     nadir_nominal nominal;
-    const double *near_v, *near_d;    /* [states] about value and occupancy under the worst kernel: where
-                                         searches may begin; not owned; NULL: nothing is known */
-    const struct nadir_descent *near; /* a search that has come there, likewise */
+    const struct nadir_warm_start *warm_start; /* where a search for the worst kernel begins
+                                                  (adversary/problem.h); not owned; NULL: nothing is known */
 };
 
 /* The caller's settings, NULL: none, or NADIR_ERROR_ARGUMENT. */

@@ -31,10 +31,11 @@ typedef struct quest {
     nadir_uncertainty uncertainty;
     nadir_ascent ascent;
     bool bellman;
-    double upper;         /* no policy's worst return is above */
-    double known;         /* worst return of the policy found, as far as the search knows */
-    double known_nominal; /* its nominal return; NaN: not known */
-    nadir_solver *solver; /* of the policy found */
+    double upper;                /* no policy's worst return is above */
+    double known;                /* worst return of the policy found, as far as the search knows */
+    double known_nominal;        /* its nominal return; NaN: not known */
+    nadir_solver *solver;        /* of the policy found */
+    nadir_warm_start warm_start; /* of its evaluation: what the ascent found last */
     nadir_robust evaluation;
     nadir_worst *worst;
     nadir_robust_optimum_result result;
@@ -248,9 +249,8 @@ static nadir_status take_solver(quest *at)
         NADIR_CHECK(nadir_solver_create(at->context, at->model, at->found, &settings, &at->solver));
     }
     if (here != NULL && at->solver != NULL) {
-        at->solver->near_v = here->v;
-        at->solver->near_d = here->d;
-        at->solver->near = nadir_duel_descent(&at->ascent.duel);
+        at->warm_start = (nadir_warm_start){here->v, here->d, nadir_duel_descent(&at->ascent.duel)};
+        at->solver->warm_start = &at->warm_start;
     }
 cleanup:
     return status;
