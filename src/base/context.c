@@ -129,9 +129,9 @@ size_t nadir_context_memory_peak(const nadir_context *context)
 static void put_message(char text[NADIR_ERROR_LENGTH], const char *format, va_list arguments)
 {
     vsnprintf(text, NADIR_ERROR_LENGTH, format, arguments);
-    for (char *at = text; *at != '\0'; at++) {
-        if ((unsigned char)*at < ' ' || *at == 0x7f) {
-            *at = '?';
+    for (char *character = text; *character != '\0'; character++) {
+        if ((unsigned char)*character < ' ' || *character == 0x7f) {
+            *character = '?';
         }
     }
 }

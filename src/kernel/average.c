@@ -264,7 +264,7 @@ cleanup:
 }
 
 /* The entries of a row are added where they belong, [at, end). False when there is no place for one. */
-static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, int64_t at, int64_t end,
+static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, int64_t index, int64_t end,
                        const nadir_entries *entries)
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
@@ -272,14 +272,14 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
     const nadir_row_tail line = spread ? nadir_perturbed_row_tail(kernel, row) : (nadir_row_tail){0};
     for (int64_t i = 0; i < part.count; i++) {
         const int32_t column = part.columns[i];
-        while (at < end && entries->columns[at] < column) {
-            at++;
+        while (index < end && entries->columns[index] < column) {
+            index++;
         }
-        if (at == end || entries->columns[at] != column) {
+        if (index == end || entries->columns[index] != column) {
             return false;
         }
         const double off = spread ? nadir_row_tail_at_state(&line, kernel->positions[column]) : 0;
-        entries->values[at] += weight * (part.values[i] - off);
+        entries->values[index] += weight * (part.values[i] - off);
     }
     return true;
 }
@@ -425,14 +425,14 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     nadir_status status = NADIR_OK;
     double norm = -1;
     nadir_average made = {.states = kernel->model->states, .exchange = kernel->model->exchange};
-    bool there = nadir_kernel_device_averages(context, kernel);
+    bool on_device = nadir_kernel_device_averages(context, kernel);
     note_kind(kernel, &made);
     NADIR_NEW_ZERO(context, made.active, kernel->model->rows);
     (void)note_active(policy, made.active);
-    if (there) {
-        NADIR_CHECK(nadir_kernel_device_average_if_memory(context, kernel, policy, &made, &there));
+    if (on_device) {
+        NADIR_CHECK(nadir_kernel_device_average_if_memory(context, kernel, policy, &made, &on_device));
     }
-    if (there) {
+    if (on_device) {
         norm = made.facts.norm;
     } else if (kernel->model->dense != NULL) {
         NADIR_NEW(context, made.dense, made.states * made.states);

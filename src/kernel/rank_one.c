@@ -90,19 +90,19 @@ static void put_in_order(const nadir_context *context, nadir_rank_one_search *se
 }
 
 /* Place i in the order of falling b k. */
-static const placed *at_place(const reading *at, double b, int64_t i)
+static const placed *at_place(const reading *self, double b, int64_t i)
 {
-    return &at->order[b >= 0 ? i : at->model->states - 1 - i];
+    return &self->order[b >= 0 ? i : self->model->states - 1 - i];
 }
 
 /* How many places have least - b k below `limit`. */
-static int64_t count_below(const reading *at, double least, double b, double limit)
+static int64_t count_below(const reading *self, double least, double b, double limit)
 {
     int64_t low = 0;
-    int64_t high = at->model->states;
+    int64_t high = self->model->states;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (least - b * at_place(at, b, middle)->k < limit) {
+        if (least - b * at_place(self, b, middle)->k < limit) {
             low = middle + 1;
         } else {
             high = middle;
@@ -148,29 +148,29 @@ static bool is_stored(const nadir_row *row, int32_t state)
 }
 
 /* The smallest entry of a row, or `best` where none is smaller. */
-static double row_minimum(const reading *at, int64_t row, double best)
+static double row_minimum(const reading *self, int64_t row, double best)
 {
-    const double b = at->b[row];
-    const nadir_row part = nadir_model_row(at->model, row);
-    if (part.columns == NULL && at->least != NULL && at->least[row] == 0) {
-        at->least[row] = nadir_vector_smallest(part.count, part.values);
+    const double b = self->b[row];
+    const nadir_row part = nadir_model_row(self->model, row);
+    if (part.columns == NULL && self->least != NULL && self->least[row] == 0) {
+        self->least[row] = nadir_vector_smallest(part.count, part.values);
     }
-    const int64_t below = count_below(at, at->least != NULL ? at->least[row] : 0, b, best);
+    const int64_t below = count_below(self, self->least != NULL ? self->least[row] : 0, b, best);
     if (part.columns == NULL) {
-        if (below > at->model->states / FEW) {
-            return along_dense(part.values, b, at->model->states, at->k, best);
+        if (below > self->model->states / FEW) {
+            return along_dense(part.values, b, self->model->states, self->k, best);
         }
         for (int64_t i = 0; i < below; i++) {
-            const placed *place = at_place(at, b, i);
+            const placed *place = at_place(self, b, i);
             best = smaller(best, part.values[place->state] - b * place->k);
         }
         return best;
     }
     for (int64_t i = 0; i < part.count; i++) {
-        best = smaller(best, part.values[i] - b * at->k[part.columns[i]]);
+        best = smaller(best, part.values[i] - b * self->k[part.columns[i]]);
     }
     for (int64_t i = 0; i < below; i++) {
-        const placed *place = at_place(at, b, i);
+        const placed *place = at_place(self, b, i);
         if (!is_stored(&part, place->state)) {
             return smaller(best, -(b * place->k));
         }
@@ -184,26 +184,26 @@ static inline pair pair_at(const double *x)
 }
 
 /* What no entry of a row of these b is below. */
-static inline pair bound_pair(const reading *at, pair b, pair least)
+static inline pair bound_pair(const reading *self, pair b, pair least)
 {
     const pair_mask rises = b > 0;
-    const pair edge = (pair)(((pair_mask)at->most & rises) | ((pair_mask)at->fewest & ~rises));
+    const pair edge = (pair)(((pair_mask)self->most & rises) | ((pair_mask)self->fewest & ~rises));
     return least - b * edge;
 }
 
-static double bound_of(const reading *at, int64_t row)
+static double bound_of(const reading *self, int64_t row)
 {
     const pair none = {0};
-    const pair b = {at->b[row], 0};
-    return bound_pair(at, b, at->least != NULL ? (pair){at->least[row], 0} : none)[0];
+    const pair b = {self->b[row], 0};
+    return bound_pair(self, b, self->least != NULL ? (pair){self->least[row], 0} : none)[0];
 }
 
-static int64_t lowest_row(const reading *at)
+static int64_t lowest_row(const reading *self)
 {
     int64_t lowest = 0;
-    double known = bound_of(at, 0);
-    for (int64_t row = 1; row < at->model->rows; row++) {
-        const double here = bound_of(at, row);
+    double known = bound_of(self, 0);
+    for (int64_t row = 1; row < self->model->rows; row++) {
+        const double here = bound_of(self, row);
         lowest = here < known ? row : lowest;
         known = here < known ? here : known;
     }
@@ -218,10 +218,10 @@ typedef struct smallest {
 } smallest;
 
 /* A row whose bound is below what is known. */
-static smallest look_at(const reading *at, int64_t row, smallest best)
+static smallest look_at(const reading *self, int64_t row, smallest best)
 {
-    if (bound_of(at, row) < best.entry) {
-        const double entry = row_minimum(at, row, best.entry);
+    if (bound_of(self, row) < best.entry) {
+        const double entry = row_minimum(self, row, best.entry);
         best.row = entry < best.entry ? row : best.row;
         best.entry = entry;
         best.read++;
@@ -230,79 +230,79 @@ static smallest look_at(const reading *at, int64_t row, smallest best)
 }
 
 /* Of rows first .. end - 1, from one that is known. */
-static smallest look_through(const reading *at, int64_t first, int64_t end, smallest best)
+static smallest look_through(const reading *self, int64_t first, int64_t end, smallest best)
 {
     const pair none = {0};
     int64_t row = first;
     for (; row + 1 < end; row += 2) {
-        const pair least = at->least != NULL ? pair_at(at->least + row) : none;
-        const pair_mask below = bound_pair(at, pair_at(at->b + row), least) < best.entry;
+        const pair least = self->least != NULL ? pair_at(self->least + row) : none;
+        const pair_mask below = bound_pair(self, pair_at(self->b + row), least) < best.entry;
         if ((below[0] | below[1]) != 0) {
-            best = look_at(at, row, best);
-            best = look_at(at, row + 1, best);
+            best = look_at(self, row, best);
+            best = look_at(self, row + 1, best);
         }
     }
-    return row < end ? look_at(at, row, best) : best;
+    return row < end ? look_at(self, row, best) : best;
 }
 
-static void write_state(const reading *at, int64_t s)
+static void write_state(const reading *self, int64_t s)
 {
-    const double factor = at->factors[s];
-    for (int64_t row = at->model->state_rows[s]; row < at->model->state_rows[s + 1]; row++) {
-        at->rows[row] = factor * at->shape[row];
+    const double factor = self->factors[s];
+    for (int64_t row = self->model->state_rows[s]; row < self->model->state_rows[s + 1]; row++) {
+        self->rows[row] = factor * self->shape[row];
     }
 }
 
 /* What is known of state s from now on. */
-static nadir_rank_one_known note_state(const reading *at, int64_t s, double reach)
+static nadir_rank_one_known note_state(const reading *self, int64_t s, double reach)
 {
     nadir_rank_one_known known = {INFINITY, reach};
-    for (int64_t row = at->model->state_rows[s]; row < at->model->state_rows[s + 1]; row++) {
-        known.bound = smaller(at->least[row] - at->shape[row] * reach, known.bound);
+    for (int64_t row = self->model->state_rows[s]; row < self->model->state_rows[s + 1]; row++) {
+        known.bound = smaller(self->least[row] - self->shape[row] * reach, known.bound);
     }
     return known;
 }
 
 /* Of the rows of states first .. end - 1. */
-static smallest look_through_states(const reading *at, int64_t first, int64_t end, smallest best)
+static smallest look_through_states(const reading *self, int64_t first, int64_t end, smallest best)
 {
-    const int64_t *state_rows = at->model->state_rows;
-    const double most = fmax(at->most[0], 0);
-    const double fewest = fmin(at->fewest[0], 0);
+    const int64_t *state_rows = self->model->state_rows;
+    const double most = fmax(self->most[0], 0);
+    const double fewest = fmin(self->fewest[0], 0);
     for (int64_t s = first; s < end; s++) {
         const nadir_rank_one_known none = {0};
-        const nadir_rank_one_known known = at->known != NULL ? at->known[s] : none;
-        const double reach = at->factors[s] * (at->factors[s] > 0 ? most : fewest);
-        const double margin = MARGIN * (2 + at->top[s] * (reach + known.reach));
+        const nadir_rank_one_known known = self->known != NULL ? self->known[s] : none;
+        const double reach = self->factors[s] * (self->factors[s] > 0 ? most : fewest);
+        const double margin = MARGIN * (2 + self->top[s] * (reach + known.reach));
         const double further = reach > known.reach ? reach - known.reach : 0;
-        if (known.bound - at->top[s] * further - margin >= best.entry) {
+        if (known.bound - self->top[s] * further - margin >= best.entry) {
             continue;
         }
-        write_state(at, s);
-        best = look_through(at, state_rows[s], state_rows[s + 1], best);
-        if (at->known != NULL) {
-            at->known[s] = note_state(at, s, reach);
+        write_state(self, s);
+        best = look_through(self, state_rows[s], state_rows[s + 1], best);
+        if (self->known != NULL) {
+            self->known[s] = note_state(self, s, reach);
         }
     }
     return best;
 }
 
 /* Share i of all rows. */
-static smallest look_through_share(const reading *at, int64_t i, int64_t shares, smallest known)
+static smallest look_through_share(const reading *self, int64_t i, int64_t shares, smallest known)
 {
-    const int64_t n = at->factors != NULL ? at->model->states : at->model->rows;
-    return (at->factors != NULL ? look_through_states : look_through)(at, n * i / shares,
-                                                                      n * (i + 1) / shares, known);
+    const int64_t n = self->factors != NULL ? self->model->states : self->model->rows;
+    return (self->factors != NULL ? look_through_states : look_through)(self, n * i / shares,
+                                                                        n * (i + 1) / shares, known);
 }
 
 /* The same by several threads. */
-static smallest look_through_shares(const reading *at, int threads, smallest known)
+static smallest look_through_shares(const reading *self, int threads, smallest known)
 {
     smallest best = known;
     int64_t read = 0;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int i = 0; i < threads; i++) {
-        const smallest found = look_through_share(at, i, threads, known);
+        const smallest found = look_through_share(self, i, threads, known);
 #pragma omp critical(nadir_rank_one)
         {
             read += found.read;
@@ -315,17 +315,17 @@ static smallest look_through_shares(const reading *at, int threads, smallest kno
 }
 
 /* k is in order; row `start` of b goes first. */
-static double find_smallest(const nadir_context *context, nadir_rank_one_search *search, const reading *at,
+static double find_smallest(const nadir_context *context, nadir_rank_one_search *search, const reading *self,
                             int64_t start)
 {
     const nadir_model *model = search->model;
-    const smallest known = {row_minimum(at, start, INFINITY), start, 0};
+    const smallest known = {row_minimum(self, start, INFINITY), start, 0};
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     /* most rows at first; later about as many as were read for the kernel before */
     const double share = search->read >= 0 ? (double)search->read / (double)model->rows : 1;
     const int threads = nadir_threads_for(context, (int64_t)(share * (double)entries));
     const smallest best =
-        threads > 1 ? look_through_shares(at, threads, known) : look_through_share(at, 0, 1, known);
+        threads > 1 ? look_through_shares(self, threads, known) : look_through_share(self, 0, 1, known);
     search->row = best.row;
     search->read = best.read;
     return best.entry;
@@ -356,8 +356,8 @@ nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_searc
     if (nadir_kernel_device_minimum(context, search->model, b, k, minimum)) {
         return NADIR_OK;
     }
-    const reading at = begin_reading(context, search, b, k);
-    *minimum = find_smallest(context, search, &at, before >= 0 ? before : lowest_row(&at));
+    const reading run = begin_reading(context, search, b, k);
+    *minimum = find_smallest(context, search, &run, before >= 0 ? before : lowest_row(&run));
     return NADIR_OK;
 }
 
@@ -367,26 +367,26 @@ void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_o
 {
     const nadir_model *model = search->model;
     const int64_t before = search->row;
-    reading at = {.model = model, .factors = factors, .shape = shape, .rows = b};
+    reading run = {.model = model, .factors = factors, .shape = shape, .rows = b};
     if (context->device != NULL && model->dense != NULL) {
         for (int64_t s = 0; s < model->states; s++) {
-            write_state(&at, s);
+            write_state(&run, s);
         }
         if (nadir_kernel_device_minimum(context, model, b, k, minimum)) {
             return;
         }
     }
-    at = begin_reading(context, search, b, k);
-    at.factors = factors;
-    at.shape = shape;
-    at.top = top;
-    at.rows = b;
-    at.known = search->known;
+    run = begin_reading(context, search, b, k);
+    run.factors = factors;
+    run.shape = shape;
+    run.top = top;
+    run.rows = b;
+    run.known = search->known;
     const int64_t first = before >= 0 ? nadir_model_row_state(model, before) : 0;
     for (int64_t s = first; s < (before >= 0 ? first + 1 : model->states); s++) {
-        write_state(&at, s);
+        write_state(&run, s);
     }
-    *minimum = find_smallest(context, search, &at, before >= 0 ? before : lowest_row(&at));
+    *minimum = find_smallest(context, search, &run, before >= 0 ? before : lowest_row(&run));
 }
 
 void nadir_rank_one_clear(nadir_context *context, nadir_rank_one_search *search)

@@ -228,15 +228,15 @@ static bool second_half(const stab_run *run, stab_lane *lane)
 static void start_lane(const stab_run *run, nadir_bicgstab_column *column, int64_t slot, double *work,
                        int64_t block, stab_lane *lane)
 {
-    double *at = work + slot * run->size;
+    double *vectors = work + slot * run->size;
     *lane = (stab_lane){
         .column = column,
-        .d = at,
-        .shadow = at + block,
-        .r = at + 2 * block,
-        .p = at + 3 * block,
-        .v = at + 4 * block,
-        .t = at + 5 * block,
+        .d = vectors,
+        .shadow = vectors + block,
+        .r = vectors + 2 * block,
+        .p = vectors + 3 * block,
+        .v = vectors + 4 * block,
+        .t = vectors + 5 * block,
         .first = run->system->first,
         .norm = 1,
         .best = 1,
@@ -258,8 +258,9 @@ static nadir_status tell_progress(const stab_run *run)
     const stab_lane *slowest = &run->lanes[0];
     for (int64_t slot = 1; slot < run->active; slot++) {
         const stab_lane *lane = &run->lanes[slot];
-        const double here = lane->norm * lane->column->residual / lane->column->goal;
-        slowest = here > slowest->norm * slowest->column->residual / slowest->column->goal ? lane : slowest;
+        const double distance = lane->norm * lane->column->residual / lane->column->goal;
+        slowest =
+            distance > slowest->norm * slowest->column->residual / slowest->column->goal ? lane : slowest;
     }
     return nadir_residual_progress(run->context, 1, slowest->norm,
                                    slowest->column->goal / slowest->column->residual);

@@ -29,41 +29,41 @@ static void count_entries(void *data, int64_t first, int64_t end, double *sums)
     sums[0] += (double)(end - first);
 }
 
-nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *at, double *work,
+nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *centred, double *work,
                                   double *median, double *total)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
-    NADIR_CHECK(nadir_sums(context, at->count, 0, count_entries, NULL, 1, total));
+    NADIR_CHECK(nadir_sums(context, centred->count, 0, count_entries, NULL, 1, total));
     const int64_t entries = (int64_t)*total;
     const int64_t ranks[2] = {(entries - 1) / 2, entries / 2};
     double values[2];
-    if (at->device_vector != NULL &&
-        context->device->vector_ranks(at->device_vector, context, 2, ranks, values) == NADIR_OK) {
+    if (centred->device_vector != NULL &&
+        context->device->vector_ranks(centred->device_vector, context, 2, ranks, values) == NADIR_OK) {
         *median = nadir_centred_middle(values[0], values[1]);
         return NADIR_OK;
     }
-    for (int64_t i = 0; i < at->count; i++) {
-        work[i] = at->x[i];
+    for (int64_t i = 0; i < centred->count; i++) {
+        work[i] = centred->x[i];
     }
-    NADIR_CHECK(table->order_statistics(table->self, context, at->count, work, 2, ranks, values));
+    NADIR_CHECK(table->order_statistics(table->self, context, centred->count, work, 2, ranks, values));
     *median = nadir_centred_middle(values[0], values[1]);
 cleanup:
     return status;
 }
 
 /* q = infinity: half the range. */
-static void half_range(nadir_centred *at, double *u, double *sigma)
+static void half_range(nadir_centred *centred, double *u, double *sigma)
 {
-    const nadir_indexed ends[2] = {at->extremes.largest, at->extremes.smallest};
-    at->base = nadir_centred_middle(ends[1].value * at->scale, ends[0].value * at->scale);
-    *sigma = ends[0].value * at->scale / 2 - ends[1].value * at->scale / 2;
-    for (int64_t i = 0; u != NULL && i < at->count; i++) {
+    const nadir_indexed ends[2] = {centred->extremes.largest, centred->extremes.smallest};
+    centred->base = nadir_centred_middle(ends[1].value * centred->scale, ends[0].value * centred->scale);
+    *sigma = ends[0].value * centred->scale / 2 - ends[1].value * centred->scale / 2;
+    for (int64_t i = 0; u != NULL && i < centred->count; i++) {
         u[i] = 0;
     }
     for (int end = 0; u != NULL && end < 2; end++) {
-        const int64_t place = ends[end].place - at->first;
-        if (place >= 0 && place < at->count) {
+        const int64_t place = ends[end].place - centred->first;
+        if (place >= 0 && place < centred->count) {
             u[place] = end == 0 ? 0.5 : -0.5;
         }
     }
@@ -72,9 +72,9 @@ static void half_range(nadir_centred *at, double *u, double *sigma)
 /* sum d, sum d^2 and the number of entries. */
 static void add_moments(void *data, int64_t first, int64_t end, double *sums)
 {
-    const nadir_centred *at = data;
+    const nadir_centred *centred = data;
     for (int64_t i = first; i < end; i++) {
-        const double d = nadir_centred_value(at, at->x[i]);
+        const double d = nadir_centred_value(centred, centred->x[i]);
         sums[0] += d;
         sums[1] += d * d;
     }
@@ -82,21 +82,21 @@ static void add_moments(void *data, int64_t first, int64_t end, double *sums)
 }
 
 /* q = 2: the mean and the norm of what is left, in two passes of which the second corrects the first. */
-static nadir_status centred_norm(nadir_context *context, nadir_centred *at, double *u, double *sigma)
+static nadir_status centred_norm(nadir_context *context, nadir_centred *centred, double *u, double *sigma)
 {
     nadir_status status = NADIR_OK;
     double sums[3];
-    at->base =
-        nadir_centred_middle(at->extremes.smallest.value * at->scale, at->extremes.largest.value * at->scale);
-    NADIR_CHECK(nadir_sums(context, at->count, 1, add_moments, at, 3, sums));
-    at->base += sums[0] / sums[2];
-    NADIR_CHECK(nadir_sums(context, at->count, 1, add_moments, at, 3, sums));
-    at->shift = sums[0] / sums[2];
+    centred->base = nadir_centred_middle(centred->extremes.smallest.value * centred->scale,
+                                         centred->extremes.largest.value * centred->scale);
+    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_moments, centred, 3, sums));
+    centred->base += sums[0] / sums[2];
+    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_moments, centred, 3, sums));
+    centred->shift = sums[0] / sums[2];
     *sigma = sqrt(sums[1] - sums[0] * (sums[0] / sums[2]));
     if (u != NULL) {
-#pragma omp parallel for num_threads(nadir_threads_for(context, at->count)) schedule(static)
-        for (int64_t i = 0; i < at->count; i++) {
-            u[i] = nadir_centred_value(at, at->x[i]) / *sigma;
+#pragma omp parallel for num_threads(nadir_threads_for(context, centred->count)) schedule(static)
+        for (int64_t i = 0; i < centred->count; i++) {
+            u[i] = nadir_centred_value(centred, centred->x[i]) / *sigma;
         }
     }
 cleanup:
@@ -105,7 +105,7 @@ cleanup:
 
 /* What the sums about the median need. */
 typedef struct halves {
-    const nadir_centred *at;
+    const nadir_centred *centred;
     double median;
 } halves;
 
@@ -113,9 +113,9 @@ typedef struct halves {
 static void add_halves(void *data, int64_t first, int64_t end, double *sums)
 {
     const halves *about = data;
-    const double *x = about->at->x;
+    const double *x = about->centred->x;
     for (int64_t i = first; i < end; i++) {
-        sums[0] += fabs(nadir_centred_value(about->at, x[i]));
+        sums[0] += fabs(nadir_centred_value(about->centred, x[i]));
         sums[1] += x[i] > about->median;
         sums[2] += x[i] < about->median;
     }
@@ -123,20 +123,20 @@ static void add_halves(void *data, int64_t first, int64_t end, double *sums)
 
 /* u = 1 above the median and -1 below. There are `above` and `below` such entries; the first of those that
  * equal it, over all processes, make up for the difference. */
-static nadir_status put_halves(nadir_context *context, const nadir_centred *at, double median, double above,
-                               double below, double *u)
+static nadir_status put_halves(nadir_context *context, const nadir_centred *centred, double median,
+                               double above, double below, double *u)
 {
     const nadir_communication *table = context->communication;
     const double sign = above < below ? 1 : -1;
     double equal = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        u[i] = (double)((at->x[i] > median) - (at->x[i] < median));
+    for (int64_t i = 0; i < centred->count; i++) {
+        u[i] = (double)((centred->x[i] > median) - (centred->x[i] < median));
         equal += u[i] == 0;
     }
     double taken = equal; /* by the processes before this one */
     const nadir_status status = table->scan(table->self, context, 1, &taken);
     double left = fabs(above - below) - taken;
-    for (int64_t i = 0; left > 0 && i < at->count; i++) {
+    for (int64_t i = 0; left > 0 && i < centred->count; i++) {
         if (u[i] == 0) {
             u[i] = sign;
             left -= 1;
@@ -147,33 +147,33 @@ static nadir_status put_halves(nadir_context *context, const nadir_centred *at, 
 
 /* q = 1. The sum of |x - omega| is the same for every omega between the middle order statistics, so that the
  * rounding of their middle does no harm. */
-static nadir_status median_deviation(nadir_context *context, nadir_centred *at, double *work, double *u,
+static nadir_status median_deviation(nadir_context *context, nadir_centred *centred, double *work, double *u,
                                      double *sigma)
 {
     nadir_status status = NADIR_OK;
-    halves about = {.at = at};
+    halves about = {.centred = centred};
     double sums[3];
     double total;
-    NADIR_CHECK(nadir_centred_median(context, at, work, &about.median, &total));
-    at->base = about.median * at->scale;
-    NADIR_CHECK(nadir_sums(context, at->count, 1, add_halves, &about, 3, sums));
+    NADIR_CHECK(nadir_centred_median(context, centred, work, &about.median, &total));
+    centred->base = about.median * centred->scale;
+    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_halves, &about, 3, sums));
     *sigma = sums[0];
     if (u != NULL) {
-        NADIR_CHECK(put_halves(context, at, about.median, sums[1], sums[2], u));
+        NADIR_CHECK(put_halves(context, centred, about.median, sums[1], sums[2], u));
     }
 cleanup:
     return status;
 }
 
 /* Long vectors go to a device, if there is one and it has room, for norms that take many passes. */
-static void send(nadir_context *context, double q, nadir_centred *at)
+static void send(nadir_context *context, double q, nadir_centred *centred)
 {
     enum { LONG = 1000000 };
     const bool passes = q != 2 && !isinf(q);
-    if (context->device == NULL || at->count < LONG || !passes ||
-        context->device->vector_keep(context->device_self, context, at->count, at->x, &at->device_vector) !=
-            NADIR_OK) {
-        at->device_vector = NULL;
+    if (context->device == NULL || centred->count < LONG || !passes ||
+        context->device->vector_keep(context->device_self, context, centred->count, centred->x,
+                                     &centred->device_vector) != NADIR_OK) {
+        centred->device_vector = NULL;
     }
 }
 
@@ -181,35 +181,36 @@ nadir_status nadir_gstd_compute(nadir_context *context, int64_t first, int64_t c
                                 double q, double *work, double *u, nadir_gstd *gstd)
 {
     nadir_status status = NADIR_OK;
-    nadir_centred at = {.first = first, .count = count, .x = x};
+    nadir_centred centred = {.first = first, .count = count, .x = x};
     double sigma = 0;
     if (!(q >= 1)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity", q);
     }
-    NADIR_CHECK(nadir_extremes_find(context, first, count, x, &at.extremes));
-    const double size = nadir_extremes_size(&at.extremes);
-    at.scale = nadir_scale_for(size);
-    if (at.extremes.largest.value <= at.extremes.smallest.value) {
+    NADIR_CHECK(nadir_extremes_find(context, first, count, x, &centred.extremes));
+    const double size = nadir_extremes_size(&centred.extremes);
+    centred.scale = nadir_scale_for(size);
+    if (centred.extremes.largest.value <= centred.extremes.smallest.value) {
         for (int64_t i = 0; u != NULL && i < count; i++) {
             u[i] = 0;
         }
-        *gstd = (nadir_gstd){0, isfinite(at.extremes.largest.value) ? at.extremes.largest.value : 0};
+        *gstd =
+            (nadir_gstd){0, isfinite(centred.extremes.largest.value) ? centred.extremes.largest.value : 0};
         return NADIR_OK;
     }
-    send(context, q, &at);
+    send(context, q, &centred);
     if (isinf(q)) {
-        half_range(&at, u, &sigma);
+        half_range(&centred, u, &sigma);
     } else if (q == 2) {
-        NADIR_CHECK(centred_norm(context, &at, u, &sigma));
+        NADIR_CHECK(centred_norm(context, &centred, u, &sigma));
     } else if (q == 1) {
-        NADIR_CHECK(median_deviation(context, &at, work, u, &sigma));
+        NADIR_CHECK(median_deviation(context, &centred, work, u, &sigma));
     } else {
-        NADIR_CHECK(nadir_gstd_power(context, &at, q, work, u, &sigma));
+        NADIR_CHECK(nadir_gstd_power(context, &centred, q, work, u, &sigma));
     }
-    *gstd = (nadir_gstd){sigma / at.scale, (at.base + at.shift) / at.scale};
+    *gstd = (nadir_gstd){sigma / centred.scale, (centred.base + centred.shift) / centred.scale};
 cleanup:
-    if (at.device_vector != NULL) {
-        context->device->vector_drop(at.device_vector);
+    if (centred.device_vector != NULL) {
+        context->device->vector_drop(centred.device_vector);
     }
     return status;
 }

@@ -25,20 +25,20 @@ typedef struct nadir_centred {
     void *device_vector; /* x on the device of the context; NULL: it is not there */
 } nadir_centred;
 
-static inline double nadir_centred_value(const nadir_centred *at, double x)
+static inline double nadir_centred_value(const nadir_centred *centred, double x)
 {
-    return (x * at->scale - at->base) - at->shift;
+    return (x * centred->scale - centred->base) - centred->shift;
 }
 
 /* The middle of low <= high, and never outside of them. */
 double nadir_centred_middle(double low, double high);
 
 /* The middle of the middle order statistics of all entries, and how many entries there are. work[count] */
-nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *at, double *work,
+nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *centred, double *work,
                                   double *median, double *total);
 
-/* 1 < q < infinity, q != 2, not all entries equal: scaled sigma, the centre (in `at`) and u unless NULL. */
-nadir_status nadir_gstd_power(nadir_context *context, nadir_centred *at, double q, double *work, double *u,
-                              double *sigma);
+/* 1 < q < infinity, q != 2, not all entries equal: scaled sigma, the centre (in `centred`) and u unless NULL. */
+nadir_status nadir_gstd_power(nadir_context *context, nadir_centred *centred, double q, double *work,
+                              double *u, double *sigma);
 
 #endif

@@ -31,7 +31,7 @@ enum { ABOVE, BELOW, SIDES };
 enum { COUNT, POWER, SLOPE, NORM, KINDS };
 
 typedef struct search {
-    nadir_centred *at;
+    nadir_centred *centred;
     double q;
     double a;              /* q - 1 */
     double entries;        /* S; q < 2 */
@@ -68,104 +68,105 @@ static double slope_of(double r, double power)
 
 static void add_powers(void *data, int64_t first, int64_t end, double *sums)
 {
-    const search *find = data;
+    const search *self = data;
     for (int64_t i = first; i < end; i++) {
-        const double d = nadir_centred_value(find->at, find->at->x[i]);
+        const double d = nadir_centred_value(self->centred, self->centred->x[i]);
         const int side = d > 0 ? ABOVE : BELOW;
-        const double r = fabs(d) / find->divisor[side];
+        const double r = fabs(d) / self->divisor[side];
         double power = 0;
         if (d != 0) {
             double term;
-            power = power_of(r, find->a, &term);
+            power = power_of(r, self->a, &term);
             double *to = sums + (ptrdiff_t)KINDS * side;
             to[COUNT] += 1;
             to[POWER] += term;
             to[SLOPE] += slope_of(r, power);
             to[NORM] += power * r;
         }
-        if (find->powers != NULL) {
-            find->powers[i] = side == ABOVE ? power : -power;
+        if (self->powers != NULL) {
+            self->powers[i] = side == ABOVE ? power : -power;
         }
     }
 }
 
 /* q > 2: N = |d_side|_a = divisor (sum r^a)^(1/a), dN/dshift = -+ (sum r^(a-1)) (sum r^a)^(1/a - 1). */
-static void value_above_two(search *find)
+static void value_above_two(search *self)
 {
     double norms[SIDES];
     double slope = 0;
     for (int side = 0; side < SIDES; side++) {
-        const double root = pow(find->sums[side][POWER], 1 / find->a);
-        norms[side] = find->divisor[side] * root;
-        slope += find->sums[side][SLOPE] * root / find->sums[side][POWER];
+        const double root = pow(self->sums[side][POWER], 1 / self->a);
+        norms[side] = self->divisor[side] * root;
+        slope += self->sums[side][SLOPE] * root / self->sums[side][POWER];
     }
-    find->value = norms[ABOVE] - norms[BELOW];
-    find->noise = DBL_EPSILON * (norms[ABOVE] + norms[BELOW]);
-    find->step = find->value / slope;
+    self->value = norms[ABOVE] - norms[BELOW];
+    self->noise = DBL_EPSILON * (norms[ABOVE] + norms[BELOW]);
+    self->step = self->value / slope;
 }
 
 /* q < 2. k entries at the shift itself add -+ k (|step| / divisor)^a, which alone or with the slope of the
  * others alone would step too far: the smaller of both is taken. */
-static void value_below_two(search *find)
+static void value_below_two(search *self)
 {
-    const double *above = find->sums[ABOVE];
-    const double *below = find->sums[BELOW];
-    const double divisor = find->divisor[ABOVE];
-    const double here = find->entries - above[COUNT] - below[COUNT];
-    find->value = above[POWER] - below[POWER] + (find->a < NEAR_ONE ? above[COUNT] - below[COUNT] : 0);
-    find->noise = 2 * DBL_EPSILON * (fabs(above[POWER]) + fabs(below[POWER]));
-    double size = fabs(find->value) * divisor / (find->a * (above[SLOPE] + below[SLOPE]));
-    if (here > 0) {
-        size = fmin(size, divisor * pow(fabs(find->value) / here, 1 / find->a));
+    const double *above = self->sums[ABOVE];
+    const double *below = self->sums[BELOW];
+    const double divisor = self->divisor[ABOVE];
+    const double equal = self->entries - above[COUNT] - below[COUNT];
+    self->value = above[POWER] - below[POWER] + (self->a < NEAR_ONE ? above[COUNT] - below[COUNT] : 0);
+    self->noise = 2 * DBL_EPSILON * (fabs(above[POWER]) + fabs(below[POWER]));
+    double size = fabs(self->value) * divisor / (self->a * (above[SLOPE] + below[SLOPE]));
+    if (equal > 0) {
+        size = fmin(size, divisor * pow(fabs(self->value) / equal, 1 / self->a));
     }
-    find->step = copysign(size, find->value);
+    self->step = copysign(size, self->value);
 }
 
 /* The same by a device. */
-static nadir_status add_on_device(nadir_context *context, search *find, double *powers)
+static nadir_status add_on_device(nadir_context *context, search *self, double *powers)
 {
-    const nadir_device_centred at = {
-        .scale = find->at->scale,
-        .base = find->at->base,
-        .shift = find->at->shift,
-        .divisor = {find->divisor[ABOVE], find->divisor[BELOW]},
-        .a = find->a,
+    const nadir_device_centred run = {
+        .scale = self->centred->scale,
+        .base = self->centred->base,
+        .shift = self->centred->shift,
+        .divisor = {self->divisor[ABOVE], self->divisor[BELOW]},
+        .a = self->a,
     };
     _Static_assert(SIDES * KINDS == NADIR_DEVICE_POWERS, "the device's sums are these");
-    return context->device->vector_powers(find->at->device_vector, context, &at, &find->sums[0][0], powers);
+    return context->device->vector_powers(self->centred->device_vector, context, &run, &self->sums[0][0],
+                                          powers);
 }
 
-static nadir_status evaluate(nadir_context *context, search *find, double shift)
+static nadir_status evaluate(nadir_context *context, search *self, double shift)
 {
     enum { POWER_COST = 10 };
-    nadir_centred *at = find->at;
-    at->shift = shift;
-    find->divisor[ABOVE] = find->width;
-    find->divisor[BELOW] = find->width;
-    if (find->a > 1) {
-        find->divisor[ABOVE] = nadir_centred_value(at, at->extremes.largest.value);
-        find->divisor[BELOW] = -nadir_centred_value(at, at->extremes.smallest.value);
+    nadir_centred *centred = self->centred;
+    centred->shift = shift;
+    self->divisor[ABOVE] = self->width;
+    self->divisor[BELOW] = self->width;
+    if (self->a > 1) {
+        self->divisor[ABOVE] = nadir_centred_value(centred, centred->extremes.largest.value);
+        self->divisor[BELOW] = -nadir_centred_value(centred, centred->extremes.smallest.value);
     }
-    const nadir_status status =
-        at->device_vector != NULL
-            ? add_on_device(context, find, NULL)
-            : nadir_sums(context, at->count, POWER_COST, add_powers, find, SIDES * KINDS, &find->sums[0][0]);
-    if (find->a > 1) {
-        value_above_two(find);
+    const nadir_status status = centred->device_vector != NULL
+                                    ? add_on_device(context, self, NULL)
+                                    : nadir_sums(context, centred->count, POWER_COST, add_powers, self,
+                                                 SIDES * KINDS, &self->sums[0][0]);
+    if (self->a > 1) {
+        value_above_two(self);
     } else {
-        value_below_two(find);
+        value_below_two(self);
     }
     return status;
 }
 
 /* The place, as a shift, of the entry that is nearest to the shift on the side of the root. */
-static nadir_status nearest_entry(nadir_context *context, const search *find, double *nearest)
+static nadir_status nearest_entry(nadir_context *context, const search *self, double *nearest)
 {
     const nadir_communication *table = context->communication;
     const nadir_reduction least = NADIR_REDUCE_MINIMUM;
-    nadir_centred seen = *find->at;
+    nadir_centred seen = *self->centred;
     const double shift = seen.shift;
-    const double sign = find->value > 0 ? 1 : -1;
+    const double sign = self->value > 0 ? 1 : -1;
     seen.shift = 0;
     double reach = INFINITY; /* of places times sign, beyond the shift */
     for (int64_t i = 0; i < seen.count; i++) {
@@ -177,35 +178,35 @@ static nadir_status nearest_entry(nadir_context *context, const search *find, do
     return status;
 }
 
-static bool inside(const search *find, double shift)
+static bool inside(const search *self, double shift)
 {
-    return shift > find->low && shift < find->high;
+    return shift > self->low && shift < self->high;
 }
 
 /* The next number above or below the shift, at a distance of LEAST of the width at least. */
-static double neighbour(const search *find, double shift, bool above)
+static double neighbour(const search *self, double shift, bool above)
 {
-    const double least = LEAST * find->width;
+    const double least = LEAST * self->width;
     const double beyond = above ? INFINITY : -INFINITY;
     return fabs(shift) < least ? shift + copysign(least, beyond) : nextafter(shift, beyond);
 }
 
 /* Whether the shift is at the root: to rounding of the value, or with nothing left between it and the other
  * end of the bracket. */
-static bool is_found(const search *find)
+static bool is_found(const search *self)
 {
-    return fabs(find->value) <= find->noise ||
-           !inside(find, neighbour(find, find->at->shift, find->value > 0));
+    return fabs(self->value) <= self->noise ||
+           !inside(self, neighbour(self, self->centred->shift, self->value > 0));
 }
 
 /* A place within the bracket that halves its length or, on one side of the base, that of its logarithm. */
-static double middle(const search *find)
+static double middle(const search *self)
 {
-    const double least = LEAST * find->width;
-    const double geometric = find->low >= 0 ? sqrt(fmax(find->low, least)) * sqrt(find->high)
-                                            : -sqrt(fmax(-find->high, least)) * sqrt(fmax(-find->low, 0));
-    const bool one_side = find->low >= 0 || find->high <= 0;
-    return one_side && inside(find, geometric) ? geometric : find->low + (find->high - find->low) / 2;
+    const double least = LEAST * self->width;
+    const double geometric = self->low >= 0 ? sqrt(fmax(self->low, least)) * sqrt(self->high)
+                                            : -sqrt(fmax(-self->high, least)) * sqrt(fmax(-self->low, 0));
+    const bool one_side = self->low >= 0 || self->high <= 0;
+    return one_side && inside(self, geometric) ? geometric : self->low + (self->high - self->low) / 2;
 }
 
 /* How Newton's method fares. */
@@ -219,37 +220,37 @@ typedef struct course {
 /* The next shift. Newton goes on while it halves the value. Where it falls short time after time, its steps
  * are stretched; where it jumps over the root and back, or leaves the bracket, the nearest entry and the
  * middle of the bracket take turns. */
-static nadir_status next_shift(nadir_context *context, const search *find, course *so_far, double *shift)
+static nadir_status next_shift(nadir_context *context, const search *self, course *so_far, double *shift)
 {
     nadir_status status = NADIR_OK;
-    const double size = fabs(find->value);
-    const bool rising = find->value > 0;
+    const double size = fabs(self->value);
+    const bool rising = self->value > 0;
     const bool slow = size > so_far->size / 2;
     so_far->stretch = slow && rising == so_far->rising ? 4 * so_far->stretch : 1;
-    double next = *shift + find->step * so_far->stretch;
-    const double least = neighbour(find, *shift, rising);
+    double next = *shift + self->step * so_far->stretch;
+    const double least = neighbour(self, *shift, rising);
     if (rising ? next < least : next > least) { /* the root is that near if the sign changes there */
         next = least;
     }
-    bool good = inside(find, next) && !(slow && rising != so_far->rising);
+    bool good = inside(self, next) && !(slow && rising != so_far->rising);
     so_far->size = size;
     so_far->rising = rising;
     if (!good) {
         so_far->size = INFINITY;
         so_far->stretch = 1;
-        so_far->snapped = !so_far->snapped && find->a < 1;
+        so_far->snapped = !so_far->snapped && self->a < 1;
         if (so_far->snapped) {
-            NADIR_CHECK(nearest_entry(context, find, &next));
-            good = inside(find, next);
+            NADIR_CHECK(nearest_entry(context, self, &next));
+            good = inside(self, next);
         }
     }
-    *shift = good ? next : middle(find);
+    *shift = good ? next : middle(self);
 cleanup:
     return status;
 }
 
 /* Moves the shift to the root and leaves everything evaluated there. */
-static nadir_status find_root(nadir_context *context, search *find)
+static nadir_status find_root(nadir_context *context, search *self)
 {
     enum { LIMIT = 300 };
     nadir_status status = NADIR_OK;
@@ -258,93 +259,93 @@ static nadir_status find_root(nadir_context *context, search *find)
     double best = 0;
     double best_size = INFINITY;
     for (int i = 0; i < LIMIT; i++) {
-        NADIR_CHECK(evaluate(context, find, shift));
-        const double size = fabs(find->value);
-        *(find->value > 0 ? &find->low : &find->high) = shift;
+        NADIR_CHECK(evaluate(context, self, shift));
+        const double size = fabs(self->value);
+        *(self->value > 0 ? &self->low : &self->high) = shift;
         if (size < best_size) {
             best_size = size;
             best = shift;
         }
-        if (is_found(find)) {
+        if (is_found(self)) {
             break;
         }
-        NADIR_CHECK(next_shift(context, find, &so_far, &shift));
+        NADIR_CHECK(next_shift(context, self, &so_far, &shift));
     }
-    if (find->at->shift != best) {
-        NADIR_CHECK(evaluate(context, find, best));
+    if (self->centred->shift != best) {
+        NADIR_CHECK(evaluate(context, self, best));
     }
 cleanup:
     return status;
 }
 
 /* q > 2: u = sign(d) share r^a / (sum r^a of the side); both sides sum to `share`, and |u|_p = 1. */
-static double finish_above_two(const nadir_context *context, const search *find, double *u)
+static double finish_above_two(const nadir_context *context, const search *self, double *u)
 {
-    const double p = find->q / find->a;
-    const double largest = fmax(find->divisor[ABOVE], find->divisor[BELOW]);
+    const double p = self->q / self->a;
+    const double largest = fmax(self->divisor[ABOVE], self->divisor[BELOW]);
     double factor[SIDES];
     double norm = 0; /* sum (|d| / largest)^q */
     double size = 0; /* sum |u|^p at share 1 */
     for (int side = 0; side < SIDES; side++) {
-        const double *sums = find->sums[side];
-        norm += sums[NORM] * pow(find->divisor[side] / largest, find->q);
+        const double *sums = self->sums[side];
+        norm += sums[NORM] * pow(self->divisor[side] / largest, self->q);
         size += sums[NORM] * pow(sums[POWER], -p);
     }
     for (int side = 0; side < SIDES; side++) {
-        factor[side] = pow(size, -1 / p) / find->sums[side][POWER];
+        factor[side] = pow(size, -1 / p) / self->sums[side][POWER];
     }
     if (u != NULL) {
-#pragma omp parallel for num_threads(nadir_threads_for(context, find->at->count)) schedule(static)
-        for (int64_t i = 0; i < find->at->count; i++) {
+#pragma omp parallel for num_threads(nadir_threads_for(context, self->centred->count)) schedule(static)
+        for (int64_t i = 0; i < self->centred->count; i++) {
             u[i] *= factor[u[i] > 0 ? ABOVE : BELOW];
         }
     }
-    return largest * pow(norm, 1 / find->q);
+    return largest * pow(norm, 1 / self->q);
 }
 
 /* q < 2: u = (sign(d) r^a - correction) / (sum r^q)^(a/q). */
-static double finish_below_two(const nadir_context *context, const search *find, double *u)
+static double finish_below_two(const nadir_context *context, const search *self, double *u)
 {
-    const double *above = find->sums[ABOVE];
-    const double *below = find->sums[BELOW];
+    const double *above = self->sums[ABOVE];
+    const double *below = self->sums[BELOW];
     const double norm = above[NORM] + below[NORM];
-    const double divisor = find->divisor[ABOVE];
-    const double divide = pow(norm, find->a / find->q);
-    const double here = find->entries - above[COUNT] - below[COUNT];
-    const double at_omega = here > 0 ? find->value / here : 0;
-    const double elsewhere = here > 0 ? 0 : find->value / (above[SLOPE] + below[SLOPE]);
+    const double divisor = self->divisor[ABOVE];
+    const double divide = pow(norm, self->a / self->q);
+    const double equal = self->entries - above[COUNT] - below[COUNT];
+    const double at_omega = equal > 0 ? self->value / equal : 0;
+    const double elsewhere = equal > 0 ? 0 : self->value / (above[SLOPE] + below[SLOPE]);
     if (u != NULL) {
-#pragma omp parallel for num_threads(nadir_threads_for(context, find->at->count)) schedule(static)
-        for (int64_t i = 0; i < find->at->count; i++) {
-            const double d = nadir_centred_value(find->at, find->at->x[i]);
+#pragma omp parallel for num_threads(nadir_threads_for(context, self->centred->count)) schedule(static)
+        for (int64_t i = 0; i < self->centred->count; i++) {
+            const double d = nadir_centred_value(self->centred, self->centred->x[i]);
             const double slope = slope_of(fabs(d) / divisor, fabs(u[i]));
             u[i] = (u[i] - (d == 0 ? at_omega : elsewhere * slope)) / divide;
         }
     }
-    return divisor * pow(norm, 1 / find->q);
+    return divisor * pow(norm, 1 / self->q);
 }
 
-nadir_status nadir_gstd_power(nadir_context *context, nadir_centred *at, double q, double *work, double *u,
-                              double *sigma)
+nadir_status nadir_gstd_power(nadir_context *context, nadir_centred *centred, double q, double *work,
+                              double *u, double *sigma)
 {
     nadir_status status = NADIR_OK;
-    search find = {.at = at, .q = q, .a = q - 1, .powers = u};
-    const double smallest = at->extremes.smallest.value * at->scale;
-    const double largest = at->extremes.largest.value * at->scale;
-    at->base = nadir_centred_middle(smallest, largest);
+    search run = {.centred = centred, .q = q, .a = q - 1, .powers = u};
+    const double smallest = centred->extremes.smallest.value * centred->scale;
+    const double largest = centred->extremes.largest.value * centred->scale;
+    centred->base = nadir_centred_middle(smallest, largest);
     if (q < 2) {
         double median;
-        NADIR_CHECK(nadir_centred_median(context, at, work, &median, &find.entries));
-        at->base = median * at->scale;
+        NADIR_CHECK(nadir_centred_median(context, centred, work, &median, &run.entries));
+        centred->base = median * centred->scale;
     }
-    find.low = smallest - at->base;
-    find.high = largest - at->base;
-    find.width = find.high - find.low;
-    NADIR_CHECK(find_root(context, &find));
-    if (at->device_vector != NULL && u != NULL) { /* the powers at the root */
-        NADIR_CHECK(add_on_device(context, &find, u));
+    run.low = smallest - centred->base;
+    run.high = largest - centred->base;
+    run.width = run.high - run.low;
+    NADIR_CHECK(find_root(context, &run));
+    if (centred->device_vector != NULL && u != NULL) { /* the powers at the root */
+        NADIR_CHECK(add_on_device(context, &run, u));
     }
-    *sigma = q < 2 ? finish_below_two(context, &find, u) : finish_above_two(context, &find, u);
+    *sigma = q < 2 ? finish_below_two(context, &run, u) : finish_above_two(context, &run, u);
 cleanup:
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "linalg/vec.h"
 
-/* y <- A x, or y <- A^T x; x and y do not overlap, and are of the place where the iteration has its vectors.
+/* y <- A x, or y <- A^T x; x and y do not overlap, and are of the space where the iteration has its vectors.
  */
 typedef nadir_status nadir_apply(nadir_context *context, void *user, const double *x, double *y);
 
@@ -30,9 +30,9 @@ typedef struct nadir_singular_triple {
  * along the vector that is looked for: a random one has. tolerance: of the residual, relative to sigma, no
  * less than 1e-13. A limit on the products that is reached is not an error: `converged` tells. x: [columns],
  * y: [rows]; of a zero operator x is the start and y = 0. x may be `start`. These three are in memory,
- * whatever the place.
+ * whatever the space.
  */
-nadir_status nadir_lanczos_top(const nadir_vec *place, const nadir_linear_map *of, const double *start,
+nadir_status nadir_lanczos_top(const nadir_vec *vec, const nadir_linear_map *map, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
                                double *y, nadir_singular_triple *triple);
 

@@ -64,40 +64,40 @@ static double chebyshev_ratio(int64_t n, int steps)
 }
 
 /* theta and what it says of lambda; n: size of the operator. */
-static nadir_status look(nadir_context *context, const tridiagonal *at, int64_t n, nadir_largest *largest)
+static nadir_status look(nadir_context *context, const tridiagonal *self, int64_t n, nadir_largest *largest)
 {
-    const lapack_int size = at->size;
+    const lapack_int size = self->size;
     const lapack_int one = 1;
     lapack_int info = 0;
     double alpha[NADIR_LARGEST_PRODUCTS];
     double beta[NADIR_LARGEST_PRODUCTS];
     double none[1];
-    memcpy(alpha, at->alpha, sizeof alpha);
-    memcpy(beta, at->beta, sizeof beta);
+    memcpy(alpha, self->alpha, sizeof alpha);
+    memcpy(beta, self->beta, sizeof beta);
     LAPACK_dstev("N", &size, alpha, beta, none, &one, none, &info);
     if (info != 0) {
         return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
-                          "the eigenvalues of a tridiagonal matrix of size %d did not converge", at->size);
+                          "the eigenvalues of a tridiagonal matrix of size %d did not converge", self->size);
     }
-    const double root = (log(1.648 * sqrt((double)n)) - log(CHANCE)) / (2.0 * at->size - 1);
-    largest->value = fmax(alpha[at->size - 1], 0);
+    const double root = (log(1.648 * sqrt((double)n)) - log(CHANCE)) / (2.0 * self->size - 1);
+    largest->value = fmax(alpha[self->size - 1], 0);
     largest->upper = fmin(root < 1 ? largest->value / (1 - root * root) : INFINITY,
-                          largest->value * chebyshev_ratio(n, at->size));
-    if (at->size >= n ||
-        at->beta[at->size - 1] == 0) { /* an invariant space: all that the start has a part in */
+                          largest->value * chebyshev_ratio(n, self->size));
+    if (self->size >= n ||
+        self->beta[self->size - 1] == 0) { /* an invariant space: all that the start has a part in */
         largest->upper = largest->value;
     }
     return NADIR_OK;
 }
 
 /* q_1, uniform on the sphere; the same, however it is spread over processes, and wherever it lies. */
-static nadir_status start(const nadir_vec *place, int64_t size, nadir_random *random, double *q)
+static nadir_status start(const nadir_vec *vec, int64_t size, nadir_random *random, double *q)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = place->context;
+    nadir_context *context = vec->context;
     double *sent = NULL;
     double square;
-    if (place->device != NULL) {
+    if (vec->device != NULL) {
         NADIR_NEW(context, sent, size);
     }
     double *drawn = sent != NULL ? sent : q;
@@ -108,71 +108,71 @@ static nadir_status start(const nadir_vec *place, int64_t size, nadir_random *ra
         drawn[i] = nadir_random_normal(random);
     }
     if (sent != NULL) {
-        NADIR_CHECK(nadir_vec_copy(place, size, sent, q));
+        NADIR_CHECK(nadir_vec_copy(vec, size, sent, q));
     }
-    NADIR_CHECK(nadir_vec_dot(place, size, q, q, &square));
+    NADIR_CHECK(nadir_vec_dot(vec, size, q, q, &square));
     if (!(square > 0)) {
         status =
             nadir_fail(context, NADIR_ERROR_ARGUMENT, "a Lanczos iteration needs an operator of some size");
         goto cleanup;
     }
-    NADIR_CHECK(nadir_vec_scale(place, size, 1 / sqrt(square), q, q));
+    NADIR_CHECK(nadir_vec_scale(vec, size, 1 / sqrt(square), q, q));
 cleanup:
     nadir_release(context, sent);
     return status;
 }
 
 /* One more row: next <- q_{j+1} from q_j and q_{j-1}, which it may take the place of. */
-static nadir_status step(const nadir_vec *place, int64_t size, nadir_apply *apply, void *user,
-                         tridiagonal *at, const double *q, double *next, double *product)
+static nadir_status step(const nadir_vec *vec, int64_t size, nadir_apply *apply, void *user,
+                         tridiagonal *self, const double *q, double *next, double *product)
 {
     nadir_status status = NADIR_OK;
-    const int j = at->size;
+    const int j = self->size;
     double before;
     double after;
-    NADIR_CHECK(apply(place->context, user, q, product));
-    NADIR_CHECK(nadir_vec_dot(place, size, product, product, &before));
+    NADIR_CHECK(apply(vec->context, user, q, product));
+    NADIR_CHECK(nadir_vec_dot(vec, size, product, product, &before));
     if (j > 0) {
-        NADIR_CHECK(nadir_vec_add(place, size, -at->beta[j - 1], next, product));
+        NADIR_CHECK(nadir_vec_add(vec, size, -self->beta[j - 1], next, product));
     }
-    NADIR_CHECK(nadir_vec_dot(place, size, q, product, &at->alpha[j]));
-    NADIR_CHECK(nadir_vec_add(place, size, -at->alpha[j], q, product));
-    NADIR_CHECK(nadir_vec_dot(place, size, product, product, &after));
+    NADIR_CHECK(nadir_vec_dot(vec, size, q, product, &self->alpha[j]));
+    NADIR_CHECK(nadir_vec_add(vec, size, -self->alpha[j], q, product));
+    NADIR_CHECK(nadir_vec_dot(vec, size, product, product, &after));
     const double norm = sqrt(after);
-    at->beta[j] = norm > 64 * DBL_EPSILON * sqrt(before) ? norm : 0;
-    at->size = j + 1;
-    if (!isfinite(at->alpha[j]) || !isfinite(norm)) {
-        status = nadir_fail(place->context, NADIR_ERROR_NOT_CONVERGED,
+    self->beta[j] = norm > 64 * DBL_EPSILON * sqrt(before) ? norm : 0;
+    self->size = j + 1;
+    if (!isfinite(self->alpha[j]) || !isfinite(norm)) {
+        status = nadir_fail(vec->context, NADIR_ERROR_NOT_CONVERGED,
                             "a product with an operator is not finite: the Lanczos iteration stops");
         goto cleanup;
     }
-    NADIR_CHECK(nadir_vec_scale(place, size, at->beta[j] > 0 ? 1 / norm : 0, product, next));
+    NADIR_CHECK(nadir_vec_scale(vec, size, self->beta[j] > 0 ? 1 / norm : 0, product, next));
 cleanup:
     return status;
 }
 
-nadir_status nadir_lanczos_largest(const nadir_vec *place, int64_t size, nadir_apply *apply, void *user,
+nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_apply *apply, void *user,
                                    nadir_random *random, double enough, double hopeless, double tolerance,
                                    int64_t limit, nadir_largest *largest)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = place->context;
-    tridiagonal at = {0};
+    nadir_context *context = vec->context;
+    tridiagonal run = {0};
     double *room = NULL;
     *largest = (nadir_largest){.upper = INFINITY};
-    NADIR_CHECK(nadir_vec_allocate(place, 3 * size, &room));
+    NADIR_CHECK(nadir_vec_allocate(vec, 3 * size, &room));
     double *q = room;
     double *next = room + size;
     double *product = room + 2 * size;
-    NADIR_CHECK(start(place, size, random, q));
+    NADIR_CHECK(start(vec, size, random, q));
     limit = limit < NADIR_LARGEST_PRODUCTS ? limit : NADIR_LARGEST_PRODUCTS;
     while (largest->products < limit) {
         NADIR_CHECK(nadir_progress(context, "searching an eigenvalue", -1));
-        NADIR_CHECK(step(place, size, apply, user, &at, q, next, product));
+        NADIR_CHECK(step(vec, size, apply, user, &run, q, next, product));
         largest->products++;
-        NADIR_CHECK(look(context, &at, nadir_global_count(context, size), largest));
+        NADIR_CHECK(look(context, &run, nadir_global_count(context, size), largest));
         if (largest->upper <= enough || largest->value > hopeless ||
-            largest->upper <= (1 + tolerance) * largest->value || at.beta[at.size - 1] == 0) {
+            largest->upper <= (1 + tolerance) * largest->value || run.beta[run.size - 1] == 0) {
             break;
         }
         double *kept = q;
@@ -180,6 +180,6 @@ nadir_status nadir_lanczos_largest(const nadir_vec *place, int64_t size, nadir_a
         next = kept;
     }
 cleanup:
-    nadir_vec_release(place, 3 * size, room);
+    nadir_vec_release(vec, 3 * size, room);
     return status;
 }

@@ -23,7 +23,7 @@ typedef struct nadir_largest {
  * up to NADIR_LARGEST_PRODUCTS. apply: y <- A x; an error of its own of relative size e moves value and upper
  * by about e.
  */
-nadir_status nadir_lanczos_largest(const nadir_vec *place, int64_t size, nadir_apply *apply, void *user,
+nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_apply *apply, void *user,
                                    nadir_random *random, double enough, double hopeless, double tolerance,
                                    int64_t limit, nadir_largest *largest);
 

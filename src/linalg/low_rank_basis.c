@@ -28,7 +28,7 @@ double nadir_low_rank_basis_rounding(int rank)
     return (rank + 2) * (DBL_EPSILON / 2) * (1 + 64 * DBL_EPSILON);
 }
 
-/* The place of the longest of vectors whose squares are given, relative to what they were; -1: all are done,
+/* The index of the longest of the vectors whose squares are given, relative to what they were; -1: all are done,
  * -2: a number is not finite. */
 static int64_t find_longest(int64_t length, int64_t count, const double *X, double tolerance,
                             const double *sizes, double *square)
@@ -36,14 +36,14 @@ static int64_t find_longest(int64_t length, int64_t count, const double *X, doub
     int64_t longest = -1;
     double most = tolerance * tolerance;
     for (int64_t j = 0; j < count; j++) {
-        const double here = cblas_ddot((blasint)length, X + j * length, 1, X + j * length, 1);
-        if (!isfinite(here)) {
+        const double own_square = cblas_ddot((blasint)length, X + j * length, 1, X + j * length, 1);
+        if (!isfinite(own_square)) {
             return -2;
         }
-        if (here > most * sizes[j]) {
+        if (own_square > most * sizes[j]) {
             longest = j;
-            most = here / sizes[j];
-            *square = here;
+            most = own_square / sizes[j];
+            *square = own_square;
         }
     }
     return longest;

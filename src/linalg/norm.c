@@ -35,30 +35,30 @@ typedef struct terms {
 
 static void add_sizes(void *data, int64_t first, int64_t end, double *sums)
 {
-    const terms *at = data;
+    const terms *self = data;
     for (int64_t i = first; i < end; i++) {
-        sums[0] += fabs(at->x[i] / at->divisor);
+        sums[0] += fabs(self->x[i] / self->divisor);
     }
 }
 
 static void add_squares(void *data, int64_t first, int64_t end, double *sums)
 {
-    const terms *at = data;
+    const terms *self = data;
     for (int64_t i = first; i < end; i++) {
-        const double r = at->x[i] / at->divisor;
+        const double r = self->x[i] / self->divisor;
         sums[0] += r * r;
     }
 }
 
 static void add_powers(void *data, int64_t first, int64_t end, double *sums)
 {
-    const terms *at = data;
+    const terms *self = data;
     for (int64_t i = first; i < end; i++) {
-        const double r = fabs(at->x[i] / at->divisor);
-        const double power = nadir_power(r, at->exponent);
+        const double r = fabs(self->x[i] / self->divisor);
+        const double power = nadir_power(r, self->exponent);
         sums[0] += power * r;
-        if (at->powers != NULL) {
-            at->powers[i] = copysign(power, at->x[i]);
+        if (self->powers != NULL) {
+            self->powers[i] = copysign(power, self->x[i]);
         }
     }
 }
@@ -136,9 +136,9 @@ static nadir_status sum_powers(nadir_context *context, int64_t count, const doub
     enum { POWER_COST = 10 };
     const bool plain = q == 1 || (q == 2 && powers == NULL);
     *divisor = plain ? 1 / nadir_scale_for(size) : size;
-    terms at = {x, *divisor, q - 1, powers};
+    terms run = {x, *divisor, q - 1, powers};
     nadir_sum_terms *add = q == 1 ? add_sizes : plain ? add_squares : add_powers;
-    return nadir_sums(context, count, plain ? 1 : POWER_COST, add, &at, 1, total);
+    return nadir_sums(context, count, plain ? 1 : POWER_COST, add, &run, 1, total);
 }
 
 nadir_status nadir_norm_p(nadir_context *context, int64_t count, const double *x, double p, double *norm)

@@ -52,9 +52,9 @@ typedef struct gram {
 
 static nadir_status apply_gram(nadir_context *context, void *user, const double *x, double *y)
 {
-    const gram *at = user;
-    const int before = nadir_blas_threads(nadir_threads_for_blas(context, at->n * at->n));
-    cblas_dsymv(CblasColMajor, CblasLower, (blasint)at->n, 1, at->G, (blasint)at->n, x, 1, 0, y, 1);
+    const gram *self = user;
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, self->n * self->n));
+    cblas_dsymv(CblasColMajor, CblasLower, (blasint)self->n, 1, self->G, (blasint)self->n, x, 1, 0, y, 1);
     nadir_blas_restore(before);
     return NADIR_OK;
 }
@@ -64,14 +64,14 @@ static nadir_status estimate(nadir_context *context, int64_t n, const double *G,
 {
     nadir_status status = NADIR_OK;
     gram user = {n, G};
-    const nadir_linear_map of = {n, n, apply_gram, apply_gram, &user};
-    const nadir_vec here = nadir_vec_host(context);
+    const nadir_linear_map run = {n, n, apply_gram, apply_gram, &user};
+    const nadir_vec host = nadir_vec_host(context);
     nadir_random random = context->random;
     nadir_singular_triple triple;
     double *vectors = NULL;
     NADIR_NEW(context, vectors, 2 * n);
     NADIR_CHECK(
-        nadir_lanczos_top(&here, &of, NULL, &random, TOLERANCE, PRODUCTS, vectors, vectors + n, &triple));
+        nadir_lanczos_top(&host, &run, NULL, &random, TOLERANCE, PRODUCTS, vectors, vectors + n, &triple));
     *largest = triple.sigma;
 cleanup:
     nadir_release(context, vectors);

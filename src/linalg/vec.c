@@ -23,72 +23,71 @@ nadir_vec nadir_vec_device(nadir_context *context)
     return (nadir_vec){.context = context, .device = context->device};
 }
 
-nadir_status nadir_vec_allocate(const nadir_vec *place, int64_t numbers, double **vectors)
+nadir_status nadir_vec_allocate(const nadir_vec *vec, int64_t numbers, double **vectors)
 {
     nadir_status status = NADIR_OK;
     double *made = NULL;
-    if (place->device != NULL) {
-        return place->device->room_take(place->context->device_self, place->context, numbers, vectors);
+    if (vec->device != NULL) {
+        return vec->device->room_take(vec->context->device_self, vec->context, numbers, vectors);
     }
-    NADIR_NEW_ZERO(place->context, made, numbers);
+    NADIR_NEW_ZERO(vec->context, made, numbers);
     *vectors = made;
 cleanup:
     return status;
 }
 
-void nadir_vec_release(const nadir_vec *place, int64_t numbers, double *vectors)
+void nadir_vec_release(const nadir_vec *vec, int64_t numbers, double *vectors)
 {
-    if (place->device == NULL) {
-        nadir_release(place->context, vectors);
+    if (vec->device == NULL) {
+        nadir_release(vec->context, vectors);
     } else if (vectors != NULL) {
-        place->device->room_give(place->context->device_self, numbers, vectors);
+        vec->device->room_give(vec->context->device_self, numbers, vectors);
     }
 }
 
-nadir_status nadir_vec_copy(const nadir_vec *place, int64_t count, const double *from, double *to)
+nadir_status nadir_vec_copy(const nadir_vec *vec, int64_t count, const double *from, double *to)
 {
-    if (place->device != NULL) {
-        return place->device->room_copy(place->context->device_self, place->context, count, from, to);
+    if (vec->device != NULL) {
+        return vec->device->room_copy(vec->context->device_self, vec->context, count, from, to);
     }
     memcpy(to, from, (size_t)count * sizeof *to);
     return NADIR_OK;
 }
 
-nadir_status nadir_vec_dot(const nadir_vec *place, int64_t count, const double *x, const double *y,
-                           double *dot)
+nadir_status nadir_vec_dot(const nadir_vec *vec, int64_t count, const double *x, const double *y, double *dot)
 {
-    if (place->device != NULL) {
-        return place->device->room_dots(place->context->device_self, place->context, count, 1, x, y, dot);
+    if (vec->device != NULL) {
+        return vec->device->room_dots(vec->context->device_self, vec->context, count, 1, x, y, dot);
     }
-    *dot = nadir_blocks_dot(place->context, count, x, y);
+    *dot = nadir_blocks_dot(vec->context, count, x, y);
     return NADIR_OK;
 }
 
-nadir_status nadir_vec_add(const nadir_vec *place, int64_t count, double a, const double *x, double *y)
+nadir_status nadir_vec_add(const nadir_vec *vec, int64_t count, double a, const double *x, double *y)
 {
-    if (place->device != NULL) {
-        return place->device->room_add(place->context->device_self, place->context, count, 1, x, &a, y);
+    if (vec->device != NULL) {
+        return vec->device->room_add(vec->context->device_self, vec->context, count, 1, x, &a, y);
     }
-    nadir_blocks_add(place->context, count, a, x, y);
+    nadir_blocks_add(vec->context, count, a, x, y);
     return NADIR_OK;
 }
 
-nadir_status nadir_vec_scale(const nadir_vec *place, int64_t count, double a, const double *x, double *y)
+nadir_status nadir_vec_scale(const nadir_vec *vec, int64_t count, double a, const double *x, double *y)
 {
-    if (place->device != NULL) {
-        return place->device->room_scale(place->context->device_self, place->context, count, a, x, y);
+    if (vec->device != NULL) {
+        return vec->device->room_scale(vec->context->device_self, vec->context, count, a, x, y);
     }
-    nadir_blocks_scale(place->context, count, a, x, y);
+    nadir_blocks_scale(vec->context, count, a, x, y);
     return NADIR_OK;
 }
 
-nadir_status nadir_vec_multiply(const nadir_vec *place, int64_t count, const double *w, const double *x,
+nadir_status nadir_vec_multiply(const nadir_vec *vec, int64_t count, const double *w, const double *x,
                                 double *y)
 {
-    if (place->device != NULL) {
-        return place->device->room_weigh(place->context->device_self, place->context, count, w, x, y);
+    if (vec->device != NULL) {
+        return vec->device->room_weigh(vec->context->device_self, vec->context, count, w, x, y);
     }
-    const int threads = nadir_threads_for(place->context, count);
+    const int threads = nadir_threads_for(vec->context, count);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < count; i++) {
         y[i] = w[i] * x[i];
@@ -104,29 +103,28 @@ static void point(int64_t count, int many, const double *vectors, const double *
     }
 }
 
-nadir_status nadir_vec_dots(const nadir_vec *place, int64_t count, int many, const double *vectors,
+nadir_status nadir_vec_dots(const nadir_vec *vec, int64_t count, int many, const double *vectors,
                             const double *x, double *dots)
 {
     const double *pointers[NADIR_VEC_BATCH];
-    if (place->device != NULL) {
-        return place->device->room_dots(place->context->device_self, place->context, count, many, vectors, x,
-                                        dots);
+    if (vec->device != NULL) {
+        return vec->device->room_dots(vec->context->device_self, vec->context, count, many, vectors, x, dots);
     }
     point(count, many, vectors, pointers);
-    nadir_blocks_dots(place->context, count, many, pointers, x, dots);
+    nadir_blocks_dots(vec->context, count, many, pointers, x, dots);
     return NADIR_OK;
 }
 
-nadir_status nadir_vec_add_many(const nadir_vec *place, int64_t count, int many, const double *vectors,
+nadir_status nadir_vec_add_many(const nadir_vec *vec, int64_t count, int many, const double *vectors,
                                 const double *factors, double *y)
 {
     const double *pointers[NADIR_VEC_BATCH];
-    if (place->device != NULL) {
-        return place->device->room_add(place->context->device_self, place->context, count, many, vectors,
-                                       factors, y);
+    if (vec->device != NULL) {
+        return vec->device->room_add(vec->context->device_self, vec->context, count, many, vectors, factors,
+                                     y);
     }
     point(count, many, vectors, pointers);
-    (void)nadir_blocks_add_many(place->context, count, many, pointers, factors, y);
+    (void)nadir_blocks_add_many(vec->context, count, many, pointers, factors, y);
     return NADIR_OK;
 }
 
@@ -146,12 +144,12 @@ static void rotate_chunk(int64_t count, int many, int kept, const double *matrix
     }
 }
 
-nadir_status nadir_vec_rotate(const nadir_vec *place, int64_t count, int many, int kept, const double *matrix,
+nadir_status nadir_vec_rotate(const nadir_vec *vec, int64_t count, int many, int kept, const double *matrix,
                               double *vectors)
 {
-    if (place->device != NULL) {
-        return place->device->room_rotate(place->context->device_self, place->context, count, many, kept,
-                                          matrix, vectors);
+    if (vec->device != NULL) {
+        return vec->device->room_rotate(vec->context->device_self, vec->context, count, many, kept, matrix,
+                                        vectors);
     }
     for (int64_t first = 0; first < count; first += CHUNK) {
         rotate_chunk(count, many, kept, matrix, first, first + CHUNK < count ? CHUNK : count - first,

@@ -2,8 +2,8 @@
  * vec.h: long vectors where the work on them is done: here, by the kernels of blocks.h, or on the device of
  * an engine (base/device.h), where they stay from one call to the next and only scalars come back.
  *
- * Vectors of a place on a device are addresses that nothing here may read or write; calls of the device that
- * say so take them. All vectors of a call but those that are copied are of its place.
+ * Vectors on a device are addresses that nothing here may read or write; calls of the device that
+ * say so take them. All vectors of a call but those that are copied are of its space.
  */
 #ifndef NADIR_LINALG_VEC_H
 #define NADIR_LINALG_VEC_H
@@ -24,29 +24,29 @@ nadir_vec nadir_vec_device(nadir_context *context);
 
 /* Vectors one after another, `numbers` zeros in all. NADIR_ERROR_MEMORY: there is no room for them, which on
  * a device is a reason to do the work here. */
-nadir_status nadir_vec_allocate(const nadir_vec *place, int64_t numbers, double **vectors);
-void nadir_vec_release(const nadir_vec *place, int64_t numbers, double *vectors);
+nadir_status nadir_vec_allocate(const nadir_vec *vec, int64_t numbers, double **vectors);
+void nadir_vec_release(const nadir_vec *vec, int64_t numbers, double *vectors);
 
-/* From memory to the place, back, or within it; the two, [count], do not overlap. */
-nadir_status nadir_vec_copy(const nadir_vec *place, int64_t count, const double *from, double *to);
+/* From memory to the space, back, or within it; the two, [count], do not overlap. */
+nadir_status nadir_vec_copy(const nadir_vec *vec, int64_t count, const double *from, double *to);
 
-nadir_status nadir_vec_dot(const nadir_vec *place, int64_t count, const double *x, const double *y,
+nadir_status nadir_vec_dot(const nadir_vec *vec, int64_t count, const double *x, const double *y,
                            double *dot);
 /* y <- y + a x. */
-nadir_status nadir_vec_add(const nadir_vec *place, int64_t count, double a, const double *x, double *y);
+nadir_status nadir_vec_add(const nadir_vec *vec, int64_t count, double a, const double *x, double *y);
 /* y <- a x, and y <- w x entry by entry; y may be x. */
-nadir_status nadir_vec_scale(const nadir_vec *place, int64_t count, double a, const double *x, double *y);
-nadir_status nadir_vec_multiply(const nadir_vec *place, int64_t count, const double *w, const double *x,
+nadir_status nadir_vec_scale(const nadir_vec *vec, int64_t count, double a, const double *x, double *y);
+nadir_status nadir_vec_multiply(const nadir_vec *vec, int64_t count, const double *w, const double *x,
                                 double *y);
 
 /* Of `many` vectors, one after another: dots[j] <- vectors[j] . x; y <- y + the sum of factors[j] vectors[j].
  */
-nadir_status nadir_vec_dots(const nadir_vec *place, int64_t count, int many, const double *vectors,
+nadir_status nadir_vec_dots(const nadir_vec *vec, int64_t count, int many, const double *vectors,
                             const double *x, double *dots);
-nadir_status nadir_vec_add_many(const nadir_vec *place, int64_t count, int many, const double *vectors,
+nadir_status nadir_vec_add_many(const nadir_vec *vec, int64_t count, int many, const double *vectors,
                                 const double *factors, double *y);
 /* The first `kept` of them <- the sums over i of matrix[j * many + i] vectors[i], j < kept. */
-nadir_status nadir_vec_rotate(const nadir_vec *place, int64_t count, int many, int kept, const double *matrix,
+nadir_status nadir_vec_rotate(const nadir_vec *vec, int64_t count, int many, int kept, const double *matrix,
                               double *vectors);
 
 #endif

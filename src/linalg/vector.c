@@ -112,8 +112,8 @@ double nadir_vector_smallest(int64_t count, const double *x)
     int64_t i = 0;
     for (; i + 2 * FEW <= count; i += 2 * FEW) {
         for (int j = 0; j < FEW; j++) {
-            const pair here = pair_at(x + i + 2 * j);
-            found[j] = pick(here < found[j], here, found[j]);
+            const pair next = pair_at(x + i + 2 * j);
+            found[j] = pick(next < found[j], next, found[j]);
         }
     }
     for (int j = 0; j < 2 * FEW; j++) {

@@ -175,18 +175,19 @@ bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t act
     if (found < 0) {
         return false;
     }
-    size_t at = (size_t)found;
+    size_t index = (size_t)found;
     do {
-        builder->transitions[at++].reward += reward;
-    } while (at < builder->count && compare(&builder->transitions[at - 1], &builder->transitions[at]) == 0);
+        builder->transitions[index++].reward += reward;
+    } while (index < builder->count &&
+             compare(&builder->transitions[index - 1], &builder->transitions[index]) == 0);
     return true;
 }
 
 void nadir_builder_add_state_rewards(nadir_builder *builder, int64_t count, const double *rewards)
 {
     for (size_t i = 0; i < builder->count; i++) {
-        nadir_transition *at = &builder->transitions[i];
-        at->reward += at->state < count ? rewards[at->state] : 0;
+        nadir_transition *self = &builder->transitions[i];
+        self->reward += self->state < count ? rewards[self->state] : 0;
     }
 }
 
@@ -196,9 +197,9 @@ static int64_t count_rows(const nadir_builder *builder, int64_t *terminal)
     int64_t rows = 0;
     int64_t with_actions = 0;
     for (size_t i = 0; i < builder->count; i++) {
-        const nadir_transition *at = &builder->transitions[i];
-        const bool new_state = i == 0 || at->state != at[-1].state;
-        rows += new_state || at->action != at[-1].action;
+        const nadir_transition *self = &builder->transitions[i];
+        const bool new_state = i == 0 || self->state != self[-1].state;
+        rows += new_state || self->action != self[-1].action;
         with_actions += new_state;
     }
     *terminal = builder->states - with_actions;
@@ -212,47 +213,47 @@ typedef struct layout {
     int64_t row, transition, state;
 } layout;
 
-static void open_row(layout *at, int32_t action, uint32_t line)
+static void open_row(layout *self, int32_t action, uint32_t line)
 {
-    at->model->row_actions[at->row] = action;
-    at->model->row_starts[at->row] = at->transition;
-    at->row_lines[at->row] = line;
-    at->row++;
+    self->model->row_actions[self->row] = action;
+    self->model->row_starts[self->row] = self->transition;
+    self->row_lines[self->row] = line;
+    self->row++;
 }
 
 /* Terminal rows for all states before `until`. */
-static void open_terminal_states(layout *at, int64_t until)
+static void open_terminal_states(layout *self, int64_t until)
 {
-    nadir_model *model = at->model;
-    while (at->state < until) {
-        model->state_rows[at->state] = at->row;
-        model->scales[at->row] = 0;
-        open_row(at, 0, 0);
-        model->columns[at->transition] = (int32_t)at->state++;
-        model->probabilities[at->transition] = 1;
-        model->transition_rewards[at->transition++] = 0;
+    nadir_model *model = self->model;
+    while (self->state < until) {
+        model->state_rows[self->state] = self->row;
+        model->scales[self->row] = 0;
+        open_row(self, 0, 0);
+        model->columns[self->transition] = (int32_t)self->state++;
+        model->probabilities[self->transition] = 1;
+        model->transition_rewards[self->transition++] = 0;
     }
 }
 
-static void lay_out(const nadir_builder *builder, layout *at)
+static void lay_out(const nadir_builder *builder, layout *self)
 {
-    nadir_model *model = at->model;
+    nadir_model *model = self->model;
     for (size_t i = 0; i < builder->count; i++) {
         const nadir_transition *given = &builder->transitions[i];
         if (i == 0 || given->state != given[-1].state) {
-            open_terminal_states(at, given->state);
-            model->state_rows[at->state++] = at->row;
-            open_row(at, given->action, given->line);
+            open_terminal_states(self, given->state);
+            model->state_rows[self->state++] = self->row;
+            open_row(self, given->action, given->line);
         } else if (given->action != given[-1].action) {
-            open_row(at, given->action, given->line);
+            open_row(self, given->action, given->line);
         }
-        model->columns[at->transition] = given->successor;
-        model->probabilities[at->transition] = given->probability;
-        model->transition_rewards[at->transition++] = given->reward;
+        model->columns[self->transition] = given->successor;
+        model->probabilities[self->transition] = given->probability;
+        model->transition_rewards[self->transition++] = given->reward;
     }
-    open_terminal_states(at, model->states);
-    model->state_rows[model->states] = at->row;
-    model->row_starts[model->rows] = at->transition;
+    open_terminal_states(self, model->states);
+    model->state_rows[model->states] = self->row;
+    model->row_starts[model->rows] = self->transition;
 }
 
 nadir_status nadir_builder_finish(nadir_builder *builder, bool keep_transition_rewards, nadir_model **model)
@@ -284,8 +285,8 @@ nadir_status nadir_builder_finish(nadir_builder *builder, bool keep_transition_r
             made->scales[row] = 1;
         }
     }
-    layout at = {.model = made, .row_lines = row_lines};
-    lay_out(builder, &at);
+    layout run = {.model = made, .row_lines = row_lines};
+    lay_out(builder, &run);
     nadir_release(context, builder->transitions); /* before the checks, to keep the peak low */
     builder->transitions = NULL;
     if (builder->no_rewards) {

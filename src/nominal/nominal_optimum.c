@@ -59,183 +59,187 @@ typedef struct search {
 } search;
 
 /* The row of each state that may be the best. */
-static void choose_known(search *at)
+static void choose_known(search *self)
 {
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->choice[s] = at->known[row] > at->known[at->choice[s]] ? row : at->choice[s];
+            self->choice[s] = self->known[row] > self->known[self->choice[s]] ? row : self->choice[s];
         }
     }
 }
 
-static nadir_status begin(search *at)
+static nadir_status begin(search *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = at->model;
-    const double minimum = nadir_kernel_minimum(at->context, at->kernel);
+    const nadir_model *model = self->model;
+    const double minimum = nadir_kernel_minimum(self->context, self->kernel);
     if (minimum < 0) {
-        return nadir_fail(at->context, NADIR_ERROR_ARGUMENT,
+        return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
                           "the kernel has an entry of %g: it is no decision process and has no optimum",
                           minimum);
     }
-    nadir_kernel_measure(at->context, at->kernel, &at->size);
-    at->largest_reward = nadir_global_largest(at->context, model->rows, model->rewards);
-    at->inner = INNER_TOLERANCE;
-    at->smallest_range = INFINITY;
+    nadir_kernel_measure(self->context, self->kernel, &self->size);
+    self->largest_reward = nadir_global_largest(self->context, model->rows, model->rewards);
+    self->inner = INNER_TOLERANCE;
+    self->smallest_range = INFINITY;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    at->sweep_work = (double)nadir_global_count(at->context, entries);
-    at->share = (double)nadir_model_total(model) / (double)nadir_global_count(at->context, model->rows);
-    at->work_left = at->from == NULL ? FIRST_SWEEPS * at->sweep_work : 0;
-    NADIR_NEW_ZERO(at->context, at->v, model->states);
-    NADIR_NEW(at->context, at->value, model->states);
-    NADIR_NEW(at->context, at->correction, model->states);
-    NADIR_NEW(at->context, at->choice, model->states);
-    memcpy(at->choice, model->state_rows, (size_t)model->states * sizeof *at->choice);
-    if (at->from != NULL) {
-        memcpy(at->v, at->from, (size_t)model->states * sizeof *at->v);
+    self->sweep_work = (double)nadir_global_count(self->context, entries);
+    self->share = (double)nadir_model_total(model) / (double)nadir_global_count(self->context, model->rows);
+    self->work_left = self->from == NULL ? FIRST_SWEEPS * self->sweep_work : 0;
+    NADIR_NEW_ZERO(self->context, self->v, model->states);
+    NADIR_NEW(self->context, self->value, model->states);
+    NADIR_NEW(self->context, self->correction, model->states);
+    NADIR_NEW(self->context, self->choice, model->states);
+    memcpy(self->choice, model->state_rows, (size_t)model->states * sizeof *self->choice);
+    if (self->from != NULL) {
+        memcpy(self->v, self->from, (size_t)model->states * sizeof *self->v);
     }
-    if (at->known != NULL) {
-        choose_known(at);
+    if (self->known != NULL) {
+        choose_known(self);
     }
-    NADIR_CHECK(nadir_policy_create_uniform(at->context, model, &at->policy));
+    NADIR_CHECK(nadir_policy_create_uniform(self->context, model, &self->policy));
 cleanup:
     return status;
 }
 
-static void finish(search *at)
+static void finish(search *self)
 {
-    nadir_release(at->context, at->v);
-    nadir_release(at->context, at->value);
-    nadir_release(at->context, at->correction);
-    nadir_release(at->context, at->choice);
-    nadir_occupancy_free(at->context, at->occupancy);
-    nadir_policy_free(at->policy);
+    nadir_release(self->context, self->v);
+    nadir_release(self->context, self->value);
+    nadir_release(self->context, self->correction);
+    nadir_release(self->context, self->choice);
+    nadir_occupancy_free(self->context, self->occupancy);
+    nadir_policy_free(self->policy);
 }
 
 /* gamma rho c for the rho that makes it largest. */
-static double discounted(const search *at, double c)
+static double discounted(const search *self, double c)
 {
-    return at->gamma * c * (c > 0 ? at->size.sum_high : at->size.sum_low);
+    return self->gamma * c * (c > 0 ? self->size.sum_high : self->size.sum_low);
 }
 
 /* max - min of Tv - v. */
-static double range(const search *at)
+static double range(const search *self)
 {
-    return at->pass.highest - at->pass.lowest;
+    return self->pass.highest - self->pass.lowest;
 }
 
-static nadir_status not_finite(const search *at)
+static nadir_status not_finite(const search *self)
 {
-    return nadir_fail(at->context, NADIR_ERROR_NOT_CONVERGED,
+    return nadir_fail(self->context, NADIR_ERROR_NOT_CONVERGED,
                       "the values are not finite: rewards of size %g with discount %.10g are too much",
-                      at->largest_reward, at->gamma);
+                      self->largest_reward, self->gamma);
 }
 
 /* By how much q of a row can be above what is known of it: by gamma rho max (v - from), and roundings of
  * both. */
-static double rise_of(const search *at)
+static double rise_of(const search *self)
 {
     double most = -INFINITY;
-    if (at->known == NULL) {
+    if (self->known == NULL) {
         return 0;
     }
-    for (int64_t s = 0; s < at->model->states; s++) {
-        most = fmax(most, at->v[s] - at->from[s]);
+    for (int64_t s = 0; s < self->model->states; s++) {
+        most = fmax(most, self->v[s] - self->from[s]);
     }
-    most = nadir_allreduce_maximum(at->context, most);
-    const double largest = nadir_global_largest(at->context, at->model->states, at->from);
-    const double before = nadir_bellman_rounding(&at->size, at->gamma, 1, at->largest_reward, largest);
-    return discounted(at, most) + 2 * (at->rounding + before);
+    most = nadir_allreduce_maximum(self->context, most);
+    const double largest = nadir_global_largest(self->context, self->model->states, self->from);
+    const double before = nadir_bellman_rounding(&self->size, self->gamma, 1, self->largest_reward, largest);
+    return discounted(self, most) + 2 * (self->rounding + before);
 }
 
 /* One pass, and what it proves. */
-static nadir_status sweep(search *at)
+static nadir_status sweep(search *self)
 {
-    const double largest_v = nadir_global_largest(at->context, at->model->states, at->v);
-    at->rounding = nadir_bellman_rounding(&at->size, at->gamma, 1, at->largest_reward, largest_v);
-    at->tie = 2 * at->rounding;
-    nadir_bellman_maximise(at->context, at->kernel, at->gamma, at->v, at->tie, at->known, rise_of(at),
-                           at->choice, at->value, &at->pass);
-    at->result.sweeps++;
-    at->changed += at->pass.changed;
-    if (!at->pass.finite) {
-        return not_finite(at);
+    const double largest_v = nadir_global_largest(self->context, self->model->states, self->v);
+    self->rounding = nadir_bellman_rounding(&self->size, self->gamma, 1, self->largest_reward, largest_v);
+    self->tie = 2 * self->rounding;
+    nadir_bellman_maximise(self->context, self->kernel, self->gamma, self->v, self->tie, self->known,
+                           rise_of(self), self->choice, self->value, &self->pass);
+    self->result.sweeps++;
+    self->changed += self->pass.changed;
+    if (!self->pass.finite) {
+        return not_finite(self);
     }
-    const double rho_low = at->size.sum_low;
-    const double rho_high = at->size.sum_high;
-    const double above = nadir_check_offset(at->pass.highest + at->rounding, at->gamma, rho_low, rho_high);
-    const double below = nadir_check_offset(at->rounding - at->pass.lowest, at->gamma, rho_low, rho_high);
-    at->high = discounted(at, above) + at->tie + at->rounding;
-    at->low = -discounted(at, below) - at->rounding;
-    at->middle = at->gamma / (1 - at->gamma) * (at->pass.lowest + range(at) / 2);
-    return nadir_progress(at->context, "improving the policy", -1);
+    const double rho_low = self->size.sum_low;
+    const double rho_high = self->size.sum_high;
+    const double above =
+        nadir_check_offset(self->pass.highest + self->rounding, self->gamma, rho_low, rho_high);
+    const double below =
+        nadir_check_offset(self->rounding - self->pass.lowest, self->gamma, rho_low, rho_high);
+    self->high = discounted(self, above) + self->tie + self->rounding;
+    self->low = -discounted(self, below) - self->rounding;
+    self->middle = self->gamma / (1 - self->gamma) * (self->pass.lowest + range(self) / 2);
+    return nadir_progress(self->context, "improving the policy", -1);
 }
 
 /* The largest |V*|, near enough. */
-static double scale(const search *at)
+static double scale(const search *self)
 {
-    return fmax(fabs(at->pass.smallest_value + at->middle), fabs(at->pass.largest_value + at->middle));
+    return fmax(fabs(self->pass.smallest_value + self->middle),
+                fabs(self->pass.largest_value + self->middle));
 }
 
 /* NULL: go on. */
-static const char *stop_reason(const search *at)
+static const char *stop_reason(const search *self)
 {
-    const bool stable = at->occupancy != NULL && at->changed == 0;
-    if (stable && range(at) <= 8 * at->rounding) {
+    const bool stable = self->occupancy != NULL && self->changed == 0;
+    if (stable && range(self) <= 8 * self->rounding) {
         return "stable";
     }
-    const double width = at->high - at->low;
-    if (isfinite(width) && width <= at->settings.tolerance * scale(at)) {
+    const double width = self->high - self->low;
+    if (isfinite(width) && width <= self->settings.tolerance * scale(self)) {
         return "tolerance";
     }
-    if (stable && at->stalls >= PATIENCE && at->inner <= INNER_TIGHTEST) {
+    if (stable && self->stalls >= PATIENCE && self->inner <= INNER_TIGHTEST) {
         return "stable";
     }
-    return at->result.iterations >= at->settings.iterations_limit ? "iterations" : NULL;
+    return self->result.iterations >= self->settings.iterations_limit ? "iterations" : NULL;
 }
 
 /* Counts solves that brought nothing, and asks for more accuracy after a few. */
-static void watch_progress(search *at)
+static void watch_progress(search *self)
 {
-    at->stalls = range(at) > PROGRESS * at->smallest_range ? at->stalls + 1 : 0;
-    at->smallest_range = fmin(at->smallest_range, range(at));
-    if (at->stalls >= PATIENCE && at->inner > INNER_TIGHTEST) {
-        at->inner = fmax(at->inner * INNER_TIGHTER, INNER_TIGHTEST);
-        at->stalls = 0;
-        nadir_occupancy_free(at->context, at->occupancy);
-        at->occupancy = NULL;
+    self->stalls = range(self) > PROGRESS * self->smallest_range ? self->stalls + 1 : 0;
+    self->smallest_range = fmin(self->smallest_range, range(self));
+    if (self->stalls >= PATIENCE && self->inner > INNER_TIGHTEST) {
+        self->inner = fmax(self->inner * INNER_TIGHTER, INNER_TIGHTEST);
+        self->stalls = 0;
+        nadir_occupancy_free(self->context, self->occupancy);
+        self->occupancy = NULL;
     }
 }
 
-static void apply_choice(search *at)
+static void apply_choice(search *self)
 {
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->policy->probabilities[row] = row == at->choice[s];
+            self->policy->probabilities[row] = row == self->choice[s];
         }
     }
 }
 
 /* The operator of the present choice. */
-static nadir_status factor(search *at)
+static nadir_status factor(search *self)
 {
     nadir_status status = NADIR_OK;
-    apply_choice(at);
-    if (at->base != NULL) {
-        nadir_occupancy_free(at->context, at->occupancy);
-        at->occupancy = NULL;
-        NADIR_CHECK(nadir_occupancy_perturb(at->context, at->base, at->kernel, at->policy, &at->occupancy));
-        nadir_occupancy_set_tolerance(at->occupancy, INNER_NEAR);
-    } else if (at->occupancy == NULL) {
-        NADIR_CHECK(nadir_occupancy_create(at->context, at->kernel, at->policy, at->gamma,
-                                           at->settings.backend, at->inner, &at->occupancy));
-    } else if (at->changed > 0) {
-        NADIR_CHECK(nadir_occupancy_update(at->context, at->occupancy, at->kernel, at->policy));
+    apply_choice(self);
+    if (self->base != NULL) {
+        nadir_occupancy_free(self->context, self->occupancy);
+        self->occupancy = NULL;
+        NADIR_CHECK(
+            nadir_occupancy_perturb(self->context, self->base, self->kernel, self->policy, &self->occupancy));
+        nadir_occupancy_set_tolerance(self->occupancy, INNER_NEAR);
+    } else if (self->occupancy == NULL) {
+        NADIR_CHECK(nadir_occupancy_create(self->context, self->kernel, self->policy, self->gamma,
+                                           self->settings.backend, self->inner, &self->occupancy));
+    } else if (self->changed > 0) {
+        NADIR_CHECK(nadir_occupancy_update(self->context, self->occupancy, self->kernel, self->policy));
     }
-    at->changed = 0;
-    at->inner = nadir_occupancy_has(at->occupancy, NADIR_BACKEND_DIRECT) ? INNER_TIGHTEST : at->inner;
+    self->changed = 0;
+    self->inner = nadir_occupancy_has(self->occupancy, NADIR_BACKEND_DIRECT) ? INNER_TIGHTEST : self->inner;
 cleanup:
     return status;
 }
@@ -245,62 +249,63 @@ cleanup:
  * with P^pi, or factoring. Factors of f entries in n rows take about f^2 / n operations, which dense code
  * does some thirty times as fast as a sweep reads entries, and sparse code twice.
  */
-static double work_of(const search *at, const nadir_backend_statistics *statistics, int64_t products)
+static double work_of(const search *self, const nadir_backend_statistics *statistics, int64_t products)
 {
-    const double n = (double)at->model->states;
+    const double n = (double)self->model->states;
     const double bytes = (double)statistics->bytes;
-    if (nadir_occupancy_has(at->occupancy, NADIR_BACKEND_DIRECT)) {
-        const bool dense = at->model->dense != NULL;
+    if (nadir_occupancy_has(self->occupancy, NADIR_BACKEND_DIRECT)) {
+        const bool dense = self->model->dense != NULL;
         const double f = bytes / (double)(sizeof(double) + (dense ? 0 : sizeof(int32_t)));
         return f / n * f / (dense ? 30 : 2);
     }
-    return (double)products * (at->sweep_work * at->share);
+    return (double)products * (self->sweep_work * self->share);
 }
 
 /* v <- v + D^pi (Tv - v), with what all states have in common apart: D^pi c 1 = c / (1 - gamma). Not more
  * than that: two large terms that cancel would leave nothing but rounding when gamma is close to 1. */
-static nadir_status improve(search *at)
+static nadir_status improve(search *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->model->states;
-    const double c = fmin(fmax(0, at->pass.lowest), at->pass.highest);
+    const int64_t n = self->model->states;
+    const double c = fmin(fmax(0, self->pass.lowest), self->pass.highest);
     nadir_backend_statistics before;
     nadir_backend_statistics after;
-    watch_progress(at);
-    NADIR_CHECK(factor(at));
+    watch_progress(self);
+    NADIR_CHECK(factor(self));
     for (int64_t s = 0; s < n; s++) {
-        at->value[s] = at->value[s] - at->v[s] - c;
+        self->value[s] = self->value[s] - self->v[s] - c;
     }
-    nadir_occupancy_statistics(at->occupancy, &before);
-    NADIR_CHECK(nadir_occupancy_solve(at->context, at->occupancy, 1, at->value, at->correction, NULL));
-    nadir_occupancy_statistics(at->occupancy, &after);
-    at->result.solves += after.solves - before.solves;
-    at->result.products += after.iterations - before.iterations;
-    at->result.iterations++;
-    at->work_left = work_of(at, &after, after.iterations - before.iterations);
+    nadir_occupancy_statistics(self->occupancy, &before);
+    NADIR_CHECK(
+        nadir_occupancy_solve(self->context, self->occupancy, 1, self->value, self->correction, NULL));
+    nadir_occupancy_statistics(self->occupancy, &after);
+    self->result.solves += after.solves - before.solves;
+    self->result.products += after.iterations - before.iterations;
+    self->result.iterations++;
+    self->work_left = work_of(self, &after, after.iterations - before.iterations);
     for (int64_t s = 0; s < n; s++) {
-        at->v[s] += at->correction[s] + c / (1 - at->gamma);
+        self->v[s] += self->correction[s] + c / (1 - self->gamma);
     }
 cleanup:
     return status;
 }
 
-static nadir_status iterate(search *at)
+static nadir_status iterate(search *self)
 {
     nadir_status status = NADIR_OK;
     for (;;) {
-        NADIR_CHECK(sweep(at));
-        at->result.stop_reason = stop_reason(at);
-        if (at->result.stop_reason != NULL) {
+        NADIR_CHECK(sweep(self));
+        self->result.stop_reason = stop_reason(self);
+        if (self->result.stop_reason != NULL) {
             break;
         }
-        if (at->pass.changed > 0 && at->work_left >= at->sweep_work) {
-            double *swap = at->v;
-            at->v = at->value;
-            at->value = swap;
-            at->work_left -= at->sweep_work;
+        if (self->pass.changed > 0 && self->work_left >= self->sweep_work) {
+            double *swap = self->v;
+            self->v = self->value;
+            self->value = swap;
+            self->work_left -= self->sweep_work;
         } else {
-            NADIR_CHECK(improve(at));
+            NADIR_CHECK(improve(self));
         }
     }
 cleanup:
@@ -308,24 +313,25 @@ cleanup:
 }
 
 /* mu . (value + low) and mu . (value + high), outward, and the middle. */
-static nadir_status conclude(search *at)
+static nadir_status conclude(search *self)
 {
-    const nadir_model *model = at->model;
-    nadir_optimum_result *result = &at->result;
+    const nadir_model *model = self->model;
+    nadir_optimum_result *result = &self->result;
     double rounding;
-    const double mean = nadir_global_dot(at->context, model->states, model->initial, at->value, &rounding);
-    const double mass = nadir_global_sum(at->context, model->states, model->initial);
-    const double spread = fmax(fabs(at->low), fabs(at->high));
+    const double mean =
+        nadir_global_dot(self->context, model->states, model->initial, self->value, &rounding);
+    const double mass = nadir_global_sum(self->context, model->states, model->initial);
+    const double spread = fmax(fabs(self->low), fabs(self->high));
     const double slack = rounding + 8 * UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
     const bool known = isfinite(spread); /* rounding overflows next to the largest double */
-    result->lower_bound = known ? mean + at->low - slack : -INFINITY;
-    result->upper_bound = known ? mean + at->high + slack : INFINITY;
-    result->nominal_optimum = mean + at->middle;
-    result->residual = range(at);
-    if (at->occupancy != NULL) {
-        result->backend = nadir_occupancy_backend(at->occupancy);
+    result->lower_bound = known ? mean + self->low - slack : -INFINITY;
+    result->upper_bound = known ? mean + self->high + slack : INFINITY;
+    result->nominal_optimum = mean + self->middle;
+    result->residual = range(self);
+    if (self->occupancy != NULL) {
+        result->backend = nadir_occupancy_backend(self->occupancy);
     }
-    return isfinite(result->nominal_optimum) ? NADIR_OK : not_finite(at);
+    return isfinite(result->nominal_optimum) ? NADIR_OK : not_finite(self);
 }
 
 static nadir_status check_settings(nadir_context *context, const nadir_optimum_settings *settings)
@@ -347,7 +353,7 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
-    search at = {
+    search run = {
         .context = context,
         .kernel = kernel,
         .model = nadir_kernel_model(kernel),
@@ -356,26 +362,26 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
         .base = base,
         .from = start,
         .known = known,
-        .result = {.size = sizeof at.result},
+        .result = {.size = sizeof run.result},
     };
     NADIR_CHECK(check_settings(context, settings));
-    NADIR_CHECK(begin(&at));
-    NADIR_CHECK(iterate(&at));
-    NADIR_CHECK(conclude(&at));
-    for (int64_t s = 0; s < at.model->states && value != NULL; s++) {
-        value[s] = at.value[s] + at.middle;
+    NADIR_CHECK(begin(&run));
+    NADIR_CHECK(iterate(&run));
+    NADIR_CHECK(conclude(&run));
+    for (int64_t s = 0; s < run.model->states && value != NULL; s++) {
+        value[s] = run.value[s] + run.middle;
     }
-    apply_choice(&at);
-    *policy = at.policy;
-    at.policy = NULL;
-    if (kept != NULL && at.occupancy != NULL && at.changed == 0 &&
-        nadir_occupancy_has(at.occupancy, NADIR_BACKEND_DIRECT)) {
-        nadir_occupancy_set_tolerance(at.occupancy, 0);
-        *kept = at.occupancy;
-        at.occupancy = NULL;
+    apply_choice(&run);
+    *policy = run.policy;
+    run.policy = NULL;
+    if (kept != NULL && run.occupancy != NULL && run.changed == 0 &&
+        nadir_occupancy_has(run.occupancy, NADIR_BACKEND_DIRECT)) {
+        nadir_occupancy_set_tolerance(run.occupancy, 0);
+        *kept = run.occupancy;
+        run.occupancy = NULL;
     }
-    at.result.seconds = nadir_clock_seconds() - begun;
-    *result = at.result;
+    run.result.seconds = nadir_clock_seconds() - begun;
+    *result = run.result;
     if (strcmp(result->stop_reason, "iterations") == 0) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                             "the optimum is between %.10g and %.10g, which is wider than %g of its size, and "
@@ -384,7 +390,7 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
                             (long long)result->iterations);
     }
 cleanup:
-    finish(&at);
+    finish(&run);
     return status;
 }
 

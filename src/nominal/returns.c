@@ -98,23 +98,23 @@ cleanup:
     return status;
 }
 
-static nadir_status look_at_all(nadir_context *context, nadir_returns_request *of)
+static nadir_status look_at_all(nadir_context *context, nadir_returns_request *self)
 {
-    const nadir_model *model = of->model;
-    const int threads = nadir_threads_for(context, of->count * model->rows);
+    const nadir_model *model = self->model;
+    const int threads = nadir_threads_for(context, self->count * model->rows);
     nadir_status stopped = NADIR_OK;
     survey found = SURVEY_START;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(join : found)
-    for (int64_t i = 0; i < of->count; i++) {
+    for (int64_t i = 0; i < self->count; i++) {
         if (nadir_progress_team(context, "checking policies", -1, &stopped)) {
-            look_at(model, of->probabilities + i * model->rows, i, &found);
+            look_at(model, self->probabilities + i * model->rows, i, &found);
         }
     }
     if (stopped != NADIR_OK) {
         return stopped;
     }
-    if (found.wrong < of->count) {
-        return refuse(context, model, of->probabilities, found.wrong);
+    if (found.wrong < self->count) {
+        return refuse(context, model, self->probabilities, found.wrong);
     }
     if (found.repaired > 0) {
         char place[NADIR_LABEL_LENGTH];
@@ -123,7 +123,7 @@ static nadir_status look_at_all(nadir_context *context, nadir_returns_request *o
                   (long long)found.repaired, found.repaired == 1 ? " was" : "s were", (long long)found.policy,
                   nadir_model_label(model, found.state, -1, place), found.sum);
     }
-    of->exact = found.exact;
+    self->exact = found.exact;
     return NADIR_OK;
 }
 
@@ -153,11 +153,11 @@ void nadir_returns_worker_clear(nadir_returns_worker *member)
     nadir_release(context, member->work);
 }
 
-nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of,
+nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *self,
                                        bool use_device, nadir_returns_worker *member)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->model->states;
+    const int64_t n = self->model->states;
     member->context = *context;
     if (!use_device) {
         member->context.threads = 1;
@@ -165,7 +165,7 @@ nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_retur
         member->context.progress = NULL;
         member->context.log = NULL;
     }
-    NADIR_CHECK(nadir_policy_create_blank(context, of->model, &member->policy));
+    NADIR_CHECK(nadir_policy_create_blank(context, self->model, &member->policy));
     NADIR_NEW(context, member->rewards, n);
     NADIR_NEW_ZERO(context, member->v, n);
     NADIR_NEW(context, member->work, n);
@@ -173,33 +173,35 @@ cleanup:
     return status;
 }
 
-double nadir_returns_record(const nadir_context *context, const nadir_returns_request *of,
+double nadir_returns_record(const nadir_context *context, const nadir_returns_request *self,
                             const double *probabilities, const nadir_value_residual *seen, int64_t i)
 {
     nadir_value_check check;
-    nadir_value_bounds(context, of->model, &of->terms, probabilities, of->model->discount, seen, &check);
+    nadir_value_bounds(context, self->model, &self->terms, probabilities, self->model->discount, seen,
+                       &check);
     const double error = fmax(check.upper - seen->mean, seen->mean - check.lower) * (1 + 4 * UNIT);
-    of->returns[i] = seen->mean;
-    if (of->errors != NULL) {
-        of->errors[i] = error;
+    self->returns[i] = seen->mean;
+    if (self->errors != NULL) {
+        self->errors[i] = error;
     }
     return error;
 }
 
-nadir_status nadir_returns_evaluate(const nadir_returns_request *of, nadir_returns_worker *member, int64_t i)
+nadir_status nadir_returns_evaluate(const nadir_returns_request *self, nadir_returns_worker *member,
+                                    int64_t i)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = &member->context;
-    const nadir_model *model = of->model;
+    const nadir_model *model = self->model;
     const nadir_policy *policy = member->policy;
     nadir_value_residual seen = {0};
-    nadir_returns_normalise(model, of->probabilities + i * model->rows, policy->probabilities);
+    nadir_returns_normalise(model, self->probabilities + i * model->rows, policy->probabilities);
     if (member->occupancy == NULL) {
-        NADIR_CHECK(nadir_occupancy_create(context, of->kernel, policy, model->discount,
-                                           of->settings->backend, of->settings->tolerance,
+        NADIR_CHECK(nadir_occupancy_create(context, self->kernel, policy, model->discount,
+                                           self->settings->backend, self->settings->tolerance,
                                            &member->occupancy));
     } else {
-        NADIR_CHECK(nadir_occupancy_update(context, member->occupancy, of->kernel, policy));
+        NADIR_CHECK(nadir_occupancy_update(context, member->occupancy, self->kernel, policy));
     }
     nadir_average_rewards(model, policy, member->rewards);
     if (nadir_occupancy_iterates(member->occupancy)) {
@@ -208,9 +210,9 @@ nadir_status nadir_returns_evaluate(const nadir_returns_request *of, nadir_retur
     } else {
         NADIR_CHECK(nadir_occupancy_solve(context, member->occupancy, 1, member->rewards, member->v, NULL));
     }
-    NADIR_CHECK(nadir_value_residual_compute(context, of->kernel, policy, model->discount, member->v,
+    NADIR_CHECK(nadir_value_residual_compute(context, self->kernel, policy, model->discount, member->v,
                                              member->work, &seen));
-    (void)nadir_returns_record(context, of, policy->probabilities, &seen, i);
+    (void)nadir_returns_record(context, self, policy->probabilities, &seen, i);
 cleanup:
     member->status = status;
     member->failed = i;
@@ -226,15 +228,15 @@ nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_work
                : nadir_fail(context, status, "%s", said);
 }
 
-static nadir_status evaluate_in_turn(nadir_context *context, const nadir_returns_request *of)
+static nadir_status evaluate_in_turn(nadir_context *context, const nadir_returns_request *self)
 {
     nadir_status status = NADIR_OK;
     nadir_returns_worker *member = NULL;
     NADIR_NEW_ZERO(context, member, 1);
-    NADIR_CHECK(nadir_returns_worker_make(context, of, true, member));
-    for (int64_t i = 0; i < of->count; i++) {
-        NADIR_CHECK(nadir_progress(context, NADIR_RETURNS_TASK, (double)i / (double)of->count));
-        if (nadir_returns_evaluate(of, member, i) != NADIR_OK) {
+    NADIR_CHECK(nadir_returns_worker_make(context, self, true, member));
+    for (int64_t i = 0; i < self->count; i++) {
+        NADIR_CHECK(nadir_progress(context, NADIR_RETURNS_TASK, (double)i / (double)self->count));
+        if (nadir_returns_evaluate(self, member, i) != NADIR_OK) {
             status = nadir_returns_fail(context, member);
             goto cleanup;
         }
@@ -250,9 +252,9 @@ cleanup:
 /* ------------------------------------------------------------------------------------------ many threads */
 
 /* Whether solves stay on the processor. */
-static bool is_local(const nadir_context *context, const nadir_returns_request *of)
+static bool is_local(const nadir_context *context, const nadir_returns_request *self)
 {
-    const char *name = of->settings->backend;
+    const char *name = self->settings->backend;
     const bool automatic = name == NULL || strcmp(name, "auto") == 0;
     const nadir_backend *backend = automatic ? NULL : nadir_backend_find(name);
     return automatic ? context->device == NULL
@@ -260,14 +262,14 @@ static bool is_local(const nadir_context *context, const nadir_returns_request *
 }
 
 /* How many threads share the policies; 1: none. */
-static int sharing_threads(const nadir_context *context, const nadir_returns_request *of)
+static int sharing_threads(const nadir_context *context, const nadir_returns_request *self)
 {
-    const int64_t n = of->model->states;
+    const int64_t n = self->model->states;
     const double each = MATRICES * (double)(n * n) * (double)sizeof(double);
     const double left =
         (double)nadir_memory_limit(context->memory) - (double)nadir_memory_used(context->memory);
-    int64_t threads = of->count < context->threads ? of->count : context->threads;
-    if (!is_local(context, of) || n > SHARED_STATES || (n > SMALL_STATES && threads < context->threads) ||
+    int64_t threads = self->count < context->threads ? self->count : context->threads;
+    if (!is_local(context, self) || n > SHARED_STATES || (n > SMALL_STATES && threads < context->threads) ||
         nadir_memory_is_hooked(context->memory)) {
         return 1;
     }
@@ -279,8 +281,8 @@ static int sharing_threads(const nadir_context *context, const nadir_returns_req
 
 /* The policies [first, end) of a thread, up to the first that fails, or until a lower one has failed: what is
  * told in the end is the first failure of all. *failed: the lowest so far. */
-static void evaluate_run(nadir_context *context, const nadir_returns_request *of, int64_t first, int64_t end,
-                         nadir_returns_worker *member, nadir_status *stopped, int64_t *failed)
+static void evaluate_run(nadir_context *context, const nadir_returns_request *self, int64_t first,
+                         int64_t end, nadir_returns_worker *member, nadir_status *stopped, int64_t *failed)
 {
     for (int64_t i = first; i < end; i++) {
         const double share = (double)(i - first) / (double)(end - first);
@@ -290,7 +292,7 @@ static void evaluate_run(nadir_context *context, const nadir_returns_request *of
         if (i > lowest || !nadir_progress_team(context, NADIR_RETURNS_TASK, share, stopped)) {
             return;
         }
-        if (nadir_returns_evaluate(of, member, i) != NADIR_OK) {
+        if (nadir_returns_evaluate(self, member, i) != NADIR_OK) {
 #pragma omp critical(nadir_returns_failure)
             if (i < *failed) {
 #pragma omp atomic write
@@ -301,18 +303,18 @@ static void evaluate_run(nadir_context *context, const nadir_returns_request *of
     }
 }
 
-static nadir_status evaluate_shared(nadir_context *context, const nadir_returns_request *of, int threads)
+static nadir_status evaluate_shared(nadir_context *context, const nadir_returns_request *self, int threads)
 {
     nadir_status status = NADIR_OK;
     int64_t failed = INT64_MAX;
     nadir_returns_worker *members = NULL;
     NADIR_NEW_ZERO(context, members, threads);
     for (int k = 0; k < threads; k++) {
-        NADIR_CHECK(nadir_returns_worker_make(context, of, false, &members[k]));
+        NADIR_CHECK(nadir_returns_worker_make(context, self, false, &members[k]));
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int k = 0; k < threads; k++) {
-        evaluate_run(context, of, of->count * k / threads, of->count * (k + 1) / threads, &members[k],
+        evaluate_run(context, self, self->count * k / threads, self->count * (k + 1) / threads, &members[k],
                      &status, &failed);
     }
     for (int k = 0; k < threads && status == NADIR_OK; k++) { /* runs rise from thread to thread */
@@ -334,12 +336,12 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
 {
     nadir_status status = NADIR_OK;
     nadir_solver_settings use;
-    nadir_returns_request of = {.model = model,
-                                .settings = &use,
-                                .count = count,
-                                .probabilities = probabilities,
-                                .returns = returns,
-                                .errors = errors};
+    nadir_returns_request run = {.model = model,
+                                 .settings = &use,
+                                 .count = count,
+                                 .probabilities = probabilities,
+                                 .returns = returns,
+                                 .errors = errors};
     NADIR_CHECK(nadir_solver_settings_take(context, settings, &use));
     NADIR_CHECK(nadir_model_check_one_process(context, model, "the returns of many policies"));
     NADIR_CHECK(nadir_value_check_model(context, model));
@@ -351,16 +353,16 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     if (count == 0) {
         goto cleanup;
     }
-    NADIR_CHECK(look_at_all(context, &of));
-    NADIR_CHECK(nadir_kernel_create(context, model, &of.kernel));
-    nadir_value_terms_compute(context, of.kernel, &of.terms);
-    const int threads = sharing_threads(context, &of);
-    if (nadir_returns_are_on_device(context, &of)) {
-        status = nadir_returns_on_device(context, &of);
+    NADIR_CHECK(look_at_all(context, &run));
+    NADIR_CHECK(nadir_kernel_create(context, model, &run.kernel));
+    nadir_value_terms_compute(context, run.kernel, &run.terms);
+    const int threads = sharing_threads(context, &run);
+    if (nadir_returns_are_on_device(context, &run)) {
+        status = nadir_returns_on_device(context, &run);
     } else {
-        status = threads > 1 ? evaluate_shared(context, &of, threads) : evaluate_in_turn(context, &of);
+        status = threads > 1 ? evaluate_shared(context, &run, threads) : evaluate_in_turn(context, &run);
     }
 cleanup:
-    nadir_kernel_free(of.kernel);
+    nadir_kernel_free(run.kernel);
     return status;
 }

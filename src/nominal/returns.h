@@ -36,26 +36,27 @@ typedef struct nadir_returns_worker {
 } nadir_returns_worker;
 
 /* use_device: it uses the device of the context, if there is one, and all threads; otherwise one thread. */
-nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *of,
+nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *self,
                                        bool use_device, nadir_returns_worker *member);
 void nadir_returns_worker_clear(nadir_returns_worker *member);
 
 /* Policy i. A failure is kept in the member, its sentence in the member's context. */
-nadir_status nadir_returns_evaluate(const nadir_returns_request *of, nadir_returns_worker *member, int64_t i);
+nadir_status nadir_returns_evaluate(const nadir_returns_request *self, nadir_returns_worker *member,
+                                    int64_t i);
 /* Tells `context` of that failure, and returns it. */
 nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_worker *member);
 
 /* Return and error of policy i from what was seen of its value; probabilities: [rows] normalised. Returns the
  * error. */
-double nadir_returns_record(const nadir_context *context, const nadir_returns_request *of,
+double nadir_returns_record(const nadir_context *context, const nadir_returns_request *self,
                             const double *probabilities, const nadir_value_residual *seen, int64_t i);
 
 /* to: [rows] <- from, normalised as policies are; they were checked. */
 void nadir_returns_normalise(const nadir_model *model, const double *from, double *to);
 
 /* Whether the device of the context evaluates these policies in batches; and that. */
-bool nadir_returns_are_on_device(const nadir_context *context, const nadir_returns_request *of);
-nadir_status nadir_returns_on_device(nadir_context *context, const nadir_returns_request *of);
+bool nadir_returns_are_on_device(const nadir_context *context, const nadir_returns_request *self);
+nadir_status nadir_returns_on_device(nadir_context *context, const nadir_returns_request *self);
 
 /* For nadir_progress. */
 #define NADIR_RETURNS_TASK "evaluating policies"

@@ -59,11 +59,11 @@ static const nadir_backend *const backends[] = {&nadir_backend_lapack,
 
 const nadir_backend *nadir_backend_find(const char *name)
 {
-    const nadir_backend *const *at = backends;
-    while (*at != NULL && strcmp((*at)->name, name) != 0) {
-        at++;
+    const nadir_backend *const *self = backends;
+    while (*self != NULL && strcmp((*self)->name, name) != 0) {
+        self++;
     }
-    return *at;
+    return *self;
 }
 
 /* "a, b and c" of all backends, into text[size]. */

@@ -144,11 +144,11 @@ nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occ
                                                                                : nadir_vec_host(context);
 }
 
-nadir_status nadir_occupancy_solve_vec(const nadir_vec *place, nadir_occupancy *occupancy, bool transposed,
+nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
                                        const double *b, double tolerance, double *x)
 {
-    nadir_context *context = place->context;
-    if (place->device == NULL) {
+    nadir_context *context = vec->context;
+    if (vec->device == NULL) {
         return nadir_occupancy_solve_roughly(context, occupancy, transposed, 1, b, tolerance, x);
     }
     nadir_status status = nadir_occupancy_check_ready(context, occupancy);

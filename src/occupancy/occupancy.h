@@ -81,7 +81,7 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
 /* The same of one right-hand side where b and x are of a place: memory, or that of the operator, which is the
  * device where solves are made there without any part of them here, and memory otherwise. */
 nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy);
-nadir_status nadir_occupancy_solve_vec(const nadir_vec *place, nadir_occupancy *occupancy, bool transposed,
+nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
                                        const double *b, double tolerance, double *x);
 
 /* D B or D^T B where x, which is not b, comes with a guess: the better it is, the less is left to do.

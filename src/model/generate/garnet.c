@@ -42,11 +42,11 @@ static void sort(int64_t count, uint64_t *values)
     }
     for (int64_t i = 1; i < count; i++) {
         const uint64_t value = values[i];
-        int64_t at = i;
-        for (; at > 0 && values[at - 1] > value; at--) {
-            values[at] = values[at - 1];
+        int64_t index = i;
+        for (; index > 0 && values[index - 1] > value; index--) {
+            values[index] = values[index - 1];
         }
-        values[at] = value;
+        values[index] = value;
     }
 }
 

@@ -42,27 +42,27 @@ static const member discount_member = REAL(discount, "discount");
 #define MEMBERS_COUNT (sizeof members / sizeof *members)
 
 /* NaN: unset. */
-static double get(const nadir_generate_settings *settings, const member *of)
+static double get(const nadir_generate_settings *settings, const member *own)
 {
-    const char *at = (const char *)settings + of->offset;
-    if (of->whole) {
+    const char *self = (const char *)settings + own->offset;
+    if (own->whole) {
         int64_t whole;
-        memcpy(&whole, at, sizeof whole);
+        memcpy(&whole, self, sizeof whole);
         return whole == 0 ? NAN : (double)whole;
     }
     double value;
-    memcpy(&value, at, sizeof value);
+    memcpy(&value, self, sizeof value);
     return value;
 }
 
-static void set(nadir_generate_settings *settings, const member *of, double value)
+static void set(nadir_generate_settings *settings, const member *own, double value)
 {
-    char *at = (char *)settings + of->offset;
-    if (of->whole) {
+    char *self = (char *)settings + own->offset;
+    if (own->whole) {
         const int64_t whole = (int64_t)value;
-        memcpy(at, &whole, sizeof whole);
+        memcpy(self, &whole, sizeof whole);
     } else {
-        memcpy(at, &value, sizeof value);
+        memcpy(self, &value, sizeof value);
     }
 }
 
@@ -145,23 +145,23 @@ static nadir_status fail_range(nadir_context *context, const nadir_generator_fac
 }
 
 /* Puts the default of the kind where the setting is unset, and checks it where it is not. */
-static nadir_status settle(nadir_context *context, const nadir_generator_facts *facts, const member *of,
+static nadir_status settle(nadir_context *context, const nadir_generator_facts *facts, const member *self,
                            nadir_generate_settings *settings)
 {
-    const double value = get(settings, of);
+    const double value = get(settings, self);
     for (int64_t i = 0; i < facts->settings_count; i++) {
         const nadir_generator_setting *setting = &facts->settings[i];
-        if (strcmp(setting->name, of->name) != 0) {
+        if (strcmp(setting->name, self->name) != 0) {
             continue;
         }
         if (isnan(value) && !isnan(setting->standard)) {
-            set(settings, of, setting->standard);
+            set(settings, self, setting->standard);
         } else if (isinf(value) || value < setting->lowest || value > setting->highest) {
             return fail_range(context, facts, setting, value);
         }
         return NADIR_OK;
     }
-    return isnan(value) ? NADIR_OK : fail_unused(context, facts, of->name);
+    return isnan(value) ? NADIR_OK : fail_unused(context, facts, self->name);
 }
 
 nadir_status nadir_model_generate(nadir_context *context, const char *kind,

@@ -35,20 +35,20 @@ static int64_t step(const nadir_generate_settings *settings, int64_t row, int64_
 /* Adds a successor to the row that began at transition `start`: cells rise, those that meet are added up. */
 static void add_step(nadir_model *model, int64_t start, int64_t cell, double chance)
 {
-    int64_t at = model->nonzeros;
-    while (at > start && model->columns[at - 1] > cell) {
-        at--;
+    int64_t index = model->nonzeros;
+    while (index > start && model->columns[index - 1] > cell) {
+        index--;
     }
-    if (at > start && model->columns[at - 1] == cell) {
-        model->probabilities[at - 1] += chance;
+    if (index > start && model->columns[index - 1] == cell) {
+        model->probabilities[index - 1] += chance;
         return;
     }
-    for (int64_t i = model->nonzeros++; i > at; i--) {
+    for (int64_t i = model->nonzeros++; i > index; i--) {
         model->columns[i] = model->columns[i - 1];
         model->probabilities[i] = model->probabilities[i - 1];
     }
-    model->columns[at] = (int32_t)cell;
-    model->probabilities[at] = chance;
+    model->columns[index] = (int32_t)cell;
+    model->probabilities[index] = chance;
 }
 
 /* Writes the row of one action: ahead, to the right of that, to its left. */

@@ -31,45 +31,45 @@ typedef struct market {
 } market;
 
 /* p_d, proportional to n over d: from the middle to the end, then mirrored, since the ends may underflow. */
-static void fill_chances(market *of)
+static void fill_chances(market *self)
 {
-    const int64_t n = of->demand;
+    const int64_t n = self->demand;
     const int64_t middle = n - n / 2;
-    of->chances[middle] = 1;
+    self->chances[middle] = 1;
     for (int64_t d = middle; d < n; d++) {
-        of->chances[d + 1] = of->chances[d] * (double)(n - d) / (double)(d + 1);
+        self->chances[d + 1] = self->chances[d] * (double)(n - d) / (double)(d + 1);
     }
     for (int64_t d = middle; d <= n; d++) {
-        of->chances[n - d] = of->chances[d];
+        self->chances[n - d] = self->chances[d];
     }
-    nadir_vector_divide(n + 1, nadir_vector_sum(n + 1, of->chances), of->chances);
+    nadir_vector_divide(n + 1, nadir_vector_sum(n + 1, self->chances), self->chances);
 }
 
-static void fill_market(market *of, int64_t capacity)
+static void fill_market(market *self, int64_t capacity)
 {
-    const int64_t n = of->demand;
-    fill_chances(of);
-    of->tails[n + 1] = 0;
+    const int64_t n = self->demand;
+    fill_chances(self);
+    self->tails[n + 1] = 0;
     for (int64_t k = n; k > 0; k--) {
-        of->tails[k] = of->tails[k + 1] + of->chances[k];
+        self->tails[k] = self->tails[k + 1] + self->chances[k];
     }
-    of->tails[0] = 1;
-    of->sales[0] = 0;
+    self->tails[0] = 1;
+    self->sales[0] = 0;
     for (int64_t x = 1; x <= capacity; x++) {
-        of->sales[x] = of->sales[x - 1] + of->tails[x <= n ? x : n + 1];
+        self->sales[x] = self->sales[x - 1] + self->tails[x <= n ? x : n + 1];
     }
 }
 
 /* The successors of level x, rising. */
-static void add_level(const market *of, int64_t x, nadir_model *model)
+static void add_level(const market *self, int64_t x, nadir_model *model)
 {
-    int64_t lowest = x - of->demand;
+    int64_t lowest = x - self->demand;
     if (lowest <= 0) {
-        nadir_generate_add(model, 0, of->tails[x]);
+        nadir_generate_add(model, 0, self->tails[x]);
         lowest = 1;
     }
     for (int64_t j = lowest; j <= x; j++) {
-        nadir_generate_add(model, j, of->chances[x - j]);
+        nadir_generate_add(model, j, self->chances[x - j]);
     }
 }
 
@@ -86,10 +86,11 @@ static void count_size(int64_t capacity, int64_t demand, int64_t actions, int64_
     }
 }
 
-static double row_reward(const nadir_generate_settings *settings, const market *of, int64_t x, int64_t order)
+static double row_reward(const nadir_generate_settings *settings, const market *self, int64_t x,
+                         int64_t order)
 {
     const double setup_cost = order > 0 ? settings->setup_cost : 0;
-    return settings->price * of->sales[x] - setup_cost - settings->unit_cost * (double)order -
+    return settings->price * self->sales[x] - setup_cost - settings->unit_cost * (double)order -
            settings->holding_cost * (double)x;
 }
 
@@ -100,25 +101,25 @@ static nadir_status fill(nadir_context *context, const nadir_generate_settings *
     const int64_t actions = settings->actions > 0 ? settings->actions : capacity + 1;
     int64_t rows;
     int64_t transitions;
-    market of = {.demand = settings->demand};
+    market run = {.demand = settings->demand};
     count_size(capacity, settings->demand, actions, &rows, &transitions);
     NADIR_CHECK(nadir_generate_reserve(context, model, capacity + 1, rows, transitions));
-    NADIR_NEW(context, of.chances, of.demand + 1);
-    NADIR_NEW(context, of.tails, of.demand + 2);
-    NADIR_NEW(context, of.sales, capacity + 1);
-    fill_market(&of, capacity);
+    NADIR_NEW(context, run.chances, run.demand + 1);
+    NADIR_NEW(context, run.tails, run.demand + 2);
+    NADIR_NEW(context, run.sales, capacity + 1);
+    fill_market(&run, capacity);
     for (int64_t s = 0; s <= capacity; s++) {
         for (int64_t x = s; x <= capacity && x < s + actions; x++) {
             NADIR_CHECK(nadir_generate_progress(context, model->rows, rows, x + 1));
-            add_level(&of, x, model);
-            nadir_generate_end_row(model, row_reward(settings, &of, x, x - s));
+            add_level(&run, x, model);
+            nadir_generate_end_row(model, row_reward(settings, &run, x, x - s));
         }
         nadir_generate_end_state(model);
     }
 cleanup:
-    nadir_release(context, of.chances);
-    nadir_release(context, of.tails);
-    nadir_release(context, of.sales);
+    nadir_release(context, run.chances);
+    nadir_release(context, run.tails);
+    nadir_release(context, run.sales);
     return status;
 }
 
