@@ -2,12 +2,12 @@
 #include "kernel/kernel_device.h"
 #include "kernel/kernel_internal.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/prefetch.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -316,7 +316,7 @@ static nadir_row_size measure_stored(const nadir_kernel *kernel, int64_t row, do
     const nadir_row part = nadir_kernel_row(kernel, row);
     const double b = kernel->b != NULL ? kernel->b[row] : 0;
     const double k_terms = (double)nadir_model_total(kernel->model) + 4;
-    const double unit = DBL_EPSILON / 2;
+    const double unit = NADIR_ROUND_UNIT;
     double sum;
     double all;
     measure_row(&part, &sum, &all);

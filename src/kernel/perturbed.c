@@ -11,7 +11,8 @@
 #include "kernel/kernel_device.h"
 #include "kernel/kernel_internal.h"
 
-#include <float.h>
+#include "base/round.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -174,7 +175,7 @@ nadir_row_size nadir_perturbed_measure(const nadir_kernel *kernel, int64_t row)
     }
     /* A term (P - l) y has six roundings before it is summed; the sums along the order come with theirs, a
      * product and two additions. */
-    const double unit = DBL_EPSILON / 2;
+    const double unit = NADIR_ROUND_UNIT;
     const double rounding =
         unit * (((double)part.count + 10) * (sizes + totals.own_size + fabs(amount)) +
                 (nadir_prefix_sums_roundings(kernel->model->states) + 6) * totals.all_size);

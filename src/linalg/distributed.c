@@ -1,6 +1,7 @@
 /* distributed.c: sums and extremes over threads and processes; see distributed.h. */
 #include "linalg/distributed.h"
 
+#include "base/round.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -167,7 +168,7 @@ double nadir_global_dot(const nadir_context *context, int64_t count, const doubl
     *error = parts[1];
     if (table->members > 1) {
         table->reduce_few(table->self, 3, sums, parts);
-        *error = (parts[1] + (double)table->members * (DBL_EPSILON / 2) * parts[2]) * (1 + 4 * DBL_EPSILON);
+        *error = (parts[1] + (double)table->members * NADIR_ROUND_UNIT * parts[2]) * (1 + 4 * DBL_EPSILON);
     }
     return parts[0];
 }

@@ -7,6 +7,7 @@
  */
 #include "linalg/low_rank_basis.h"
 
+#include "base/round.h"
 #include "linalg/threads.h"
 
 #include <cblas.h>
@@ -25,7 +26,7 @@ int nadir_low_rank_basis_limit(const nadir_context *context, int64_t count)
 
 double nadir_low_rank_basis_rounding(int rank)
 {
-    return (rank + 2) * (DBL_EPSILON / 2) * (1 + 64 * DBL_EPSILON);
+    return (rank + 2) * NADIR_ROUND_UNIT * (1 + 64 * DBL_EPSILON);
 }
 
 /* The index of the longest of the vectors whose squares are given, relative to what they were; -1: all are done,

@@ -18,6 +18,7 @@
  */
 #include "linalg/eigen.h"
 
+#include "base/round.h"
 #include "linalg/lanczos.h"
 #include "linalg/threads.h"
 
@@ -27,7 +28,6 @@
 #include <math.h>
 #include <string.h>
 
-#define UNIT        (DBL_EPSILON / 2)
 #define UNIT_SINGLE ((double)FLT_EPSILON / 2)
 
 enum { STEPS = 8 };       /* of the quotient */
@@ -42,7 +42,7 @@ enum { STEPS = 8 };       /* of the quotient */
 /* m u / (1 - m u), rounded up. */
 static double rounding_of(double m)
 {
-    return m * UNIT / (1 - m * UNIT) * (1 + 4 * UNIT);
+    return m * NADIR_ROUND_UNIT / (1 - m * NADIR_ROUND_UNIT) * (1 + 4 * NADIR_ROUND_UNIT);
 }
 
 typedef struct gram {
@@ -100,9 +100,9 @@ static bool is_above(const nadir_context *context, int64_t n, double tau, const 
 static double square_bound(int64_t n, double tau, double largest, double frobenius)
 {
     const double m = (double)n;
-    return (tau + UNIT * (tau + largest) + rounding_of(m + 2) * m * tau +
+    return (tau + NADIR_ROUND_UNIT * (tau + largest) + rounding_of(m + 2) * m * tau +
             rounding_of(m) * frobenius * frobenius) *
-           (1 + 8 * UNIT);
+           (1 + 8 * NADIR_ROUND_UNIT);
 }
 
 /* Rising tau, from `start`, until the factors exist. */
@@ -152,7 +152,7 @@ nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const
     nadir_status status = NADIR_OK;
     float *F = NULL;
     const double frobenius = cblas_dnrm2((blasint)(n * n), N, 1) * (1 + rounding_of((double)n * (double)n));
-    const double half = rounding_of((double)n) * (UNIT_SINGLE / UNIT);
+    const double half = rounding_of((double)n) * (UNIT_SINGLE / NADIR_ROUND_UNIT);
     int exponent;
     *bound = frobenius;
     if (frobenius == 0 || !isfinite(frobenius) || !(half < 0.1)) {
@@ -173,7 +173,7 @@ nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const
     const double square = sum_squares(n, G) * (1 + rounding_of((double)n * (double)n));
     const double fourth = sqrt(square) * (1 + half) + 1.01 * half + (double)n * (double)n * FLT_MIN;
     const double norm = sqrt(fourth) + 1.01 * UNIT_SINGLE + (double)n * FLT_MIN;
-    *bound = fmin(frobenius, norm / scale * (1 + 8 * UNIT));
+    *bound = fmin(frobenius, nadir_round_up(norm / scale, 8));
 cleanup:
     nadir_release(context, F);
     return status;
@@ -238,5 +238,5 @@ double nadir_spectral_norm_quotient(const nadir_context *context, int64_t n, con
         }
     }
     nadir_blas_restore(before);
-    return sqrt(best * (1 + rounding_of(2 * (double)n + 4))) * (1 + 2 * UNIT);
+    return nadir_round_up(sqrt(best * (1 + rounding_of(2 * (double)n + 4))), 2);
 }

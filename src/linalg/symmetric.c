@@ -1,9 +1,9 @@
 /* symmetric.c: small dense symmetric matrices, by LAPACK; see eigen.h. */
 #include "linalg/eigen.h"
 
+#include "base/round.h"
 #include "linalg/threads.h"
 
-#include <float.h>
 #include <lapack.h>
 #include <math.h>
 
@@ -30,7 +30,7 @@ bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *wor
 bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error)
 {
     const lapack_int n = (lapack_int)size;
-    const double unit = DBL_EPSILON / 2;
+    const double unit = NADIR_ROUND_UNIT;
     lapack_int info = 0;
     double trace = 0;
     for (int64_t i = 0; i < size; i++) {

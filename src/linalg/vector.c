@@ -1,9 +1,9 @@
 /* vector.c: kernels on plain vectors; see vector.h. */
 #include "linalg/vector.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 
-#include <float.h>
 #include <math.h>
 
 /* Sums of squares beyond this and its inverse are made again, of numbers that were scaled. */
@@ -127,7 +127,7 @@ double nadir_vector_smallest(int64_t count, const double *x)
 
 double nadir_vector_dot(int64_t count, const double *x, const double *y, double *error)
 {
-    const double unit = DBL_EPSILON / 2;
+    const double unit = NADIR_ROUND_UNIT;
     const double n = (double)count;
     pair sums[FEW] = {{0}};
     pair lost[FEW] = {{0}};

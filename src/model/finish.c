@@ -4,7 +4,8 @@
 #include "model/finish_rows.h"
 #include "model/model.h"
 
-#include <float.h>
+#include "base/round.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -329,7 +330,7 @@ static nadir_status find_limits(nadir_context *context, nadir_model *model)
         double sum;
         measure_row(entries.count, entries.values, &minimum, &sum);
         minimum = entries.count < nadir_model_total(model) ? 0 : minimum;
-        const double rounding = ((double)entries.count + 10) * (DBL_EPSILON / 2) * sum * (1 + 1e-6);
+        const double rounding = ((double)entries.count + 10) * NADIR_ROUND_UNIT * sum * (1 + 1e-6);
         limits.sum_low = fmin(limits.sum_low, sum - rounding);
         limits.sum_high = fmax(limits.sum_high, sum + rounding);
         limits.rounding = fmax(limits.rounding, rounding);

@@ -1,6 +1,7 @@
 /* bellman.c: passes over the rows of a kernel; see bellman.h. */
 #include "nominal/bellman.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 
@@ -216,7 +217,7 @@ void nadir_bellman_average(const nadir_context *context, const nadir_kernel *ker
 double nadir_bellman_rounding(const nadir_kernel_size *size, double gamma, int64_t actions,
                               double largest_reward, double largest_v)
 {
-    const double unit = DBL_EPSILON / 2;
+    const double unit = NADIR_ROUND_UNIT;
     const double q = largest_reward + gamma * size->largest * largest_v;
     /* the product; one multiplication and one addition; the average; the difference; and what underflows,
      * less than 2^-1074 in each of fewer than 2^52 operations */

@@ -2,17 +2,15 @@
 #include "nominal/nominal_optimum.h"
 
 #include "base/clock.h"
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
 #include "nominal/value.h"
 #include "nominal/value_check.h"
 #include "occupancy/occupancy.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 /* Sweeps v <- Tv before the first solve. They carry news of a better action to the states around it, as
  * solves do, and nobody knows beforehand which of both is cheaper: afterwards the work is shared equally. */
@@ -322,7 +320,7 @@ static nadir_status conclude(search *self)
         nadir_global_dot(self->context, model->states, model->initial, self->value, &rounding);
     const double mass = nadir_global_sum(self->context, model->states, model->initial);
     const double spread = fmax(fabs(self->low), fabs(self->high));
-    const double slack = rounding + 8 * UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
+    const double slack = rounding + 8 * NADIR_ROUND_UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
     const bool known = isfinite(spread); /* rounding overflows next to the largest double */
     result->lower_bound = known ? mean + self->low - slack : -INFINITY;
     result->upper_bound = known ? mean + self->high + slack : INFINITY;

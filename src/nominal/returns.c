@@ -7,17 +7,15 @@
  */
 #include "nominal/returns.h"
 
+#include "base/round.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "nominal/solver.h"
 #include "nominal/value.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 /* Policies of models up to this size are shared out whatever their number: BLAS makes little of a second
  * thread. Up to the second size, where there is one for every thread. */
@@ -179,7 +177,7 @@ double nadir_returns_record(const nadir_context *context, const nadir_returns_re
     nadir_value_check check;
     nadir_value_bounds(context, self->model, &self->terms, probabilities, self->model->discount, seen,
                        &check);
-    const double error = fmax(check.upper - seen->mean, seen->mean - check.lower) * (1 + 4 * UNIT);
+    const double error = nadir_round_up(fmax(check.upper - seen->mean, seen->mean - check.lower), 4);
     self->returns[i] = seen->mean;
     if (self->errors != NULL) {
         self->errors[i] = error;

@@ -7,13 +7,12 @@
  */
 #include "nominal/returns.h"
 
+#include "base/round.h"
 #include "kernel/kernel_device.h"
 #include "linalg/threads.h"
 
 #include <float.h>
 #include <string.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 /* Larger models fill the device by themselves. */
 #define STATES_LIMIT 512
@@ -71,7 +70,8 @@ static void conclude(const nadir_context *context, const nadir_returns_request *
             .highest = found->highest,
             .largest = found->largest,
             .mean = found->mean,
-            .rounding = terms * UNIT * own->terms.mass * found->largest + (found->largest > 0 ? DBL_MIN : 0),
+            .rounding = terms * NADIR_ROUND_UNIT * own->terms.mass * found->largest +
+                        (found->largest > 0 ? DBL_MIN : 0),
         };
         const double error =
             nadir_returns_record(context, own, self->probabilities + i * model->rows, &seen, self->first + i);

@@ -1,12 +1,10 @@
 /* value.c: value, occupancy and return of a policy; see value.h. */
 #include "nominal/value.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 
-#include <float.h>
 #include <math.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 void nadir_value_clear(nadir_context *context, nadir_value *value)
 {
@@ -33,7 +31,7 @@ nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *
 static double norm_1(const nadir_context *context, int64_t count, const double *x)
 {
     const double total = (double)nadir_global_count(context, count);
-    return nadir_global_norm_1(context, count, x) * (1 + total * UNIT);
+    return nadir_round_up(nadir_global_norm_1(context, count, x), total);
 }
 
 static int64_t most_actions(const nadir_context *context, const nadir_model *model)
@@ -59,7 +57,7 @@ static void bound_errors(const nadir_context *context, const nadir_model *model,
     const int64_t n = model->states;
     const double norm = nadir_occupancy_gamma(occupancy) * nadir_occupancy_average(occupancy)->norm;
     const double gap = 1 - norm;
-    const double unit = UNIT * (double)(most_actions(context, model) + 2);
+    const double unit = NADIR_ROUND_UNIT * (double)(most_actions(context, model) + 2);
     const double v_size = nadir_global_largest(context, n, value->v);
     const double d_size = norm_1(context, n, value->d);
     const double reward = nadir_global_largest(context, model->rows, model->rewards);
@@ -74,8 +72,8 @@ static void bound_errors(const nadir_context *context, const nadir_model *model,
     const double mu = norm_1(context, n, model->initial);
     const double primal = rounding + mu * value->v_error;
     const double dual = dual_rounding + value->d_error * reward + d_size * unit * reward +
-                        fabs(value->J - value->J_dual) * (1 + 4 * UNIT);
-    value->J_error = (primal < dual ? primal : dual) * (1 + 16 * UNIT);
+                        fabs(value->J - value->J_dual) * (1 + 4 * NADIR_ROUND_UNIT);
+    value->J_error = nadir_round_up(primal < dual ? primal : dual, 16);
 }
 
 nadir_status nadir_value_solve(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,

@@ -1,22 +1,21 @@
 /* value_check.c: bounds on the value of a policy from the rows of the kernel alone; see value_check.h. */
 #include "nominal/value_check.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
 
-#include <float.h>
 #include <math.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 double nadir_check_offset(double r, double gamma, double rho_low, double rho_high)
 {
     const double gap = 1 - gamma * (r > 0 ? rho_high : rho_low);
-    if (!(1 - gamma * rho_high > 4 * UNIT)) {
+    if (!(1 - gamma * rho_high > 4 * NADIR_ROUND_UNIT)) {
         return INFINITY;
     }
     /* gap is off by two roundings of numbers near one */
-    return r > 0 ? r / (gap - 4 * UNIT) * (1 + 4 * UNIT) : r / (gap + 4 * UNIT) * (1 - 4 * UNIT);
+    return r > 0 ? nadir_round_up(r / (gap - 4 * NADIR_ROUND_UNIT), 4)
+                 : r / (gap + 4 * NADIR_ROUND_UNIT) * (1 - 4 * NADIR_ROUND_UNIT);
 }
 
 /* The range of sum over a of pi(a|s), rounding included, and the largest number of actions. */
@@ -40,8 +39,8 @@ static void measure_policy(const nadir_context *context, const nadir_model *mode
     *low = nadir_allreduce_minimum(context, *low);
     *high = nadir_allreduce_maximum(context, *high);
     *actions = (int64_t)nadir_allreduce_maximum(context, (double)*actions);
-    *low -= UNIT * (double)(*actions + 2) * *high;
-    *high += UNIT * (double)(*actions + 2) * *high;
+    *low -= NADIR_ROUND_UNIT * (double)(*actions + 2) * *high;
+    *high += NADIR_ROUND_UNIT * (double)(*actions + 2) * *high;
 }
 
 void nadir_value_terms_compute(const nadir_context *context, const nadir_kernel *kernel,
@@ -79,10 +78,11 @@ nadir_status nadir_value_residual_compute(nadir_context *context, const nadir_ke
 static void bound_return(const nadir_model *model, double mass, const nadir_value_residual *seen,
                          nadir_value_check *check)
 {
-    const double spread = mass * UNIT * (double)(nadir_model_total(model) + 4);
+    const double spread = mass * NADIR_ROUND_UNIT * (double)(nadir_model_total(model) + 4);
     const double low = check->low * (check->low < 0 ? mass + spread : mass - spread);
     const double high = check->high * (check->high > 0 ? mass + spread : mass - spread);
-    const double slack = seen->rounding + 4 * UNIT * (fabs(seen->mean) + fmax(fabs(low), fabs(high)));
+    const double slack =
+        seen->rounding + 4 * NADIR_ROUND_UNIT * (fabs(seen->mean) + fmax(fabs(low), fabs(high)));
     check->lower = seen->mean + low - slack;
     check->upper = seen->mean + high + slack;
 }
