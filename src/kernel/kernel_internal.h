@@ -1,4 +1,4 @@
-/* kernel_internal.h: of what a kernel is made. For this folder alone. */
+/* kernel_internal.h: the parts of a kernel. For this folder alone. */
 #ifndef NADIR_KERNEL_KERNEL_INTERNAL_H
 #define NADIR_KERNEL_KERNEL_INTERNAL_H
 

@@ -1,5 +1,6 @@
 /*
- * lanczos.h: the largest singular value of an operator that is known by its products alone, with its vectors.
+ * lanczos.h: the largest singular value of a linear map that is known by its products alone, with its vectors,
+ * and the largest eigenvalue of a symmetric one without.
  */
 #ifndef NADIR_LINALG_LANCZOS_H
 #define NADIR_LINALG_LANCZOS_H
@@ -35,5 +36,27 @@ typedef struct nadir_singular_triple {
 nadir_status nadir_lanczos_top(const nadir_vec *vec, const nadir_linear_map *map, const double *start,
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
                                double *y, nadir_singular_triple *triple);
+
+/* The largest eigenvalue of a symmetric positive semidefinite map, without its vector: four vectors of memory,
+ * whatever the number of steps. */
+
+/* The most products of one search. */
+enum { NADIR_LARGEST_PRODUCTS = 64 };
+
+typedef struct nadir_largest {
+    double value; /* a lower bound, up to the errors of products */
+    double upper; /* an upper bound, but for an unlucky start: once in 10^9; infinity after a few products */
+    int64_t products; /* that were made */
+} nadir_largest;
+
+/*
+ * From a start of normal variates. Stops as soon as upper <= enough, or value > hopeless, or upper is within
+ * `tolerance` of value, relatively, or nothing is left to find, or the limit is reached: a number of products
+ * up to NADIR_LARGEST_PRODUCTS. apply: y <- A x; an error of its own of relative size e moves value and upper
+ * by about e.
+ */
+nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_apply *apply, void *user,
+                                   nadir_random *random, double enough, double hopeless, double tolerance,
+                                   int64_t limit, nadir_largest *largest);
 
 #endif

@@ -1,9 +1,60 @@
-/* kernel_internal.h: of what an occupancy operator is made. For this folder alone. */
+/* occupancy_internal.h: the parts of an occupancy operator. For this folder alone. */
 #ifndef NADIR_OCCUPANCY_OCCUPANCY_INTERNAL_H
 #define NADIR_OCCUPANCY_OCCUPANCY_INTERNAL_H
 
 #include "occupancy/occupancy.h"
-#include "occupancy/occupancy_internal.h"
+
+/*
+ * Preconditioned: solving with the average of a kernel through the solves of another, nearby one.
+ *
+ * With A = I - gamma P^pi and A0 = I - gamma Phat^pi, A A0^-1 = I - gamma (P^pi - Phat^pi) D is near the
+ * identity when P is near Phat, and a few Krylov steps on it do. The rank-one term of the average is part of
+ * A.
+ */
+
+typedef struct nadir_preconditioned nadir_preconditioned;
+
+/* X <- about A0^-1 B, or A0^-T B; residual: for iterative ones. */
+typedef nadir_status (*nadir_precondition)(nadir_context *context, void *user, bool transposed, int64_t count,
+                                           const double *b, double residual, double *x);
+
+/* `average` and `user` outlive it. */
+nadir_status nadir_preconditioned_create(nadir_context *context, nadir_average *average, double gamma,
+                                         nadir_precondition base, void *user, nadir_preconditioned **solver);
+void nadir_preconditioned_free(nadir_context *context, nadir_preconditioned *solver);
+
+/* As nadir_backend.solve of an iterative backend, on A; x need not be set. */
+nadir_status nadir_preconditioned_solve(nadir_context *context, nadir_preconditioned *solver, bool transposed,
+                                        int64_t count, const double *b, double residual, double *x);
+
+/*
+ * Sherman-Morrison: solving with A + gamma b k^T through solves with A.
+ *
+ *     (A + gamma b k^T)^-1 y = x - z gamma (k . x) / den,     x = A^-1 y,  z = A^-1 b,  den = 1 + gamma k . z
+ *     and transposed:          x - w gamma (b . x) / den,     x = A^-T y,  w = A^-T k
+ *
+ * This is the only place in nadir where these formulas stand.
+ */
+
+/* den over what its terms add up to without their signs; below this the system is singular to working
+ * precision. */
+#define NADIR_DENOMINATOR_LIMIT 1e-12
+
+typedef struct nadir_sherman_morrison {
+    int64_t states;
+    double gamma;
+    const double *b, *k; /* [states] of the average */
+    double *z, *w;       /* [states] owned */
+    double denominator;
+} nadir_sherman_morrison;
+
+/* z and w are in place; computes the denominator. NADIR_ERROR_ILL_POSED when it is zero to working precision.
+ */
+nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_morrison *update);
+
+/* Turns solutions with A, or its transpose, into solutions with A + gamma b k^T; x: [states * count]. */
+void nadir_sherman_morrison_apply(const nadir_context *context, const nadir_sherman_morrison *update,
+                                  bool transposed, int64_t count, double *x);
 
 struct nadir_occupancy {
     nadir_average average;

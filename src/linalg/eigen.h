@@ -1,0 +1,75 @@
+/*
+ * eigen.h: eigenpairs of dense symmetric matrices, and proven upper bounds on the 2-norm of dense matrices.
+ */
+#ifndef NADIR_LINALG_EIGEN_H
+#define NADIR_LINALG_EIGEN_H
+
+#include "base/context.h"
+
+/* ----------------------------------------------------------------------------------- small, on one thread */
+
+/* Room that nadir_symmetric_eigen needs, in doubles, for a matrix of `size`. */
+#define NADIR_SYMMETRIC_WORK(size) (34 * (size))
+
+/* Eigenvalues, rising, and orthonormal eigenvectors. matrix: [size * size], in: its lower triangle, column
+ * after column; out: the eigenvectors, one after another. values: [size]; work: [NADIR_SYMMETRIC_WORK(size)].
+ * False when they were not found: a number is not finite. On one thread. */
+bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *work);
+
+/* Proven, by a Cholesky factorisation: whatever differs from the matrix by at most `error` in the 2-norm is
+ * positive semidefinite. matrix: [size * size] symmetric, its lower triangle, column after column; destroyed.
+ * False says nothing. */
+bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error);
+
+/* --------------------------------------------------- all eigenpairs, the leading ones, or those above a threshold */
+
+#define NADIR_SPECTRUM_LARGEST 30000
+
+/* Room that serves any number of matrices of one size, and what was found last. A struct of zeros holds
+ * nothing. */
+typedef struct nadir_spectrum {
+    int64_t size;
+    int64_t room;    /* eigenpairs there is room for */
+    int64_t count;   /* that were found */
+    double *values;  /* [count] falling */
+    double *vectors; /* [size * count] orthonormal, one after another */
+    double *work;
+    int32_t *iwork;
+    int64_t work_length, iwork_length;
+} nadir_spectrum;
+
+/* size: at most NADIR_SPECTRUM_LARGEST, past which LAPACK's lengths are no 32-bit numbers.
+ * nadir_spectrum_close is legal afterwards in any case. */
+nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t room,
+                                 nadir_spectrum *spectrum);
+void nadir_spectrum_close(nadir_context *context, nadir_spectrum *spectrum);
+
+/* matrix: [size * size] finite, its lower triangle column after column; destroyed. All of them wants room for
+ * all, by divide and conquer; fewer cost little more than the tridiagonal form. */
+nadir_status nadir_spectrum_all(nadir_context *context, double *matrix, nadir_spectrum *spectrum);
+/* The `count` largest, 1 to room. */
+nadir_status nadir_spectrum_leading(nadir_context *context, double *matrix, int64_t count,
+                                    nadir_spectrum *spectrum);
+/* Those above the threshold; with room for all; the squares of the entries neither overflow nor vanish. */
+nadir_status nadir_spectrum_above(nadir_context *context, double *matrix, double threshold,
+                                  nadir_spectrum *spectrum);
+
+/* --------------------------------------------------- bounds on the 2-norm, rounding included */
+
+/* *bound >= |N|_2 of a square N: [n * n] column after column, whose squares neither overflow nor vanish;
+ * about n^2 roundings above it. from: the norm to begin with, 0: what Lanczos iterations say; where it is
+ * more than some percent too small nothing is proven, and the bound is the Frobenius norm. Two thirds of n^3
+ * multiplications and room for n^2 numbers. */
+nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double from,
+                                       double *bound);
+
+/* *bound >= |N^T N|_F^(1/2) >= |N|_2, the fourth root of the sum of the fourth powers of all singular values,
+ * and at most a share of n^(3/2) 1e-7 above it: a third of n^3 multiplications in single precision, and room
+ * for n^2 numbers. N as above. */
+nadir_status nadir_spectral_norm_fourth(nadir_context *context, int64_t n, const double *N, double *bound);
+
+/* At least |B|_2 for every B with |B| <= N entry by entry, from a few products with N >= 0: [n * n] column
+ * after column. work: [3 * n]. */
+double nadir_spectral_norm_quotient(const nadir_context *context, int64_t n, const double *N, double *work);
+
+#endif
