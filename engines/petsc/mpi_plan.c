@@ -187,7 +187,7 @@ static const double *publish(void *self, void *made, const double *values)
     return petsc_shared_publish(of->shared, values);
 }
 
-static double *room(void *self, void *made)
+static double *buffer(void *self, void *made)
 {
     const petsc_engine *engine = self;
     const plan *of = made;
@@ -341,6 +341,6 @@ void petsc_plans_start(petsc_engine *engine)
     engine->table.fetch = fetch;
     engine->table.add = add;
     engine->table.publish = publish;
-    engine->table.room = room;
+    engine->table.buffer = buffer;
     engine->table.release = release;
 }

@@ -182,7 +182,7 @@ static const double *alone_publish(void *self, void *plan, const double *values)
     return NULL;
 }
 
-static double *alone_room(void *self, void *plan)
+static double *alone_buffer(void *self, void *plan)
 {
     (void)self, (void)plan;
     return NULL;
@@ -212,6 +212,6 @@ const nadir_communication nadir_communication_alone = {
     .fetch = alone_fetch,
     .add = alone_add,
     .publish = alone_publish,
-    .room = alone_room,
+    .buffer = alone_buffer,
     .release = alone_release,
 };

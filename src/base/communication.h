@@ -3,7 +3,7 @@
  *
  * An algorithm holds the rows of the states it owns, [first, first + count) of S, and asks the table for
  * whatever concerns all of them. On one machine a process owns every state and the table is trivial; an
- * engine that spreads states over many processes brings its own. Every process makes the same calls in the
+ * engine that distributes states over many processes brings its own. Every process makes the same calls in the
  * same order, and gets the same bits where the answer is the same for all: whoever decides something by it
  * decides as all others do. `self` is the table's own data; `context` receives errors and lends memory.
  */
@@ -27,7 +27,7 @@ typedef struct nadir_communication {
     const char *name;
     int32_t rank;    /* of this process */
     int32_t members; /* number of processes */
-    bool shares;     /* they may read each other's vectors: `publish` and `room` are worth a try */
+    bool shares;     /* they may read each other's vectors: `publish` and `buffer` are worth a try */
     void *self;
 
     /* values[i] <- the sum of values[i] over all processes. */
@@ -81,7 +81,7 @@ typedef struct nadir_communication {
     const double *(*publish)(void *self, void *plan, const double *values);
     /* [count + wanted] in whose end the ghosts of the next `add` may stand, who then makes no copy of them.
      * Free to use until then; NULL: there is no such place. */
-    double *(*room)(void *self, void *plan);
+    double *(*buffer)(void *self, void *plan);
     void (*release)(void *self, void *plan);
 } nadir_communication;
 

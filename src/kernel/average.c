@@ -122,15 +122,15 @@ static int64_t merge(partial_row left, partial_row right, double weight, int32_t
 }
 
 /* Two lists, as long as the longest of a thread's states, between which it merges. */
-typedef struct merge_room {
+typedef struct merge_buffers {
     int32_t *columns[2];
     double *values[2];
-} merge_room;
+} merge_buffers;
 
 /* The average of one state at (columns, values); returns its length. The rows are added one after another, as
  * when the values are refilled. */
 static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *policy, int64_t state,
-                           const merge_room *room, int32_t *columns, double *values)
+                           const merge_buffers *buffers, int32_t *columns, double *values)
 {
     const nadir_model *model = kernel->model;
     int64_t last = model->state_rows[state + 1] - 1;
@@ -142,8 +142,8 @@ static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *polic
     for (int64_t row = model->state_rows[state]; row <= last; row++) {
         if (policy->probabilities[row] > 0) {
             const nadir_row add = nadir_kernel_row(kernel, row);
-            int32_t *to_columns = row < last ? room->columns[side] : columns;
-            double *to_values = row < last ? room->values[side] : values;
+            int32_t *to_columns = row < last ? buffers->columns[side] : columns;
+            double *to_values = row < last ? buffers->values[side] : values;
             const int64_t count = merge(sum, (partial_row){add.count, add.columns, add.values},
                                         policy->probabilities[row], to_columns, to_values);
             sum = (partial_row){count, to_columns, to_values};
@@ -158,25 +158,25 @@ typedef struct stretch {
     int64_t first, end;    /* states */
     int64_t start, length; /* of the entries; before they are there, at most so many */
     int64_t longest;       /* entries of a state, at most */
-    merge_room room;
+    merge_buffers buffers;
 } stretch;
 
-static nadir_status make_room(nadir_context *context, int64_t longest, merge_room *room)
+static nadir_status make_buffers(nadir_context *context, int64_t longest, merge_buffers *buffers)
 {
     nadir_status status = NADIR_OK;
     for (int side = 0; side < 2; side++) {
-        NADIR_NEW(context, room->columns[side], longest);
-        NADIR_NEW(context, room->values[side], longest);
+        NADIR_NEW(context, buffers->columns[side], longest);
+        NADIR_NEW(context, buffers->values[side], longest);
     }
 cleanup:
     return status;
 }
 
-static void clear_room(nadir_context *context, merge_room *room)
+static void clear_buffers(nadir_context *context, merge_buffers *buffers)
 {
     for (int side = 0; side < 2; side++) {
-        nadir_release(context, room->columns[side]);
-        nadir_release(context, room->values[side]);
+        nadir_release(context, buffers->columns[side]);
+        nadir_release(context, buffers->values[side]);
     }
 }
 
@@ -197,7 +197,7 @@ static void fill_stretch(const nadir_kernel *kernel, const nadir_policy *policy,
 {
     int64_t to = run->start;
     for (int64_t s = run->first; s < run->end; s++) {
-        to += merge_state(kernel, policy, s, &run->room, entries->columns + to, entries->values + to);
+        to += merge_state(kernel, policy, s, &run->buffers, entries->columns + to, entries->values + to);
         entries->starts[s + 1] = to - run->start;
     }
     run->length = to - run->start;
@@ -239,7 +239,7 @@ static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kern
     for (int i = 0; i < count; i++) {
         runs[i].start = most;
         most += runs[i].length;
-        NADIR_CHECK(make_room(context, runs[i].longest, &runs[i].room));
+        NADIR_CHECK(make_buffers(context, runs[i].longest, &runs[i].buffers));
     }
     NADIR_NEW(context, made.starts, n + 1);
     NADIR_NEW(context, made.columns, most);
@@ -257,7 +257,7 @@ static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kern
     made = (nadir_entries){0};
 cleanup:
     for (int i = 0; i < count; i++) {
-        clear_room(context, &runs[i].room);
+        clear_buffers(context, &runs[i].buffers);
     }
     nadir_entries_clear(context, &made);
     return status;
@@ -268,8 +268,8 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
                        const nadir_entries *entries)
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
-    const bool spread = kernel->sums != NULL;
-    const nadir_row_tail line = spread ? nadir_perturbed_row_tail(kernel, row) : (nadir_row_tail){0};
+    const bool has_tail = kernel->sums != NULL;
+    const nadir_row_tail line = has_tail ? nadir_perturbed_row_tail(kernel, row) : (nadir_row_tail){0};
     for (int64_t i = 0; i < part.count; i++) {
         const int32_t column = part.columns[i];
         while (index < end && entries->columns[index] < column) {
@@ -278,7 +278,7 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
         if (index == end || entries->columns[index] != column) {
             return false;
         }
-        const double off = spread ? nadir_row_tail_at_state(&line, kernel->positions[column]) : 0;
+        const double off = has_tail ? nadir_row_tail_at_state(&line, kernel->positions[column]) : 0;
         entries->values[index] += weight * (part.values[i] - off);
     }
     return true;

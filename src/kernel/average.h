@@ -75,7 +75,7 @@ nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_ave
                                                const double *x, double *y);
 
 /* Before many products: makes the transposed copy now where these are faster with it as well, as they are
- * with models spread over processes, unless it was given back. */
+ * with models distributed over processes, unless it was given back. */
 nadir_status nadir_average_prepare(nadir_context *context, nadir_average *average);
 
 /* Gives the memory of the transposed copy back; the next transposed product makes it anew. */

@@ -75,8 +75,8 @@ static void combine_by_columns(const nadir_average *average, const nadir_entries
 }
 
 /* Y = shift X + scale M X where M has columns of other processes: one vector after the other. */
-static void combine_spread(const nadir_context *context, const nadir_average *average, int64_t count,
-                           double shift, double scale, const double *x, double *y)
+static void combine_distributed(const nadir_context *context, const nadir_average *average, int64_t count,
+                                double shift, double scale, const double *x, double *y)
 {
     const int64_t n = average->states;
     const nadir_average *owner = average->lender != NULL ? average->lender : average;
@@ -92,9 +92,9 @@ static void combine_spread(const nadir_context *context, const nadir_average *av
 
 /* Y = shift X + scale M^T X likewise: `transpose` has rows for columns of other processes, whose sums go
  * home. */
-static void combine_spread_transposed(const nadir_context *context, const nadir_average *owner,
-                                      const nadir_matrix *transpose, int64_t count, double shift,
-                                      double scale, const double *x, double *y)
+static void combine_distributed_transposed(const nadir_context *context, const nadir_average *owner,
+                                           const nadir_matrix *transpose, int64_t count, double shift,
+                                           double scale, const double *x, double *y)
 {
     const nadir_exchange *exchange = owner->exchange;
     const int64_t n = owner->states;
@@ -116,7 +116,7 @@ static nadir_status combine_plain(const nadir_context *context, const nadir_aver
         return nadir_kernel_device_combine(context, average, false, count, shift, scale, x, y);
     }
     if (average->exchange != NULL) {
-        combine_spread(context, average, count, shift, scale, x, y);
+        combine_distributed(context, average, count, shift, scale, x, y);
     } else {
         nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
     }
@@ -143,7 +143,7 @@ static nadir_status combine_transposed(nadir_context *context, nadir_average *av
     const int64_t rows = owner->exchange != NULL ? owner->matrix.width : owner->states;
     const nadir_matrix transpose = {rows, NULL, entries->starts, entries->columns, entries->values, 0};
     if (owner->exchange != NULL) {
-        combine_spread_transposed(context, owner, &transpose, count, shift, scale, x, y);
+        combine_distributed_transposed(context, owner, &transpose, count, shift, scale, x, y);
     } else {
         nadir_matrix_combine(context, &transpose, count, shift, scale, x, y);
     }
@@ -200,19 +200,19 @@ void nadir_average_forget_transpose(nadir_context *context, nadir_average *avera
  * their longest together, and an addition for each of them. */
 static int64_t longest_transposed(const nadir_context *context, const nadir_average *owner)
 {
-    const bool spread = owner->exchange != NULL;
-    const nadir_matrix transpose = {.size = spread ? owner->matrix.width : owner->states,
+    const bool distributed = owner->exchange != NULL;
+    const nadir_matrix transpose = {.size = distributed ? owner->matrix.width : owner->states,
                                     .starts = owner->transpose.starts};
     int64_t known;
     if (owner->device_matrix != NULL && owner->device->longest_transposed(owner->device_matrix, &known)) {
         return known;
     }
     if (transpose.starts == NULL && owner->transposed_row == 0) {
-        return spread ? owner->exchange->total : owner->states;
+        return distributed ? owner->exchange->total : owner->states;
     }
     const int64_t longest =
         transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row - 1;
-    return spread ? (int64_t)nadir_allreduce_sum(context, (double)(longest + 1)) : longest;
+    return distributed ? (int64_t)nadir_allreduce_sum(context, (double)(longest + 1)) : longest;
 }
 
 double nadir_average_roundings(const nadir_context *context, const nadir_average *average, bool transposed)

@@ -340,8 +340,8 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
     }
     k_sum = kernel->k != NULL ? nadir_allreduce_sum(context, k_sum) : 0;
     k_size = kernel->k != NULL ? nadir_allreduce_sum(context, k_size) : 0;
-    const bool spread = kernel->sums != NULL;
-    if (spread) {
+    const bool has_tail = kernel->sums != NULL;
+    if (has_tail) {
         (void)nadir_kernel_prepare(context, kernel, NULL);
     }
     double low = -INFINITY; /* of minus the sum */
@@ -358,7 +358,7 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
             continue;
         }
         const nadir_row_size one =
-            spread ? nadir_perturbed_measure(kernel, row) : measure_stored(kernel, row, k_sum, k_size);
+            has_tail ? nadir_perturbed_measure(kernel, row) : measure_stored(kernel, row, k_sum, k_size);
         low = fmax(low, one.rounding - one.sum);
         high = fmax(high, one.sum + one.rounding);
         largest = fmax(largest, one.largest + one.rounding);

@@ -54,7 +54,7 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
 typedef struct nadir_perturbed {
     double *values; /* [nonzeros]; dense models: [rows * states] */
     bool *nominal;  /* [rows] the row is the nominal one; what it has in `values` is never looked at */
-    /* NULL unless spread: */
+    /* NULL without a tail: */
     double *x;       /* [states] finite */
     int32_t *order;  /* [states] all of them, x[order[0]] <= x[order[1]] <= ... */
     double *omega;   /* [rows] */
@@ -64,11 +64,11 @@ typedef struct nadir_perturbed {
     double *amount;  /* [rows] used where there is an extra state */
 } nadir_perturbed;
 
-/* spread: successors that the model does not have are possible; dense models have all and ignore it. */
-nadir_status nadir_kernel_create_perturbed(nadir_context *context, nadir_model *model, bool spread,
+/* with_tail: successors that the model does not have are possible; dense models have all and ignore it. */
+nadir_status nadir_kernel_create_perturbed(nadir_context *context, nadir_model *model, bool with_tail,
                                            nadir_kernel **kernel);
 /* The same with all rows nominal: who writes the numbers of one says that it is so no more. */
-nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool spread,
+nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool with_tail,
                                        nadir_kernel **kernel);
 /* Its arrays, to be filled; NULL when the kernel is not of this kind. */
 nadir_perturbed *nadir_kernel_perturbed(nadir_kernel *kernel);

@@ -29,7 +29,7 @@ const void *nadir_kernel_device_values(const nadir_kernel *kernel);
  * are not there yet. The norm is that of both. */
 nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_kernel *kernel,
                                          const nadir_policy *policy, nadir_average *average);
-/* The same if there is room; for want of it a kernel of other numbers than the model's comes here, and *made
+/* The same if there is memory; for want of it a kernel of other numbers than the model's comes here, and *made
  * is false. */
 nadir_status nadir_kernel_device_average_if_memory(nadir_context *context, const nadir_kernel *kernel,
                                                    const nadir_policy *policy, nadir_average *average,

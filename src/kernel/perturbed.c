@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* The arrays of the part that is not stored, as in the nominal kernel. */
-static nadir_status make_spread(nadir_context *context, nadir_kernel *kernel)
+static nadir_status make_tail(nadir_context *context, nadir_kernel *kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = kernel->model;
@@ -40,7 +40,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool spread,
+nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool with_tail,
                                        nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
@@ -52,8 +52,8 @@ nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *mode
     for (int64_t row = 0; row < model->rows; row++) {
         made->perturbed.nominal[row] = true;
     }
-    if (spread && !dense) {
-        NADIR_CHECK(make_spread(context, made));
+    if (with_tail && !dense) {
+        NADIR_CHECK(make_tail(context, made));
     }
     *kernel = made;
     made = NULL;
@@ -62,13 +62,13 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_kernel_create_perturbed(nadir_context *context, nadir_model *model, bool spread,
+nadir_status nadir_kernel_create_perturbed(nadir_context *context, nadir_model *model, bool with_tail,
                                            nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const bool dense = model->dense != NULL;
     const int64_t entries = dense ? model->rows * model->states : model->nonzeros;
-    NADIR_CHECK(nadir_kernel_create_blank(context, model, spread, kernel));
+    NADIR_CHECK(nadir_kernel_create_blank(context, model, with_tail, kernel));
     memcpy((*kernel)->perturbed.values, dense ? model->dense : model->probabilities,
            (size_t)entries * sizeof *(*kernel)->perturbed.values);
     memset((*kernel)->perturbed.nominal, 0, (size_t)model->rows * sizeof *(*kernel)->perturbed.nominal);

@@ -104,8 +104,8 @@ void nadir_prefix_sums_compute(const nadir_context *context, const nadir_sorted_
 /* weighted_j <- sum over i >= j in the piece of weighted_i, plain_j <- that of plain_i + weighted_i (x_i -
  * x_j).
  */
-static void spread_piece(const nadir_sorted_states *sorted, int64_t first, int64_t end,
-                         nadir_prefix_sum *sums)
+static void transpose_piece(const nadir_sorted_states *sorted, int64_t first, int64_t end,
+                            nadir_prefix_sum *sums)
 {
     nadir_prefix_sum sum = {0};
     double after = sorted->x[end - 1];
@@ -128,7 +128,7 @@ void nadir_prefix_sums_transposed(const nadir_context *context, const nadir_sort
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t piece = 0; piece < pieces; piece++) {
         const int64_t first = piece * length;
-        spread_piece(sorted, first, first + length < n ? first + length : n, sums);
+        transpose_piece(sorted, first, first + length < n ? first + length : n, sums);
     }
     for (int64_t piece = pieces - 2; piece >= 0; piece--) {
         const int64_t next = (piece + 1) * length;

@@ -1,5 +1,5 @@
 /*
- * rank_one_distributed.c: the smallest entry of a kernel nominal - b k^T whose rows are spread over processes.
+ * rank_one_distributed.c: the smallest entry of a kernel nominal - b k^T whose rows are distributed over processes.
  *
  * Entries that a row does not store are -b k(t), smallest at the first state in the order of k, or against it
  * for b < 0, that the row does not have. One state more than the longest row has, from each end of that
@@ -21,16 +21,16 @@ typedef struct end_states {
 } end_states;
 
 static nadir_status find_ends(nadir_context *context, const nadir_model *model, const double *k, double sign,
-                              int64_t wanted, nadir_indexed *room, end_states *ends)
+                              int64_t wanted, nadir_indexed *values, end_states *ends)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
     NADIR_NEW(context, ends->top, wanted);
     NADIR_NEW(context, ends->columns, wanted);
     for (int64_t t = 0; t < model->states; t++) {
-        room[t] = (nadir_indexed){sign * k[t], nadir_model_first(model) + t};
+        values[t] = (nadir_indexed){sign * k[t], nadir_model_first(model) + t};
     }
-    NADIR_CHECK(table->top(table->self, context, model->states, room, wanted, ends->top, &ends->count));
+    NADIR_CHECK(table->top(table->self, context, model->states, values, wanted, ends->top, &ends->count));
     for (int64_t i = 0; i < ends->count; i++) {
         ends->columns[i] = nadir_exchange_column(model->exchange, ends->top[i].place);
         ends->top[i].value *= sign;
@@ -60,11 +60,11 @@ nadir_status nadir_rank_one_minimum_distributed(nadir_context *context, const na
 {
     nadir_status status = NADIR_OK;
     end_states ends[2] = {{0}};
-    nadir_indexed *room = NULL;
+    nadir_indexed *values = NULL;
     double *extended = NULL;
     double smallest = INFINITY;
     int64_t longest = 0;
-    NADIR_NEW(context, room, model->states);
+    NADIR_NEW(context, values, model->states);
     NADIR_NEW(context, extended, nadir_model_width(model));
     for (int64_t t = 0; t < model->states; t++) {
         extended[t] = k[t];
@@ -75,8 +75,8 @@ nadir_status nadir_rank_one_minimum_distributed(nadir_context *context, const na
         longest = length > longest ? length : longest;
     }
     const int64_t wanted = (int64_t)nadir_allreduce_maximum(context, (double)longest) + 1;
-    NADIR_CHECK(find_ends(context, model, k, 1, wanted, room, &ends[0]));
-    NADIR_CHECK(find_ends(context, model, k, -1, wanted, room, &ends[1]));
+    NADIR_CHECK(find_ends(context, model, k, 1, wanted, values, &ends[0]));
+    NADIR_CHECK(find_ends(context, model, k, -1, wanted, values, &ends[1]));
     for (int64_t row = 0; row < model->rows; row++) {
         smallest = fmin(smallest, row_minimum(model, row, b[row], extended, &ends[b[row] < 0]));
     }
@@ -86,7 +86,7 @@ cleanup:
         nadir_release(context, ends[side].top);
         nadir_release(context, ends[side].columns);
     }
-    nadir_release(context, room);
+    nadir_release(context, values);
     nadir_release(context, extended);
     return status;
 }

@@ -23,7 +23,7 @@ static double count_entries(const nadir_explicit *rows)
 }
 
 /* Room for the rows of `made`, in the form that takes less. */
-static nadir_status make_room(nadir_context *context, double entries, nadir_model *made)
+static nadir_status allocate_rows(nadir_context *context, double entries, nadir_model *made)
 {
     nadir_status status = NADIR_OK;
     const double all = (double)made->rows * (double)made->states;
@@ -63,7 +63,7 @@ static nadir_status write_rows(nadir_context *context, const nadir_kernel *kerne
     nadir_status status = NADIR_OK;
     nadir_explicit rows = {0};
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
-    NADIR_CHECK(make_room(context, count_entries(&rows), made));
+    NADIR_CHECK(allocate_rows(context, count_entries(&rows), made));
     for (int64_t row = 0; row < made->rows; row++) {
         const nadir_row from = nadir_explicit_row(&rows, row);
         write_row(&from, row, made);

@@ -1,5 +1,5 @@
 /*
- * distributed.h: sums and extremes over a vector that is spread over threads and processes.
+ * distributed.h: sums and extremes over a vector that is distributed over threads and processes.
  *
  * A process holds `count` of the entries, the first of them at global place `first`. Threads take contiguous
  * shares whose results are joined in order, then the communication table joins the processes: the same

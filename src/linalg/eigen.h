@@ -29,10 +29,10 @@ bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, dou
  * nothing. */
 typedef struct nadir_spectrum {
     int64_t size;
-    int64_t room;    /* eigenpairs there is room for */
-    int64_t count;   /* that were found */
-    double *values;  /* [count] falling */
-    double *vectors; /* [size * count] orthonormal, one after another */
+    int64_t capacity; /* of eigenpairs */
+    int64_t count;    /* that were found */
+    double *values;   /* [count] falling */
+    double *vectors;  /* [size * count] orthonormal, one after another */
     double *work;
     int32_t *iwork;
     int64_t work_length, iwork_length;
@@ -40,17 +40,17 @@ typedef struct nadir_spectrum {
 
 /* size: at most NADIR_SPECTRUM_LARGEST, past which LAPACK's lengths are no 32-bit numbers.
  * nadir_spectrum_close is legal afterwards in any case. */
-nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t room,
+nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t capacity,
                                  nadir_spectrum *spectrum);
 void nadir_spectrum_close(nadir_context *context, nadir_spectrum *spectrum);
 
-/* matrix: [size * size] finite, its lower triangle column after column; destroyed. All of them wants room for
+/* matrix: [size * size] finite, its lower triangle column after column; destroyed. All of them needs capacity for
  * all, by divide and conquer; fewer cost little more than the tridiagonal form. */
 nadir_status nadir_spectrum_all(nadir_context *context, double *matrix, nadir_spectrum *spectrum);
-/* The `count` largest, 1 to room. */
+/* The `count` largest, 1 to capacity. */
 nadir_status nadir_spectrum_leading(nadir_context *context, double *matrix, int64_t count,
                                     nadir_spectrum *spectrum);
-/* Those above the threshold; with room for all; the squares of the entries neither overflow nor vanish. */
+/* Those above the threshold; with capacity for all; the squares of the entries neither overflow nor vanish. */
 nadir_status nadir_spectrum_above(nadir_context *context, double *matrix, double threshold,
                                   nadir_spectrum *spectrum);
 
@@ -59,7 +59,7 @@ nadir_status nadir_spectrum_above(nadir_context *context, double *matrix, double
 /* *bound >= |N|_2 of a square N: [n * n] column after column, whose squares neither overflow nor vanish;
  * about n^2 roundings above it. from: the norm to begin with, 0: what Lanczos iterations say; where it is
  * more than some percent too small nothing is proven, and the bound is the Frobenius norm. Two thirds of n^3
- * multiplications and room for n^2 numbers. */
+ * multiplications and memory for n^2 numbers. */
 nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const double *N, double from,
                                        double *bound);
 

@@ -21,7 +21,7 @@ nadir_status nadir_exchange_create(nadir_context *context, int64_t first, int64_
     }
     NADIR_CHECK(table->plan(table->self, context, first, count, ghosts, places, &made->plan));
     if (table->buffer(table->self, made->plan) == NULL) {
-        NADIR_NEW(context, made->room, count + ghosts);
+        NADIR_NEW(context, made->buffer, count + ghosts);
     }
     const nadir_reduction operations[] = {NADIR_REDUCE_SUM, NADIR_REDUCE_MAXIMUM};
     double sizes[] = {(double)count, (double)count};
@@ -42,7 +42,7 @@ void nadir_exchange_free(nadir_exchange *exchange)
         nadir_memory *memory = exchange->memory;
         exchange->table->release(exchange->table->self, exchange->plan);
         nadir_memory_release(memory, exchange->places);
-        nadir_memory_release(memory, exchange->room);
+        nadir_memory_release(memory, exchange->buffer);
         nadir_memory_release(memory, exchange);
         nadir_memory_free(memory);
     }
@@ -50,27 +50,27 @@ void nadir_exchange_free(nadir_exchange *exchange)
 
 double *nadir_exchange_buffer(const nadir_exchange *exchange)
 {
-    return exchange->room != NULL ? exchange->room
-                                  : exchange->table->buffer(exchange->table->self, exchange->plan);
+    return exchange->buffer != NULL ? exchange->buffer
+                                    : exchange->table->buffer(exchange->table->self, exchange->plan);
 }
 
 /* Where all others are ghosts, columns are places but for the own ones, which come first: `all` as it is, or
  * in three pieces. */
-static const double *arrange(const nadir_exchange *exchange, const double *all, double *room)
+static const double *arrange(const nadir_exchange *exchange, const double *all, double *buffer)
 {
-    const size_t unit = sizeof *room;
+    const size_t unit = sizeof *buffer;
     const int64_t first = exchange->first;
     const int64_t n = exchange->count;
     const int64_t above = exchange->total - first - n;
     if (first == 0) {
         return all;
     }
-    memcpy(room, all + first, (size_t)n * unit);
-    memcpy(room + n, all, (size_t)first * unit);
+    memcpy(buffer, all + first, (size_t)n * unit);
+    memcpy(buffer + n, all, (size_t)first * unit);
     if (above > 0) {
-        memcpy(room + n + first, all + first + n, (size_t)above * unit);
+        memcpy(buffer + n + first, all + first + n, (size_t)above * unit);
     }
-    return room;
+    return buffer;
 }
 
 const double *nadir_exchange_extend(const nadir_exchange *exchange, const double *x)
@@ -79,14 +79,14 @@ const double *nadir_exchange_extend(const nadir_exchange *exchange, const double
         return x;
     }
     const nadir_communication *table = exchange->table;
-    double *room = nadir_exchange_buffer(exchange);
+    double *buffer = nadir_exchange_buffer(exchange);
     const double *all = exchange->whole ? table->publish(table->self, exchange->plan, x) : NULL;
     if (all != NULL) {
-        return arrange(exchange, all, room);
+        return arrange(exchange, all, buffer);
     }
-    memcpy(room, x, (size_t)exchange->count * sizeof *x);
-    nadir_exchange_fill(exchange, room);
-    return room;
+    memcpy(buffer, x, (size_t)exchange->count * sizeof *x);
+    nadir_exchange_fill(exchange, buffer);
+    return buffer;
 }
 
 int nadir_exchange_pieces(const nadir_exchange *exchange, const double *x,

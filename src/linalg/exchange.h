@@ -1,5 +1,5 @@
 /*
- * exchange.h: vectors over states that are spread over processes, and what a process needs of the others'.
+ * exchange.h: vectors over states that are distributed over processes, and what a process needs of the others'.
  *
  * A process owns `count` entries of a vector, the first of them at global place `first`, and its rows of a
  * matrix have entries in columns of its own and in some of other processes: its ghosts. Columns are numbered
@@ -21,7 +21,7 @@ typedef struct nadir_exchange {
     int64_t largest; /* `count` of the process that owns most */
     int64_t *places; /* [ghosts] rising */
     bool whole;      /* every state of the others is a ghost */
-    double *room;    /* [count + ghosts] one vector at a time; NULL: the plan has one */
+    double *buffer;  /* [count + ghosts] one vector at a time; NULL: the plan has one */
 } nadir_exchange;
 
 /* places: [ghosts] rising, owned by other processes; copied. Every process of the context calls at once. */

@@ -54,7 +54,7 @@ typedef struct gmres_run {
     const nadir_gmres *settings;
     int64_t size;
     int64_t limit;
-    int64_t width; /* columns that each block of vectors has room for */
+    int64_t width; /* columns that each block of vectors has memory for */
     nadir_norm norm;
     int64_t open; /* columns[0..open) have not reached their goal */
     gmres_column *columns[COLUMNS];

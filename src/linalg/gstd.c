@@ -165,7 +165,7 @@ cleanup:
     return status;
 }
 
-/* Long vectors go to a device, if there is one and it has room, for norms that take many passes. */
+/* Long vectors go to a device, if there is one and it has memory, for norms that take many passes. */
 static void send(nadir_context *context, double q, nadir_centred *centred)
 {
     enum { LONG = 1000000 };

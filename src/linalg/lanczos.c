@@ -7,7 +7,7 @@
  *
  * grow by u_j ~ A v_j and v_{j+1} ~ A^T u_j, each made orthogonal to all before it, so that the column j of B
  * is U^T A v_j as computed. From B = P diag(s) Q^T come the triples (s_i, U p_i, V q_i) with A x = s y and
- * |A^T y - s x| = beta |e_j^T p_i|. When there is no room for more, the best KEPT of them and v_{j+1} are
+ * |A^T y - s x| = beta |e_j^T p_i|. When the basis is full, the best KEPT of them and v_{j+1} are
  * kept, and it goes on: the relations above hold for them as they stand, with B = diag(s) so far.
  */
 #include "linalg/lanczos.h"
@@ -20,9 +20,9 @@
 #include <string.h>
 
 enum {
-    ROOM = 32, /* vectors on each side */
-    KEPT = 10, /* by a restart */
-    LOOK = 4   /* steps between two looks at the residual */
+    BASIS = 32, /* vectors on each side */
+    KEPT = 10,  /* by a restart */
+    LOOK = 4    /* steps between two looks at the residual */
 };
 
 /* What is left of a vector after orthogonalisation is rounding below this, relative to the operator. */
@@ -33,13 +33,13 @@ typedef struct lanczos {
     nadir_context *context;
     const nadir_vec *vec;
     const nadir_linear_map *map;
-    double *V;             /* [columns * (ROOM + 1)] */
-    double *U;             /* [rows * ROOM] */
-    double B[ROOM * ROOM]; /* column after column */
-    double P[ROOM * ROOM]; /* of the last look */
-    double Q[ROOM * ROOM]; /* the transpose */
-    double s[ROOM];
-    double work[8 * ROOM];
+    double *V;               /* [columns * (BASIS + 1)] */
+    double *U;               /* [rows * BASIS] */
+    double B[BASIS * BASIS]; /* column after column */
+    double P[BASIS * BASIS]; /* of the last look */
+    double Q[BASIS * BASIS]; /* the transpose */
+    double s[BASIS];
+    double work[8 * BASIS];
     double scale;     /* the largest |A v| so far */
     double beta;      /* |A^T u_j - ...|, 0: no direction is left */
     int64_t products; /* so far */
@@ -51,7 +51,7 @@ static nadir_status orthogonalise(const lanczos *self, int64_t count, int many, 
                                   double *x, double *taken, double *norm)
 {
     nadir_status status = NADIR_OK;
-    double dots[ROOM + 1];
+    double dots[BASIS + 1];
     for (int round = 0; round < 2 && many > 0; round++) {
         NADIR_CHECK(nadir_vec_dots(self->vec, count, many, vectors, x, dots));
         for (int i = 0; i < many; i++) {
@@ -83,14 +83,14 @@ static nadir_status step(lanczos *self, int j)
     const int64_t columns = self->map->columns;
     double *u = self->U + j * rows;
     double *v = self->V + (j + 1) * columns;
-    double *column = self->B + j * ROOM;
+    double *column = self->B + j * BASIS;
     double square;
     NADIR_CHECK(self->map->apply(self->context, self->map->user, self->V + j * columns, u));
     self->products++;
     NADIR_CHECK(nadir_vec_dot(self->vec, rows, u, u, &square));
     const double size = sqrt(square);
     self->scale = size > self->scale ? size : self->scale;
-    memset(column, 0, ROOM * sizeof *column);
+    memset(column, 0, BASIS * sizeof *column);
     NADIR_CHECK(orthogonalise(self, rows, j, self->U, u, column, &column[j]));
     NADIR_CHECK(normalise(self, rows, u, &column[j]));
     self->beta = 0;
@@ -112,13 +112,13 @@ cleanup:
 static nadir_status decompose(lanczos *self, int size)
 {
     const lapack_int n = size;
-    const lapack_int stride = ROOM;
-    const lapack_int room = 8 * ROOM;
+    const lapack_int stride = BASIS;
+    const lapack_int length = 8 * BASIS;
     lapack_int info = 0;
-    double copy[ROOM * ROOM];
+    double copy[BASIS * BASIS];
     memcpy(copy, self->B, sizeof copy);
     LAPACK_dgesvd("A", "A", &n, &n, copy, &stride, self->s, self->P, &stride, self->Q, &stride, self->work,
-                  &room, &info);
+                  &length, &info);
     if (info != 0) {
         return nadir_fail(self->context, NADIR_ERROR_NOT_CONVERGED,
                           "the singular values of a %d by %d matrix did not converge", size, size);
@@ -131,7 +131,7 @@ static nadir_status decompose(lanczos *self, int size)
 static nadir_status rotate(const lanczos *self, int64_t count, int size, int kept, const double *matrix,
                            int by_row, int by_column, double *vectors)
 {
-    double columns[ROOM * ROOM];
+    double columns[BASIS * BASIS];
     for (int j = 0; j < kept; j++) {
         for (int i = 0; i < size; i++) {
             columns[j * size + i] = matrix[i * by_row + j * by_column];
@@ -145,12 +145,12 @@ static nadir_status restart(lanczos *self, int size, int kept)
 {
     nadir_status status = NADIR_OK;
     const int64_t columns = self->map->columns;
-    NADIR_CHECK(rotate(self, self->map->rows, size, kept, self->P, 1, ROOM, self->U));
-    NADIR_CHECK(rotate(self, columns, size, kept, self->Q, ROOM, 1, self->V));
+    NADIR_CHECK(rotate(self, self->map->rows, size, kept, self->P, 1, BASIS, self->U));
+    NADIR_CHECK(rotate(self, columns, size, kept, self->Q, BASIS, 1, self->V));
     NADIR_CHECK(nadir_vec_copy(self->vec, columns, self->V + size * columns, self->V + kept * columns));
     memset(self->B, 0, sizeof self->B);
     for (int i = 0; i < kept; i++) {
-        self->B[i * ROOM + i] = self->s[i];
+        self->B[i * BASIS + i] = self->s[i];
     }
 cleanup:
     return status;
@@ -165,13 +165,13 @@ static nadir_status iterate(lanczos *self, double tolerance, int64_t products_li
     const int64_t columns = nadir_global_count(self->context, self->map->columns);
     const int64_t least = rows < columns ? rows : columns;
     /* one more than can be independent: it is that step which finds that nothing is left */
-    const int room = least < ROOM ? (int)least + 1 : ROOM;
+    const int length = least < BASIS ? (int)least + 1 : BASIS;
     int kept = 0;
     for (int j = 0;; j++) {
         NADIR_CHECK(nadir_progress(self->context, "searching a singular value", -1));
         NADIR_CHECK(step(self, j));
         *size = j + 1;
-        const bool full = *size == room;
+        const bool full = *size == length;
         const bool spent = self->products + 2 > products_limit;
         if (self->beta > 0 && !full && !spent && (*size - kept) % LOOK != 0) {
             continue;
@@ -199,9 +199,9 @@ static nadir_status begin(lanczos *self, const double *start, nadir_random *rand
     nadir_status status = NADIR_OK;
     const int64_t columns = self->map->columns;
     double square;
-    NADIR_CHECK(nadir_vec_allocate(self->vec, columns * (ROOM + 1), &self->V));
-    NADIR_CHECK(nadir_vec_allocate(self->vec, self->map->rows * ROOM, &self->U));
-    /* the same vector, however it is spread over processes */
+    NADIR_CHECK(nadir_vec_allocate(self->vec, columns * (BASIS + 1), &self->V));
+    NADIR_CHECK(nadir_vec_allocate(self->vec, self->map->rows * BASIS, &self->U));
+    /* the same vector, however it is distributed over processes */
     for (int64_t i = start == NULL ? nadir_global_first(self->context, columns) : 0; i > 0; i--) {
         (void)nadir_random_normal(random);
     }
@@ -239,15 +239,15 @@ nadir_status nadir_lanczos_top(const nadir_vec *vec, const nadir_linear_map *map
         iterate(self, tolerance > TOLERANCE_AT ? tolerance : TOLERANCE_AT, products_limit, &size, triple));
     triple->products = self->products;
     if (triple->sigma > 0) {
-        NADIR_CHECK(rotate(self, map->rows, size, 1, self->P, 1, ROOM, self->U));
-        NADIR_CHECK(rotate(self, map->columns, size, 1, self->Q, ROOM, 1, self->V));
+        NADIR_CHECK(rotate(self, map->rows, size, 1, self->P, 1, BASIS, self->U));
+        NADIR_CHECK(rotate(self, map->columns, size, 1, self->Q, BASIS, 1, self->V));
     }
     NADIR_CHECK(nadir_vec_copy(vec, map->columns, self->V, x));
     NADIR_CHECK(nadir_vec_copy(vec, map->rows, self->U, y));
 cleanup:
     if (self != NULL) {
-        nadir_vec_release(vec, map->columns * (ROOM + 1), self->V);
-        nadir_vec_release(vec, map->rows * ROOM, self->U);
+        nadir_vec_release(vec, map->columns * (BASIS + 1), self->V);
+        nadir_vec_release(vec, map->rows * BASIS, self->U);
     }
     nadir_release(vec->context, self);
     return status;

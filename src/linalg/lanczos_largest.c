@@ -90,7 +90,7 @@ static nadir_status look(nadir_context *context, const tridiagonal *self, int64_
     return NADIR_OK;
 }
 
-/* q_1, uniform on the sphere; the same, however it is spread over processes, and wherever it lies. */
+/* q_1, uniform on the sphere; the same, however it is distributed over processes, and wherever it lies. */
 static nadir_status start(const nadir_vec *vec, int64_t size, nadir_random *random, double *q)
 {
     nadir_status status = NADIR_OK;
@@ -158,12 +158,12 @@ nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_app
     nadir_status status = NADIR_OK;
     nadir_context *context = vec->context;
     tridiagonal run = {0};
-    double *room = NULL;
+    double *vectors = NULL;
     *largest = (nadir_largest){.upper = INFINITY};
-    NADIR_CHECK(nadir_vec_allocate(vec, 3 * size, &room));
-    double *q = room;
-    double *next = room + size;
-    double *product = room + 2 * size;
+    NADIR_CHECK(nadir_vec_allocate(vec, 3 * size, &vectors));
+    double *q = vectors;
+    double *next = vectors + size;
+    double *product = vectors + 2 * size;
     NADIR_CHECK(start(vec, size, random, q));
     limit = limit < NADIR_LARGEST_PRODUCTS ? limit : NADIR_LARGEST_PRODUCTS;
     while (largest->products < limit) {
@@ -180,6 +180,6 @@ nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_app
         next = kept;
     }
 cleanup:
-    nadir_vec_release(vec, 3 * size, room);
+    nadir_vec_release(vec, 3 * size, vectors);
     return status;
 }

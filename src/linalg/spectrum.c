@@ -23,16 +23,17 @@ static int threads_of(const nadir_context *context, int64_t n)
     return n < ALONE ? 1 : nadir_threads_for(context, n * n * n);
 }
 
-nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t room, nadir_spectrum *spectrum)
+nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t capacity,
+                                 nadir_spectrum *spectrum)
 {
     nadir_status status = NADIR_OK;
-    const bool all = room == size;
-    *spectrum = (nadir_spectrum){.size = size, .room = room};
+    const bool all = capacity == size;
+    *spectrum = (nadir_spectrum){.size = size, .capacity = capacity};
     /* of dsyevd: 1 + 6 n + 2 n^2 and 3 + 5 n; of dsyevr: 10 n, and 2 n more for its list of supports */
     spectrum->work_length = 1 + (BLOCK + 26) * size + (all ? 2 * size * size : 0);
     spectrum->iwork_length = 3 + 12 * size;
     NADIR_NEW(context, spectrum->values, size);
-    NADIR_NEW(context, spectrum->vectors, size * room);
+    NADIR_NEW(context, spectrum->vectors, size * capacity);
     NADIR_NEW(context, spectrum->work, spectrum->work_length);
     NADIR_NEW(context, spectrum->iwork, spectrum->iwork_length);
 cleanup:

@@ -10,7 +10,7 @@
 bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *work)
 {
     const lapack_int n = size;
-    const lapack_int room = NADIR_SYMMETRIC_WORK(n);
+    const lapack_int length = NADIR_SYMMETRIC_WORK(n);
     lapack_int info = 0;
     double sum = 0;
     for (int i = 0; i < size * size; i++) {
@@ -20,7 +20,7 @@ bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *wor
         return false;
     }
     const int before = nadir_blas_threads(1);
-    LAPACK_dsyev("V", "L", &n, matrix, &n, values, work, &room, &info);
+    LAPACK_dsyev("V", "L", &n, matrix, &n, values, work, &length, &info);
     nadir_blas_restore(before);
     return info == 0;
 }

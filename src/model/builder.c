@@ -71,7 +71,7 @@ static void merge_runs(const nadir_transition *from, nadir_transition *into, siz
 }
 
 /* Stable sort of list[0..count) with as much room beside it; bottom up. The result is in `list`. */
-static void sort_range(nadir_transition *list, nadir_transition *room, size_t count)
+static void sort_range(nadir_transition *list, nadir_transition *buffer, size_t count)
 {
     bool sorted = true;
     for (size_t i = 1; i < count && sorted; i++) {
@@ -81,7 +81,7 @@ static void sort_range(nadir_transition *list, nadir_transition *room, size_t co
         return;
     }
     nadir_transition *from = list;
-    nadir_transition *into = room;
+    nadir_transition *into = buffer;
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t left = 0; left < count; left += 2 * width) {
             const size_t middle = left + width < count ? left + width : count;

@@ -140,17 +140,17 @@ cleanup:
 static double mean_reward(int64_t count, const double *probabilities, const double *rewards)
 {
     double first = 0;
-    double spread = 0;
+    double excess = 0;
     bool seen = false;
     for (int64_t i = 0; i < count; i++) {
         if (probabilities[i] > 0 && !seen) {
             first = rewards[i];
             seen = true;
         } else if (probabilities[i] > 0) {
-            spread += probabilities[i] * (rewards[i] - first);
+            excess += probabilities[i] * (rewards[i] - first);
         }
     }
-    return first + spread;
+    return first + excess;
 }
 
 /* The reward of a row whose probabilities are final. */

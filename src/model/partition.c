@@ -1,5 +1,5 @@
 /*
- * partition.c: successors numbered anew when the states are spread over processes; see partition.h.
+ * partition.c: successors numbered anew when the states are distributed over processes; see partition.h.
  *
  * Which states of other processes occur is kept as one bit for each of all states, with a count of the bits
  * before each word: the number of a ghost is then found without a search. A row whose successors rise stays

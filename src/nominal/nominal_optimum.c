@@ -319,9 +319,10 @@ static nadir_status conclude(search *self)
     const double mean =
         nadir_global_dot(self->context, model->states, model->initial, self->value, &rounding);
     const double mass = nadir_global_sum(self->context, model->states, model->initial);
-    const double spread = fmax(fabs(self->low), fabs(self->high));
-    const double slack = rounding + 8 * NADIR_ROUND_UNIT * (fabs(mean) + spread) + fabs(mass - 1) * spread;
-    const bool known = isfinite(spread); /* rounding overflows next to the largest double */
+    const double farthest = fmax(fabs(self->low), fabs(self->high));
+    const double slack =
+        rounding + 8 * NADIR_ROUND_UNIT * (fabs(mean) + farthest) + fabs(mass - 1) * farthest;
+    const bool known = isfinite(farthest); /* rounding overflows next to the largest double */
     result->lower_bound = known ? mean + self->low - slack : -INFINITY;
     result->upper_bound = known ? mean + self->high + slack : INFINITY;
     result->nominal_optimum = mean + self->middle;

@@ -38,7 +38,7 @@ typedef struct block {
     int64_t first, count;
     const double *probabilities; /* [count * rows] normalised */
     nadir_device_return *found;  /* [count] */
-    double *room;                /* [count * rows], NULL: policies are as they are given */
+    double *normalised;          /* [count * rows], NULL: policies are as they are given */
     bool *doubtful;              /* [count] */
 } block;
 
@@ -47,13 +47,13 @@ static void load(const nadir_context *context, const nadir_returns_request *own,
 {
     const int64_t rows = own->model->rows;
     const double *given = own->probabilities + self->first * rows;
-    self->probabilities = self->room != NULL ? self->room : given;
-    if (self->room == NULL) {
+    self->probabilities = self->normalised != NULL ? self->normalised : given;
+    if (self->normalised == NULL) {
         return;
     }
 #pragma omp parallel for num_threads(nadir_threads_for(context, self->count *rows)) schedule(static)
     for (int64_t i = 0; i < self->count; i++) {
-        nadir_returns_normalise(own->model, given + i * rows, self->room + i * rows);
+        nadir_returns_normalise(own->model, given + i * rows, self->normalised + i * rows);
     }
 }
 
@@ -131,7 +131,7 @@ nadir_status nadir_returns_on_device(nadir_context *context, const nadir_returns
     NADIR_NEW(context, run.found, most);
     NADIR_NEW(context, run.doubtful, most);
     if (!self->exact) {
-        NADIR_NEW(context, run.room, most * self->model->rows);
+        NADIR_NEW(context, run.normalised, most * self->model->rows);
     }
     NADIR_CHECK(nadir_kernel_device_rows(context, self->model, &rows));
     for (int64_t first = 0; first < self->count; first += most) {
@@ -147,6 +147,6 @@ cleanup:
     nadir_release(context, member);
     nadir_release(context, run.found);
     nadir_release(context, run.doubtful);
-    nadir_release(context, run.room);
+    nadir_release(context, run.normalised);
     return status;
 }

@@ -78,9 +78,9 @@ nadir_status nadir_value_residual_compute(nadir_context *context, const nadir_ke
 static void bound_return(const nadir_model *model, double mass, const nadir_value_residual *seen,
                          nadir_value_check *check)
 {
-    const double spread = mass * NADIR_ROUND_UNIT * (double)(nadir_model_total(model) + 4);
-    const double low = check->low * (check->low < 0 ? mass + spread : mass - spread);
-    const double high = check->high * (check->high > 0 ? mass + spread : mass - spread);
+    const double mass_error = mass * NADIR_ROUND_UNIT * (double)(nadir_model_total(model) + 4);
+    const double low = check->low * (check->low < 0 ? mass + mass_error : mass - mass_error);
+    const double high = check->high * (check->high > 0 ? mass + mass_error : mass - mass_error);
     const double slack =
         seen->rounding + 4 * NADIR_ROUND_UNIT * (fabs(seen->mean) + fmax(fabs(low), fabs(high)));
     check->lower = seen->mean + low - slack;

@@ -133,7 +133,7 @@ static void set_parameters(klu_common *common)
     common->scale = -1; /* none, and no check of arrays that we made */
 }
 
-/* KLU takes room for initmem_amd times the predicted entries, an index and a value each. */
+/* KLU allocates initmem_amd times the predicted entries, an index and a value each. */
 static void read_fill(const klu_symbolic *symbolic, const klu_common *common, nadir_fill *fill)
 {
     const double entry = sizeof(double) + sizeof(int);

@@ -60,7 +60,7 @@ typedef struct krylov {
     double rate;                /* c */
     double row_roots[2];        /* square root of the longest row of M and of M^T; 0: not known yet */
     double *work;               /* [NADIR_BICGSTAB_VECTORS * states * width] */
-    int64_t width;              /* columns that there is room for */
+    int64_t width;              /* columns that there is memory for */
     nadir_linear_system system; /* A */
     nadir_backend_statistics statistics;
 } krylov;
@@ -169,7 +169,7 @@ static int64_t columns_in_step(const krylov *self, int64_t count)
 }
 
 /* Work space for `width` columns at once. */
-static nadir_status make_room(nadir_context *context, krylov *self, int64_t width)
+static nadir_status make_work(nadir_context *context, krylov *self, int64_t width)
 {
     nadir_status status = NADIR_OK;
     if (width > self->width) {
@@ -429,7 +429,7 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
                           .goal = residual};
     const int64_t width = columns_in_step(self, count);
     NADIR_CHECK(nadir_average_prepare(context, self->average));
-    NADIR_CHECK(make_room(context, self, width));
+    NADIR_CHECK(make_work(context, self, width));
     for (int64_t j = 0; j < count; j += width) {
         const int64_t some = count - j < width ? count - j : width;
         for (int64_t i = 0; i < some; i++) {

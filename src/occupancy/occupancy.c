@@ -343,7 +343,7 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     /* What was too large to factor under one policy is so under the next: that choice stays. */
     if (occupancy->automatic && (needs_matrix(occupancy->backend, average) || occupancy->long_tail)) {
         occupancy->backend = NULL;
-    } else if (occupancy->long_tail) { /* the device had no room for them */
+    } else if (occupancy->long_tail) { /* the device had no memory for them */
         occupancy->backend = &nadir_backend_device_krylov;
     }
     NADIR_CHECK(settle_tail(context, occupancy));

@@ -195,8 +195,8 @@ static nadir_status assess(refinement *self, nadir_accuracy *accuracy)
     nadir_accuracy worst = {0};
     for (int64_t j = 0; j < self->count; j++) {
         NADIR_CHECK(check_column(self, j));
-        const double spread = self->b_norm[j] + (1 + occupancy->gamma * size) * self->x_norm[j];
-        const double residual = self->r_norm[j] + unit * spread;
+        const double size_of_terms = self->b_norm[j] + (1 + occupancy->gamma * size) * self->x_norm[j];
+        const double residual = self->r_norm[j] + unit * size_of_terms;
         worst.residual = residual > worst.residual ? residual : worst.residual;
     }
     worst.error_bound = gap > 0 ? worst.residual / gap * (1 + 4 * DBL_EPSILON) : INFINITY;
