@@ -20,6 +20,7 @@
  */
 #include "linalg/gstd_parts.h"
 #include "linalg/norm.h"
+#include "linalg/root.h"
 #include "linalg/threads.h"
 
 #include <float.h>
@@ -41,8 +42,7 @@ typedef struct search {
     double value; /* of the function at the shift, and what Newton adds to the shift */
     double step;
     double noise; /* values of this size may be rounding */
-    double low;   /* the root lies between */
-    double high;
+    nadir_bracket bracket;
     double width; /* of the first bracket */
 } search;
 
@@ -178,11 +178,6 @@ static nadir_status nearest_entry(nadir_context *context, const search *self, do
     return status;
 }
 
-static bool inside(const search *self, double shift)
-{
-    return shift > self->low && shift < self->high;
-}
-
 /* The next number above or below the shift, at a distance of LEAST of the width at least. */
 static double neighbour(const search *self, double shift, bool above)
 {
@@ -196,17 +191,20 @@ static double neighbour(const search *self, double shift, bool above)
 static bool is_found(const search *self)
 {
     return fabs(self->value) <= self->noise ||
-           !inside(self, neighbour(self, self->centred->shift, self->value > 0));
+           !nadir_bracket_contains(&self->bracket, neighbour(self, self->centred->shift, self->value > 0));
 }
 
 /* A place within the bracket that halves its length or, on one side of the base, that of its logarithm. */
 static double middle(const search *self)
 {
     const double least = LEAST * self->width;
-    const double geometric = self->low >= 0 ? sqrt(fmax(self->low, least)) * sqrt(self->high)
-                                            : -sqrt(fmax(-self->high, least)) * sqrt(fmax(-self->low, 0));
-    const bool one_side = self->low >= 0 || self->high <= 0;
-    return one_side && inside(self, geometric) ? geometric : self->low + (self->high - self->low) / 2;
+    const double geometric =
+        self->bracket.low >= 0 ? sqrt(fmax(self->bracket.low, least)) * sqrt(self->bracket.high)
+                               : -sqrt(fmax(-self->bracket.high, least)) * sqrt(fmax(-self->bracket.low, 0));
+    const bool one_side = self->bracket.low >= 0 || self->bracket.high <= 0;
+    return one_side && nadir_bracket_contains(&self->bracket, geometric)
+               ? geometric
+               : nadir_bracket_middle(&self->bracket);
 }
 
 /* How Newton's method fares. */
@@ -232,7 +230,7 @@ static nadir_status next_shift(nadir_context *context, const search *self, cours
     if (rising ? next < least : next > least) { /* the root is that near if the sign changes there */
         next = least;
     }
-    bool good = inside(self, next) && !(slow && rising != so_far->rising);
+    bool good = nadir_bracket_contains(&self->bracket, next) && !(slow && rising != so_far->rising);
     so_far->size = size;
     so_far->rising = rising;
     if (!good) {
@@ -241,7 +239,7 @@ static nadir_status next_shift(nadir_context *context, const search *self, cours
         so_far->snapped = !so_far->snapped && self->a < 1;
         if (so_far->snapped) {
             NADIR_CHECK(nearest_entry(context, self, &next));
-            good = inside(self, next);
+            good = nadir_bracket_contains(&self->bracket, next);
         }
     }
     *shift = good ? next : middle(self);
@@ -261,7 +259,7 @@ static nadir_status find_root(nadir_context *context, search *self)
     for (int i = 0; i < LIMIT; i++) {
         NADIR_CHECK(evaluate(context, self, shift));
         const double size = fabs(self->value);
-        *(self->value > 0 ? &self->low : &self->high) = shift;
+        nadir_bracket_narrow(&self->bracket, shift, self->value > 0);
         if (size < best_size) {
             best_size = size;
             best = shift;
@@ -338,9 +336,9 @@ nadir_status nadir_gstd_power(nadir_context *context, nadir_centred *centred, do
         NADIR_CHECK(nadir_centred_median(context, centred, work, &median, &run.entries));
         centred->base = median * centred->scale;
     }
-    run.low = smallest - centred->base;
-    run.high = largest - centred->base;
-    run.width = run.high - run.low;
+    run.bracket.low = smallest - centred->base;
+    run.bracket.high = largest - centred->base;
+    run.width = run.bracket.high - run.bracket.low;
     NADIR_CHECK(find_root(context, &run));
     if (centred->device_vector != NULL && u != NULL) { /* the powers at the root */
         NADIR_CHECK(add_on_device(context, &run, u));

@@ -10,6 +10,7 @@
 #include "policy/level.h"
 
 #include "linalg/norm.h"
+#include "linalg/root.h"
 
 #include <float.h>
 #include <math.h>
@@ -115,20 +116,17 @@ static double spend(const nadir_level *of, double x, double *derivative)
 /* The least x from `low` on at which the tangents spend beta; at `high` they spend nothing. */
 static double root(const nadir_level *of, double low, double high)
 {
+    nadir_bracket bracket = {low, high};
     double x = low;
     for (int i = 0; i < STEPS; i++) {
         double derivative;
         const double over = spend(of, x, &derivative) - of->beta;
-        if ((x == low && over <= ROUNDING * of->beta) || fabs(over) <= DBL_EPSILON * of->beta) {
+        if ((x == bracket.low && over <= ROUNDING * of->beta) || fabs(over) <= DBL_EPSILON * of->beta) {
             break;
         }
-        *(over > 0 ? &low : &high) = x;
-        x += of->gamma * over / derivative;
-        if (!(x > low && x < high)) {
-            x = low + (high - low) / 2;
-        }
-        if (!(x > low && x < high)) {
-            return high; /* within the budget */
+        nadir_bracket_narrow(&bracket, x, over > 0);
+        if (!nadir_bracket_step(&bracket, x + of->gamma * over / derivative, &x)) {
+            return bracket.high; /* within the budget */
         }
     }
     return x;
