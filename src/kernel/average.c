@@ -268,7 +268,7 @@ static bool refill_row(const nadir_kernel *kernel, int64_t row, double weight, i
                        const nadir_entries *entries)
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
-    const bool has_tail = kernel->sums != NULL;
+    const bool has_tail = nadir_kernel_has_tail(kernel);
     const nadir_row_tail line = has_tail ? nadir_perturbed_row_tail(kernel, row) : (nadir_row_tail){0};
     for (int64_t i = 0; i < part.count; i++) {
         const int32_t column = part.columns[i];
@@ -323,7 +323,7 @@ static nadir_status make_correction(nadir_context *context, const nadir_kernel *
     nadir_status status = NADIR_OK;
     const nadir_model *model = kernel->model;
     const int64_t n = model->states;
-    if (kernel->b == NULL) {
+    if (kernel->kind != NADIR_KERNEL_RANK_ONE) {
         nadir_release(context, average->correction);
         average->correction = NULL;
         average->b = NULL;
@@ -404,8 +404,8 @@ static void set_view(const nadir_context *context, double norm, nadir_average *a
 /* What M is to the model's rows. */
 static void note_kind(const nadir_kernel *kernel, nadir_average *average)
 {
-    average->changed = kernel->place != NULL;
-    average->nominal = kernel->place == NULL && kernel->perturbed.values == NULL;
+    average->changed = kernel->kind == NADIR_KERNEL_ROWS;
+    average->nominal = nadir_kernel_stores_nominal(kernel);
 }
 
 /* The rows of positive probability, to tell whether a pattern is still the same. */
@@ -440,7 +440,7 @@ nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kern
     } else {
         NADIR_CHECK(make_sparse(context, kernel, policy, &made.entries));
     }
-    if (kernel->sums != NULL && made.device_matrix == NULL) {
+    if (nadir_kernel_has_tail(kernel) && made.device_matrix == NULL) {
         nadir_perturbed_update(kernel);
         (void)refill_sparse(context, kernel, policy, false, &made.entries); /* it has this very pattern */
         NADIR_CHECK(nadir_offsupport_tail_make(context, kernel, policy, &made.tail));
@@ -469,10 +469,10 @@ nadir_status nadir_average_remake(nadir_context *context, const nadir_kernel *ke
         norm = fill_dense(context, kernel, policy, average->dense);
         *same_pattern = true;
     } else {
-        const bool checked = average->changed || kernel->place != NULL;
+        const bool checked = average->changed || kernel->kind == NADIR_KERNEL_ROWS;
         nadir_entries_clear(context, &average->transpose);
         average->transposed_row = 0;
-        if (kernel->sums != NULL) {
+        if (nadir_kernel_has_tail(kernel)) {
             nadir_perturbed_update(kernel);
         }
         *same_pattern = same_rows && refill_sparse(context, kernel, policy, checked, &average->entries);

@@ -11,7 +11,7 @@ nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *ker
     const int64_t width = nadir_model_width(kernel->model);
     NADIR_NEW(context, made.columns, width);
     NADIR_NEW(context, made.values, width);
-    if (kernel->k != NULL) {
+    if (kernel->kind == NADIR_KERNEL_RANK_ONE) {
         NADIR_NEW(context, made.k_states, kernel->model->states);
         for (int64_t t = 0; t < kernel->model->states; t++) {
             made.k_states[made.k_count] = (int32_t)t;
@@ -19,7 +19,7 @@ nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *ker
         }
     }
     NADIR_CHECK(nadir_sparse_accumulator_make(context, width, &made.accumulator));
-    if (kernel->sums != NULL) {
+    if (nadir_kernel_has_tail(kernel)) {
         nadir_perturbed_update(kernel);
     }
     *explicit_rows = made;
@@ -42,8 +42,8 @@ void nadir_explicit_clear(nadir_context *context, nadir_explicit *explicit_rows)
 static bool is_stored(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_perturbed *perturbed = &kernel->perturbed;
-    return (kernel->b == NULL || kernel->b[row] == 0) &&
-           (kernel->sums == NULL || (perturbed->length[row] == 0 && perturbed->extra[row] < 0));
+    return (kernel->kind != NADIR_KERNEL_RANK_ONE || kernel->b[row] == 0) &&
+           (!nadir_kernel_has_tail(kernel) || (perturbed->length[row] == 0 && perturbed->extra[row] < 0));
 }
 
 int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row)
@@ -53,7 +53,7 @@ int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row)
     int64_t count = nadir_kernel_row(kernel, row).count;
     if (!is_stored(kernel, row)) {
         count += explicit_rows->k_count;
-        count += kernel->sums != NULL ? (int64_t)kernel->perturbed.length[row] + 1 : 0;
+        count += nadir_kernel_has_tail(kernel) ? (int64_t)kernel->perturbed.length[row] + 1 : 0;
     }
     return count < states ? count : states;
 }
@@ -67,7 +67,7 @@ static void gather_row(const nadir_explicit *explicit_rows, int64_t row,
     for (int64_t i = 0; i < part.count; i++) {
         nadir_sparse_accumulator_add(accumulator, nadir_row_column(&part, i), part.values[i]);
     }
-    if (kernel->sums != NULL) {
+    if (nadir_kernel_has_tail(kernel)) {
         const nadir_perturbed *perturbed = &kernel->perturbed;
         const nadir_row_tail line = nadir_perturbed_row_tail(kernel, row);
         for (int64_t i = 0; i < line.length; i++) {

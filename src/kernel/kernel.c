@@ -70,6 +70,7 @@ nadir_status nadir_kernel_create_rank_one(nadir_context *context, nadir_model *m
         return NADIR_ERROR_ARGUMENT;
     }
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
+    made->kind = NADIR_KERNEL_RANK_ONE;
     NADIR_NEW(context, made->b, model->rows);
     NADIR_NEW(context, made->k, nadir_model_width(model));
     memcpy(made->b, b, (size_t)model->rows * sizeof *b);
@@ -118,6 +119,7 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
     NADIR_CHECK(check_changed(context, model, changed));
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
     const int64_t entries = changed->count > 0 ? changed->starts[changed->count] : 0;
+    made->kind = NADIR_KERNEL_ROWS;
     made->changed = changed->count;
     NADIR_NEW(context, made->starts, changed->count + 1);
     NADIR_NEW(context, made->columns, entries);
@@ -145,7 +147,7 @@ bool nadir_kernel_rank_one(const nadir_kernel *kernel, const double **b, const d
 {
     *b = kernel->b;
     *k = kernel->k;
-    return kernel->place == NULL && kernel->perturbed.values == NULL;
+    return nadir_kernel_stores_nominal(kernel);
 }
 
 const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
@@ -155,18 +157,26 @@ const nadir_model *nadir_kernel_model(const nadir_kernel *kernel)
 
 bool nadir_kernel_is_nominal(const nadir_kernel *kernel, int64_t row)
 {
-    const bool stored = (kernel->place == NULL || kernel->place[row] < 0) &&
-                        (kernel->perturbed.values == NULL || kernel->perturbed.nominal[row]);
-    return stored && (kernel->b == NULL || kernel->b[row] == 0);
+    switch (kernel->kind) {
+    case NADIR_KERNEL_RANK_ONE:
+        return kernel->b[row] == 0;
+    case NADIR_KERNEL_ROWS:
+        return kernel->place[row] < 0;
+    case NADIR_KERNEL_PERTURBED:
+        return kernel->perturbed.nominal[row];
+    case NADIR_KERNEL_NOMINAL:
+        break;
+    }
+    return true;
 }
 
 nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row)
 {
     const nadir_model *model = kernel->model;
-    const int64_t place = kernel->place != NULL ? kernel->place[row] : -1;
+    const int64_t place = kernel->kind == NADIR_KERNEL_ROWS ? kernel->place[row] : -1;
     if (place < 0) {
         nadir_row part = nadir_model_row(model, row);
-        if (kernel->perturbed.values != NULL && !kernel->perturbed.nominal[row]) {
+        if (kernel->kind == NADIR_KERNEL_PERTURBED && !kernel->perturbed.nominal[row]) {
             part.values = kernel->perturbed.values +
                           (model->dense != NULL ? row * model->states : model->row_starts[row]);
         }
@@ -216,11 +226,11 @@ nadir_kernel_vector nadir_kernel_prepare(const nadir_context *context, const nad
 {
     const int64_t states = kernel->model->states;
     nadir_kernel_vector vector = {.x = nadir_exchange_extend(kernel->model->exchange, x)};
-    if (kernel->k != NULL) {
+    if (kernel->kind == NADIR_KERNEL_RANK_ONE) {
         double error;
         vector.shift = nadir_global_dot(context, states, kernel->k, x, &error);
     }
-    if (kernel->sums != NULL) {
+    if (nadir_kernel_has_tail(kernel)) {
         nadir_perturbed_update(kernel);
         nadir_prefix_sums_compute(context, &kernel->sorted, x, kernel->sums);
         vector.sums = kernel->sums;
@@ -233,13 +243,14 @@ void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_v
 {
     const nadir_model *model = kernel->model;
     const double *x = vector->x;
-    if (kernel->sums != NULL) {
+    if (nadir_kernel_has_tail(kernel)) {
         for (int64_t row = first; row < end; row++) {
             y[row - first] = nadir_perturbed_product(kernel, vector, row);
         }
         return;
     }
-    if (model->dense == NULL && kernel->place == NULL && kernel->b == NULL) {
+    if (model->dense == NULL &&
+        (kernel->kind == NADIR_KERNEL_NOMINAL || kernel->kind == NADIR_KERNEL_PERTURBED)) {
         const nadir_perturbed *perturbed = &kernel->perturbed;
         const int64_t ahead =
             nadir_prefetch_entries(nadir_model_width(model), model->row_starts[model->rows]);
@@ -255,7 +266,8 @@ void nadir_kernel_multiply_rows(const nadir_kernel *kernel, const nadir_kernel_v
     }
     for (int64_t row = first; row < end; row++) {
         const nadir_row part = nadir_kernel_row(kernel, row);
-        y[row - first] = row_product(&part, x) - (kernel->b != NULL ? kernel->b[row] * vector->shift : 0);
+        y[row - first] = row_product(&part, x) -
+                         (kernel->kind == NADIR_KERNEL_RANK_ONE ? kernel->b[row] * vector->shift : 0);
     }
 }
 
@@ -274,7 +286,7 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
     const nadir_kernel_vector vector = nadir_kernel_prepare(context, kernel, x);
     const int threads = nadir_threads_for(context, work_of(kernel));
     if (nadir_kernel_device_multiply(context, kernel, x, y)) {
-        for (int64_t row = 0; row < rows && kernel->b != NULL; row++) {
+        for (int64_t row = 0; row < rows && kernel->kind == NADIR_KERNEL_RANK_ONE; row++) {
             y[row] -= kernel->b[row] * vector.shift;
         }
         return;
@@ -289,7 +301,7 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
 /* Whether that is known of all rows. */
 static bool is_nominal(const nadir_kernel *kernel)
 {
-    return kernel->b == NULL && kernel->place == NULL && kernel->perturbed.values == NULL;
+    return kernel->kind == NADIR_KERNEL_NOMINAL;
 }
 
 /* Sum of the entries and of their sizes. */
@@ -314,7 +326,7 @@ static void measure_row(const nadir_row *row, double *sum, double *size)
 static nadir_row_size measure_stored(const nadir_kernel *kernel, int64_t row, double k_sum, double k_size)
 {
     const nadir_row part = nadir_kernel_row(kernel, row);
-    const double b = kernel->b != NULL ? kernel->b[row] : 0;
+    const double b = kernel->kind == NADIR_KERNEL_RANK_ONE ? kernel->b[row] : 0;
     const double k_terms = (double)nadir_model_total(kernel->model) + 4;
     const double unit = NADIR_ROUND_UNIT;
     double sum;
@@ -334,13 +346,13 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
     const nadir_model *model = kernel->model;
     double k_sum = 0;
     double k_size = 0;
-    for (int64_t t = 0; t < model->states && kernel->k != NULL; t++) {
+    for (int64_t t = 0; t < model->states && kernel->kind == NADIR_KERNEL_RANK_ONE; t++) {
         k_sum += kernel->k[t];
         k_size += fabs(kernel->k[t]);
     }
-    k_sum = kernel->k != NULL ? nadir_allreduce_sum(context, k_sum) : 0;
-    k_size = kernel->k != NULL ? nadir_allreduce_sum(context, k_size) : 0;
-    const bool has_tail = kernel->sums != NULL;
+    k_sum = kernel->kind == NADIR_KERNEL_RANK_ONE ? nadir_allreduce_sum(context, k_sum) : 0;
+    k_size = kernel->kind == NADIR_KERNEL_RANK_ONE ? nadir_allreduce_sum(context, k_size) : 0;
+    const bool has_tail = nadir_kernel_has_tail(kernel);
     if (has_tail) {
         (void)nadir_kernel_prepare(context, kernel, NULL);
     }

@@ -19,19 +19,17 @@ static nadir_context *own(const nadir_context *context)
 
 bool nadir_kernel_device_takes(const nadir_context *context, const nadir_kernel *kernel)
 {
-    return context->device != NULL && kernel->place == NULL && kernel->perturbed.values == NULL &&
-           kernel->model->exchange == NULL;
+    return context->device != NULL && nadir_kernel_stores_nominal(kernel) && kernel->model->exchange == NULL;
 }
 
 bool nadir_kernel_device_averages(const nadir_context *context, const nadir_kernel *kernel)
 {
     const nadir_model *model = kernel->model;
-    const bool perturbed = kernel->perturbed.values != NULL && kernel->b == NULL;
+    const bool perturbed = kernel->kind == NADIR_KERNEL_PERTURBED;
     const int64_t least = kernel->perturbed.x != NULL ? SPREAD_ENTRIES : TILTED_ENTRIES;
     const bool worth = kernel->device_values != NULL || (model->dense == NULL && model->nonzeros >= least);
     return nadir_kernel_device_takes(context, kernel) ||
-           (context->device != NULL && perturbed && kernel->place == NULL && model->exchange == NULL &&
-            worth);
+           (context->device != NULL && perturbed && model->exchange == NULL && worth);
 }
 
 /* Where the numbers of a perturbed kernel are here. */
@@ -141,7 +139,7 @@ nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_ker
     void *rows;
     const void *numbers;
     NADIR_CHECK(nadir_kernel_device_rows(context, kernel->model, &rows));
-    if (kernel->perturbed.values == NULL) {
+    if (kernel->kind != NADIR_KERNEL_PERTURBED) {
         NADIR_CHECK(context->device->average(rows, context, policy->probabilities, &average->device_matrix,
                                              &average->facts));
     } else {
@@ -169,7 +167,7 @@ nadir_status nadir_kernel_device_average_if_memory(nadir_context *context, const
 {
     nadir_status status = nadir_kernel_device_average(context, kernel, policy, average);
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
-    *made = status != NADIR_ERROR_MEMORY || kernel->perturbed.values == NULL;
+    *made = status != NADIR_ERROR_MEMORY || kernel->kind != NADIR_KERNEL_PERTURBED;
     if (!*made) {
         status = nadir_kernel_device_fetch(context, kept);
         if (status == NADIR_OK) {

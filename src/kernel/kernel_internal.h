@@ -5,34 +5,54 @@
 #include "kernel/kernel.h"
 #include "kernel/prefix_sums.h"
 
-/* Of a state: its value and where it stands in the order of a perturbed kernel; side by side, as both are asked for. */
+/* A state's value and its position in the order of a perturbed kernel; side by side, as both are read. */
 typedef struct nadir_state_position {
     double x;
     int64_t place;
 } nadir_state_position;
 
+typedef enum nadir_kernel_kind {
+    NADIR_KERNEL_NOMINAL,  /* the rows of the model */
+    NADIR_KERNEL_RANK_ONE, /* nominal - b k^T */
+    NADIR_KERNEL_ROWS,     /* some rows replaced */
+    NADIR_KERNEL_PERTURBED /* numbers of its own on the support of the model, and maybe a tail off it */
+} nadir_kernel_kind;
+
 struct nadir_kernel {
     nadir_memory *memory;
     nadir_model *model;
-    double *b; /* [rows], NULL: no rank-one term */
+    nadir_kernel_kind kind; /* the fields of other kinds are zero */
+    /* NADIR_KERNEL_RANK_ONE */
+    double *b; /* [rows] */
     double *k; /* [states] and ghosts */
-    /* Changed rows; count 0: none. */
+    /* NADIR_KERNEL_ROWS */
     int64_t changed;
-    int64_t *starts;
-    int32_t *columns;
-    double *values;
-    int64_t *place; /* [rows] where a row stands among the changed ones, -1: nominal; NULL: none changed */
-    nadir_perturbed perturbed; /* values NULL: none */
-    /* The numbers of a perturbed kernel on a device as well (base/device.h), until somebody may write to it; NULL: not
-     * so. */
+    int64_t *starts;  /* [changed + 1] */
+    int32_t *columns; /* [starts[changed]] */
+    double *values;   /* [starts[changed]] */
+    int64_t *place;   /* [rows] index among the replaced rows; -1: the row is nominal */
+    /* NADIR_KERNEL_PERTURBED */
+    nadir_perturbed perturbed;
     const struct nadir_device *values_device;
-    void *device_values;
-    bool away; /* they are there alone; see nadir_kernel_device_fetch */
-    /* Work space of a perturbed kernel with a tail, whose arrays may change between any two calls; NULL otherwise. */
-    nadir_sorted_states sorted;      /* as nadir_perturbed_update found it */
+    void
+        *device_values; /* its numbers on a device (base/device.h), until somebody may write to it; or NULL */
+    bool away;          /* they are there alone; see nadir_kernel_device_fetch */
+    /* With a tail; its arrays may change between any two calls. */
+    nadir_sorted_states sorted;      /* as of the last nadir_perturbed_update */
     nadir_state_position *positions; /* [states] likewise */
-    nadir_prefix_sum *sums;          /* [states] */
+    nadir_prefix_sum *sums;          /* [states] for work; NULL: no tail */
 };
+
+/* Whether the stored rows are those of the model. */
+static inline bool nadir_kernel_stores_nominal(const nadir_kernel *kernel)
+{
+    return kernel->kind == NADIR_KERNEL_NOMINAL || kernel->kind == NADIR_KERNEL_RANK_ONE;
+}
+
+static inline bool nadir_kernel_has_tail(const nadir_kernel *kernel)
+{
+    return kernel->sums != NULL;
+}
 
 /* The explicit part of a row: all but -b(s, a) k and the tail of a perturbed kernel. */
 nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row);

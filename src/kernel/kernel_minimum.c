@@ -127,22 +127,22 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
     const int threads = nadir_threads_for(context, work);
     end_states ends[2] = {{.sign = 1}, {.sign = -1}};
     double smallest = INFINITY;
-    if (kernel->k != NULL && model->exchange != NULL) {
+    if (kernel->kind == NADIR_KERNEL_RANK_ONE && model->exchange != NULL) {
         return -INFINITY; /* the order of k is not here; nadir_rank_one_minimum knows */
     }
-    if (kernel->k != NULL && model->dense == NULL) {
+    if (kernel->kind == NADIR_KERNEL_RANK_ONE && model->dense == NULL) {
         find_end(model->states, kernel->k, &ends[0]);
         find_end(model->states, kernel->k, &ends[1]);
     }
-    if (kernel->sums != NULL) {
+    if (nadir_kernel_has_tail(kernel)) {
         nadir_perturbed_update(kernel);
     }
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {
-        const double one = nadir_kernel_is_nominal(kernel, row) ? nadir_model_row_minimum(model, row)
-                           : kernel->k != NULL                  ? rank_one_minimum(kernel, row, ends)
-                           : kernel->sums != NULL               ? nadir_perturbed_minimum(kernel, row)
-                                                                : stored_minimum(kernel, row);
+        const double one = nadir_kernel_is_nominal(kernel, row)    ? nadir_model_row_minimum(model, row)
+                           : kernel->kind == NADIR_KERNEL_RANK_ONE ? rank_one_minimum(kernel, row, ends)
+                           : nadir_kernel_has_tail(kernel)         ? nadir_perturbed_minimum(kernel, row)
+                                                                   : stored_minimum(kernel, row);
         smallest = one < smallest ? one : smallest;
     }
     return nadir_allreduce_minimum(context, smallest);

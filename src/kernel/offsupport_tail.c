@@ -103,7 +103,7 @@ nadir_status nadir_offsupport_tail_make(nadir_context *context, const nadir_kern
     const int64_t n = kernel->model->states;
     nadir_offsupport_tail made = {.states = n};
     nadir_offsupport_tail_clear(context, tail);
-    if (kernel->sums == NULL) {
+    if (!nadir_kernel_has_tail(kernel)) {
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_sorted_states_reserve(context, n, &made.sorted));

@@ -47,6 +47,7 @@ nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *mode
     nadir_kernel *made = NULL;
     const bool dense = model->dense != NULL;
     NADIR_CHECK(nadir_kernel_create(context, model, &made));
+    made->kind = NADIR_KERNEL_PERTURBED;
     NADIR_NEW(context, made->perturbed.values, dense ? model->rows * model->states : model->nonzeros);
     NADIR_NEW(context, made->perturbed.nominal, model->rows);
     for (int64_t row = 0; row < model->rows; row++) {
@@ -79,7 +80,7 @@ cleanup:
 nadir_perturbed *nadir_kernel_perturbed(nadir_kernel *kernel)
 {
     nadir_kernel_device_forget(kernel); /* who asks may write */
-    return kernel->perturbed.values != NULL ? &kernel->perturbed : NULL;
+    return kernel->kind == NADIR_KERNEL_PERTURBED ? &kernel->perturbed : NULL;
 }
 
 void nadir_perturbed_update(const nadir_kernel *kernel)
