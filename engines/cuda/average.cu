@@ -4,8 +4,8 @@
  * Rows are added in their order and every product is rounded before it is added, as on the processor: M has
  * the same bits there and here. A sparse M is made in two passes: one thread takes the rows of one state side
  * by side, the next column being the least that any of them has next; it counts the columns first, and
- * writes them when it is known where to. Of a perturbed kernel with a tail, entries that lie on the line of their row are less
- * by what it has there, and extra states are entries like others.
+ * writes them when it is known where to. Of a perturbed kernel with a tail, entries that lie on the line of
+ * their row are less by what it has there, and extra states are entries like others.
  */
 #include "lines.h"
 #include "parts.h"

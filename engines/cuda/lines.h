@@ -1,6 +1,6 @@
 /*
- * lines.h: the part L of an average that a perturbed kernel with a tail gives to states without an entry, on the device; see
- * kernel/offsupport_tail.h. Extra states are entries of M here. For this folder alone.
+ * lines.h: the part L of an average that a perturbed kernel with a tail gives to states without an entry, on
+ * the device; see kernel/offsupport_tail.h. Extra states are entries of M here. For this folder alone.
  */
 #ifndef NADIR_ENGINES_CUDA_LINES_H
 #define NADIR_ENGINES_CUDA_LINES_H

@@ -3,9 +3,9 @@
  *
  * An algorithm holds the rows of the states it owns, [first, first + count) of S, and asks the table for
  * whatever concerns all of them. On one machine a process owns every state and the table is trivial; an
- * engine that distributes states over many processes brings its own. Every process makes the same calls in the
- * same order, and gets the same bits where the answer is the same for all: whoever decides something by it
- * decides as all others do. `self` is the table's own data; `context` receives errors and lends memory.
+ * engine that distributes states over many processes brings its own. Every process makes the same calls in
+ * the same order, and gets the same bits where the answer is the same for all: whoever decides something by
+ * it decides as all others do. `self` is the table's own data; `context` receives errors and lends memory.
  */
 #ifndef NADIR_BASE_COMMUNICATION_H
 #define NADIR_BASE_COMMUNICATION_H

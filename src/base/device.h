@@ -83,7 +83,8 @@ typedef struct nadir_device_outcome {
     int64_t products;                /* with M */
 } nadir_device_outcome;
 
-/* Numbers of a kernel in the places of the model's, in the caller's memory; as nadir_perturbed in kernel/kernel.h.
+/* Numbers of a kernel in the places of the model's, in the caller's memory; as nadir_perturbed in
+ * kernel/kernel.h.
  */
 typedef struct nadir_device_numbers {
     double *values; /* [entries] */
@@ -217,7 +218,8 @@ typedef struct nadir_device {
     /* The numbers are to be forgotten, if need be after the engine was closed. */
     nadir_status (*put)(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers);
     void (*forget)(void *numbers);
-    /* Numbers that `step_values` has made; `to` has the arrays of a perturbed kernel with a tail if the numbers do. */
+    /* Numbers that `step_values` has made; `to` has the arrays of a perturbed kernel with a tail if the
+     * numbers do. */
     nadir_status (*bring)(const void *numbers, nadir_context *context, const nadir_device_numbers *to);
     /* A matrix of the caller's. */
     nadir_status (*upload)(void *self, nadir_context *context, const nadir_device_rows *rows, void **matrix,

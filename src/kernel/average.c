@@ -4,7 +4,7 @@
  * A sparse average is made in one pass: each thread takes a run of states, merges the rows of positive
  * probability of each state and writes them one after another to a stretch that is long enough whatever the
  * overlap; the stretches are then moved together. A pass over the same rows with the pattern known refills
- * the values in place; where the kernel is a perturbed kernel with a tail it takes the tails off the entries that lie on them.
+ * the values in place; where the kernel has tails it takes them off the entries that lie on them.
  */
 #include "kernel/average.h"
 

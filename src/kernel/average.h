@@ -6,8 +6,8 @@
  *
  *     P^pi = M - b k^T,       b(s) = sum over a of pi(a|s) b(s, a),       or       P^pi = M + L
  *
- * so that neither a change of rank one nor a perturbed kernel ever fills a sparse matrix. Products with an average that
- * has tails use work space of the average: one at a time.
+ * so that neither a change of rank one nor a perturbed kernel ever fills a sparse matrix. Products with an
+ * average that has tails use work space of the average: one at a time.
  *
  * With a device (base/device.h) M is made there where the model has its rows, and `matrix` has a size and no
  * numbers until nadir_average_fetch was called; nor have tails.
@@ -86,8 +86,8 @@ void nadir_average_forget_transpose(nadir_context *context, nadir_average *avera
 nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
                                    int64_t count, double shift, double scale, const double *x, double *y);
 
-/* Writes the tails out: M becomes the whole of P^pi and L nothing. Takes memory for nadir_offsupport_tail_entries more
- * entries at most. On failure the average is as it was. */
+/* Writes the tails out: M becomes the whole of P^pi and L nothing. Takes memory for
+ * nadir_offsupport_tail_entries more entries at most. On failure the average is as it was. */
 nadir_status nadir_average_expand(nadir_context *context, nadir_average *average);
 
 /* An average's products are computed with an error of at most unit * roundings * terms * |x|, in the maximum

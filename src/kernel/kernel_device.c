@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* Perturbed kernels with fewer entries are averaged here in less time than a call takes. Tails may stand for far
- * more of them. */
+/* Perturbed kernels with fewer entries are averaged here in less time than a call takes. Tails may stand for
+ * far more of them. */
 #define TILTED_ENTRIES 65536
 #define SPREAD_ENTRIES 4096
 

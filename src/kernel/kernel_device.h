@@ -1,5 +1,5 @@
-/* kernel_device.h: kernels and averages on the device of an engine; see base/device.h. Where the context has no
- * device nothing is ever there. */
+/* kernel_device.h: kernels and averages on the device of an engine; see base/device.h. Where the context has
+ * no device nothing is ever there. */
 #ifndef NADIR_KERNEL_KERNEL_DEVICE_H
 #define NADIR_KERNEL_KERNEL_DEVICE_H
 
@@ -7,8 +7,8 @@
 
 /* Whether the device makes products with the rows of this kernel: its stored rows are those of the model. */
 bool nadir_kernel_device_takes(const nadir_context *context, const nadir_kernel *kernel);
-/* Whether it makes its average: those, or perturbed kernels of sparse models that are large enough, or any whose
- * numbers are there already. */
+/* Whether it makes its average: those, or perturbed kernels of sparse models that are large enough, or any
+ * whose numbers are there already. */
 bool nadir_kernel_device_averages(const nadir_context *context, const nadir_kernel *kernel);
 
 /* The rows of a model on the device, made when first asked for. */
@@ -29,8 +29,8 @@ const void *nadir_kernel_device_values(const nadir_kernel *kernel);
  * are not there yet. The norm is that of both. */
 nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_kernel *kernel,
                                          const nadir_policy *policy, nadir_average *average);
-/* The same if there is memory; for want of it a kernel of other numbers than the model's comes here, and *made
- * is false. */
+/* The same if there is memory; for want of it a kernel of other numbers than the model's comes here, and
+ * *made is false. */
 nadir_status nadir_kernel_device_average_if_memory(nadir_context *context, const nadir_kernel *kernel,
                                                    const nadir_policy *policy, nadir_average *average,
                                                    bool *made);

@@ -1,4 +1,5 @@
-/* kernel_difference.c: what the rows of one kernel do to an average more than those of another; see kernel.h. */
+/* kernel_difference.c: what the rows of one kernel do to an average more than those of another; see
+ * kernel.h. */
 #include "kernel/kernel_internal.h"
 
 #include "linalg/distributed.h"

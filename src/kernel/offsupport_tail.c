@@ -1,4 +1,4 @@
-/* offsupport_tail.c: the part of an average that a perturbed kernel with a tail gives to states without an entry; see offsupport_tail.h. */
+/* offsupport_tail.c: the part of an average that tails give; see offsupport_tail.h. */
 #include "kernel/offsupport_tail.h"
 
 #include "kernel/kernel_internal.h"

@@ -1,5 +1,5 @@
 /*
- * offsupport_tail.h: the part of an average that a perturbed kernel with a tail gives to states without an entry; see kernel.h.
+ * offsupport_tail.h: the part of an average that tails give to states without an entry; see kernel.h.
  *
  * Averaged over a policy, the tails of the rows of a state are a few (length, last, slope), the weights of
  * pi(a|s) included, and the extra states a few (state, amount). With `plain` and `weighted` the sums along
@@ -42,7 +42,7 @@ typedef struct nadir_offsupport_tail {
     nadir_device_line_facts facts;
 } nadir_offsupport_tail;
 
-/* A struct of zeros holds nothing, and so does one of a kernel that is not a perturbed kernel with a tail. nadir_perturbed_update was
+/* A struct of zeros holds nothing, and so does that of a kernel without a tail. nadir_perturbed_update was
  * called. On failure nothing is left. */
 nadir_status nadir_offsupport_tail_make(nadir_context *context, const nadir_kernel *kernel,
                                         const nadir_policy *policy, nadir_offsupport_tail *tail);

@@ -5,8 +5,9 @@
  *
  *     sum over entries t of (P(t) - l(t) [t is among the first]) y[t]  +  sum over the first of l(t) y[t],
  *
- * whose last sum is read off the sums along the order (prefix_sums.h). For the projections that such kernels come
- * from, P(t) is the nominal probability plus l(t), so that what is taken off here is what was put on there.
+ * whose last sum is read off the sums along the order (prefix_sums.h). For the projections that such kernels
+ * come from, P(t) is the nominal probability plus l(t), so that what is taken off here is what was put on
+ * there.
  */
 #include "kernel/kernel_device.h"
 #include "kernel/kernel_internal.h"

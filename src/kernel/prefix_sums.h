@@ -1,5 +1,6 @@
 /*
- * prefix_sums.h: sums along an order of the states, for kernels that give states an amount that is a line in x.
+ * prefix_sums.h: sums along an order of the states, for kernels that give states an amount that is a line in
+ * x.
  *
  * An amount of last + slope (x_i - x_j) for the states at places j = 0 .. i of the order, where x_0 <= x_1 <=
  * ..., has with y the product

@@ -1,5 +1,6 @@
 /*
- * rank_one_distributed.c: the smallest entry of a kernel nominal - b k^T whose rows are distributed over processes.
+ * rank_one_distributed.c: the smallest entry of a kernel nominal - b k^T whose rows are distributed over
+ * processes.
  *
  * Entries that a row does not store are -b k(t), smallest at the first state in the order of k, or against it
  * for b < 0, that the row does not have. One state more than the longest row has, from each end of that

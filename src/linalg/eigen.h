@@ -21,7 +21,7 @@ bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *wor
  * False says nothing. */
 bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error);
 
-/* --------------------------------------------------- all eigenpairs, the leading ones, or those above a threshold */
+/* ------------------------------- all eigenpairs, the leading ones, or those above a threshold */
 
 #define NADIR_SPECTRUM_LARGEST 30000
 
@@ -44,13 +44,14 @@ nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t c
                                  nadir_spectrum *spectrum);
 void nadir_spectrum_close(nadir_context *context, nadir_spectrum *spectrum);
 
-/* matrix: [size * size] finite, its lower triangle column after column; destroyed. All of them needs capacity for
- * all, by divide and conquer; fewer cost little more than the tridiagonal form. */
+/* matrix: [size * size] finite, its lower triangle column after column; destroyed. All of them needs capacity
+ * for all, by divide and conquer; fewer cost little more than the tridiagonal form. */
 nadir_status nadir_spectrum_all(nadir_context *context, double *matrix, nadir_spectrum *spectrum);
 /* The `count` largest, 1 to capacity. */
 nadir_status nadir_spectrum_leading(nadir_context *context, double *matrix, int64_t count,
                                     nadir_spectrum *spectrum);
-/* Those above the threshold; with capacity for all; the squares of the entries neither overflow nor vanish. */
+/* Those above the threshold; with capacity for all; the squares of the entries neither overflow nor
+ * vanish. */
 nadir_status nadir_spectrum_above(nadir_context *context, double *matrix, double threshold,
                                   nadir_spectrum *spectrum);
 

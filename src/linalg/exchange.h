@@ -1,5 +1,6 @@
 /*
- * exchange.h: vectors over states that are distributed over processes, and what a process needs of the others'.
+ * exchange.h: vectors over states that are distributed over processes, and what a process needs of the
+ * others'.
  *
  * A process owns `count` entries of a vector, the first of them at global place `first`, and its rows of a
  * matrix have entries in columns of its own and in some of other processes: its ghosts. Columns are numbered

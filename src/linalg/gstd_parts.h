@@ -37,7 +37,8 @@ double nadir_centred_middle(double low, double high);
 nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *centred, double *work,
                                   double *median, double *total);
 
-/* 1 < q < infinity, q != 2, not all entries equal: scaled sigma, the centre (in `centred`) and u unless NULL. */
+/* 1 < q < infinity, q != 2, not all entries equal: scaled sigma, the centre (in `centred`) and u unless
+ * NULL. */
 nadir_status nadir_gstd_power(nadir_context *context, nadir_centred *centred, double q, double *work,
                               double *u, double *sigma);
 

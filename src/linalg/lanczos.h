@@ -1,6 +1,6 @@
 /*
- * lanczos.h: the largest singular value of a linear map that is known by its products alone, with its vectors,
- * and the largest eigenvalue of a symmetric one without.
+ * lanczos.h: the largest singular value of a linear map that is known by its products alone, with its
+ * vectors, and the largest eigenvalue of a symmetric one without.
  */
 #ifndef NADIR_LINALG_LANCZOS_H
 #define NADIR_LINALG_LANCZOS_H
@@ -37,8 +37,8 @@ nadir_status nadir_lanczos_top(const nadir_vec *vec, const nadir_linear_map *map
                                nadir_random *random, double tolerance, int64_t products_limit, double *x,
                                double *y, nadir_singular_triple *triple);
 
-/* The largest eigenvalue of a symmetric positive semidefinite map, without its vector: four vectors of memory,
- * whatever the number of steps. */
+/* The largest eigenvalue of a symmetric positive semidefinite map, without its vector: four vectors of
+ * memory, whatever the number of steps. */
 
 /* The most products of one search. */
 enum { NADIR_LARGEST_PRODUCTS = 64 };

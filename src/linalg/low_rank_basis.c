@@ -1,5 +1,6 @@
 /*
- * low_rank_basis.c: many vectors in terms of few, by Gram and Schmidt with the longest remainder next; see low_rank_basis.h.
+ * low_rank_basis.c: many vectors in terms of few, by Gram and Schmidt, the longest remainder next; see
+ * low_rank_basis.h.
  *
  * A step is X <- X - q t^T with t = X^T q as it was rounded: whatever t is, X was q t^T plus what X has
  * become, up to a rounding of the product and one of the difference. Both are at most u times the sum of
@@ -29,8 +30,8 @@ double nadir_low_rank_basis_rounding(int rank)
     return (rank + 2) * NADIR_ROUND_UNIT * (1 + 64 * DBL_EPSILON);
 }
 
-/* The index of the longest of the vectors whose squares are given, relative to what they were; -1: all are done,
- * -2: a number is not finite. */
+/* The index of the longest of the vectors whose squares are given, relative to what they were; -1: all are
+ * done, -2: a number is not finite. */
 static int64_t find_longest(int64_t length, int64_t count, const double *X, double tolerance,
                             const double *sizes, double *square)
 {

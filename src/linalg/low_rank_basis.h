@@ -19,8 +19,8 @@ int nadir_low_rank_basis_limit(const nadir_context *context, int64_t count);
  * `tolerance` times its vector (2-norm). Returns how many columns Q has, and -1 when the limit is not enough
  * or a number is not finite; X is lost then. Vectors should not be longer than 1e100.
  *
- * Up to nadir_low_rank_basis_rounding times the sum over k of |T_kj| |Q_k| + |remainder j|, in every norm in which a
- * vector is not shorter than another with smaller entries, X_j was what it is said to be.
+ * Up to nadir_low_rank_basis_rounding times the sum over k of |T_kj| |Q_k| + |remainder j|, in every norm in
+ * which a vector is not shorter than another with smaller entries, X_j was what it is said to be.
  */
 int nadir_low_rank_basis_split(const nadir_context *context, int64_t length, int64_t count, int limit,
                                double tolerance, double *X, double *Q, double *T, double *sizes);

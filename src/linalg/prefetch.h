@@ -22,8 +22,8 @@ static inline int64_t nadir_prefetch_entries(int64_t states, int64_t entries)
     return states > NADIR_PREFETCH_MINIMUM ? entries : 0;
 }
 
-/* Entries [first, end) of columns are about to be read: sends for those NADIR_PREFETCH_DISTANCE later, if there are.
- * entries: as by nadir_prefetch_entries. */
+/* Entries [first, end) of columns are about to be read: sends for those NADIR_PREFETCH_DISTANCE later, if
+ * there are. entries: as by nadir_prefetch_entries. */
 static inline void nadir_prefetch(const double *x, const int32_t *columns, int64_t first, int64_t end,
                                   int64_t entries)
 {

@@ -1,9 +1,9 @@
 /*
  * root.h: safeguarded search for the root of a scalar function.
  *
- * The caller keeps a bracket around the root. At each point x it evaluates the function, narrows the bracket by
- * the sign of the value, and steps to the next point: where Newton's method, or any other, proposes if that
- * lies inside the bracket, and to the middle otherwise.
+ * The caller keeps a bracket around the root. At each point x it evaluates the function, narrows the bracket
+ * by the sign of the value, and steps to the next point: where Newton's method, or any other, proposes if
+ * that lies inside the bracket, and to the middle otherwise.
  *
  *     for (...) {
  *         value = f(x);

@@ -22,8 +22,8 @@ nadir_vec nadir_vec_host(nadir_context *context);
 /* On the device of the context, which has one. */
 nadir_vec nadir_vec_device(nadir_context *context);
 
-/* Vectors one after another, `numbers` zeros in all. NADIR_ERROR_MEMORY: there is no memory for them, which on
- * a device is a reason to do the work here. */
+/* Vectors one after another, `numbers` zeros in all. NADIR_ERROR_MEMORY: there is no memory for them, which
+ * on a device is a reason to do the work here. */
 nadir_status nadir_vec_allocate(const nadir_vec *vec, int64_t numbers, double **vectors);
 void nadir_vec_release(const nadir_vec *vec, int64_t numbers, double *vectors);
 

@@ -131,7 +131,8 @@ static inline int64_t nadir_row_column(const nadir_row *row, int64_t i)
     return row->columns != NULL ? row->columns[i] : i;
 }
 
-/* NADIR_ERROR_UNSUPPORTED for a model that is distributed over processes: `what` is not there for them yet. */
+/* NADIR_ERROR_UNSUPPORTED for a model that is distributed over processes: `what` is not there for them
+ * yet. */
 nadir_status nadir_model_check_one_process(nadir_context *context, const nadir_model *model,
                                            const char *what);
 

@@ -2,7 +2,8 @@
  * partition.h: a model whose states are distributed over processes, in the making.
  *
  * A reader fills in the rows of the states [first, first + states) of S with successors numbered over all
- * processes; nadir_model_distribute numbers them anew, own states first and then those of others (exchange.h).
+ * processes; nadir_model_distribute numbers them anew, own states first and then those of others
+ * (exchange.h).
  */
 #ifndef NADIR_MODEL_PARTITION_H
 #define NADIR_MODEL_PARTITION_H

@@ -1,4 +1,5 @@
-/* nominal_optimum.c: the optimum of an ordinary decision process, by policy iteration; see nominal_optimum.h. */
+/* nominal_optimum.c: the optimum of an ordinary decision process, by policy iteration; see
+ * nominal_optimum.h. */
 #include "nominal/nominal_optimum.h"
 
 #include "base/clock.h"

@@ -1,5 +1,7 @@
 /*
- * nominal_optimum.h: the best that any policy can do on a kernel with P >= 0: V* = T V*, (Tv)(s) = max_a q(s, a).
+ * nominal_optimum.h: the best that any policy can do on a kernel with P >= 0:
+ *
+ *     V* = T V*,    (Tv)(s) = max_a q(s, a).
  *
  * Policy iteration in Newton's form: with pi greedy for v,
  *

@@ -312,7 +312,7 @@ static bool are_long(const nadir_average *average, bool asked)
 }
 
 /*
- * Factors need a matrix, so the tails of a perturbed kernel with a tail are written out for a direct backend: when it was
+ * Factors need a matrix, so tails are written out for a direct backend: when it was
  * asked for, or when that makes M a few times longer at most. Otherwise device-krylov where they are on the
  * device, and krylov where they are not, applies them as they are.
  */

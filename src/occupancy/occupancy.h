@@ -24,15 +24,16 @@ typedef struct nadir_accuracy {
 /* backend: a name, or NULL for the one that suits best. tolerance: error bound wanted of iterative backends,
  * relative to the largest entry of each product (0: 1e-12). The kernel and policy need not outlive the call.
  *
- * The tails of a perturbed kernel with a tail (kernel.h) are not stored, so they cannot be factored: a direct backend that was
- * named gets them written out, up to states * states entries; a choice of our own writes them out only where
- * that makes the matrix a few times longer at most, and is krylov otherwise. */
+ * The tails of a perturbed kernel (kernel.h) are not stored, so they cannot be factored: a direct backend
+ * that was named gets them written out, up to states * states entries; a choice of our own writes them out
+ * only where that makes the matrix a few times longer at most, and is krylov otherwise. */
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
                                     const nadir_policy *policy, double gamma, const char *backend,
                                     double tolerance, nadir_occupancy **occupancy);
 
-/* The operator of another kernel beside that of `like`: by iterations where those of `like` are, on the device
- * or, where it has no memory for one more, by krylov; by the backend that suits best where `like` is direct. */
+/* The operator of another kernel beside that of `like`: by iterations where those of `like` are, on the
+ * device or, where it has no memory for one more, by krylov; by the backend that suits best where `like` is
+ * direct. */
 nadir_status nadir_occupancy_create_like(nadir_context *context, const nadir_occupancy *like,
                                          const nadir_kernel *kernel, const nadir_policy *policy,
                                          double tolerance, nadir_occupancy **occupancy);
@@ -78,8 +79,8 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x);
 
-/* The same of one right-hand side where b and x are of a place: memory, or that of the operator, which is the
- * device where solves are made there without any part of them here, and memory otherwise. */
+/* The same of one right-hand side where b and x are in a vector space: memory, or that of the operator, which
+ * is the device where solves are made there without any part of them here, and memory otherwise. */
 nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy);
 nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
                                        const double *b, double tolerance, double *x);
@@ -104,8 +105,8 @@ double nadir_occupancy_tolerance(const nadir_occupancy *occupancy);
 
 /* Whether solves are iterations, to which accuracy and guesses matter. */
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy);
-/* Whether the backend that does the work has a capability, NADIR_BACKEND_...; callers ask for these, never for
- * its name. */
+/* Whether the backend that does the work has a capability, NADIR_BACKEND_...; callers ask for these, never
+ * for its name. */
 bool nadir_occupancy_has(const nadir_occupancy *occupancy, unsigned capability);
 
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy);

@@ -1,5 +1,6 @@
 /*
- * solve_partial.c: a few steps towards a product with D, for those who come closer on their own; see occupancy.h.
+ * solve_partial.c: a few steps towards a product with D, for those who come closer on their own; see
+ * occupancy.h.
  *
  * Generalised conjugate residuals with the base's solves as preconditioner K: from r = b - A x each step
  * makes

@@ -28,7 +28,8 @@ typedef struct nadir_ceiling {
 void nadir_ceiling_clear(nadir_context *context, nadir_ceiling *ceiling);
 
 /* Takes a kernel into account, unless it has negative entries, and takes it over: *kernel becomes NULL. v:
- * [states] about what V* of it is; q: [rows] at least what rows have there, see nadir_optimum_warm_started, or NULL.
+ * [states] about what V* of it is; q: [rows] at least what rows have there, see nadir_optimum_warm_started,
+ * or NULL.
  */
 nadir_status nadir_ceiling_try(nadir_context *context, nadir_ceiling *ceiling, nadir_kernel **kernel,
                                const double *v, const double *q);

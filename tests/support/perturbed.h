@@ -8,9 +8,9 @@
 #include "kernel/kernel.h"
 #include "nadir.h"
 
-/* Fills a perturbed kernel of `model`. Its rows become distributions near the model's: some stay as they are, others get
- * lines over none, some or all states, or an extra state, or both; values x with ties, far from zero. signs:
- * numbers of any sign instead, which sum to one only roughly. */
+/* Fills a perturbed kernel of `model`. Its rows become distributions near the model's: some stay as they are,
+ * others get lines over none, some or all states, or an extra state, or both; values x with ties, far from
+ * zero. signs: numbers of any sign instead, which sum to one only roughly. */
 void test_perturbed_fill(const nadir_model *model, bool signs, nadir_random *random,
                          nadir_perturbed *perturbed);
 

@@ -1,6 +1,6 @@
 /*
- * test_perturbed.c: kernels with lines: sums along an order, numbers of any sign. The suites of kernels, averages
- * and operators run on those that are distributions.
+ * test_perturbed.c: kernels with lines: sums along an order, numbers of any sign. The suites of kernels,
+ * averages and operators run on those that are distributions.
  */
 #include "support/support.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_perturbed_operator.c: how the occupancy operator takes kernels with lines: refilled again and again, with
- * many threads, with lines too long to be written out.
+ * test_perturbed_operator.c: how the occupancy operator takes kernels with lines: refilled again and again,
+ * with many threads, with lines too long to be written out.
  */
 #include "support/support.h"
 
@@ -112,8 +112,8 @@ static nadir_context *context_with(int32_t threads, size_t memory)
     return context;
 }
 
-/* A garnet perturbed by lines of these lengths: `length` in every row, or any if it is negative; 0.2 of each row
- * moves there. */
+/* A garnet perturbed by lines of these lengths: `length` in every row, or any if it is negative; 0.2 of each
+ * row moves there. */
 static nadir_kernel *perturbed_garnet(nadir_context *context, int64_t states, int64_t length,
                                       nadir_model **model)
 {
