@@ -2,6 +2,7 @@
 #include "files.h"
 #include "fit.h"
 #include "gnuplot.h"
+#include "subject.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,7 +77,7 @@ static nadir_status report(cli_run *run, const nadir_model *model, cli_fit *fit)
     nadir_model_data_default(&fit->view);
     nadir_model_view(model, &fit->view);
     tell_unvisited(run, fit);
-    nadir_status status = nadir_model_digest(run->context, model, fit->model_digest);
+    nadir_status status = cli_model_digest(run, model, fit->model_digest);
     if (status == NADIR_OK) {
         status = nadir_model_write(run->context, model, fit->model_path, NULL);
     }

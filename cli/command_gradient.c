@@ -139,7 +139,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     nadir_worst *worst = NULL;
     nadir_status status = cli_policy_get(run, model, subject->policy_name, settings->backend, &policy);
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(context, policy, subject->policy_digest);
+        status = cli_policy_digest(run, policy, subject->policy_digest);
     }
     if (status == NADIR_OK) {
         status = nadir_solver_create(context, model, policy, settings, &solver);

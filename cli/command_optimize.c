@@ -131,7 +131,7 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
                                   const nadir_policy *policy, nadir_worst *worst, double begun,
                                   cli_optimize *report)
 {
-    nadir_status status = nadir_policy_digest(run->context, policy, report->subject.policy_digest);
+    nadir_status status = cli_policy_digest(run, policy, report->subject.policy_digest);
     if (status == NADIR_OK) {
         status = write_files(run, model, policy, worst, report);
     }

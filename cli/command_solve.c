@@ -70,7 +70,7 @@ static nadir_status report_result(cli_run *run, const nadir_model *model, const 
     cli_subject *subject = &report->subject;
     nadir_status status = nadir_policy_write(run->context, model, policy, subject->policy_name);
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(run->context, policy, subject->policy_digest);
+        status = cli_policy_digest(run, policy, subject->policy_digest);
     }
     if (status == NADIR_OK) {
         cli_subject_end(subject);

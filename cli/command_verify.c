@@ -103,7 +103,7 @@ static nadir_status verify(cli_run *run, const nadir_read_settings *reading, ver
         status = cli_policy_get(run, model, subject->policy_name, report->settings.backend, &policy);
     }
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(context, policy, subject->policy_digest);
+        status = cli_policy_digest(run, policy, subject->policy_digest);
     }
     if (status == NADIR_OK) {
         status = nadir_verify(context, model, policy, &report->settings, &report->result, &made);

@@ -14,9 +14,21 @@ nadir_status cli_subject_read(cli_run *run, const nadir_read_settings *reading, 
                                     &subject->view.nonzeros);
     }
     if (status == NADIR_OK) {
-        status = nadir_model_digest(run->context, *model, subject->model_digest);
+        status = cli_model_digest(run, *model, subject->model_digest);
     }
     return status;
+}
+
+nadir_status cli_model_digest(cli_run *run, const nadir_model *model, char digest[65])
+{
+    digest[0] = '\0';
+    return run->json ? nadir_model_digest(run->context, model, digest) : NADIR_OK;
+}
+
+nadir_status cli_policy_digest(cli_run *run, const nadir_policy *policy, char digest[65])
+{
+    digest[0] = '\0';
+    return run->json ? nadir_policy_digest(run->context, policy, digest) : NADIR_OK;
 }
 
 nadir_status cli_subject_solver(cli_run *run, nadir_model *model, const char *policy,
@@ -25,7 +37,7 @@ nadir_status cli_subject_solver(cli_run *run, nadir_model *model, const char *po
     nadir_policy *made = NULL;
     nadir_status status = cli_policy_get(run, model, policy, settings->backend, &made);
     if (status == NADIR_OK) {
-        status = nadir_policy_digest(run->context, made, digest);
+        status = cli_policy_digest(run, made, digest);
     }
     if (status == NADIR_OK) {
         status = nadir_solver_create(run->context, model, made, settings, solver);

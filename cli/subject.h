@@ -15,6 +15,11 @@ typedef struct cli_subject {
     double total_seconds;
 } cli_subject;
 
+/* Digests cost a pass over all numbers and are printed in JSON alone: without --json the text is empty. So it
+ * is where an engine spreads the model or the policy over processes. */
+nadir_status cli_model_digest(cli_run *run, const nadir_model *model, char digest[65]);
+nadir_status cli_policy_digest(cli_run *run, const nadir_policy *policy, char digest[65]);
+
 /* Reads the model; fills in view, digest and times. */
 nadir_status cli_subject_read(cli_run *run, const nadir_read_settings *reading, cli_subject *subject,
                               nadir_model **model);

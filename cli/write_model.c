@@ -1,5 +1,5 @@
 /* write_model.c: the end of every command whose result is a model file. */
-#include "cli.h"
+#include "subject.h"
 
 #include <inttypes.h>
 
@@ -7,10 +7,7 @@ nadir_status cli_write_model(cli_run *run, const nadir_model *model, const char 
                              const nadir_write_settings *settings, const char *origin_key, const char *origin)
 {
     char digest[65];
-    nadir_status status = NADIR_OK;
-    if (run->json) {
-        status = nadir_model_digest(run->context, model, digest);
-    }
+    nadir_status status = cli_model_digest(run, model, digest);
     if (status == NADIR_OK) { /* last: whoever interrupts the command finds no file */
         status = nadir_model_write(run->context, model, path, settings);
     }

@@ -1,24 +1,17 @@
 /*
- * sha256.h: the SHA-256 digest (FIPS 180-4) of data that arrives in pieces.
+ * sha256.h: the SHA-256 digest (FIPS 180-4) of data that arrives in pieces, by libcrypto.
  *
  * It names files in results, so that a number can be traced to the very bytes it came from.
  */
 #ifndef NADIR_BASE_SHA256_H
 #define NADIR_BASE_SHA256_H
 
-#include <stdbool.h>
+#include <openssl/sha.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define NADIR_SHA256_BYTES 32
-#define NADIR_SHA256_BLOCK 64
 
-typedef struct nadir_sha256 {
-    uint32_t state[8];
-    uint64_t length;                         /* bytes seen so far */
-    unsigned char block[NADIR_SHA256_BLOCK]; /* the length mod 64 bytes that do not fill a block yet */
-    bool accelerated;                        /* the processor has instructions for it; may be cleared */
-} nadir_sha256;
+typedef SHA256_CTX nadir_sha256;
 
 void nadir_sha256_start(nadir_sha256 *sha);
 

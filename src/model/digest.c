@@ -8,32 +8,33 @@
 #include "base/sha256.h"
 #include "model/policy.h"
 
+#include <endian.h>
 #include <math.h>
 #include <string.h>
 
+enum { BUFFER_WORDS = 4096 };
+
 typedef struct digest_state {
     nadir_sha256 hash;
-    unsigned char buffer[4096];
+    uint64_t buffer[BUFFER_WORDS]; /* little-endian; [used] are not hashed yet */
     size_t used;
 } digest_state;
 
-static void add_bits(digest_state *digester, uint64_t bits)
+static inline void add_bits(digest_state *digester, uint64_t bits)
 {
-    if (digester->used == sizeof digester->buffer) {
-        nadir_sha256_update(&digester->hash, digester->buffer, digester->used);
+    if (digester->used == BUFFER_WORDS) {
+        nadir_sha256_update(&digester->hash, digester->buffer, sizeof digester->buffer);
         digester->used = 0;
     }
-    for (int i = 0; i < 8; i++) {
-        digester->buffer[digester->used++] = (unsigned char)(bits >> (8 * i));
-    }
+    digester->buffer[digester->used++] = htole64(bits);
 }
 
-static void add_integer(digest_state *digester, int64_t value)
+static inline void add_integer(digest_state *digester, int64_t value)
 {
     add_bits(digester, (uint64_t)value);
 }
 
-static void add_double(digest_state *digester, double value)
+static inline void add_double(digest_state *digester, double value)
 {
     const double plain = isnan(value) ? (double)NAN : value + 0.0; /* -0 + 0 = 0 */
     uint64_t bits;
@@ -50,8 +51,8 @@ static void start(digest_state *digester, uint64_t tag)
 
 static void finish(digest_state *digester, char text[65])
 {
-    unsigned char bytes[32];
-    nadir_sha256_update(&digester->hash, digester->buffer, digester->used);
+    unsigned char bytes[NADIR_SHA256_BYTES];
+    nadir_sha256_update(&digester->hash, digester->buffer, digester->used * sizeof *digester->buffer);
     nadir_sha256_finish(&digester->hash, bytes);
     nadir_sha256_hex(bytes, text);
 }
