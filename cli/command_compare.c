@@ -239,6 +239,7 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
         status = cli_compare_draw(run, comparison);
     }
     if (status == NADIR_OK) {
+        cli_subject_end(&comparison->subject);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, comparison);
@@ -251,7 +252,7 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
         nadir_trajectory_free(run->context, comparison->compared[i].points);
     }
     cli_ball_clear(run, asked);
-    nadir_model_free(model);
+    cli_subject_close(&comparison->subject, model);
     return status;
 }
 

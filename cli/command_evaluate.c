@@ -291,7 +291,7 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
     }
     cli_explain_clear(&report->explain);
     cli_ball_clear(run, asked);
-    nadir_model_free(model);
+    cli_subject_close(&report->subject, model);
     return status;
 }
 

@@ -1,8 +1,8 @@
 /* command_fit.c: nadir fit: from logged data to a model whose ball holds the true kernel. */
+#include "digest.h"
 #include "files.h"
 #include "fit.h"
 #include "gnuplot.h"
-#include "subject.h"
 
 #include <math.h>
 #include <string.h>

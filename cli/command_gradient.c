@@ -181,7 +181,7 @@ static nadir_status differentiate(cli_run *run, const nadir_read_settings *readi
         }
     }
     cli_ball_clear(run, asked);
-    nadir_model_free(model);
+    cli_subject_close(&report->subject, model);
     return status;
 }
 

@@ -253,7 +253,7 @@ static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cl
     }
     cli_frontier_clear(&report->frontier);
     cli_ball_clear(run, asked);
-    nadir_model_free(model);
+    cli_subject_close(&report->subject, model);
     return status;
 }
 

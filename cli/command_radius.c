@@ -158,7 +158,7 @@ static nadir_status find(cli_run *run, const nadir_read_settings *reading,
             print_text(report);
         }
     }
-    nadir_model_free(model);
+    cli_subject_close(&report->subject, model);
     return status;
 }
 

@@ -105,7 +105,7 @@ static nadir_status solve(cli_run *run, const nadir_read_settings *reading,
         }
     }
     nadir_policy_free(policy);
-    nadir_model_free(model);
+    cli_subject_close(&report->subject, model);
     return status;
 }
 

@@ -294,7 +294,7 @@ static nadir_status find_and_report(cli_run *run, const nadir_read_settings *rea
     for (int c = 0; c < sweep->curves_count; c++) {
         free(sweep->curves[c].results);
     }
-    nadir_model_free(model);
+    cli_subject_close(&sweep->subject, model);
     return status;
 }
 

@@ -109,6 +109,7 @@ static nadir_status verify(cli_run *run, const nadir_read_settings *reading, ver
         status = nadir_verify(context, model, policy, &report->settings, &report->result, &made);
     }
     if (made != NULL) {
+        cli_subject_end(subject);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, report, made);
@@ -119,7 +120,7 @@ static nadir_status verify(cli_run *run, const nadir_read_settings *reading, ver
     }
     nadir_verification_free(made);
     nadir_policy_free(policy);
-    nadir_model_free(model);
+    cli_subject_close(subject, model);
     return status;
 }
 

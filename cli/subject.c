@@ -14,21 +14,9 @@ nadir_status cli_subject_read(cli_run *run, const nadir_read_settings *reading, 
                                     &subject->view.nonzeros);
     }
     if (status == NADIR_OK) {
-        status = cli_model_digest(run, *model, subject->model_digest);
+        status = cli_digest_start(run, *model, &subject->model_digest);
     }
     return status;
-}
-
-nadir_status cli_model_digest(cli_run *run, const nadir_model *model, char digest[65])
-{
-    digest[0] = '\0';
-    return run->json ? nadir_model_digest(run->context, model, digest) : NADIR_OK;
-}
-
-nadir_status cli_policy_digest(cli_run *run, const nadir_policy *policy, char digest[65])
-{
-    digest[0] = '\0';
-    return run->json ? nadir_policy_digest(run->context, policy, digest) : NADIR_OK;
 }
 
 nadir_status cli_subject_solver(cli_run *run, nadir_model *model, const char *policy,
@@ -48,7 +36,14 @@ nadir_status cli_subject_solver(cli_run *run, nadir_model *model, const char *po
 
 void cli_subject_end(cli_subject *subject)
 {
+    cli_digest_wait(&subject->model_digest);
     subject->total_seconds = cli_clock() - subject->begun;
+}
+
+void cli_subject_close(cli_subject *subject, nadir_model *model)
+{
+    cli_digest_cancel(&subject->model_digest);
+    nadir_model_free(model);
 }
 
 void cli_subject_json(cli_json *json, const cli_subject *subject)
@@ -57,8 +52,9 @@ void cli_subject_json(cli_json *json, const cli_subject *subject)
     cli_json_integer(json, "rows", subject->view.rows);
     cli_json_integer(json, "nonzeros", subject->view.nonzeros);
     cli_json_double(json, "discount", subject->view.discount);
+    const char *digest = subject->model_digest.text;
     /* none where an engine spreads them over processes */
-    cli_json_text(json, "model_sha256", *subject->model_digest != '\0' ? subject->model_digest : NULL);
+    cli_json_text(json, "model_sha256", *digest != '\0' ? digest : NULL);
     cli_json_text(json, "policy_sha256", *subject->policy_digest != '\0' ? subject->policy_digest : NULL);
 }
 

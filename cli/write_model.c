@@ -1,5 +1,5 @@
 /* write_model.c: the end of every command whose result is a model file. */
-#include "subject.h"
+#include "digest.h"
 
 #include <inttypes.h>
 

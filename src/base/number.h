@@ -1,7 +1,6 @@
 /*
- * number.h: numbers as text, the same in every locale: parsing is correctly rounded, printing is the shortest
- * text that reads back to the same bits. Both use integer arithmetic alone, so the floating-point rounding
- * mode does not matter either. Texts are ranges [at, end); nothing at or past end is read.
+ * number.h: numbers as text, the same in every locale and in every rounding mode. Texts are ranges [at, end);
+ * nothing at or past end is read.
  */
 #ifndef NADIR_BASE_NUMBER_H
 #define NADIR_BASE_NUMBER_H
@@ -22,9 +21,8 @@ const char *nadir_number_parse_double(const char *at, const char *end, double *v
 const char *nadir_number_parse_int64(const char *at, const char *end, int64_t *value);
 
 /* Writes value to text[NADIR_NUMBER_LENGTH] with a terminating zero and returns the length without it. The
- * digits are the fewest that read back to the same bits, and of those the nearest to value. Plain notation
- * for 1e-4 ≤ |value| < 1e16 (5, -3, 0.1), otherwise exponents without padding (1e-9, 2.5e300); inf, -inf,
- * nan. */
+ * shortest of %.15g, %.16g and %.17g that reads back to the same bits, exponents without padding (5, -3, 0.1,
+ * 1e-9, 2.5e300); inf, -inf, nan. */
 int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH]);
 
 #endif

@@ -97,7 +97,7 @@ nadir_status nadir_model_digest(nadir_context *context, const nadir_model *model
     }
     for (int64_t row = 0; row < model->rows; row++) {
         add_row(&digester, model, row);
-        if (row % 4096 == 0) {
+        if (row % 64 == 0) {
             NADIR_CHECK(nadir_progress(context, "hashing", (double)row / (double)model->rows));
         }
     }
