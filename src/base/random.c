@@ -2,7 +2,6 @@
  * random.c: xoshiro256++ and the distributions made from it.
  */
 #include "base/random_draw.h"
-#include "base/wide.h"
 
 void nadir_random_seed(nadir_random *random, uint64_t seed)
 {
@@ -49,11 +48,11 @@ uint64_t nadir_random_below(nadir_random *random, uint64_t bound)
     }
     /* ⌊x bound / 2⁶⁴⌋ for uniform x, where the first 2⁶⁴ mod bound values of the low word are drawn again so
      * that every result has equally many x (Lemire, 2019). */
-    result = nadir_wide_multiply(nadir_random_next(random), bound, &low);
+    result = nadir_multiply_wide(nadir_random_next(random), bound, &low);
     if (low < bound) {
         uint64_t surplus = (0 - bound) % bound;
         while (low < surplus) {
-            result = nadir_wide_multiply(nadir_random_next(random), bound, &low);
+            result = nadir_multiply_wide(nadir_random_next(random), bound, &low);
         }
     }
     return result;

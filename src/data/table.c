@@ -1,7 +1,7 @@
 /* table.c: the table of transitions; see table.h. */
 #include "data/table.h"
 
-#include "base/wide.h"
+#include "base/random.h"
 
 #define FIRST_SLOTS ((size_t)1 << 10)
 
@@ -13,7 +13,7 @@ static uint32_t mark_of(int32_t state, int32_t action, int32_t successor)
     const uint64_t a = row + 0x2545F4914F6CDD1DU;
     const uint64_t b = (uint32_t)successor * 0x9E3779B97F4A7C15U ^ 0xD6E8FEB86659FD93U;
     uint64_t low;
-    const uint64_t high = nadir_wide_multiply(a, b, &low);
+    const uint64_t high = nadir_multiply_wide(a, b, &low);
     const uint64_t folded = high ^ low;
     return (uint32_t)((folded ^ folded >> 29) * 0xBF58476D1CE4E5B9U >> 32);
 }

@@ -7,7 +7,6 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "base/number_parts.h"
 #include "support/number_support.h"
 
 #define LONGEST 4000
@@ -36,20 +35,6 @@ static void assert_like_strtod(const char *text, uint64_t seed)
         fail_msg("\"%.60s…\" (%zu characters) gives %a, strtod %a (seed %llu)", text, strlen(text), value,
                  expected, (unsigned long long)seed);
     }
-}
-
-/* d ← 31 d + word over the words of all powers; the expected value comes from exact integers. */
-static void powers_of_ten_are_exact(void **state)
-{
-    uint64_t digest = 0;
-    (void)state;
-    for (int q = NADIR_NUMBER_SMALLEST; q <= NADIR_NUMBER_LARGEST; ++q) {
-        nadir_number_wide power = nadir_number_power(q);
-        assert_true(power.high >> 63 == 1);
-        digest = 31 * digest + power.high;
-        digest = 31 * digest + power.low;
-    }
-    assert_true(digest == UINT64_C(0x7e4a239f6634c1d2));
 }
 
 static void grammar(void **state)
@@ -347,7 +332,6 @@ static void rounding_mode_does_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(powers_of_ten_are_exact),
         cmocka_unit_test(grammar),
         cmocka_unit_test(not_numbers),
         cmocka_unit_test(infinities_and_nan),
