@@ -57,14 +57,16 @@ typedef struct nadir_estimate {
     double error; /* >= 0; infinity: nothing is known */
 } nadir_estimate;
 
+/* At most the exact number. Two roundings, each at most u (|value| + error), and that of the correction. */
 static inline double nadir_estimate_low(nadir_estimate x)
 {
-    return x.value - x.error - NADIR_ROUND_UNIT * (fabs(x.value) + x.error);
+    return x.value - x.error - 3 * NADIR_ROUND_UNIT * (fabs(x.value) + x.error);
 }
 
+/* At least the exact number. */
 static inline double nadir_estimate_high(nadir_estimate x)
 {
-    return x.value + x.error + NADIR_ROUND_UNIT * (fabs(x.value) + x.error);
+    return x.value + x.error + 3 * NADIR_ROUND_UNIT * (fabs(x.value) + x.error);
 }
 
 /* At least |exact|. */
