@@ -123,7 +123,7 @@ static size_t take(archive *made, const uint8_t *bytes, size_t size)
     return head + length;
 }
 
-const char *fuzz_archive(nadir_context *context, const uint8_t *bytes, size_t size, bool sealed)
+const char *fuzz_archive(nadir_context *context, const uint8_t *bytes, size_t size, bool stores_digest)
 {
     static archive made; /* too large to be cleared for each input */
     made.size = 0;
@@ -133,16 +133,18 @@ const char *fuzz_archive(nadir_context *context, const uint8_t *bytes, size_t si
         bytes += taken;
         size -= taken;
     }
-    char seal[160];
-    snprintf(seal, sizeof seal, "%s%s%s", nadir_npz_seal.before, NADIR_SEAL_BLANK, nadir_npz_seal.after);
-    finish(&made, sealed ? strlen(seal) : 0);
-    if (sealed) {
-        memcpy(made.bytes + made.size, seal, strlen(seal));
-        made.size += strlen(seal);
+    char comment[160];
+    snprintf(comment, sizeof comment, "%s%s%s", nadir_npz_digest_form.before, NADIR_FILE_DIGEST_BLANK,
+             nadir_npz_digest_form.after);
+    finish(&made, stores_digest ? strlen(comment) : 0);
+    if (stores_digest) {
+        memcpy(made.bytes + made.size, comment, strlen(comment));
+        made.size += strlen(comment);
     }
     const char *path = fuzz_file(".archive.npz", made.bytes, made.size);
-    if (sealed) {
-        fuzz_require(nadir_seal_close(context, path, &nadir_npz_seal) == NADIR_OK, "a file can be sealed");
+    if (stores_digest) {
+        fuzz_require(nadir_file_digest_store(context, path, &nadir_npz_digest_form) == NADIR_OK,
+                     "a file can store its digest");
     }
     return path;
 }

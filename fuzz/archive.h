@@ -14,8 +14,8 @@
 
 #include "fuzz.h"
 
-/* The archive as a file, for one ending; see fuzz_file. sealed: it ends with nadir's seal, and it is right.
+/* The archive as a file, for one ending; see fuzz_file. stores_digest: as its comment, and it is right.
  */
-const char *fuzz_archive(nadir_context *context, const uint8_t *bytes, size_t size, bool sealed);
+const char *fuzz_archive(nadir_context *context, const uint8_t *bytes, size_t size, bool stores_digest);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * target_archive.c: NumPy archives whose checksums are right, as models, as parts of models, as kernels, and
- * as sealed kernels to be verified. The first byte chooses which; see archive.h for the rest.
+ * as kernels with their digest, to be verified. The first byte chooses which; see archive.h for the rest.
  */
 #include "archive.h"
 

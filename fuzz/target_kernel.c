@@ -1,6 +1,6 @@
 /*
  * target_kernel.c: kernel files, as nadir verify sees them. No change of a kernel file may be verified: where
- * a file is, it must be one that its writer has sealed, which no fuzzer finds by chance.
+ * a file is, it must be one that stores its digest, which no fuzzer finds by chance.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 /*
- * target_witness.c: witness files, JSON, whose seal is nadir verify's business and not the reader's.
+ * target_witness.c: witness files, JSON, whose digest is nadir verify's business and not the reader's.
  */
 #include "fuzz.h"
 

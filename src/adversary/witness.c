@@ -45,7 +45,8 @@ const nadir_member nadir_witness_members[] = {
 };
 _Static_assert(sizeof nadir_witness_members / sizeof *nadir_witness_members <= 64, "a bit for each");
 
-const nadir_seal_form nadir_witness_seal = {.before = ",\n  \"sha256\": \"", .after = "\"\n}\n"};
+const nadir_file_digest_form nadir_witness_digest_form = {.before = ",\n  \"sha256\": \"",
+                                                          .after = "\"\n}\n"};
 
 void nadir_witness_default(nadir_witness *witness)
 {

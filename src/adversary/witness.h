@@ -5,7 +5,7 @@
 #ifndef NADIR_ADVERSARY_WITNESS_H
 #define NADIR_ADVERSARY_WITNESS_H
 
-#include "base/seal.h"
+#include "base/file_digest.h"
 #include "model/model.h"
 
 #define NADIR_WITNESS_NAME_LENGTH 64 /* bytes of a name, its end included */
@@ -40,7 +40,7 @@ typedef struct nadir_witness {
     const double *v;     /* [states] of rectangular sets: value under the kernel */
     const double *d_bar; /* [states] no kernel of the set visits a state more than this */
     /* Of nadir_witness_read. */
-    char sha256[65]; /* the seal of the file (base/seal.h), as it stands there */
+    char sha256[65]; /* the digest that the file stores of its other bytes (base/file_digest.h) */
     double *owned;
     char *owned_names;
 } nadir_witness;
@@ -50,7 +50,7 @@ void nadir_witness_default(nadir_witness *witness);
 void nadir_witness_clear(nadir_context *context, nadir_witness *witness);
 
 /* How the file ends: the digest of all its other bytes. */
-extern const nadir_seal_form nadir_witness_seal;
+extern const nadir_file_digest_form nadir_witness_digest_form;
 
 /* NADIR_ERROR_ARGUMENT when a vector is not finite or the ball or a digest is not one. */
 nadir_status nadir_witness_write(nadir_context *context, const nadir_model *model,

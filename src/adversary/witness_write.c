@@ -145,7 +145,7 @@ nadir_status nadir_witness_write(nadir_context *context, const nadir_model *mode
     nadir_status status = NADIR_OK;
     nadir_output output = NADIR_OUTPUT_CLOSED;
     nadir_witness blank = *witness;
-    memcpy(blank.sha256, NADIR_SEAL_BLANK, sizeof blank.sha256);
+    memcpy(blank.sha256, NADIR_FILE_DIGEST_BLANK, sizeof blank.sha256);
     NADIR_CHECK(check(context, model, witness));
     NADIR_CHECK(nadir_output_open(context, path, &output));
     for (const nadir_member *which = nadir_witness_members; which->name != NULL; which++) {
@@ -160,7 +160,7 @@ nadir_status nadir_witness_write(nadir_context *context, const nadir_model *mode
     nadir_output_text(&output, "\n}\n");
     nadir_output_flush(&output);
     if (!output.failed) { /* if it did, the commit says why */
-        NADIR_CHECK(nadir_seal_close(context, output.temporary, &nadir_witness_seal));
+        NADIR_CHECK(nadir_file_digest_store(context, output.temporary, &nadir_witness_digest_form));
     }
     NADIR_CHECK(nadir_output_commit(context, &output));
 cleanup:

@@ -3,7 +3,6 @@
 
 #include "base/context.h"
 #include "base/number.h"
-#include "base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,32 +161,6 @@ nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, vo
         return nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file ends in the middle of %s", input->path,
                           what);
     }
-    return status;
-}
-
-nadir_status nadir_file_digest(nadir_context *context, const char *path, char digest[65])
-{
-    nadir_status status = NADIR_OK;
-    nadir_input input = NADIR_INPUT_CLOSED;
-    char *buffer = NULL;
-    NADIR_CHECK(nadir_input_open(context, path, &input));
-    NADIR_NEW(context, buffer, BUFFER_BYTES);
-    nadir_sha256 hash;
-    nadir_sha256_start(&hash);
-    size_t got;
-    int64_t done = 0;
-    do {
-        NADIR_CHECK(nadir_input_read(context, &input, buffer, BUFFER_BYTES, &got));
-        nadir_sha256_update(&hash, buffer, got);
-        done += (int64_t)got;
-        NADIR_CHECK(nadir_progress(context, "hashing", (double)done / (double)(input.bytes + 1)));
-    } while (got == BUFFER_BYTES);
-    unsigned char bytes[32];
-    nadir_sha256_finish(&hash, bytes);
-    nadir_sha256_hex(bytes, digest);
-cleanup:
-    nadir_release(context, buffer);
-    nadir_input_close(&input);
     return status;
 }
 

@@ -11,8 +11,8 @@
  *     model_file_sha256,
  *     policy_file_sha256               and of the files that these were read from
  *
- * Only the kernel is needed; what else is not there is unsaid. What is written ends with a seal
- * (base/seal.h): the digest of all other bytes, as the comment of the archive.
+ * Only the kernel is needed; what else is not there is unsaid. What is written stores the
+ * digest of all its other bytes (base/file_digest.h) as the comment of the archive.
  */
 #ifndef NADIR_KERNEL_KERNEL_FILE_H
 #define NADIR_KERNEL_KERNEL_FILE_H

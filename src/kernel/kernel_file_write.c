@@ -250,7 +250,7 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
     NADIR_CHECK(rank_one || spread ? add_rank_one(&to) : add_rows(&to));
     NADIR_CHECK(add_ball(&to));
     NADIR_CHECK(add_origin(&to));
-    NADIR_CHECK(nadir_npz_output_seal(&to.output));
+    NADIR_CHECK(nadir_npz_output_store_digest(&to.output));
     NADIR_CHECK(nadir_npz_output_commit(&to.output));
 cleanup:
     nadir_npz_output_close(&to.output);

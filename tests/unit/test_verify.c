@@ -101,7 +101,7 @@ static void unusual_balls_verify(void **state)
     test_place_clear(&here);
 }
 
-/* Writes a kernel with one row of its own and what is said of the ball, seal and all. */
+/* Writes a kernel with one row of its own and what is said of the ball, digest and all. */
 static void write_kernel(const test_place *here, nadir_domain domain, const double *values, int64_t count,
                          const int32_t *columns)
 {
@@ -205,7 +205,7 @@ static void rank_one_kernels_outside_the_set_fail(void **state)
     test_place_clear(&here);
 }
 
-/* A kernel that another program wrote has no seal, and says only what it likes. */
+/* A kernel that another program wrote stores no digest, and says only what it likes. */
 static void kernels_by_others(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
  */
 #include "support/numpy.h"
 
-#include "base/seal.h"
+#include "base/file_digest.h"
 #include "io/numpy/npz.h"
 #include "kernel/kernel_file.h"
 #include "model/policy.h"
@@ -199,7 +199,7 @@ static void turn_bit(const target *at, const char *from, const char *to)
     free(bytes);
 }
 
-/* other.npz: the kernel with other entries, or with another ball, sealed as any. false: nothing changed. */
+/* other.npz: the kernel with other entries, or with another ball, with its digest as any. false: nothing changed. */
 static bool rewrite_kernel(target *at, corruption what)
 {
     nadir_context *context = at->place.context;
@@ -239,17 +239,17 @@ static bool rewrite_kernel(target *at, corruption what)
     return changed;
 }
 
-/* other.json: a witness of other.npz, with another radius or bound if so wanted, sealed as any. Returns the
+/* other.json: a witness of other.npz, with another radius or bound if so wanted, with its digest as any. Returns the
  * bound that it claims. */
 static double forge_witness(const target *at, corruption what)
 {
     nadir_context *context = at->place.context;
     nadir_witness witness;
-    nadir_seal seal;
+    nadir_stored_digest stored;
     assert_ok(context, nadir_witness_read(context, at->place.model, "worst.json", &witness));
     const char *kernel = what == FORGED_BOUND ? "worst.npz" : "other.npz";
-    assert_ok(context, nadir_seal_check(context, kernel, &nadir_npz_seal, &seal));
-    memcpy(witness.kernel_sha256, seal.digest, sizeof witness.kernel_sha256);
+    assert_ok(context, nadir_file_digest_check(context, kernel, &nadir_npz_digest_form, &stored));
+    memcpy(witness.kernel_sha256, stored.file_digest, sizeof witness.kernel_sha256);
     if (what == FORGED_RADIUS) {
         witness.radius = &at->other_radius;
         witness.radius_count = 1;

@@ -1,5 +1,5 @@
 /*
- * test_verify_claims.c: witnesses that claim what is not so, written as any others, seal and all. Whatever a
+ * test_verify_claims.c: witnesses that claim what is not so, written as any others, digest and all. Whatever a
  * witness says is checked: bounds, returns and certificates, and the numbers beside them.
  */
 #include "support/support.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Claims that are written as any others, seal and all. */
+/* Claims that are written as any others, digest and all. */
 typedef enum lie {
     LOWER,
     UPPER,

@@ -2,8 +2,8 @@
  * verify_files.c: whether the files of an evaluation are as they were written, and speak of this model, this
  * policy and one ball; see verify.h.
  *
- * A kernel that another program wrote need not end with a seal: nothing is promised of its bytes. One of ours
- * names its model, so that neither a damaged seal nor a damaged name makes it such a kernel.
+ * A kernel that another program wrote need not store its digest: nothing is promised of its bytes. One of ours
+ * names its model, so that neither a damaged digest nor a damaged name makes it such a kernel.
  */
 #include "adversary/check/verify.h"
 
@@ -12,33 +12,36 @@
 #include <math.h>
 #include <string.h>
 
-static void judge_seal(nadir_verify_run *run, const char *name, const char *what, const nadir_seal *seal)
+static void judge_digest(nadir_verify_run *run, const char *name, const char *what,
+                         const nadir_stored_digest *stored)
 {
-    if (seal->holds) {
+    if (stored->holds) {
         nadir_verify_add(run, name, true, "the %s file is, to the byte, as it was written", what);
     } else {
         nadir_verify_add(run, name, false, "the %s file %s", what,
-                         seal->found ? "was changed after it was written: its digest is not that of its bytes"
-                                     : "does not end with the digest of its bytes");
+                         stored->found
+                             ? "was changed after it was written: its digest is not that of its bytes"
+                             : "does not end with the digest of its bytes");
     }
 }
 
-static nadir_status check_seals(nadir_verify_run *run)
+static nadir_status check_stored_digests(nadir_verify_run *run)
 {
     nadir_status status = NADIR_OK;
-    nadir_seal kernel;
-    nadir_seal witness;
+    nadir_stored_digest kernel;
+    nadir_stored_digest witness;
     const char *expected = run->witness.kernel_sha256;
-    NADIR_CHECK(nadir_seal_check(run->context, run->settings.kernel, &nadir_npz_seal, &kernel));
+    NADIR_CHECK(nadir_file_digest_check(run->context, run->settings.kernel, &nadir_npz_digest_form, &kernel));
     if (kernel.found || run->ball.model_sha256[0] != '\0') {
-        judge_seal(run, "kernel_file", "kernel", &kernel);
+        judge_digest(run, "kernel_file", "kernel", &kernel);
     }
     if (run->has_witness) {
-        NADIR_CHECK(nadir_seal_check(run->context, run->settings.witness, &nadir_witness_seal, &witness));
-        judge_seal(run, "witness_file", "witness", &witness);
+        NADIR_CHECK(nadir_file_digest_check(run->context, run->settings.witness, &nadir_witness_digest_form,
+                                            &witness));
+        judge_digest(run, "witness_file", "witness", &witness);
     }
     if (run->has_witness && expected[0] != '\0') {
-        const bool same = strcmp(expected, kernel.digest) == 0;
+        const bool same = strcmp(expected, kernel.file_digest) == 0;
         nadir_verify_add(run, "kernel_of_witness", same, "the witness was written for %s kernel file",
                          same ? "this" : "another");
     }
@@ -127,7 +130,7 @@ static void check_ball(nadir_verify_run *run)
 nadir_status nadir_verify_files(nadir_verify_run *run)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_seals(run));
+    NADIR_CHECK(check_stored_digests(run));
     NADIR_CHECK(check_digests(run));
     check_ball(run);
 cleanup:

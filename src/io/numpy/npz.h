@@ -7,7 +7,7 @@
 #ifndef NADIR_IO_NUMPY_NPZ_H
 #define NADIR_IO_NUMPY_NPZ_H
 
-#include "base/seal.h"
+#include "base/file_digest.h"
 #include "io/format.h"
 #include "io/numpy/npy.h"
 #include "io/numpy/npz_source.h"
@@ -134,7 +134,7 @@ typedef struct nadir_npz_output {
     nadir_npz_source source; /* points to the file */
     zip_t *zip;
     bool compress;
-    bool sealed;
+    bool stores_digest;
     nadir_status stopped; /* what the progress callback answered */
     char headers[NADIR_NPZ_ARRAYS][NADIR_NPY_HEADER_LENGTH];
     uint32_t words[NADIR_NPZ_ARRAYS][NADIR_NPZ_WORD_LENGTH];
@@ -154,8 +154,8 @@ nadir_status nadir_npz_add_word(nadir_npz_output *output, nadir_npz_which which,
 nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which which, const char *type,
                                   int64_t count, size_t item_bytes, nadir_npz_stream *stream);
 /* The archive will end with a comment that holds the digest of all its other bytes. */
-nadir_status nadir_npz_output_seal(nadir_npz_output *output);
-extern const nadir_seal_form nadir_npz_seal;
+nadir_status nadir_npz_output_store_digest(nadir_npz_output *output);
+extern const nadir_file_digest_form nadir_npz_digest_form;
 /* How P lies, (S, A, S) or (A, S, S): as the user says, else as the file says, else by its shape, which has
  * three dimensions. */
 nadir_status nadir_npz_choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout);

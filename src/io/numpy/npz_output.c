@@ -30,7 +30,7 @@ nadir_status nadir_npz_output_open(nadir_context *context, const char *path, boo
     output->file = (nadir_output)NADIR_OUTPUT_CLOSED;
     output->zip = NULL;
     output->compress = compress;
-    output->sealed = false;
+    output->stores_digest = false;
     output->stopped = NADIR_OK;
     NADIR_CHECK(nadir_output_open(context, path, &output->file));
     output->source = (nadir_npz_source){.context = context, .output = &output->file};
@@ -196,17 +196,17 @@ static int is_stopped(zip_t *zip, void *user)
     return output->stopped != NADIR_OK;
 }
 
-#define SEAL "nadir sha256 "
+#define DIGEST_LABEL "nadir sha256 "
 
-const nadir_seal_form nadir_npz_seal = {.before = SEAL, .after = ""};
+const nadir_file_digest_form nadir_npz_digest_form = {.before = DIGEST_LABEL, .after = ""};
 
-nadir_status nadir_npz_output_seal(nadir_npz_output *output)
+nadir_status nadir_npz_output_store_digest(nadir_npz_output *output)
 {
-    static const char comment[] = SEAL NADIR_SEAL_BLANK;
+    static const char comment[] = DIGEST_LABEL NADIR_FILE_DIGEST_BLANK;
     if (zip_set_archive_comment(output->zip, comment, sizeof comment - 1) != 0) {
         return zip_fail(output, zip_get_error(output->zip));
     }
-    output->sealed = true;
+    output->stores_digest = true;
     return NADIR_OK;
 }
 
@@ -219,9 +219,9 @@ nadir_status nadir_npz_output_commit(nadir_npz_output *output)
         return zip_fail(output, zip_get_error(output->zip));
     }
     output->zip = NULL;
-    if (output->sealed) {
+    if (output->stores_digest) {
         nadir_output_flush(&output->file);
-        NADIR_CHECK(nadir_seal_close(output->context, output->file.temporary, &nadir_npz_seal));
+        NADIR_CHECK(nadir_file_digest_store(output->context, output->file.temporary, &nadir_npz_digest_form));
     }
     NADIR_CHECK(nadir_output_commit(output->context, &output->file));
 cleanup:

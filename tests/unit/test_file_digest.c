@@ -1,18 +1,18 @@
-/* test_seal.c: files that hold the digest of their other bytes. */
+/* test_file_digest.c: files that hold the digest of their other bytes. */
 #include "support/numpy.h"
 
-#include "base/seal.h"
+#include "base/file_digest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const nadir_seal_form form = {.before = "seal ", .after = "\n."};
+static const nadir_file_digest_form form = {.before = "seal ", .after = "\n."};
 
-static nadir_seal check(nadir_context *context, const char *path)
+static nadir_stored_digest check(nadir_context *context, const char *path)
 {
-    nadir_seal seal;
-    assert_ok(context, nadir_seal_check(context, path, &form, &seal));
-    return seal;
+    nadir_stored_digest stored;
+    assert_ok(context, nadir_file_digest_check(context, path, &form, &stored));
+    return stored;
 }
 
 /* The digest of "abc" + "seal " + "\n.", as any tool computes it. */
@@ -25,19 +25,19 @@ static void the_digest_is_that_of_the_other_bytes(void **state)
     size_t count;
     test_write_file("rest", "abcseal \n.");
     assert_ok(context, nadir_file_digest(context, "rest", expected));
-    test_write_file("sealed", "abcseal " NADIR_SEAL_BLANK "\n.");
+    test_write_file("sealed", "abcseal " NADIR_FILE_DIGEST_BLANK "\n.");
     assert_false(check(context, "sealed").holds);
-    assert_ok(context, nadir_seal_close(context, "sealed", &form));
+    assert_ok(context, nadir_file_digest_store(context, "sealed", &form));
     unsigned char *bytes = test_read_bytes("sealed", &count);
     assert_int_equal(count, 10 + 64);
     assert_memory_equal(bytes, "abcseal ", 8);
     assert_memory_equal(bytes + 8, expected, 64);
     assert_memory_equal(bytes + 72, "\n.", 2);
     free(bytes);
-    const nadir_seal seal = check(context, "sealed");
-    assert_true(seal.found && seal.holds);
+    const nadir_stored_digest stored = check(context, "sealed");
+    assert_true(stored.found && stored.holds);
     assert_ok(context, nadir_file_digest(context, "sealed", whole));
-    assert_string_equal(seal.digest, whole);
+    assert_string_equal(stored.file_digest, whole);
     nadir_context_free(context);
 }
 
@@ -52,10 +52,10 @@ static void every_byte_counts(void **state)
         unsigned char *bytes = malloc(count);
         assert_non_null(bytes);
         memset(bytes, 'x', sizes[i]);
-        memcpy(bytes + sizes[i], "seal " NADIR_SEAL_BLANK "\n.", 71);
+        memcpy(bytes + sizes[i], "seal " NADIR_FILE_DIGEST_BLANK "\n.", 71);
         test_write_bytes("sealed", bytes, count);
         free(bytes);
-        assert_ok(context, nadir_seal_close(context, "sealed", &form));
+        assert_ok(context, nadir_file_digest_store(context, "sealed", &form));
         assert_true(check(context, "sealed").holds);
         bytes = test_read_bytes("sealed", &count);
         const size_t step = count > 1000 ? 997 : 1;
@@ -64,7 +64,7 @@ static void every_byte_counts(void **state)
             test_write_bytes("changed", bytes, count);
             bytes[at] ^= 1;
             test_note("%zu bytes, byte %zu changed", count, at);
-            assert_that(!check(context, "changed").holds, "the seal holds");
+            assert_that(!check(context, "changed").holds, "the digest holds");
         }
         test_write_bytes("changed", bytes, count - 1);
         assert_false(check(context, "changed").found);
@@ -74,18 +74,19 @@ static void every_byte_counts(void **state)
     nadir_context_free(context);
 }
 
-static void files_without_a_seal(void **state)
+static void files_without_a_digest(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_seal seal;
+    nadir_stored_digest stored;
     test_write_file("plain", "nothing");
     assert_false(check(context, "plain").found);
     test_write_file("empty", "");
     assert_false(check(context, "empty").found);
-    assert_fails(context, nadir_seal_close(context, "plain", &form), NADIR_ERROR_IO,
+    assert_fails(context, nadir_file_digest_store(context, "plain", &form), NADIR_ERROR_IO,
                  "no place for its digest");
-    assert_fails(context, nadir_seal_check(context, "missing", &form, &seal), NADIR_ERROR_FILE, "missing");
+    assert_fails(context, nadir_file_digest_check(context, "missing", &form, &stored), NADIR_ERROR_FILE,
+                 "missing");
     nadir_context_free(context);
 }
 
@@ -94,7 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_digest_is_that_of_the_other_bytes),
         cmocka_unit_test(every_byte_counts),
-        cmocka_unit_test(files_without_a_seal),
+        cmocka_unit_test(files_without_a_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
