@@ -11,7 +11,7 @@
  * Models are made here and go to the device once, apart from the evaluation. The second of two evaluations
  * counts: the first one warms up libraries.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "kernel/kernel.h"
 #include "measure.h"
 #include "model/model.h"

@@ -8,7 +8,7 @@
  * Memory is the most that was in use while reading, as a multiple of what the arrays of the model take. What
  * was read is compared with what was written, bit by bit. Files are made under $TMPDIR and removed.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "base/random.h"
 #include "nadir.h"
 

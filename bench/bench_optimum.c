@@ -8,7 +8,7 @@
  * residual of the values handed out, measured here for both; the last what is proven of the optimum of every
  * state.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "kernel/kernel.h"
 #include "linalg/threads.h"
 #include "measure.h"

@@ -6,7 +6,7 @@
  * Random policies of a model with 4 actions, all at once, and some of them one by one. The second of two runs
  * counts.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "base/random.h"
 #include "measure.h"
 

@@ -24,7 +24,6 @@
 #include "adversary/valid/operator.h"
 #include "adversary/valid/proof.h"
 #include "adversary/worst.h"
-#include "base/clock.h"
 #include "base/context.h"
 #include "base/number.h"
 #include "base/random.h"

@@ -5,7 +5,7 @@
 #include "adversary/question.h"
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 #include "nominal/value_check.h"
 

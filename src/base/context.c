@@ -1,13 +1,12 @@
 /* context.c: the context: memory, errors, messages, progress, threads; see context.h. */
 #include "base/context.h"
 
-#include "base/clock.h"
-
 #include <math.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define PROGRESS_INTERVAL 0.1 /* seconds */
 
@@ -156,6 +155,13 @@ void nadir_log(nadir_context *context, nadir_log_level level, const char *format
     put_message(message, format, arguments);
     va_end(arguments);
     context->log(context->log_user, level, message);
+}
+
+double nadir_clock_seconds(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* every system that nadir is built on has this clock */
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 nadir_status nadir_progress(nadir_context *context, const char *task, double share)

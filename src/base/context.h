@@ -1,5 +1,5 @@
 /*
- * context.h: what every part of the library asks of its context: memory, errors, messages, progress.
+ * context.h: what every part of the library asks of its context: memory, errors, messages, progress, time.
  *
  * The idiom of a fallible function:
  *
@@ -57,6 +57,10 @@ nadir_status nadir_fail(nadir_context *context, nadir_status status, const char 
 /* Sends a message to the log callback; without one it costs nothing. */
 void nadir_log(nadir_context *context, nadir_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Seconds of a clock that never runs backwards and ignores changes of the time of day. Only differences mean
+ * anything. */
+double nadir_clock_seconds(void);
 
 /* Calls the progress callback if a tenth of a second has passed since the last time; cheap enough for every
  * few thousand steps of a loop. share < 0: unknown. */

@@ -8,7 +8,7 @@
  * once; those of `ones` and `deviation`, which depend on the numbers of visits alone, may be joint bounds. To
  * choose among them the risk is shared by these three statements.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "fit/concentration.h"
 #include "fit/fit.h"
 #include "fit/tally.h"

@@ -2,7 +2,7 @@
  * nominal_optimum.h. */
 #include "nominal/nominal_optimum.h"
 
-#include "base/clock.h"
+#include "base/context.h"
 #include "base/round.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"

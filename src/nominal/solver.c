@@ -1,6 +1,6 @@
 /* solver.c: the public solver of one policy: keeps the factored system and what was found with it. */
 #include "nominal/solver.h"
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 #include "nominal/value_check.h"
 

@@ -6,7 +6,7 @@
  * A dense matrix whose iterations have cost as much as its factors would is factored: from then on every
  * solve starts from that of the factors. So it never costs more than twice the better of both.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "occupancy/backend.h"
 #include "occupancy/device_matrix.h"
 

@@ -6,7 +6,7 @@
  * rows or, where that does not suffice, by an estimate of |A^-1|_inf with a few solves (Higham 1988, as
  * LAPACK has it).
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "occupancy/backend.h"
 #include "occupancy/device_matrix.h"
 #include "occupancy/direct.h"

@@ -12,7 +12,7 @@
  * slower on large square ones; it splits off strongly connected parts, and on failure returns instead of
  * ending the process.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/threads.h"
 #include "occupancy/backend.h"
 #include "occupancy/direct.h"

@@ -31,7 +31,7 @@
 #include "linalg/iterative.h"
 #include "occupancy/backend.h"
 
-#include "base/clock.h"
+#include "base/context.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * that nothing is transposed, and A x = b is a solve with its transpose. A sparse M is scattered into a dense
  * matrix.
  */
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/threads.h"
 #include "occupancy/backend.h"
 #include "occupancy/direct.h"

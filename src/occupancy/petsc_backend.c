@@ -5,7 +5,7 @@
  */
 #include "occupancy/backend.h"
 
-#include "base/clock.h"
+#include "base/context.h"
 #include "base/engine.h"
 
 typedef struct petsc {

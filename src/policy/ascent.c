@@ -1,7 +1,7 @@
 /* ascent.c: the robust policy by projected gradients; see ascent.h. */
 #include "policy/ascent.h"
 
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* ascent_checkpoint.c: an ascent as a file; see ascent.h and checkpoint.h. */
 #include "policy/ascent.h"
 
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 #include "policy/checkpoint.h"
 

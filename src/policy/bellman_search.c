@@ -1,7 +1,7 @@
 /* bellman_search.c: robust policy iteration as long work; see bellman_search.h. */
 #include "policy/bellman_search.h"
 
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 #include "model/model.h"
 #include "policy/checkpoint.h"

@@ -2,7 +2,7 @@
  * the policy found with proof, and puts the bounds together. */
 #include "adversary/robust.h"
 #include "adversary/worst.h"
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 #include "nominal/nominal_optimum.h"
 #include "policy/ascent.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "base/context.h"
 
 static void clock_advances(void **state)
 {

@@ -21,7 +21,7 @@
 #include "adversary/valid/proof.h"
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 #include "linalg/vector.h"

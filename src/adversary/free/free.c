@@ -16,7 +16,7 @@
 #include "adversary/free/strike.h"
 #include "adversary/free/sweep.h"
 #include "adversary/verdict.h"
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 
 #include <float.h>

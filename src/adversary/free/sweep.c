@@ -3,7 +3,7 @@
 #include "adversary/free/sweep.h"
 
 #include "adversary/check/check_combined.h"
-#include "base/clock.h"
+#include "base/context.h"
 
 #include <float.h>
 #include <math.h>

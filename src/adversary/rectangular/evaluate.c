@@ -3,7 +3,7 @@
 #include "adversary/check/membership.h"
 #include "adversary/rectangular/rectangular.h"
 #include "adversary/verdict.h"
-#include "base/clock.h"
+#include "base/context.h"
 
 #include <math.h>
 #include <string.h>

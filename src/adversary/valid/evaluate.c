@@ -13,7 +13,7 @@
 #include "adversary/valid/judge.h"
 #include "adversary/valid/path.h"
 #include "adversary/valid/search.h"
-#include "base/clock.h"
+#include "base/context.h"
 #include "linalg/distributed.h"
 
 #include <float.h>

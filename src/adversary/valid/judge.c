@@ -11,7 +11,7 @@
 #include "adversary/free/free.h"
 #include "adversary/valid/collective.h"
 #include "adversary/valid/search.h"
-#include "base/clock.h"
+#include "base/context.h"
 
 #include <math.h>
 #include <string.h>
