@@ -2,8 +2,8 @@
  * json.h: writing one JSON object to stdout.
  *
  * Written by hand because the usual libraries print doubles with too many digits or in the process locale,
- * and refuse or misprint non-finite ones: here a double is the shortest decimal that reads back to the same
- * bits, and a non-finite one is null. Text that is not UTF-8 has its bad bytes replaced.
+ * and refuse or misprint non-finite ones: here a double has the fewest of 15 to 17 digits that read back to
+ * the same bits, and a non-finite one is null. Text that is not UTF-8 has its bad bytes replaced.
  */
 #ifndef NADIR_CLI_JSON_H
 #define NADIR_CLI_JSON_H

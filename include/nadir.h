@@ -375,7 +375,8 @@ NADIR_API nadir_status nadir_policy_read(nadir_context *context, const nadir_mod
 NADIR_API nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model,
                                           const nadir_policy *policy, const char *path);
 
-/* Shortest decimal that reads back to the same double, whatever the locale; returns its length. */
+/* With 15, 16 or 17 digits, the fewest that read back to the same double, whatever the locale; returns the
+ * length. */
 NADIR_API int nadir_format_double(double value, char text[32]);
 
 /* ---------------------------------------------------------------------------------------------------------
