@@ -320,4 +320,12 @@ for radius in 0.001 0.0025 0.00253945 0.003 0.004; do
     expect_bounds true
     (($(number iterations) < 100)) || complain "$(number iterations) iterations"
 done
+
+# One thread hashes the model itself, several leave it to one of their own.
+run info tight.csv --discount 0.5 --json
+digest=$(sed -n 's/^  "model_sha256": \(.*\),$/\1/p' stdout.txt)
+for threads in 1 2; do
+    run evaluate tight.csv --discount 0.5 --policy uniform --radius 0.001 --threads $threads --json
+    expect_json model_sha256 "$digest"
+done
 finish
