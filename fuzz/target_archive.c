@@ -4,6 +4,7 @@
  */
 #include "archive.h"
 
+#include "base/engine.h"
 #include "io/numpy/npz.h"
 #include "kernel/kernel_file.h"
 #include "model/model.h"
@@ -30,11 +31,14 @@ static void read_part(nadir_context *context, const char *path)
 {
     nadir_read_settings settings;
     nadir_read_settings_default(&settings);
+    static const nadir_engine_table engine = {.name = "fuzz"};
     nadir_model *model = NULL;
-    if (nadir_npz_read_part(context, path, &settings, &model) == NADIR_OK) {
+    context->engine = &engine;
+    if (nadir_model_read(context, path, &settings, &model) == NADIR_OK) {
         fuzz_require(model->states > 0 && model->rows >= model->states, "a model has states with rows");
     }
     nadir_model_free(model);
+    context->engine = NULL;
 }
 
 static void read_kernel(nadir_context *context, const char *path)

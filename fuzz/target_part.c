@@ -1,11 +1,10 @@
 /*
- * target_part.c: the parts that the processes of an engine read by themselves: models and rewards of PETSc,
- * and policies. One process stands for any of them. The first byte chooses which file, the rest is the file.
+ * target_part.c: what a process of an engine reads: models and rewards of PETSc, and policies. The process is
+ * alone. The first byte chooses which file, the rest is the file.
  */
 #include "fuzz.h"
 
-#include "io/petsc/petsc_part.h"
-#include "io/policy_part.h"
+#include "base/engine.h"
 #include "model/model.h"
 
 /* Of a file that a model is made of, or of its rewards. */
@@ -14,18 +13,21 @@ static void read_model(nadir_context *context, const char *path, const char *rew
     nadir_read_settings settings;
     nadir_read_settings_default(&settings);
     settings.rewards = rewards;
+    static const nadir_engine_table engine = {.name = "fuzz"};
     nadir_model *model = NULL;
-    if (nadir_petsc_read_part(context, path, &settings, &model) == NADIR_OK) {
+    context->engine = &engine; /* models are then spread over processes */
+    if (nadir_model_read(context, path, &settings, &model) == NADIR_OK) {
         fuzz_require(model->states > 0 && model->rows >= model->states, "a model has states with rows");
     }
     nadir_model_free(model);
+    context->engine = NULL;
 }
 
 static void read_policy(nadir_context *context, const char *path)
 {
     nadir_model *model = fuzz_model(context);
     nadir_policy *policy = NULL;
-    const nadir_status status = nadir_policy_part_read(context, model, path, &policy);
+    const nadir_status status = nadir_policy_read(context, model, path, &policy);
     fuzz_require((status == NADIR_OK) == (policy != NULL), "who is done has a policy");
     nadir_policy_free(policy);
     nadir_model_free(model);

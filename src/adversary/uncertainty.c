@@ -19,12 +19,12 @@ static nadir_status check_numbers(nadir_context *context, const nadir_model *mod
     char place[NADIR_LABEL_LENGTH];
     for (int64_t i = 0; i < count; i++) {
         if (!(numbers[i] >= 0 && numbers[i] <= most)) {
+            const bool one = count == 1 || model->exchange != NULL;
             const bool row = count == model->rows && count != model->states;
             const int64_t state = row ? nadir_model_row_state(model, i) : i;
-            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the %s%s%s is %g; expected 0 to %g", what,
-                              count > 1 ? " of " : "",
-                              count > 1 ? nadir_model_label(model, state, row ? i : -1, place) : "",
-                              numbers[i], most);
+            return nadir_fail(
+                context, NADIR_ERROR_ARGUMENT, "the %s%s%s is %g; expected 0 to %g", what, one ? "" : " of ",
+                one ? "" : nadir_model_label(model, state, row ? i : -1, place), numbers[i], most);
         }
     }
     return NADIR_OK;
@@ -71,7 +71,7 @@ static nadir_status check_radius_count(nadir_context *context, const nadir_model
                                        const nadir_uncertainty *made, int64_t count)
 {
     const bool by_state = made->asked == NADIR_SET_S;
-    const int64_t places = by_state ? model->states : model->rows;
+    const int64_t places = by_state ? nadir_model_total(model) : nadir_global_count(context, model->rows);
     if (count == 1 || (made->asked != NADIR_SET_NONRECT && count == places)) {
         return NADIR_OK;
     }
@@ -151,14 +151,18 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
         NADIR_CHECK(check_numbers(context, model, "scale", NADIR_SCALE_MOST, model->rows, scales));
         NADIR_CHECK(check_small_scales(context, model, scales));
     }
-    NADIR_NEW(context, made.owned, model->states + (radii > 1 ? radii : 0) + (scales ? model->rows : 0));
+    /* Radii are those of all processes: the own ones are kept. */
+    const bool by_state = made.asked == NADIR_SET_S;
+    const int64_t own = by_state ? model->states : model->rows;
+    const int64_t first = by_state ? nadir_model_first(model) : nadir_global_first(context, model->rows);
+    NADIR_NEW(context, made.owned, model->states + (radii > 1 ? own : 0) + (scales ? model->rows : 0));
     double *next = made.owned + model->states;
     for (int64_t i = 0; i < radii; i++) {
         made.radius = radius[i] > made.radius ? radius[i] : made.radius;
     }
     if (radii > 1) {
-        made.radii = memcpy(next, radius, (size_t)radii * sizeof *radius);
-        next += radii;
+        made.radii = memcpy(next, radius + first, (size_t)own * sizeof *radius);
+        next += own;
     }
     if (scales != NULL) {
         made.scales = memcpy(next, scales, (size_t)model->rows * sizeof *scales);
@@ -170,6 +174,29 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     made.owned = NULL;
 cleanup:
     nadir_release(context, made.owned);
+    return status;
+}
+
+nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_model *model,
+                                    const nadir_uncertainty *from, nadir_uncertainty *to)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t radii = from->radii == NULL ? 0 : from->set == NADIR_SET_S ? model->states : model->rows;
+    const int64_t scales = from->scales == NULL ? 0 : model->rows;
+    double *next = NULL;
+    NADIR_NEW(context, next, model->states + radii + scales);
+    *to = *from;
+    to->owned = next;
+    to->W = memcpy(next, from->W, (size_t)model->states * sizeof *next);
+    next += model->states;
+    if (from->radii != NULL) {
+        to->radii = memcpy(next, from->radii, (size_t)radii * sizeof *next);
+        next += radii;
+    }
+    if (from->scales != NULL) {
+        to->scales = memcpy(next, from->scales, (size_t)scales * sizeof *next);
+    }
+cleanup:
     return status;
 }
 

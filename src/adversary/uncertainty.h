@@ -38,6 +38,9 @@ typedef struct nadir_uncertainty {
 nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
                                     const nadir_policy *policy, const nadir_ball *ball,
                                     nadir_uncertainty *uncertainty);
+/* A set of its own with the same numbers, of the model that `from` was made for. */
+nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_model *model,
+                                    const nadir_uncertainty *from, nadir_uncertainty *to);
 void nadir_uncertainty_clear(nadir_context *context, nadir_uncertainty *uncertainty);
 
 static inline double nadir_uncertainty_scale(const nadir_uncertainty *uncertainty, int64_t row)

@@ -3,6 +3,7 @@
 #include "adversary/witness.h"
 #include "io/format.h"
 #include "kernel/kernel_file.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,22 +30,11 @@ nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *probl
 {
     nadir_status status = NADIR_OK;
     nadir_worst *made = NULL;
-    const nadir_uncertainty *set = problem->uncertainty;
-    const int64_t count = set->radii == NULL ? 1 : set->set == NADIR_SET_S ? problem->states : problem->rows;
-    const nadir_ball ball = {
-        .size = sizeof ball,
-        .set = set->asked,
-        .domain = set->domain,
-        .norm = set->p,
-        .radius = set->radii != NULL ? set->radii : &set->radius,
-        .radius_count = count,
-        .scales = set->scales,
-    };
     NADIR_NEW_ZERO(context, made, 1);
     made->memory = nadir_memory_retain(context->memory);
     made->model = nadir_model_retain(problem->model);
     NADIR_CHECK(nadir_policy_share(context, problem->model, problem->policy, &made->policy));
-    NADIR_CHECK(nadir_uncertainty_make(context, problem->model, problem->policy, &ball, &made->uncertainty));
+    NADIR_CHECK(nadir_uncertainty_copy(context, problem->model, problem->uncertainty, &made->uncertainty));
     NADIR_NEW(context, made->d, problem->states);
     memcpy(made->d, problem->d, (size_t)problem->states * sizeof *made->d);
     if (result != NULL) {
@@ -80,13 +70,15 @@ cleanup:
     return status;
 }
 
-static int64_t radius_count(const nadir_worst *worst)
+/* Of all processes. */
+static int64_t radius_count(const nadir_context *context, const nadir_worst *worst)
 {
     const nadir_uncertainty *set = &worst->uncertainty;
     if (set->radii == NULL) {
         return 1;
     }
-    return set->set == NADIR_SET_S ? worst->model->states : worst->model->rows;
+    return set->set == NADIR_SET_S ? nadir_model_total(worst->model)
+                                   : nadir_global_count(context, worst->model->rows);
 }
 
 static const double *radius_of(const nadir_worst *worst)
@@ -103,7 +95,7 @@ static nadir_status write_archive(nadir_context *context, const nadir_worst *wor
         .domain = worst->uncertainty.domain,
         .norm = worst->uncertainty.p,
         .radius = radius_of(worst),
-        .radius_count = radius_count(worst),
+        .radius_count = radius_count(context, worst),
         .scales = worst->uncertainty.scales,
         .gamma = worst->model->discount,
         .optimistic = worst->optimistic,
@@ -179,7 +171,7 @@ nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst
     witness.domain = worst->uncertainty.domain;
     witness.norm = worst->uncertainty.p;
     witness.radius = radius_of(worst);
-    witness.radius_count = radius_count(worst);
+    witness.radius_count = radius_count(context, worst);
     witness.optimistic = worst->optimistic;
     witness.nominal_return = worst->result.nominal_return;
     witness.robust_return = worst->result.robust_return;

@@ -46,13 +46,12 @@ typedef struct nadir_format {
     /* Whether a file that begins with these bytes (the first 4096, or all) is of this format. */
     bool (*recognises)(const char *head, size_t length);
 
-    /* discount, initial, costs of the settings are applied by the caller, afterwards. */
+    /* Reads the states [first, end) of nadir_model_own_states, all of them where the process is alone. With an
+     * engine the model is spread over the processes (model/partition.h). discount, initial and costs of the
+     * settings are applied by the caller, afterwards. */
     nadir_status (*read)(nadir_context *context, const char *path, const nadir_read_settings *settings,
                          nadir_model **model);
-
-    /* The same for the states that this process owns, each process its own; NULL: the format cannot. */
-    nadir_status (*read_part)(nadir_context *context, const char *path, const nadir_read_settings *settings,
-                              nadir_model **model);
+    bool reads_parts; /* false: not called with an engine */
 
     /* Never asked for a model that it cannot hold; what else is lost was said already. */
     nadir_status (*write)(nadir_context *context, const nadir_model *model, const char *path,

@@ -10,11 +10,14 @@
  *
  * Which of them is told by the content. Written are CSV without zeros or, for the ending .npy, (S, A) where
  * all states have the actions 0 .. A - 1, else one probability for each row.
+ *
+ * Where states are spread over processes each reads all lines of CSV, or its own range of an array, and keeps
+ * what is its own; process 0 writes what it has collected from all.
  */
 #include "io/csv/csv_cells.h"
 #include "io/lookup.h"
 #include "io/numpy/npy.h"
-#include "io/policy_part.h"
+#include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/policy.h"
 
@@ -163,14 +166,14 @@ cleanup:
     return status;
 }
 
-/* (S, A): the columns are action numbers. */
-static nadir_status take_table(const reader *at, const nadir_array *array)
+/* Own rows of (S, A), whose columns are action numbers. table: [states * actions] */
+static nadir_status take_table(const reader *at, int64_t actions, const double *table)
 {
     const nadir_model *model = at->model;
     for (int64_t s = 0; s < model->states; s++) {
-        const double *values = array->values + s * array->shape[1];
+        const double *values = table + s * actions;
         int64_t row = model->state_rows[s];
-        for (int64_t action = 0; action < array->shape[1]; action++) {
+        for (int64_t action = 0; action < actions; action++) {
             if (row < model->state_rows[s + 1] && nadir_model_row_action(model, s, row) == action) {
                 at->probabilities[row++] = values[action];
             } else if (values[action] != 0) {
@@ -182,56 +185,83 @@ static nadir_status take_table(const reader *at, const nadir_array *array)
     return NADIR_OK;
 }
 
-static nadir_status take_actions(const reader *at, const nadir_array *array)
+/* actions: [states] */
+static nadir_status take_actions(const reader *at, const double *actions)
 {
     for (int64_t s = 0; s < at->model->states; s++) {
-        const double action = array->values[s];
-        const bool fits = action >= 0 && action <= INT32_MAX;
-        const int64_t row = fits ? nadir_model_find_row(at->model, s, (int64_t)action) : -1;
+        const bool fits = actions[s] >= 0 && actions[s] <= INT32_MAX;
+        const int64_t row = fits ? nadir_model_find_row(at->model, s, (int64_t)actions[s]) : -1;
         if (row < 0) {
-            return policy_fail(at, s, -1, 0, "there is no action %.0f", action);
+            return policy_fail(at, s, -1, 0, "there is no action %.0f", actions[s]);
         }
         at->probabilities[row] = 1;
     }
     return NADIR_OK;
 }
 
-/* One more than the largest action number. */
-static int64_t count_actions(const nadir_model *model)
+/* One more than the largest action number of all processes. */
+static int64_t count_actions(const reader *at)
 {
+    const nadir_model *model = at->model;
     int64_t largest = 0;
     for (int64_t s = 0; s < model->states; s++) { /* numbers rise within a state */
         const int64_t last = nadir_model_row_action(model, s, model->state_rows[s + 1] - 1);
         largest = last > largest ? last : largest;
     }
-    return largest + 1;
+    return (int64_t)nadir_allreduce_maximum(at->context, (double)largest) + 1;
 }
 
-static nadir_status read_npy(const reader *at)
+/* The own items of an array that has one of the shapes above. */
+static nadir_status take_array(const reader *at, nadir_npy *npy)
 {
     nadir_status status = NADIR_OK;
+    const nadir_npy_header *header = &npy->header;
     const nadir_model *model = at->model;
-    nadir_array array = {0};
-    NADIR_CHECK(nadir_npy_read(at->context, at->path, &array));
-    const int64_t actions = count_actions(model);
-    if (array.dimensions == 2 && array.shape[0] == model->states && array.shape[1] == actions) {
-        status = take_table(at, &array);
-    } else if (array.dimensions == 1 && array.integer && array.count == model->states) {
-        status = take_actions(at, &array);
-    } else if (array.dimensions == 1 && array.count == model->rows) {
-        memcpy(at->probabilities, array.values, (size_t)array.count * sizeof *array.values);
+    const int64_t states = nadir_model_total(model);
+    const int64_t rows = nadir_global_count(at->context, model->rows);
+    const int64_t actions = count_actions(at);
+    const int64_t strides[NADIR_NPY_DIMENSIONS] = {header->dimensions == 2 ? actions : 1, 1};
+    const nadir_npy_slice of_states = {0, nadir_model_first(model), model->states};
+    const nadir_npy_slice of_rows = {0, nadir_global_first(at->context, model->rows), model->rows};
+    const bool integer = nadir_npy_is_integer(header);
+    double *items = NULL;
+    if (header->dimensions == 2 && header->shape[0] == states && header->shape[1] == actions) {
+        NADIR_NEW(at->context, items, model->states * actions);
+        NADIR_CHECK(nadir_npy_place(npy, &of_states, strides, items));
+        NADIR_CHECK(take_table(at, actions, items));
+    } else if (header->dimensions == 1 && integer && header->count == states) {
+        NADIR_NEW(at->context, items, model->states);
+        NADIR_CHECK(nadir_npy_place(npy, &of_states, strides, items));
+        NADIR_CHECK(take_actions(at, items));
+    } else if (header->dimensions == 1 && header->count == rows) {
+        NADIR_CHECK(nadir_npy_place(npy, &of_rows, strides, at->probabilities));
     } else {
         char shape[NADIR_NPY_SHAPE_LENGTH];
         status =
             nadir_fail(at->context, NADIR_ERROR_POLICY,
                        "%s: the array has shape %s%s; expected probabilities (%lld, %lld) or (%lld,), or "
                        "integers (%lld,): an action number for each state",
-                       at->path, nadir_npy_shape_text(array.dimensions, array.shape, shape),
-                       array.integer ? " of integers" : "", (long long)model->states, (long long)actions,
-                       (long long)model->rows, (long long)model->states);
+                       at->path, nadir_npy_shape_text(header->dimensions, header->shape, shape),
+                       integer ? " of integers" : "", (long long)states, (long long)actions, (long long)rows,
+                       (long long)states);
     }
 cleanup:
-    nadir_release(at->context, array.values);
+    nadir_release(at->context, items);
+    return status;
+}
+
+static nadir_status read_npy(const reader *at)
+{
+    nadir_status status = NADIR_OK;
+    nadir_npy npy = {0};
+    nadir_npy_file file;
+    nadir_npy_source source;
+    NADIR_CHECK(nadir_npy_file_open(at->context, at->path, &file, &source));
+    NADIR_CHECK(nadir_npy_open(at->context, &source, &npy));
+    NADIR_CHECK(take_array(at, &npy));
+cleanup:
+    nadir_npy_close(&npy);
+    nadir_input_close(&file.input);
     return status;
 }
 
@@ -242,9 +272,6 @@ nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model,
     reader at = {.context = context, .model = model, .path = path};
     bool npy;
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
-    if (npy && model->exchange != NULL) {
-        return nadir_policy_part_read(context, model, path, policy);
-    }
     NADIR_NEW_ZERO(context, at.probabilities, model->rows);
     NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
     NADIR_CHECK(check(&at));
@@ -255,23 +282,69 @@ cleanup:
     return status;
 }
 
-static nadir_status write_csv(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
+/* What is written: the numbers of all rows, with their states and actions where the model does not have them
+ * all. Only process 0 has the arrays. */
+typedef struct table {
+    int64_t rows;
+    const double *numbers; /* [rows] */
+    double *owned;         /* [3 * rows] numbers, states, actions; NULL: the model is whole */
+} table;
+
+static nadir_status collect(nadir_context *context, const nadir_model *model, const double *numbers,
+                            table *made)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_communication *all = context->communication;
+    const int64_t rows = nadir_global_count(context, model->rows);
+    double *own = NULL;
+    *made = (table){.rows = rows, .numbers = numbers};
+    if (model->exchange == NULL) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, own, 2 * model->rows);
+    NADIR_NEW(context, made->owned, all->rank == 0 ? 3 * rows : 1);
+    made->numbers = made->owned;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            own[row] = (double)(nadir_model_first(model) + s);
+            own[model->rows + row] = (double)nadir_model_row_action(model, s, row);
+        }
+    }
+    const int64_t step = all->rank == 0 ? rows : 0;
+    NADIR_CHECK(all->collect(all->self, context, model->rows, numbers, made->owned));
+    NADIR_CHECK(all->collect(all->self, context, model->rows, own, made->owned + step));
+    NADIR_CHECK(all->collect(all->self, context, model->rows, own + model->rows, made->owned + 2 * step));
+cleanup:
+    nadir_release(context, own);
+    return status;
+}
+
+static void write_line(nadir_output *output, int64_t state, int64_t action, double number)
+{
+    if (number > 0) {
+        nadir_output_integer(output, state);
+        nadir_output_text(output, ",");
+        nadir_output_integer(output, action);
+        nadir_output_text(output, ",");
+        nadir_output_double(output, number);
+        nadir_output_text(output, "\n");
+    }
+}
+
+static nadir_status write_csv(nadir_context *context, const nadir_model *model, const table *from,
                               const char *path)
 {
     nadir_status status = NADIR_OK;
     nadir_output output = NADIR_OUTPUT_CLOSED;
     NADIR_CHECK(nadir_output_open(context, path, &output));
     nadir_output_text(&output, "idstate,idaction,probability\n");
-    for (int64_t s = 0; s < model->states; s++) {
+    for (int64_t row = 0; from->owned != NULL && row < from->rows; row++) {
+        write_line(&output, (int64_t)from->owned[from->rows + row],
+                   (int64_t)from->owned[2 * from->rows + row], from->numbers[row]);
+    }
+    for (int64_t s = 0; from->owned == NULL && s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            if (policy->probabilities[row] > 0) {
-                nadir_output_integer(&output, s);
-                nadir_output_text(&output, ",");
-                nadir_output_integer(&output, nadir_model_row_action(model, s, row));
-                nadir_output_text(&output, ",");
-                nadir_output_double(&output, policy->probabilities[row]);
-                nadir_output_text(&output, "\n");
-            }
+            write_line(&output, s, nadir_model_row_action(model, s, row), from->numbers[row]);
         }
     }
     NADIR_CHECK(nadir_output_commit(context, &output));
@@ -280,19 +353,39 @@ cleanup:
     return status;
 }
 
+/* As many actions as every state of every process has; 0: they differ, or their numbers have gaps. */
+static int64_t common_actions(const nadir_context *context, const nadir_model *model)
+{
+    const int64_t actions = model->state_rows[model->states > 0 ? 1 : 0];
+    bool same = model->row_actions == NULL;
+    for (int64_t s = 0; s <= model->states; s++) {
+        same = same && model->state_rows[s] == s * actions;
+    }
+    const int64_t most = (int64_t)nadir_allreduce_maximum(context, (double)actions);
+    return nadir_allreduce_and(context, model->states == 0 || (same && actions == most)) ? most : 0;
+}
+
 nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
                                 const char *path)
 {
+    nadir_status status = NADIR_OK;
+    table made = {0};
     if (policy->states != model->states || policy->rows != model->rows) {
         return nadir_fail(context, NADIR_ERROR_POLICY,
                           "the policy is for %lld states and %lld rows, the model has %lld and %lld",
                           (long long)policy->states, (long long)policy->rows, (long long)model->states,
                           (long long)model->rows);
     }
-    if (model->exchange != NULL) {
-        return nadir_policy_part_write(context, model, policy->probabilities, path);
+    const int64_t actions = common_actions(context, model);
+    const int64_t shape[] = {nadir_model_total(model), actions};
+    NADIR_CHECK(collect(context, model, policy->probabilities, &made));
+    if (model->exchange != NULL && context->communication->rank != 0) {
+        goto cleanup;
     }
-    return nadir_npy_is_name(path)
-               ? nadir_numbers_write(context, model, "probability", policy->probabilities, path)
-               : write_csv(context, model, policy, path);
+    NADIR_CHECK(nadir_npy_is_name(path) ? nadir_npy_write(context, path, actions > 0 ? 2 : 1,
+                                                          actions > 0 ? shape : &made.rows, made.numbers)
+                                        : write_csv(context, model, &made, path));
+cleanup:
+    nadir_release(context, made.owned);
+    return status;
 }

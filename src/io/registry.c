@@ -207,13 +207,13 @@ nadir_status nadir_model_read(nadir_context *context, const char *path, const na
     }
     NADIR_CHECK(find_format(context, path, &format));
     NADIR_CHECK(check_taken(context, path, format, &use));
-    if (context->engine != NULL && format->read_part == NULL) {
+    if (context->engine != NULL && !format->reads_parts) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "%s: %s cannot be read in parts, by an engine; 'nadir convert' turns it into a "
                           "NumPy .npz file",
                           path, format->title);
     }
-    NADIR_CHECK((context->engine != NULL ? format->read_part : format->read)(context, path, &use, &made));
+    NADIR_CHECK(format->read(context, path, &use, &made));
     NADIR_CHECK(apply_settings(context, path, &use, made));
     *model = made;
     made = NULL;

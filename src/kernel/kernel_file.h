@@ -24,8 +24,8 @@ typedef struct nadir_kernel_parameters {
     nadir_set set;
     nadir_domain domain;
     double norm;           /* NaN: unsaid */
-    const double *radius;  /* [radius_count]; NULL: unsaid */
-    int64_t radius_count;  /* 0, 1, states or rows */
+    const double *radius;  /* [radius_count], or those of this process; NULL: unsaid */
+    int64_t radius_count;  /* 0, 1, states or rows, of all processes */
     const double *scales;  /* [rows]; NULL: unsaid */
     double gamma;          /* NaN: unsaid */
     bool optimistic;       /* the best case, not the worst */

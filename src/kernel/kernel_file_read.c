@@ -71,7 +71,7 @@ static nadir_status read_list(reader *at, nadir_npz_which which, bool by_row, bo
     const char *expected = negative ? "a finite one" : "a finite one, 0 or more";
     const int64_t count = by_row ? at->model->rows : at->model->states;
     NADIR_CHECK(check_list(at, which, count, by_row ? "rows" : "states"));
-    NADIR_CHECK(nadir_npz_doubles(&at->npz, which, strides, into));
+    NADIR_CHECK(nadir_npz_doubles(&at->npz, which, NULL, strides, into));
     for (int64_t i = 0; i < count; i++) {
         if (!isfinite(into[i]) || (!negative && into[i] < 0)) {
             return by_row ? row_fail(at, which, i, into[i], expected)
@@ -112,7 +112,7 @@ static nadir_status check_shapes(reader *at)
     }
     if (has(at, NADIR_NPZ_P_SHAPE)) {
         NADIR_CHECK(check_list(at, NADIR_NPZ_P_SHAPE, 2, "dimensions"));
-        NADIR_CHECK(nadir_npz_int64s(&at->npz, NADIR_NPZ_P_SHAPE, shape));
+        NADIR_CHECK(nadir_npz_int64s(&at->npz, NADIR_NPZ_P_SHAPE, NULL, shape));
         if (shape[0] != at->model->rows || shape[1] != at->model->states) {
             return nadir_fail(
                 at->context, NADIR_ERROR_FORMAT,
@@ -136,7 +136,7 @@ static nadir_status check_labels(reader *at, nadir_npz_which which)
     }
     NADIR_CHECK(check_list(at, which, model->rows, "rows"));
     NADIR_NEW(at->context, labels, model->rows);
-    NADIR_CHECK(nadir_npz_int32s(&at->npz, which, labels));
+    NADIR_CHECK(nadir_npz_int32s(&at->npz, which, NULL, labels));
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const int64_t own = which == NADIR_NPZ_ROW_STATE ? s : nadir_model_row_action(model, s, row);
@@ -197,12 +197,12 @@ static nadir_status read_rows(reader *at, nadir_kernel **kernel)
     NADIR_CHECK(check_labels(at, NADIR_NPZ_ROW_STATE));
     NADIR_CHECK(check_labels(at, NADIR_NPZ_ROW_ACTION));
     NADIR_NEW(at->context, at->starts, rows + 1);
-    NADIR_CHECK(nadir_npz_int64s(&at->npz, NADIR_NPZ_P_INDPTR, at->starts));
+    NADIR_CHECK(nadir_npz_int64s(&at->npz, NADIR_NPZ_P_INDPTR, NULL, at->starts));
     NADIR_CHECK(check_starts(at));
     NADIR_NEW(at->context, at->columns, at->entries);
-    NADIR_CHECK(nadir_npz_int32s(&at->npz, NADIR_NPZ_P_INDICES, at->columns));
+    NADIR_CHECK(nadir_npz_int32s(&at->npz, NADIR_NPZ_P_INDICES, NULL, at->columns));
     NADIR_NEW(at->context, at->values, at->entries);
-    NADIR_CHECK(nadir_npz_doubles(&at->npz, NADIR_NPZ_P_DATA, strides, at->values));
+    NADIR_CHECK(nadir_npz_doubles(&at->npz, NADIR_NPZ_P_DATA, NULL, strides, at->values));
     NADIR_CHECK(check_entries(at));
     NADIR_NEW(at->context, at->rows, rows);
     for (int64_t row = 0; row < rows; row++) {

@@ -35,7 +35,7 @@ typedef struct writer {
     int32_t *row_state;
     int64_t shape[2];
     int64_t optimistic;
-    double *b, *k, *scales; /* of all processes, where there are several */
+    double *b, *k, *scales, *radius; /* of all processes, where there are several */
 } writer;
 
 static void restart(void *user)
@@ -131,9 +131,10 @@ static void release_collected(writer *to)
     nadir_release(to->context, to->b);
     nadir_release(to->context, to->k);
     nadir_release(to->context, to->scales);
+    nadir_release(to->context, to->radius);
 }
 
-/* b, k and scales of all processes, on process 0; a nominal kernel has b = 0 and k = 0. */
+/* b, k, scales and radii of all processes, on process 0; a nominal kernel has b = 0 and k = 0. */
 static nadir_status collect(writer *to)
 {
     nadir_status status = NADIR_OK;
@@ -156,6 +157,11 @@ static nadir_status collect(writer *to)
     NADIR_CHECK(table->collect(table->self, context, model->states, k, to->k));
     if (scales != NULL) {
         NADIR_CHECK(table->collect(table->self, context, model->rows, scales, to->scales));
+    }
+    if (to->parameters->radius_count > 1) {
+        const int64_t own = to->parameters->set == NADIR_SET_S ? model->states : model->rows;
+        NADIR_NEW(context, to->radius, writes ? to->parameters->radius_count : 0);
+        NADIR_CHECK(table->collect(table->self, context, own, to->parameters->radius, to->radius));
     }
 cleanup:
     nadir_release(context, zeros);
@@ -185,7 +191,7 @@ static nadir_status add_ball(writer *to)
     if (ball->radius != NULL) {
         const bool one = ball->radius_count == 1;
         NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_RADIUS, "f8", one ? 0 : 1, &ball->radius_count,
-                                  ball->radius, sizeof(double)));
+                                  to->radius != NULL ? to->radius : ball->radius, sizeof(double)));
     }
     if (!isnan(ball->norm)) {
         NADIR_CHECK(nadir_npz_add_number(output, NADIR_NPZ_NORM, &ball->norm));

@@ -155,10 +155,12 @@ static nadir_status check_numbers(nadir_context *context, nadir_model *model, co
         }
     }
     const int64_t count = model->radius_count;
-    if (count != 0 && count != 1 && count != model->states && count != model->rows) {
+    const int64_t states = nadir_model_total(model);
+    const int64_t rows = nadir_global_count(context, model->rows);
+    if (count != 0 && count != 1 && count != states && count != rows) {
         return nadir_fail(context, NADIR_ERROR_MODEL,
                           "%s: %lld radii; expected one, one for each of %lld states or of %lld rows", path,
-                          (long long)count, (long long)model->states, (long long)model->rows);
+                          (long long)count, (long long)states, (long long)rows);
     }
     for (int64_t i = 0; i < count; i++) {
         if (!(model->radius[i] >= 0) || !isfinite(model->radius[i])) {
@@ -200,32 +202,36 @@ static void drop_transition_rewards(nadir_context *context, nadir_model *model, 
     }
 }
 
-static nadir_status to_sparse(nadir_context *context, nadir_model *model)
+nadir_status nadir_model_to_sparse(nadir_context *context, nadir_model *model, int64_t width)
 {
     nadir_status status = NADIR_OK;
+    const int64_t entries = model->rows * width;
     double *rewards = NULL;
+    int64_t nonzeros = 0;
+    for (int64_t i = 0; i < entries; i++) {
+        nonzeros += model->dense[i] != 0;
+    }
     NADIR_NEW(context, model->row_starts, model->rows + 1);
-    NADIR_NEW(context, model->columns, model->nonzeros);
-    NADIR_NEW(context, model->probabilities, model->nonzeros);
+    NADIR_NEW(context, model->columns, nonzeros);
+    NADIR_NEW(context, model->probabilities, nonzeros);
     if (model->transition_rewards != NULL) {
-        NADIR_NEW(context, rewards, model->nonzeros);
+        NADIR_NEW(context, rewards, nonzeros);
     }
     int64_t to = 0;
-    model->row_starts[0] = 0;
     for (int64_t row = 0; row < model->rows; row++) {
-        const nadir_row entries = nadir_model_row(model, row);
-        for (int64_t i = 0; i < entries.count; i++) {
-            if (entries.values[i] > 0) {
-                model->columns[to] = (int32_t)i;
-                model->probabilities[to] = entries.values[i];
+        model->row_starts[row] = to;
+        for (int64_t i = row * width; i < (row + 1) * width; i++) {
+            if (model->dense[i] != 0) {
+                model->columns[to] = (int32_t)(i - row * width);
+                model->probabilities[to] = model->dense[i];
                 if (rewards != NULL) {
-                    rewards[to] = entries.rewards[i];
+                    rewards[to] = model->transition_rewards[i];
                 }
                 to++;
             }
         }
-        model->row_starts[row + 1] = to;
     }
+    model->row_starts[model->rows] = to;
     nadir_release(context, model->dense);
     nadir_release(context, model->transition_rewards);
     model->dense = NULL;
@@ -286,7 +292,7 @@ static nadir_status choose_storage(nadir_context *context, nadir_model *model)
     if (nadir_storage_suits(dense, model->states, model->rows, model->nonzeros)) {
         return NADIR_OK;
     }
-    return dense ? to_sparse(context, model) : to_dense(context, model);
+    return dense ? nadir_model_to_sparse(context, model, model->states) : to_dense(context, model);
 }
 
 /* The smallest of count numbers and their sum, in lanes: one alone would wait for every step. */

@@ -58,7 +58,7 @@ struct nadir_model {
     double *scales;
     nadir_names state_names;
     nadir_names action_names;
-    double *radius;
+    double *radius; /* [radius_count]: one, or one for each state or row, of all processes */
     int64_t radius_count;
     double norm;
     nadir_set set;
@@ -108,6 +108,9 @@ nadir_status nadir_model_start(nadir_context *context, nadir_model **model);
  * - a dense kernel with few nonzeros becomes CSR.
  * On failure the model is still the caller's to free. */
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
+
+/* The dense kernel of a model, whose rows have `width` entries each, as CSR. */
+nadir_status nadir_model_to_sparse(nadir_context *context, nadir_model *model, int64_t width);
 
 /* Whether a kernel of so many nonzeros stays as it is stored. */
 bool nadir_storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonzeros);

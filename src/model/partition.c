@@ -138,6 +138,9 @@ nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, 
     nadir_status status = NADIR_OK;
     ghost_set ghosts = {.words = total / BITS + 1};
     int64_t *places = NULL;
+    if (model->dense != NULL) { /* rows of a part are always CSR */
+        NADIR_CHECK(nadir_model_to_sparse(context, model, total));
+    }
     NADIR_NEW_ZERO(context, ghosts.bits, ghosts.words);
     NADIR_NEW(context, ghosts.before, ghosts.words);
     NADIR_CHECK(collect(context, model, path, first, total, &ghosts));

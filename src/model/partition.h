@@ -1,9 +1,9 @@
 /*
  * partition.h: a model whose states are distributed over processes, in the making.
  *
- * A reader fills in the rows of the states [first, first + states) of S with successors numbered over all
- * processes; nadir_model_distribute numbers them anew, own states first and then those of others
- * (exchange.h).
+ * A reader fills in the rows of the states [first, first + states) of S, with successors numbered over all
+ * processes or as a dense array, [rows * S]. nadir_model_distribute makes them CSR and numbers successors anew, own
+ * states first and then those of others (exchange.h).
  */
 #ifndef NADIR_MODEL_PARTITION_H
 #define NADIR_MODEL_PARTITION_H

@@ -99,7 +99,7 @@ run_many evaluate inventory.npz --policy optimum.csv --radius 0.05 --set s --dom
 expect_status 0
 expect_same alone.txt 1e-9 "${numbers[@]}"
 
-# Arrays P, either way round, stored and compressed.
+# Arrays P, either way round, stored and compressed; radii of states and rows.
 if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
     /usr/bin/python3 - <<'PYTHON'
 import numpy
@@ -112,10 +112,15 @@ R = random.random((23, 3))
 numpy.savez("sas.npz", P=P, R=R, gamma=0.9)
 numpy.savez_compressed("ass.npz", P=numpy.ascontiguousarray(P.transpose(1, 0, 2)), R=R, gamma=0.9)
 numpy.savez("full.npz", P=full, R=R, gamma=0.9)
+radii = 0.01 + 0.1 * random.random((23, 3))
+numpy.savez("by_state.npz", P=P, R=R, gamma=0.9, set="s", radius=radii[:, 0])
+numpy.savez("by_row.npz", P=P, R=R, gamma=0.9, set="sa", radius=radii)
 PYTHON
     compare sas.npz --radius 0.05 --set sa --domain support
     compare ass.npz --radius 0.01 --domain free
     compare full.npz --radius 0.001 --set s --domain free # all kernels of the set are valid: a proof
+    compare by_state.npz --domain support # a radius for each state, or for each row, in the model
+    compare by_row.npz --domain support --norm 1
 fi
 
 # Other files: PETSc binary with rewards of its own, a compressed archive.

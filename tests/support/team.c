@@ -99,6 +99,34 @@ static nadir_status team_reduce(void *self, nadir_context *context, int64_t coun
     return NADIR_OK;
 }
 
+static void team_reduce_few(void *self, int count, const nadir_reduction *operations, double *values)
+{
+    (void)team_reduce(self, NULL, count, operations, values);
+}
+
+static nadir_status team_collect(void *self, nadir_context *context, int64_t count, const double *values,
+                                 double *all)
+{
+    (void)context;
+    const offer *offers = meet(self, "collect", count, (double *)values);
+    for (int rank = 0, to = 0; ((member *)self)->rank == 0 && rank < ((member *)self)->of->members; rank++) {
+        for (int64_t i = 0; i < offers[rank].count; i++) {
+            all[to++] = ((const double *)offers[rank].values)[i];
+        }
+    }
+    replace(self, NULL, 0, NULL);
+    return NADIR_OK;
+}
+
+/* Ghosts can be planned for, not fetched. */
+static nadir_status team_plan(void *self, nadir_context *context, int64_t first, int64_t count,
+                              int64_t wanted, const int64_t *places, void **plan)
+{
+    (void)self, (void)context, (void)first, (void)count, (void)wanted, (void)places;
+    *plan = NULL;
+    return NADIR_OK;
+}
+
 static nadir_status team_scan(void *self, nadir_context *context, int64_t count, double *values)
 {
     (void)context;
@@ -171,6 +199,11 @@ int test_team_run(int members, test_team_work *work, void *user)
             .maximum = team_maximum,
             .scan = team_scan,
             .order_statistics = team_order_statistics,
+            .reduce_few = team_reduce_few,
+            .collect = team_collect,
+            .plan = team_plan,
+            .room = nadir_communication_alone.room,
+            .release = nadir_communication_alone.release,
         };
         list[rank].context = test_context();
         list[rank].context->communication = &list[rank].table;

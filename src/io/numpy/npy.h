@@ -5,10 +5,9 @@
  *     length = 2 bytes in version 1, 4 bytes in versions 2 and 3, the lowest first
  *     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }" blanks newline
  *
- * Items may be truth values, integers of 1 to 8 bytes, floats of 4 or 8, or text, in either byte order, or
- * records of such numbers. They
- * are handed out in the order of the file and converted in pieces to what the caller wants; where file and
- * caller agree they are read straight into the caller's array.
+ * Items may be truth values, integers of 1 to 8 bytes, floats of 4 or 8 bytes, or text, in either byte order,
+ * or records of such numbers. They are handed out in the order of the file and converted in pieces to what the
+ * caller wants; where file and caller agree they are read straight into the caller's array.
  */
 #ifndef NADIR_IO_NUMPY_NPY_H
 #define NADIR_IO_NUMPY_NPY_H
@@ -52,6 +51,12 @@ typedef struct nadir_npy_header {
     int64_t shape[NADIR_NPY_DIMENSIONS];
     int64_t count; /* product of the shape */
 } nadir_npy_header;
+
+/* The items whose index along one axis lies in [first, first + count), which is within the shape. */
+typedef struct nadir_npy_slice {
+    int axis;
+    int64_t first, count;
+} nadir_npy_slice;
 
 /* More fields than any reader asks for, and room for a name; longer ones are cut. */
 #define NADIR_NPY_FIELDS      16
@@ -105,10 +110,12 @@ static inline bool nadir_npy_is_integer(const nadir_npy_header *header)
 nadir_status nadir_npy_doubles(nadir_npy *npy, int64_t count, double *into);
 nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into);
 nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into);
-/* Passes over the next `count` items, which must be there. */
+/* Passes over the next `count` items, which must be there; many of them without reading, if the source can. */
 nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count);
-/* All items, item (i, j, ...) into into[i * strides[0] + j * strides[1] + ...]. */
-nadir_status nadir_npy_place(nadir_npy *npy, const int64_t strides[NADIR_NPY_DIMENSIONS], double *into);
+/* The items of a slice, NULL: all of them; item (i, j, ...) of it into into[i * strides[0] + j * strides[1] +
+ * ...]. No item was taken before. */
+nadir_status nadir_npy_place(nadir_npy *npy, const nadir_npy_slice *slice,
+                             const int64_t strides[NADIR_NPY_DIMENSIONS], double *into);
 /* All items, which must be text, appended to `names`. */
 nadir_status nadir_npy_names(nadir_npy *npy, nadir_names *names);
 

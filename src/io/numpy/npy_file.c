@@ -16,12 +16,19 @@ cleanup:
     return status;
 }
 
+static bool skip_file(void *user, int64_t bytes)
+{
+    nadir_npy_file *file = user;
+    file->done += bytes;
+    return nadir_input_seek(file->context, &file->input, file->done) == NADIR_OK;
+}
+
 nadir_status nadir_npy_file_open(nadir_context *context, const char *path, nadir_npy_file *file,
                                  nadir_npy_source *source)
 {
     *file = (nadir_npy_file){.context = context, .input = NADIR_INPUT_CLOSED};
     const nadir_status status = nadir_input_open(context, path, &file->input);
-    *source = (nadir_npy_source){path, file->input.bytes, read_file, file, NULL};
+    *source = (nadir_npy_source){path, file->input.bytes, read_file, file, skip_file};
     return status;
 }
 
@@ -60,7 +67,7 @@ nadir_status nadir_npy_read(nadir_context *context, const char *path, nadir_arra
     for (int i = header->dimensions - 2; i >= 0; i--) {
         strides[i] = strides[i + 1] * header->shape[i + 1];
     }
-    NADIR_CHECK(nadir_npy_place(&npy, strides, values));
+    NADIR_CHECK(nadir_npy_place(&npy, NULL, strides, values));
     NADIR_CHECK(nadir_npy_finish(&npy));
     *array = (nadir_array){.dimensions = header->dimensions,
                            .count = header->count,

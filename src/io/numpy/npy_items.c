@@ -287,7 +287,7 @@ cleanup:
 nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count)
 {
     nadir_status status = NADIR_OK;
-    if (count > 0 && npy->source.skip != NULL &&
+    if (count >= PIECE && npy->source.skip != NULL &&
         npy->source.skip(npy->source.user, count * npy->header.item_bytes)) {
         npy->taken += count;
         return NADIR_OK;
@@ -342,31 +342,60 @@ static void carry(odometer *meter)
     }
 }
 
-nadir_status nadir_npy_place(nadir_npy *npy, const int64_t strides[NADIR_NPY_DIMENSIONS], double *into)
+/* The next `count` items to where the odometer stands. */
+static nadir_status place_items(nadir_npy *npy, odometer *meter, int64_t count, double *into)
 {
     nadir_status status = NADIR_OK;
-    odometer meter = start_odometer(&npy->header, strides);
-    if (is_contiguous(&meter)) {
-        return nadir_npy_doubles(npy, npy->header.count, into);
-    }
     if (npy->doubles == NULL) {
         NADIR_NEW(npy->context, npy->doubles, PIECE);
     }
-    while (npy->taken < npy->header.count) {
-        const int64_t left = npy->header.count - npy->taken;
+    for (int64_t left = count; left > 0; left -= PIECE) {
         const int64_t piece = left < PIECE ? left : PIECE;
         NADIR_CHECK(nadir_npy_doubles(npy, piece, npy->doubles));
         for (int64_t i = 0; i < piece;) {
-            const int64_t run_left = meter.sizes[0] - meter.at[0];
+            const int64_t run_left = meter->sizes[0] - meter->at[0];
             const int64_t run = piece - i < run_left ? piece - i : run_left;
             for (int64_t k = 0; k < run; k++) {
-                into[meter.offset + k * meter.strides[0]] = npy->doubles[i + k];
+                into[meter->offset + k * meter->strides[0]] = npy->doubles[i + k];
             }
-            meter.at[0] += run;
-            meter.offset += run * meter.strides[0];
+            meter->at[0] += run;
+            meter->offset += run * meter->strides[0];
             i += run;
-            carry(&meter);
+            carry(meter);
         }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_npy_place(nadir_npy *npy, const nadir_npy_slice *slice,
+                             const int64_t strides[NADIR_NPY_DIMENSIONS], double *into)
+{
+    nadir_status status = NADIR_OK;
+    nadir_npy_header kept = npy->header;
+    int64_t block = kept.count; /* items of the slice that stand side by side */
+    int64_t before = 0;         /* items that are passed over before each block, and after it */
+    int64_t after = 0;
+    int64_t blocks = 1;
+    if (slice != NULL && kept.count > 0 && slice->count < kept.shape[slice->axis]) {
+        int64_t inner = 1;
+        for (int i = 0; i < kept.dimensions; i++) {
+            const bool faster = kept.fortran ? i < slice->axis : i > slice->axis;
+            inner *= faster ? kept.shape[i] : 1;
+        }
+        const int64_t size = kept.shape[slice->axis];
+        blocks = kept.count / (inner * size);
+        block = inner * slice->count;
+        before = inner * slice->first;
+        after = inner * (size - slice->first - slice->count);
+        kept.shape[slice->axis] = slice->count;
+    }
+    odometer meter = start_odometer(&kept, strides);
+    const bool contiguous = is_contiguous(&meter);
+    for (int64_t i = 0; i < blocks && block > 0; i++) {
+        NADIR_CHECK(nadir_npy_skip(npy, i > 0 ? after + before : before));
+        NADIR_CHECK(contiguous ? nadir_npy_doubles(npy, block, into + i * block)
+                               : place_items(npy, &meter, block, into));
     }
 cleanup:
     return status;

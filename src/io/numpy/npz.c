@@ -32,6 +32,6 @@ const nadir_format nadir_format_npz = {
     .takes = NADIR_TAKES_LAYOUT | NADIR_TAKES_COMPRESS,
     .recognises = recognises,
     .read = nadir_npz_read,
-    .read_part = nadir_npz_read_part,
+    .reads_parts = true,
     .write = nadir_npz_write,
 };

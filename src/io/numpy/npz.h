@@ -95,10 +95,14 @@ typedef struct nadir_npz_array {
 nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_npz_array *array);
 void nadir_npz_array_close(nadir_npz_array *array);
 
-/* All items of an array that is there, as the functions of npy.h of like names. */
-nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const int64_t *strides, double *into);
-nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, int64_t *into);
-nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, int32_t *into);
+/* An array that is there, or a slice of it (axis 0 for integers; NULL: all), as the functions of npy.h of like
+ * names. The checksum is verified where all of the array is read. */
+nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                               const int64_t *strides, double *into);
+nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                              int64_t *into);
+nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                              int32_t *into);
 nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into);
 /* An array of one number; where there is none, *into is left alone. */
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into);
@@ -156,18 +160,12 @@ nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which whic
 /* The archive will end with a comment that holds the digest of all its other bytes. */
 nadir_status nadir_npz_output_store_digest(nadir_npz_output *output);
 extern const nadir_file_digest_form nadir_npz_digest_form;
-/* How P lies, (S, A, S) or (A, S, S): as the user says, else as the file says, else by its shape, which has
- * three dimensions. */
-nadir_status nadir_npz_choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout);
-
 /* Writes everything and gives the file its name. */
 nadir_status nadir_npz_output_commit(nadir_npz_output *output);
 void nadir_npz_output_close(nadir_npz_output *output);
 
 nadir_status nadir_npz_read(nadir_context *context, const char *path, const nadir_read_settings *settings,
                             nadir_model **model);
-nadir_status nadir_npz_read_part(nadir_context *context, const char *path,
-                                 const nadir_read_settings *settings, nadir_model **model);
 nadir_status nadir_npz_write(nadir_context *context, const nadir_model *model, const char *path,
                              const nadir_write_settings *settings);
 

@@ -1,4 +1,4 @@
-/* npz_arrays.c: whole arrays of a NumPy archive; see npz.h. */
+/* npz_arrays.c: the arrays of a NumPy archive, or slices of them; see npz.h. */
 #include "io/numpy/npz.h"
 
 #include <stdarg.h>
@@ -7,19 +7,24 @@
 
 typedef enum target { TO_DOUBLES, TO_INT64S, TO_INT32S, TO_NAMES } target;
 
-static nadir_status read_items(nadir_npy *npy, target to, const int64_t *strides, void *into)
+static nadir_status read_items(nadir_npy *npy, target to, const nadir_npy_slice *slice,
+                               const int64_t *strides, void *into)
 {
+    nadir_status status = NADIR_OK;
+    const int64_t count = slice != NULL ? slice->count : npy->header.count;
     switch (to) {
     case TO_DOUBLES:
-        return nadir_npy_place(npy, strides, into);
+        return nadir_npy_place(npy, slice, strides, into);
     case TO_INT64S:
-        return nadir_npy_int64s(npy, npy->header.count, into);
     case TO_INT32S:
-        return nadir_npy_int32s(npy, npy->header.count, into);
+        NADIR_CHECK(nadir_npy_skip(npy, slice != NULL ? slice->first : 0));
+        return to == TO_INT64S ? nadir_npy_int64s(npy, count, into) : nadir_npy_int32s(npy, count, into);
     case TO_NAMES:
         break;
     }
-    return nadir_npy_names(npy, into);
+    status = nadir_npy_names(npy, into);
+cleanup:
+    return status;
 }
 
 /* Space was made for what the header said when the archive was opened. */
@@ -29,8 +34,8 @@ static bool is_unchanged(const nadir_npy_header *now, const nadir_npy_header *th
            now->fortran == then->fortran && memcmp(now->shape, then->shape, sizeof now->shape) == 0;
 }
 
-static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to, const int64_t *strides,
-                               void *into)
+static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to, const nadir_npy_slice *slice,
+                               const int64_t *strides, void *into)
 {
     nadir_status status = NADIR_OK;
     nadir_npz_array array = {0};
@@ -39,31 +44,36 @@ static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to,
         status = nadir_fail(npz->context, NADIR_ERROR_IO, "%s: changed while it was read", array.name);
         goto cleanup;
     }
-    NADIR_CHECK(read_items(&array.npy, to, strides, into));
-    NADIR_CHECK(nadir_npy_finish(&array.npy));
+    NADIR_CHECK(read_items(&array.npy, to, slice, strides, into));
+    if (array.npy.taken == array.npy.header.count) {
+        NADIR_CHECK(nadir_npy_finish(&array.npy));
+    }
 cleanup:
     nadir_npz_array_close(&array);
     return status;
 }
 
-nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const int64_t *strides, double *into)
+nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                               const int64_t *strides, double *into)
 {
-    return read_array(npz, which, TO_DOUBLES, strides, into);
+    return read_array(npz, which, TO_DOUBLES, slice, strides, into);
 }
 
-nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, int64_t *into)
+nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                              int64_t *into)
 {
-    return read_array(npz, which, TO_INT64S, NULL, into);
+    return read_array(npz, which, TO_INT64S, slice, NULL, into);
 }
 
-nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, int32_t *into)
+nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                              int32_t *into)
 {
-    return read_array(npz, which, TO_INT32S, NULL, into);
+    return read_array(npz, which, TO_INT32S, slice, NULL, into);
 }
 
 nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into)
 {
-    return read_array(npz, which, TO_NAMES, NULL, into);
+    return read_array(npz, which, TO_NAMES, NULL, NULL, into);
 }
 
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into)
@@ -75,7 +85,7 @@ nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *int
     if (npz->headers[which].count != 1) {
         return nadir_npz_shape_fail(npz, which, "one number");
     }
-    return nadir_npz_doubles(npz, which, strides, into);
+    return nadir_npz_doubles(npz, which, NULL, strides, into);
 }
 
 nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,

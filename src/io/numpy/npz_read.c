@@ -1,10 +1,16 @@
 /*
- * npz_read.c: a model from a NumPy archive; see npz.c for the format.
+ * npz_read.c: a model, or the states of it that this process owns, from a NumPy archive; see npz.c for the
+ * format.
  *
- * The shapes of all arrays are known first. From them come the sizes of the model; then each array is read
- * straight into its place, whatever its type and order in the file.
+ * The headers of all arrays are read first. They give the sizes of the model, hence the range of own states,
+ * rows and transitions: all of them where the process is alone. Then the range of each array is read straight
+ * into its place, whatever its type and order in the file. Arrays that are stored are read from where the range
+ * begins; of compressed ones everything before it is decompressed and dropped. Names are read only where the
+ * model is not spread over processes.
  */
 #include "io/numpy/npz.h"
+
+#include "model/partition.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,50 +23,92 @@ typedef struct reader {
     nadir_npz_which data, indices, indptr, shape; /* the names of the CSR arrays in this file */
     bool dense;
     nadir_layout layout; /* of a dense P */
-    int64_t states;      /* 0: not known yet */
+    /* Of the file: */
+    int64_t states; /* 0: not known yet */
     int64_t rows;
     int64_t actions; /* of every state; 0: ragged */
     int64_t transitions;
     nadir_npz_which states_from; /* the array that told the number of states */
+    /* Where the range of this process begins; model->states and model->rows say how long it is. */
+    int64_t first, first_row, first_transition;
 } reader;
 
-static bool has(const reader *at, nadir_npz_which which)
+/* Integers that are looked at one by one and not kept. A struct of zeros is closed. */
+typedef struct stream {
+    nadir_npz_array array;
+    int32_t *piece; /* [NADIR_NPY_PIECE] */
+    int64_t next;   /* item of the array */
+} stream;
+
+static nadir_status stream_open(reader *self, nadir_npz_which which, stream *items)
 {
-    return nadir_npz_has(&at->npz, which);
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_npz_array_open(&self->npz, which, &items->array));
+    NADIR_NEW(self->context, items->piece, NADIR_NPY_PIECE);
+cleanup:
+    return status;
 }
 
-static const nadir_npy_header *header_of(const reader *at, nadir_npz_which which)
+static void stream_close(reader *self, stream *items)
 {
-    return &at->npz.headers[which];
+    nadir_npz_array_close(&items->array);
+    nadir_release(self->context, items->piece);
+}
+
+static nadir_status stream_next(stream *items, int32_t *item)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t at = items->next % NADIR_NPY_PIECE;
+    if (at == 0) {
+        const int64_t left = items->array.npy.header.count - items->next;
+        NADIR_CHECK(nadir_npy_int32s(&items->array.npy, left < NADIR_NPY_PIECE ? left : NADIR_NPY_PIECE,
+                                     items->piece));
+    }
+    *item = items->piece[at];
+    items->next++;
+cleanup:
+    return status;
+}
+
+static bool has(const reader *self, nadir_npz_which which)
+{
+    return nadir_npz_has(&self->npz, which);
+}
+
+static const nadir_npy_header *header_of(const reader *self, nadir_npz_which which)
+{
+    return &self->npz.headers[which];
 }
 
 /* Whether an array is there and has this many dimensions. */
-static bool has_dimensions(const reader *at, nadir_npz_which which, int dimensions)
+static bool has_dimensions(const reader *self, nadir_npz_which which, int dimensions)
 {
-    return has(at, which) && header_of(at, which)->dimensions == dimensions;
+    return has(self, which) && header_of(self, which)->dimensions == dimensions;
 }
 
 /* An array says how many states there are; all that do must agree. */
-static nadir_status know_states(reader *at, int64_t states, nadir_npz_which which)
+static nadir_status know_states(reader *self, int64_t states, nadir_npz_which which)
 {
-    if (at->states != 0 && at->states != states) {
-        return nadir_fail(at->context, NADIR_ERROR_FORMAT,
-                          "%s: array %s makes %lld states, array %s makes %lld", at->npz.path,
-                          nadir_npz_name(at->states_from), (long long)at->states, nadir_npz_name(which),
+    if (self->states != 0 && self->states != states) {
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
+                          "%s: array %s makes %lld states, array %s makes %lld", self->npz.path,
+                          nadir_npz_name(self->states_from), (long long)self->states, nadir_npz_name(which),
                           (long long)states);
     }
-    if (states < 1 || states > at->rows || states > NADIR_STATES_LIMIT) {
-        return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+    if (states < 1 || states > self->rows || states > NADIR_STATES_LIMIT) {
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                           "%s: array %s makes %lld states of %lld rows; expected 1 to %lld states",
-                          at->npz.path, nadir_npz_name(which), (long long)states, (long long)at->rows,
-                          (long long)(at->rows < NADIR_STATES_LIMIT ? at->rows : NADIR_STATES_LIMIT));
+                          self->npz.path, nadir_npz_name(which), (long long)states, (long long)self->rows,
+                          (long long)(self->rows < NADIR_STATES_LIMIT ? self->rows : NADIR_STATES_LIMIT));
     }
-    at->states = states;
-    at->states_from = which;
+    self->states = states;
+    self->states_from = which;
     return NADIR_OK;
 }
 
-nadir_status nadir_npz_choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout)
+/* How P lies, (S, A, S) or (A, S, S): as the user says, else as the file says, else by its shape, which has
+ * three dimensions. */
+static nadir_status choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout)
 {
     static const char *const words[] = {"", "sas", "ass"}; /* as nadir_layout */
     nadir_status status = NADIR_OK;
@@ -88,63 +136,64 @@ cleanup:
     return status;
 }
 
-static nadir_status size_dense(reader *at)
+static nadir_status size_dense(reader *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_npy_header *header = header_of(at, NADIR_NPZ_P);
+    const nadir_npy_header *header = header_of(self, NADIR_NPZ_P);
     if (header->dimensions != 3 || header->count == 0) {
-        return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_P, "(S, A, S) or (A, S, S)");
+        return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_P, "(S, A, S) or (A, S, S)");
     }
-    if (has(at, NADIR_NPZ_ROW_STATE)) {
-        return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+    if (has(self, NADIR_NPZ_ROW_STATE)) {
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                           "%s: array row_state goes with CSR rows (P_data, P_indices, P_indptr), not with P",
-                          at->npz.path);
+                          self->npz.path);
     }
-    NADIR_CHECK(nadir_npz_choose_layout(&at->npz, at->settings->layout, &at->layout));
-    at->actions = header->shape[at->layout == NADIR_LAYOUT_SAS ? 1 : 0];
-    at->rows = header->shape[2] * at->actions; /* a part of the product that is the array's count */
-    at->transitions = header->count;
-    NADIR_CHECK(know_states(at, header->shape[2], NADIR_NPZ_P));
+    NADIR_CHECK(choose_layout(&self->npz, self->settings->layout, &self->layout));
+    self->actions = header->shape[self->layout == NADIR_LAYOUT_SAS ? 1 : 0];
+    self->rows = header->shape[2] * self->actions; /* a part of the product that is the array's count */
+    self->transitions = header->count;
+    NADIR_CHECK(know_states(self, header->shape[2], NADIR_NPZ_P));
 cleanup:
     return status;
 }
 
-static nadir_status size_csr(reader *at)
+static nadir_status size_csr(reader *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_npz_which parts[] = {at->data, at->indices, at->indptr};
+    const nadir_npz_which parts[] = {self->data, self->indices, self->indptr};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (!has_dimensions(at, parts[i], 1)) {
-            return has(at, parts[i])
-                       ? nadir_npz_shape_fail(&at->npz, parts[i], "one dimension")
-                       : nadir_fail(at->context, NADIR_ERROR_FORMAT,
-                                    "%s: array %s is missing; CSR rows are %s, %s and %s", at->npz.path,
-                                    nadir_npz_name(parts[i]), nadir_npz_name(at->data),
-                                    nadir_npz_name(at->indices), nadir_npz_name(at->indptr));
+        if (!has_dimensions(self, parts[i], 1)) {
+            return has(self, parts[i])
+                       ? nadir_npz_shape_fail(&self->npz, parts[i], "one dimension")
+                       : nadir_fail(self->context, NADIR_ERROR_FORMAT,
+                                    "%s: array %s is missing; CSR rows are %s, %s and %s", self->npz.path,
+                                    nadir_npz_name(parts[i]), nadir_npz_name(self->data),
+                                    nadir_npz_name(self->indices), nadir_npz_name(self->indptr));
         }
     }
-    at->transitions = header_of(at, at->data)->count;
-    at->rows = header_of(at, at->indptr)->count - 1;
-    if (header_of(at, at->indices)->count != at->transitions) {
-        return nadir_npz_shape_fail(&at->npz, at->indices, "as many as %s: %lld", nadir_npz_name(at->data),
-                                    (long long)at->transitions);
+    self->transitions = header_of(self, self->data)->count;
+    self->rows = header_of(self, self->indptr)->count - 1;
+    if (header_of(self, self->indices)->count != self->transitions) {
+        return nadir_npz_shape_fail(&self->npz, self->indices, "as many as %s: %lld",
+                                    nadir_npz_name(self->data), (long long)self->transitions);
     }
-    if (at->rows < 1) {
-        return nadir_npz_shape_fail(&at->npz, at->indptr, "one item more than there are rows, 2 at least");
+    if (self->rows < 1) {
+        return nadir_npz_shape_fail(&self->npz, self->indptr,
+                                    "one item more than there are rows, 2 at least");
     }
-    if (has(at, at->shape)) {
+    if (has(self, self->shape)) {
         int64_t shape[2];
-        if (header_of(at, at->shape)->count != 2) {
-            return nadir_npz_shape_fail(&at->npz, at->shape, "two numbers: rows and states");
+        if (header_of(self, self->shape)->count != 2) {
+            return nadir_npz_shape_fail(&self->npz, self->shape, "two numbers: rows and states");
         }
-        NADIR_CHECK(nadir_npz_int64s(&at->npz, at->shape, shape));
-        if (shape[0] != at->rows) {
-            return nadir_fail(at->context, NADIR_ERROR_FORMAT,
-                              "%s: array %s makes %lld rows, array %s makes %lld", at->npz.path,
-                              nadir_npz_name(at->shape), (long long)shape[0], nadir_npz_name(at->indptr),
-                              (long long)at->rows);
+        NADIR_CHECK(nadir_npz_int64s(&self->npz, self->shape, NULL, shape));
+        if (shape[0] != self->rows) {
+            return nadir_fail(self->context, NADIR_ERROR_FORMAT,
+                              "%s: array %s makes %lld rows, array %s makes %lld", self->npz.path,
+                              nadir_npz_name(self->shape), (long long)shape[0], nadir_npz_name(self->indptr),
+                              (long long)self->rows);
         }
-        NADIR_CHECK(know_states(at, shape[1], at->shape));
+        NADIR_CHECK(know_states(self, shape[1], self->shape));
     }
 cleanup:
     return status;
@@ -152,226 +201,318 @@ cleanup:
 
 /* What else tells the number of states: mu, and arrays (S, A) whose items are the rows. One column tells
  * nothing: it may as well be a vector of all rows. */
-static nadir_status size_from_others(reader *at)
+static nadir_status size_from_others(reader *self)
 {
     static const nadir_npz_which tables[] = {NADIR_NPZ_R, NADIR_NPZ_SCALES, NADIR_NPZ_RADIUS};
     nadir_status status = NADIR_OK;
-    if (has(at, NADIR_NPZ_STATES)) {
+    if (has(self, NADIR_NPZ_STATES)) {
         int64_t states;
-        if (header_of(at, NADIR_NPZ_STATES)->count != 1) {
-            return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_STATES, "one number");
+        if (header_of(self, NADIR_NPZ_STATES)->count != 1) {
+            return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_STATES, "one number");
         }
-        NADIR_CHECK(nadir_npz_int64s(&at->npz, NADIR_NPZ_STATES, &states));
-        NADIR_CHECK(know_states(at, states, NADIR_NPZ_STATES));
+        NADIR_CHECK(nadir_npz_int64s(&self->npz, NADIR_NPZ_STATES, NULL, &states));
+        NADIR_CHECK(know_states(self, states, NADIR_NPZ_STATES));
     }
-    if (has(at, NADIR_NPZ_MU)) {
-        if (!has_dimensions(at, NADIR_NPZ_MU, 1)) {
-            return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_MU, "one number for each state");
+    if (has(self, NADIR_NPZ_MU)) {
+        if (!has_dimensions(self, NADIR_NPZ_MU, 1)) {
+            return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_MU, "one number for each state");
         }
-        NADIR_CHECK(know_states(at, header_of(at, NADIR_NPZ_MU)->count, NADIR_NPZ_MU));
+        NADIR_CHECK(know_states(self, header_of(self, NADIR_NPZ_MU)->count, NADIR_NPZ_MU));
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        const nadir_npy_header *header = header_of(at, tables[i]);
-        if (at->states == 0 && has_dimensions(at, tables[i], 2) && header->count == at->rows &&
+        const nadir_npy_header *header = header_of(self, tables[i]);
+        if (self->states == 0 && has_dimensions(self, tables[i], 2) && header->count == self->rows &&
             header->shape[1] > 1) {
-            NADIR_CHECK(know_states(at, header->shape[0], tables[i]));
+            NADIR_CHECK(know_states(self, header->shape[0], tables[i]));
         }
     }
 cleanup:
     return status;
 }
 
-/* state_rows from the state of each row. */
-static nadir_status group_rows(reader *at)
+static nadir_status row_state_fail(reader *self, int64_t row, int32_t state, int32_t before)
+{
+    return nadir_fail(
+        self->context, NADIR_ERROR_FORMAT,
+        "%s: array row_state: row %lld is of state %d after state %d; expected the rows of state "
+        "0, then those of state 1 and so on, each with one at least",
+        self->npz.path, (long long)row, state, before);
+}
+
+/* Counts the states by row_state, the state of each row, and sets `actions`. */
+static nadir_status count_row_states(reader *self)
 {
     nadir_status status = NADIR_OK;
-    int32_t *row_state = NULL;
-    if (!has_dimensions(at, NADIR_NPZ_ROW_STATE, 1) ||
-        header_of(at, NADIR_NPZ_ROW_STATE)->count != at->rows) {
-        return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_ROW_STATE, "one number for each of %lld rows",
-                                    (long long)at->rows);
+    stream items = {0};
+    int32_t state = -1;
+    int64_t start = 0; /* first row of `state` */
+    bool ragged = false;
+    if (!has_dimensions(self, NADIR_NPZ_ROW_STATE, 1) ||
+        header_of(self, NADIR_NPZ_ROW_STATE)->count != self->rows) {
+        return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_ROW_STATE, "one number for each of %lld rows",
+                                    (long long)self->rows);
     }
-    NADIR_NEW(at->context, row_state, at->rows);
-    NADIR_CHECK(nadir_npz_int32s(&at->npz, NADIR_NPZ_ROW_STATE, row_state));
-    int32_t before = -1;
-    for (int64_t row = 0; row < at->rows; row++) { /* each state has a row, so each step is 0 or 1 */
-        if (row_state[row] < before || row_state[row] - 1 > before || row_state[row] < 0) {
-            status = nadir_fail(at->context, NADIR_ERROR_FORMAT,
-                                "%s: array row_state: row %lld is of state %d after state %d; expected the "
-                                "rows of state 0, then those of state 1 and so on, each with one at least",
-                                at->npz.path, (long long)row, row_state[row], before);
-            goto cleanup;
+    NADIR_CHECK(stream_open(self, NADIR_NPZ_ROW_STATE, &items));
+    for (int64_t row = 0; row <= self->rows; row++) { /* each state has a row, so each step is 0 or 1 */
+        const int32_t before = state;
+        if (row < self->rows) {
+            NADIR_CHECK(stream_next(&items, &state));
+            if (state < before || state - 1 > before || state < 0) {
+                status = row_state_fail(self, row, state, before);
+                goto cleanup;
+            }
         }
-        before = row_state[row];
+        if (before >= 0 && (state > before || row == self->rows)) {
+            self->actions = before == 0 ? row : self->actions;
+            ragged = ragged || row - start != self->actions;
+            start = row;
+        }
     }
-    NADIR_CHECK(know_states(at, (int64_t)before + 1, NADIR_NPZ_ROW_STATE));
-    NADIR_NEW(at->context, at->model->state_rows, at->states + 1);
-    for (int64_t row = at->rows - 1; row >= 0; row--) {
-        at->model->state_rows[row_state[row]] = row;
+    self->actions = ragged ? 0 : self->actions;
+    NADIR_CHECK(nadir_npy_finish(&items.array.npy));
+    NADIR_CHECK(know_states(self, (int64_t)state + 1, NADIR_NPZ_ROW_STATE));
+cleanup:
+    stream_close(self, &items);
+    return status;
+}
+
+/* state_rows of own states by row_state. */
+static nadir_status group_rows(reader *self)
+{
+    nadir_status status = NADIR_OK;
+    stream items = {0};
+    int64_t *state_rows = self->model->state_rows;
+    const int64_t end = self->first + self->model->states;
+    int32_t before = -1;
+    self->first_row = self->rows;
+    NADIR_CHECK(stream_open(self, NADIR_NPZ_ROW_STATE, &items));
+    for (int64_t row = 0; row < self->rows && before < end; row++) {
+        int32_t state;
+        NADIR_CHECK(stream_next(&items, &state));
+        if (state != before && state >= self->first && state <= end) {
+            self->first_row = state == self->first ? row : self->first_row;
+            state_rows[state - self->first] = row - self->first_row;
+        }
+        before = state;
     }
-    at->model->state_rows[at->states] = at->rows;
-    at->actions = at->model->state_rows[1];
-    for (int64_t s = 0; s <= at->states; s++) {
-        at->actions = at->model->state_rows[s] == s * at->model->state_rows[1] ? at->actions : 0;
+    if (end == self->states) {
+        state_rows[self->model->states] = self->rows - self->first_row;
     }
 cleanup:
-    nadir_release(at->context, row_state);
+    stream_close(self, &items);
     return status;
 }
 
 /* Nothing tells the number of states: the largest successor may. */
-static nadir_status guess_states(reader *at)
+static nadir_status guess_states(reader *self)
 {
+    nadir_status status = NADIR_OK;
+    stream items = {0};
     int32_t largest = 0;
-    for (int64_t i = 0; i < at->transitions; i++) {
-        largest = at->model->columns[i] > largest ? at->model->columns[i] : largest;
+    NADIR_CHECK(stream_open(self, self->indices, &items));
+    for (int64_t i = 0; i < self->transitions; i++) {
+        int32_t successor;
+        NADIR_CHECK(stream_next(&items, &successor));
+        largest = successor > largest ? successor : largest;
     }
-    const nadir_status status = know_states(at, (int64_t)largest + 1, at->indices);
-    if (status == NADIR_OK) {
-        nadir_log(at->context, NADIR_LOG_NOTICE,
-                  "%s: nothing tells the number of states; the largest successor makes it %lld (an array "
-                  "`states` or `mu` would tell)",
-                  at->npz.path, (long long)at->states);
-    }
+    NADIR_CHECK(know_states(self, (int64_t)largest + 1, self->indices));
+    nadir_log(self->context, NADIR_LOG_NOTICE,
+              "%s: nothing tells the number of states; the largest successor makes it %lld (an array "
+              "`states` or `mu` would tell)",
+              self->npz.path, (long long)self->states);
+cleanup:
+    stream_close(self, &items);
     return status;
 }
 
-/* state_rows of a model with the same number of actions in every state. */
-static nadir_status space_rows(reader *at)
+/* The own states, and the rows of each. */
+static nadir_status choose_range(reader *self)
 {
     nadir_status status = NADIR_OK;
-    if (at->states < 1 || at->rows % at->states != 0) {
-        return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+    nadir_model *model = self->model;
+    const bool grouped = has(self, NADIR_NPZ_ROW_STATE);
+    int64_t end;
+    if (!grouped && self->rows % self->states != 0) {
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                           "%s: %lld rows are no multiple of %lld states (from array %s); states with "
                           "different numbers of actions need an array row_state",
-                          at->npz.path, (long long)at->rows, (long long)at->states,
-                          nadir_npz_name(at->states_from));
+                          self->npz.path, (long long)self->rows, (long long)self->states,
+                          nadir_npz_name(self->states_from));
     }
-    at->actions = at->rows / at->states;
-    NADIR_NEW(at->context, at->model->state_rows, at->states + 1);
-    for (int64_t s = 0; s <= at->states; s++) {
-        at->model->state_rows[s] = s * at->actions;
+    nadir_model_own_states(self->context, self->states, &self->first, &end);
+    model->states = end - self->first;
+    NADIR_NEW_ZERO(self->context, model->state_rows, model->states + 1);
+    if (grouped) {
+        NADIR_CHECK(group_rows(self));
+    } else {
+        self->actions = self->rows / self->states;
+        self->first_row = self->first * self->actions;
+        for (int64_t s = 0; s <= model->states; s++) {
+            model->state_rows[s] = s * self->actions;
+        }
     }
+    model->rows = model->state_rows[model->states];
 cleanup:
     return status;
 }
 
 /* Strides of an array of the shape of P: model->dense[(s * A + a) * S + t]. */
-static void dense_strides(const reader *at, int64_t strides[NADIR_NPY_DIMENSIONS])
+static void dense_strides(const reader *self, int64_t strides[NADIR_NPY_DIMENSIONS])
 {
-    const int state = at->layout == NADIR_LAYOUT_SAS ? 0 : 1;
-    strides[state] = at->actions * at->states;
-    strides[1 - state] = at->states;
+    const int state = self->layout == NADIR_LAYOUT_SAS ? 0 : 1;
+    strides[state] = self->actions * self->states;
+    strides[1 - state] = self->states;
     strides[2] = 1;
 }
 
-static nadir_status read_csr(reader *at)
+/* Where the transitions of each own row begin, counted from the first own one. */
+static nadir_status read_row_starts(reader *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_model *model = at->model;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
-    NADIR_NEW(at->context, model->row_starts, at->rows + 1);
-    NADIR_CHECK(nadir_npz_int64s(&at->npz, at->indptr, model->row_starts));
-    if (model->row_starts[at->rows] != at->transitions) {
-        return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+    nadir_model *model = self->model;
+    const nadir_npy_slice slice = {0, self->first_row, model->rows + 1};
+    NADIR_NEW(self->context, model->row_starts, model->rows + 1);
+    NADIR_CHECK(nadir_npz_int64s(&self->npz, self->indptr, &slice, model->row_starts));
+    const int64_t last = model->row_starts[model->rows];
+    if (last > self->transitions ||
+        (self->first_row + model->rows == self->rows && last != self->transitions)) {
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                           "%s: array %s ends with %lld; expected the number of transitions, %lld",
-                          at->npz.path, nadir_npz_name(at->indptr), (long long)model->row_starts[at->rows],
-                          (long long)at->transitions);
+                          self->npz.path, nadir_npz_name(self->indptr), (long long)last,
+                          (long long)self->transitions);
     }
-    NADIR_NEW(at->context, model->columns, at->transitions);
-    NADIR_CHECK(nadir_npz_int32s(&at->npz, at->indices, model->columns));
-    NADIR_NEW(at->context, model->probabilities, at->transitions);
-    NADIR_CHECK(nadir_npz_doubles(&at->npz, at->data, strides, model->probabilities));
+    self->first_transition = model->row_starts[0];
+    if (self->first_row == 0 && model->row_starts[0] != 0) {
+        return nadir_fail(self->context, NADIR_ERROR_MODEL,
+                          "%s: the first row starts at transition %lld, not 0", self->npz.path,
+                          (long long)model->row_starts[0]);
+    }
+    for (int64_t row = 0; row < model->rows; row++) {
+        if (model->row_starts[row + 1] < model->row_starts[row]) {
+            return nadir_fail(self->context, NADIR_ERROR_MODEL, "%s: row %lld ends before it starts",
+                              self->npz.path, (long long)(self->first_row + row));
+        }
+    }
+    if (self->first_transition < 0) { /* of a process that is not the first */
+        return nadir_fail(self->context, NADIR_ERROR_MODEL, "%s: row %lld starts at transition %lld",
+                          self->npz.path, (long long)self->first_row, (long long)self->first_transition);
+    }
+    for (int64_t row = 0; row <= model->rows; row++) {
+        model->row_starts[row] -= self->first_transition;
+    }
 cleanup:
     return status;
 }
 
-static nadir_status read_dense(reader *at)
+static nadir_status read_csr(reader *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = self->model;
+    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
+    NADIR_CHECK(read_row_starts(self));
+    const nadir_npy_slice slice = {0, self->first_transition, model->row_starts[model->rows]};
+    NADIR_NEW(self->context, model->columns, slice.count);
+    NADIR_CHECK(nadir_npz_int32s(&self->npz, self->indices, &slice, model->columns));
+    NADIR_NEW(self->context, model->probabilities, slice.count);
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, self->data, &slice, strides, model->probabilities));
+cleanup:
+    return status;
+}
+
+/* The own rows of an array of the shape of P. *into: [own rows * S] */
+static nadir_status read_dense(reader *self, nadir_npz_which which, double **into)
 {
     nadir_status status = NADIR_OK;
     int64_t strides[NADIR_NPY_DIMENSIONS] = {0};
-    dense_strides(at, strides);
-    NADIR_NEW(at->context, at->model->dense, at->transitions);
-    NADIR_CHECK(nadir_npz_doubles(&at->npz, NADIR_NPZ_P, strides, at->model->dense));
+    const nadir_npy_slice slice = {self->layout == NADIR_LAYOUT_SAS ? 0 : 1, self->first,
+                                   self->model->states};
+    dense_strides(self, strides);
+    NADIR_NEW(self->context, *into, self->model->rows * self->states);
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, &slice, strides, *into));
 cleanup:
     return status;
 }
 
 /* Which arrays hold the kernel. */
-static nadir_status choose_kernel(reader *at)
+static nadir_status choose_kernel(reader *self)
 {
     static const char *const words[] = {"", "csr"};
     nadir_status status = NADIR_OK;
-    const bool scipy = has(at, NADIR_NPZ_DATA);
-    const bool csr = has(at, NADIR_NPZ_P_DATA);
-    at->dense = has(at, NADIR_NPZ_P);
-    if ((int)at->dense + (int)csr + (int)scipy != 1) {
-        return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+    const bool scipy = has(self, NADIR_NPZ_DATA);
+    const bool csr = has(self, NADIR_NPZ_P_DATA);
+    self->dense = has(self, NADIR_NPZ_P);
+    if ((int)self->dense + (int)csr + (int)scipy != 1) {
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                           "%s: %s kernel; expected either an array P, or P_data with P_indices and P_indptr",
-                          at->npz.path, at->dense || csr || scipy ? "more than one" : "no");
+                          self->npz.path, self->dense || csr || scipy ? "more than one" : "no");
     }
-    at->data = scipy ? NADIR_NPZ_DATA : NADIR_NPZ_P_DATA;
-    at->indices = scipy ? NADIR_NPZ_INDICES : NADIR_NPZ_P_INDICES;
-    at->indptr = scipy ? NADIR_NPZ_INDPTR : NADIR_NPZ_P_INDPTR;
-    at->shape = scipy ? NADIR_NPZ_SHAPE : NADIR_NPZ_P_SHAPE;
+    self->data = scipy ? NADIR_NPZ_DATA : NADIR_NPZ_P_DATA;
+    self->indices = scipy ? NADIR_NPZ_INDICES : NADIR_NPZ_P_INDICES;
+    self->indptr = scipy ? NADIR_NPZ_INDPTR : NADIR_NPZ_P_INDPTR;
+    self->shape = scipy ? NADIR_NPZ_SHAPE : NADIR_NPZ_P_SHAPE;
     if (scipy) {
         int found;
-        NADIR_CHECK(nadir_npz_word(&at->npz, NADIR_NPZ_FORMAT, 2, words, &found));
+        NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_FORMAT, 2, words, &found));
     }
 cleanup:
     return status;
 }
 
-static nadir_status read_kernel(reader *at)
+static nadir_status read_kernel(reader *self)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(choose_kernel(at));
-    NADIR_CHECK(at->dense ? size_dense(at) : size_csr(at));
-    NADIR_CHECK(size_from_others(at));
-    const bool grouped = has(at, NADIR_NPZ_ROW_STATE);
-    if (grouped) {
-        NADIR_CHECK(group_rows(at));
-    } else if (at->states != 0) { /* before anything large is read */
-        NADIR_CHECK(space_rows(at));
+    NADIR_CHECK(choose_kernel(self));
+    NADIR_CHECK(self->dense ? size_dense(self) : size_csr(self));
+    NADIR_CHECK(size_from_others(self));
+    if (has(self, NADIR_NPZ_ROW_STATE)) {
+        NADIR_CHECK(count_row_states(self));
+    } else if (self->states == 0) {
+        NADIR_CHECK(guess_states(self));
     }
-    NADIR_CHECK(at->dense ? read_dense(at) : read_csr(at));
-    if (at->states == 0) {
-        NADIR_CHECK(guess_states(at));
-        NADIR_CHECK(space_rows(at));
-    }
-    at->model->states = at->states;
-    at->model->rows = at->rows;
+    NADIR_CHECK(choose_range(self));
+    NADIR_CHECK(self->dense ? read_dense(self, NADIR_NPZ_P, &self->model->dense) : read_csr(self));
 cleanup:
     return status;
 }
 
-/* One number for each row, given as (S, A), for each row, or for each state. */
-static nadir_status read_per_row(reader *at, nadir_npz_which which, double **into)
+/* Numbers of rows are given as (S, A), for each row, or for each state. *is_table: as (S, A). */
+static nadir_status check_per_row(reader *self, nadir_npz_which which, bool *is_table)
+{
+    const nadir_npy_header *header = header_of(self, which);
+    char of_table[64] = "";
+    *is_table = header->dimensions == 2 && self->actions > 0 && header->shape[0] == self->states &&
+                header->shape[1] == self->actions;
+    if (*is_table ||
+        (header->dimensions == 1 && (header->count == self->rows || header->count == self->states))) {
+        return NADIR_OK;
+    }
+    if (self->actions > 0) {
+        (void)snprintf(of_table, sizeof of_table, "(%lld, %lld), or ", (long long)self->states,
+                       (long long)self->actions);
+    }
+    return nadir_npz_shape_fail(
+        &self->npz, which, "%sone number for each of %lld rows%s or for each of %lld states", of_table,
+        (long long)self->rows, which == NADIR_NPZ_R ? ", for each transition" : "", (long long)self->states);
+}
+
+/* *into: [own rows] */
+static nadir_status read_per_row(reader *self, nadir_npz_which which, double **into)
 {
     nadir_status status = NADIR_OK;
-    const nadir_npy_header *header = header_of(at, which);
-    const int64_t flat[NADIR_NPY_DIMENSIONS] = {1};
-    const int64_t table[NADIR_NPY_DIMENSIONS] = {at->actions, 1};
-    const bool is_table = header->dimensions == 2 && at->actions > 0 && header->shape[0] == at->states &&
-                          header->shape[1] == at->actions;
-    const bool is_flat =
-        header->dimensions == 1 && (header->count == at->rows || header->count == at->states);
-    if (!is_table && !is_flat) {
-        char of_table[64] = "";
-        if (at->actions > 0) {
-            (void)snprintf(of_table, sizeof of_table, "(%lld, %lld), or ", (long long)at->states,
-                           (long long)at->actions);
-        }
-        return nadir_npz_shape_fail(
-            &at->npz, which, "%sone number for each of %lld rows%s or for each of %lld states", of_table,
-            (long long)at->rows, which == NADIR_NPZ_R ? ", for each transition" : "", (long long)at->states);
-    }
-    NADIR_NEW(at->context, *into, at->rows);
-    NADIR_CHECK(nadir_npz_doubles(&at->npz, which, is_table ? table : flat, *into));
-    if (header->count < at->rows) { /* from the last state on, so that nothing is overwritten too early */
-        for (int64_t s = at->states - 1; s >= 0; s--) {
+    const nadir_model *model = self->model;
+    const nadir_npy_header *header = header_of(self, which);
+    bool is_table;
+    NADIR_CHECK(check_per_row(self, which, &is_table));
+    const int64_t strides[NADIR_NPY_DIMENSIONS] = {is_table ? self->actions : 1, 1};
+    const bool by_row = !is_table && header->count == self->rows;
+    const nadir_npy_slice slice = {0, by_row ? self->first_row : self->first,
+                                   by_row ? model->rows : model->states};
+    NADIR_NEW(self->context, *into, model->rows);
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, &slice, strides, *into));
+    if (header->count < self->rows) { /* from the last state on, so that nothing is overwritten too early */
+        for (int64_t s = model->states - 1; s >= 0; s--) {
             const double value = (*into)[s];
-            for (int64_t row = at->model->state_rows[s]; row < at->model->state_rows[s + 1]; row++) {
+            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
                 (*into)[row] = value;
             }
         }
@@ -380,88 +521,99 @@ cleanup:
     return status;
 }
 
-static nadir_status read_rewards(reader *at)
+static nadir_status read_rewards(reader *self)
 {
     nadir_status status = NADIR_OK;
-    int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
-    if (!has(at, NADIR_NPZ_R)) {
+    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
+    if (!has(self, NADIR_NPZ_R)) {
         return NADIR_OK;
     }
-    const nadir_npy_header *header = header_of(at, NADIR_NPZ_R);
-    const bool as_kernel = at->dense ? header->dimensions == 3 : header->dimensions == 1;
-    const bool same_shape = memcmp(header->shape, header_of(at, at->dense ? NADIR_NPZ_P : at->data)->shape,
-                                   sizeof header->shape) == 0;
-    if (!as_kernel || !same_shape || (!at->dense && header->count == at->rows)) {
-        return read_per_row(at, NADIR_NPZ_R, &at->model->rewards);
+    const nadir_npy_header *header = header_of(self, NADIR_NPZ_R);
+    const bool as_kernel = self->dense ? header->dimensions == 3 : header->dimensions == 1;
+    const bool same_shape =
+        memcmp(header->shape, header_of(self, self->dense ? NADIR_NPZ_P : self->data)->shape,
+               sizeof header->shape) == 0;
+    if (!as_kernel || !same_shape || (!self->dense && header->count == self->rows)) {
+        return read_per_row(self, NADIR_NPZ_R, &self->model->rewards);
     }
-    if (at->dense) {
-        dense_strides(at, strides);
+    if (self->dense) {
+        return read_dense(self, NADIR_NPZ_R, &self->model->transition_rewards);
     }
-    NADIR_NEW(at->context, at->model->transition_rewards, at->transitions);
-    NADIR_CHECK(nadir_npz_doubles(&at->npz, NADIR_NPZ_R, strides, at->model->transition_rewards));
+    const nadir_npy_slice slice = {0, self->first_transition, self->model->row_starts[self->model->rows]};
+    NADIR_NEW(self->context, self->model->transition_rewards, slice.count);
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_R, &slice, strides, self->model->transition_rewards));
 cleanup:
     return status;
 }
 
-static nadir_status read_ball(reader *at)
+static nadir_status read_ball(reader *self)
 {
     static const char *const sets[] = {"", "nonrect", "s", "sa"};
     static const char *const domains[] = {"", "simplex", "support", "free"};
     nadir_status status = NADIR_OK;
-    nadir_model *model = at->model;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1, 1, 1, 1};
+    nadir_model *model = self->model;
     int found;
-    NADIR_CHECK(nadir_npz_word(&at->npz, NADIR_NPZ_SET, 4, sets, &found));
+    NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_SET, 4, sets, &found));
     model->set = (nadir_set)found;
-    NADIR_CHECK(nadir_npz_word(&at->npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
+    NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
     model->domain = (nadir_domain)found;
-    NADIR_CHECK(nadir_npz_number(&at->npz, NADIR_NPZ_NORM, &model->norm));
-    if (!has(at, NADIR_NPZ_RADIUS)) {
+    NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_NORM, &model->norm));
+    if (!has(self, NADIR_NPZ_RADIUS)) {
         return NADIR_OK;
     }
-    const nadir_npy_header *header = header_of(at, NADIR_NPZ_RADIUS);
-    if (header->count == 1 || (header->dimensions == 1 && header->count == at->states)) {
-        model->radius_count = header->count;
-        NADIR_NEW(at->context, model->radius, header->count);
-        NADIR_CHECK(nadir_npz_doubles(&at->npz, NADIR_NPZ_RADIUS, strides, model->radius));
-    } else {
-        model->radius_count = at->rows;
-        NADIR_CHECK(read_per_row(at, NADIR_NPZ_RADIUS, &model->radius));
+    const int64_t count = header_of(self, NADIR_NPZ_RADIUS)->count;
+    bool is_table = false;
+    if (count != 1) {
+        NADIR_CHECK(check_per_row(self, NADIR_NPZ_RADIUS, &is_table));
+    }
+    const int64_t strides[NADIR_NPY_DIMENSIONS] = {is_table ? self->actions : 1, 1, 1, 1};
+    NADIR_NEW(self->context, model->radius, count); /* those of all processes */
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_RADIUS, NULL, strides, model->radius));
+    model->radius_count = count;
+cleanup:
+    return status;
+}
+
+static nadir_status read_numbers(reader *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = self->model;
+    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
+    const nadir_npy_slice states = {0, self->first, model->states};
+    const nadir_npy_slice rows = {0, self->first_row, model->rows};
+    if (has(self, NADIR_NPZ_MU)) {
+        NADIR_NEW(self->context, model->initial, model->states);
+        NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_MU, &states, strides, model->initial));
+    }
+    NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_GAMMA, &model->discount));
+    if (has(self, NADIR_NPZ_SCALES)) {
+        NADIR_CHECK(read_per_row(self, NADIR_NPZ_SCALES, &model->scales));
+    }
+    if (has(self, NADIR_NPZ_ROW_ACTION)) {
+        if (header_of(self, NADIR_NPZ_ROW_ACTION)->count != self->rows) {
+            return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_ROW_ACTION, "one number for each of %lld rows",
+                                        (long long)self->rows);
+        }
+        NADIR_NEW(self->context, model->row_actions, model->rows);
+        NADIR_CHECK(nadir_npz_int32s(&self->npz, NADIR_NPZ_ROW_ACTION, &rows, model->row_actions));
     }
 cleanup:
     return status;
 }
 
-static nadir_status read_numbers_and_names(reader *at)
+static nadir_status read_names(reader *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_model *model = at->model;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
-    if (has(at, NADIR_NPZ_MU)) {
-        NADIR_NEW(at->context, model->initial, at->states);
-        NADIR_CHECK(nadir_npz_doubles(&at->npz, NADIR_NPZ_MU, strides, model->initial));
-    }
-    NADIR_CHECK(nadir_npz_number(&at->npz, NADIR_NPZ_GAMMA, &model->discount));
-    if (has(at, NADIR_NPZ_SCALES)) {
-        NADIR_CHECK(read_per_row(at, NADIR_NPZ_SCALES, &model->scales));
-    }
-    if (has(at, NADIR_NPZ_ROW_ACTION)) {
-        if (header_of(at, NADIR_NPZ_ROW_ACTION)->count != at->rows) {
-            return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_ROW_ACTION, "one number for each of %lld rows",
-                                        (long long)at->rows);
+    nadir_model *model = self->model;
+    if (has(self, NADIR_NPZ_STATE_NAMES)) {
+        if (header_of(self, NADIR_NPZ_STATE_NAMES)->count != self->states) {
+            return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_STATE_NAMES, "one name for each of %lld states",
+                                        (long long)self->states);
         }
-        NADIR_NEW(at->context, model->row_actions, at->rows);
-        NADIR_CHECK(nadir_npz_int32s(&at->npz, NADIR_NPZ_ROW_ACTION, model->row_actions));
+        NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_STATE_NAMES, &model->state_names));
     }
-    if (has(at, NADIR_NPZ_STATE_NAMES)) {
-        if (header_of(at, NADIR_NPZ_STATE_NAMES)->count != at->states) {
-            return nadir_npz_shape_fail(&at->npz, NADIR_NPZ_STATE_NAMES, "one name for each of %lld states",
-                                        (long long)at->states);
-        }
-        NADIR_CHECK(nadir_npz_names(&at->npz, NADIR_NPZ_STATE_NAMES, &model->state_names));
-    }
-    if (has(at, NADIR_NPZ_ACTION_NAMES)) {
-        NADIR_CHECK(nadir_npz_names(&at->npz, NADIR_NPZ_ACTION_NAMES, &model->action_names));
+    if (has(self, NADIR_NPZ_ACTION_NAMES)) {
+        NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_ACTION_NAMES, &model->action_names));
     }
 cleanup:
     return status;
@@ -471,20 +623,27 @@ nadir_status nadir_npz_read(nadir_context *context, const char *path, const nadi
                             nadir_model **model)
 {
     nadir_status status = NADIR_OK;
-    reader at = {.context = context, .settings = settings};
-    NADIR_CHECK(nadir_npz_open(context, path, NADIR_NPZ_MODEL_ARRAYS, &at.npz));
-    NADIR_CHECK(nadir_model_start(context, &at.model));
-    NADIR_CHECK(read_kernel(&at));
-    NADIR_CHECK(read_rewards(&at));
-    NADIR_CHECK(read_ball(&at));
-    NADIR_CHECK(read_numbers_and_names(&at));
-    nadir_npz_close(&at.npz);
+    reader self = {.context = context, .settings = settings};
+    const bool spread = context->engine != NULL;
+    NADIR_CHECK(nadir_npz_open(context, path, NADIR_NPZ_MODEL_ARRAYS, &self.npz));
+    NADIR_CHECK(nadir_model_start(context, &self.model));
+    NADIR_CHECK(read_kernel(&self));
+    NADIR_CHECK(read_rewards(&self));
+    NADIR_CHECK(read_ball(&self));
+    NADIR_CHECK(read_numbers(&self));
+    if (!spread) {
+        NADIR_CHECK(read_names(&self));
+    }
+    nadir_npz_close(&self.npz);
+    if (spread) {
+        NADIR_CHECK(nadir_model_distribute(context, self.model, path, self.first, self.states));
+    }
     const nadir_source source = {.path = path, .keep_transition_rewards = settings->keep_transition_rewards};
-    NADIR_CHECK(nadir_model_finish(context, at.model, &source));
-    *model = at.model;
-    at.model = NULL;
+    NADIR_CHECK(nadir_model_finish(context, self.model, &source));
+    *model = self.model;
+    self.model = NULL;
 cleanup:
-    nadir_model_free(at.model);
-    nadir_npz_close(&at.npz);
+    nadir_model_free(self.model);
+    nadir_npz_close(&self.npz);
     return status;
 }

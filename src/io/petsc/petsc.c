@@ -4,68 +4,91 @@
  * The kernel is a matrix of S A rows and S columns whose row s A + a is P(.|s, a). The rewards stand in a
  * file of their own: a matrix S x A, or S A numbers in the order of the rows (a vector, or a matrix with one
  * column). Rewards are taken as they are, although madupite's files hold costs.
+ *
+ * Lengths of rows, columns and values stand one after another, all of them of one size: a process reads its own
+ * part of each from where it stands. How many entries the rows before have, the processes tell one another.
  */
 #include "io/format.h"
 #include "io/petsc/petsc_file.h"
-#include "io/petsc/petsc_part.h"
+#include "linalg/distributed.h"
+#include "model/partition.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* Puts the entries of a sparse matrix into values, [rows * columns], which are zero. */
-static nadir_status read_sparse_rewards(nadir_petsc_file *file, double *values)
+/* The entries of the rows [first, first + rows) of a sparse matrix; the arrays are released by the caller. */
+typedef struct sparse_rows {
+    int64_t *row_starts; /* [rows + 1] */
+    int32_t *columns;
+    double *values;
+} sparse_rows;
+
+static nadir_status read_sparse(nadir_petsc_file *file, int64_t first, int64_t rows, sparse_rows *made)
 {
     nadir_status status = NADIR_OK;
-    int64_t *row_starts = NULL;
-    int32_t *columns = NULL;
-    double *entries = NULL;
-    NADIR_NEW(file->context, row_starts, file->rows + 1);
-    NADIR_NEW(file->context, columns, file->nonzeros);
-    NADIR_NEW(file->context, entries, file->nonzeros);
-    NADIR_CHECK(nadir_petsc_read_sparse(file, row_starts, columns, entries));
-    for (int64_t row = 0; row < file->rows; row++) {
-        for (int64_t i = row_starts[row]; i < row_starts[row + 1]; i++) {
-            values[row * file->columns + columns[i]] = entries[i];
-        }
-    }
+    nadir_context *context = file->context;
+    NADIR_NEW(context, made->row_starts, rows + 1);
+    NADIR_CHECK(nadir_petsc_read_lengths(file, first, rows, made->row_starts));
+    const int64_t count = made->row_starts[rows];
+    const int64_t before = nadir_global_first(context, count);
+    NADIR_NEW(context, made->columns, count);
+    NADIR_NEW(context, made->values, count);
+    NADIR_CHECK(
+        nadir_petsc_read_entries(file, first, rows, made->row_starts, before, made->columns, made->values));
 cleanup:
-    nadir_release(file->context, row_starts);
-    nadir_release(file->context, columns);
-    nadir_release(file->context, entries);
     return status;
 }
 
-static nadir_status read_rewards(nadir_context *context, const char *path, nadir_model *model)
+/* Rewards of the own rows, of which `first_row` is the first; entries that are not stored are zero. */
+static nadir_status read_sparse_rewards(nadir_petsc_file *file, int64_t first_row, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    sparse_rows table = {0};
+    const int64_t rows = model->rows / file->columns;
+    NADIR_CHECK(read_sparse(file, first_row / file->columns, rows, &table));
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t i = table.row_starts[row]; i < table.row_starts[row + 1]; i++) {
+            model->rewards[row * file->columns + table.columns[i]] = table.values[i];
+        }
+    }
+cleanup:
+    nadir_release(file->context, table.row_starts);
+    nadir_release(file->context, table.columns);
+    nadir_release(file->context, table.values);
+    return status;
+}
+
+/* states, actions: of the whole model; first: the first own state. */
+static nadir_status read_rewards(nadir_context *context, const char *path, int64_t first, int64_t states,
+                                 int64_t actions, nadir_model *model)
 {
     nadir_status status = NADIR_OK;
     nadir_petsc_file file;
-    const int64_t actions = model->rows / model->states;
+    const int64_t rows = states * actions;
     NADIR_CHECK(nadir_petsc_open(context, path, &file));
-    const bool table = file.rows == model->states && file.columns == actions;
-    const bool list = file.rows == model->rows && file.columns == 1;
+    const bool table = file.rows == states && file.columns == actions;
+    const bool list = file.rows == rows && file.columns == 1;
     if (!table && !list) {
         status = nadir_fail(context, NADIR_ERROR_FORMAT,
                             "%s: rewards of %lld x %lld; expected %lld x %lld (states x actions), or %lld "
                             "in one column or vector",
-                            path, (long long)file.rows, (long long)file.columns, (long long)model->states,
-                            (long long)actions, (long long)model->rows);
+                            path, (long long)file.rows, (long long)file.columns, (long long)states,
+                            (long long)actions, (long long)rows);
         goto cleanup;
     }
     NADIR_NEW_ZERO(context, model->rewards, model->rows);
     if (file.nonzeros == NADIR_PETSC_DENSE) {
-        NADIR_CHECK(nadir_petsc_read_dense(&file, model->rewards));
+        NADIR_CHECK(nadir_petsc_read_numbers(&file, first * actions, model->rows, model->rewards));
     } else {
-        NADIR_CHECK(read_sparse_rewards(&file, model->rewards));
+        NADIR_CHECK(read_sparse_rewards(&file, first * actions, model));
     }
 cleanup:
     nadir_petsc_close(&file);
     return status;
 }
 
-/* Sizes of the model from those of the matrix. */
-static nadir_status set_shape(const nadir_petsc_file *file, nadir_model *model)
+static nadir_status check_shape(const nadir_petsc_file *file)
 {
-    nadir_status status = NADIR_OK;
     const char *path = file->input.path;
     if (file->vector) {
         return nadir_fail(file->context, NADIR_ERROR_FORMAT,
@@ -84,28 +107,23 @@ static nadir_status set_shape(const nadir_petsc_file *file, nadir_model *model)
         return nadir_fail(file->context, NADIR_ERROR_MODEL, "%s: %lld states with %lld actions; at most %d",
                           path, (long long)file->columns, (long long)actions, NADIR_STATES_LIMIT);
     }
-    model->states = file->columns;
-    model->rows = file->rows;
-    NADIR_NEW(file->context, model->state_rows, model->states + 1);
-    for (int64_t s = 0; s <= model->states; s++) {
-        model->state_rows[s] = s * actions;
-    }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
-static nadir_status read_kernel(nadir_petsc_file *file, nadir_model *model)
+/* first_row: the first own row. */
+static nadir_status read_kernel(nadir_petsc_file *file, int64_t first_row, nadir_model *model)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = file->context;
+    sparse_rows kernel = {0};
     if (file->nonzeros == NADIR_PETSC_DENSE) {
-        NADIR_NEW(context, model->dense, model->rows * model->states);
-        return nadir_petsc_read_dense(file, model->dense);
+        const int64_t count = model->rows * file->columns;
+        NADIR_NEW(file->context, model->dense, count);
+        return nadir_petsc_read_numbers(file, first_row * file->columns, count, model->dense);
     }
-    NADIR_NEW(context, model->row_starts, model->rows + 1);
-    NADIR_NEW(context, model->columns, file->nonzeros);
-    NADIR_NEW(context, model->probabilities, file->nonzeros);
-    NADIR_CHECK(nadir_petsc_read_sparse(file, model->row_starts, model->columns, model->probabilities));
+    status = read_sparse(file, first_row, model->rows, &kernel);
+    model->row_starts = kernel.row_starts;
+    model->columns = kernel.columns;
+    model->probabilities = kernel.values;
 cleanup:
     return status;
 }
@@ -116,15 +134,28 @@ static nadir_status read_petsc(nadir_context *context, const char *path, const n
     nadir_status status = NADIR_OK;
     nadir_model *made = NULL;
     nadir_petsc_file file;
+    int64_t first;
+    int64_t end;
     NADIR_CHECK(nadir_petsc_open(context, path, &file));
+    NADIR_CHECK(check_shape(&file));
     NADIR_CHECK(nadir_model_start(context, &made));
-    NADIR_CHECK(set_shape(&file, made));
+    const int64_t actions = file.rows / file.columns;
+    nadir_model_own_states(context, file.columns, &first, &end);
+    made->states = end - first;
+    made->rows = made->states * actions;
+    NADIR_NEW(context, made->state_rows, made->states + 1);
+    for (int64_t s = 0; s <= made->states; s++) {
+        made->state_rows[s] = s * actions;
+    }
     if (settings->rewards != NULL) { /* before the kernel: what it takes to read them is then free again */
-        NADIR_CHECK(read_rewards(context, settings->rewards, made));
+        NADIR_CHECK(read_rewards(context, settings->rewards, first, file.columns, actions, made));
     } else {
         nadir_log(context, NADIR_LOG_NOTICE, "%s: a kernel without rewards; --rewards FILE gives them", path);
     }
-    NADIR_CHECK(read_kernel(&file, made));
+    NADIR_CHECK(read_kernel(&file, first * actions, made));
+    if (context->engine != NULL) {
+        NADIR_CHECK(nadir_model_distribute(context, made, path, first, file.columns));
+    }
     const nadir_source source = {.path = path};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     *model = made;
@@ -241,6 +272,6 @@ const nadir_format nadir_format_petsc = {
     .takes = NADIR_TAKES_REWARDS,
     .recognises = nadir_petsc_recognises,
     .read = read_petsc,
-    .read_part = nadir_petsc_read_part,
+    .reads_parts = true,
     .write = write_petsc,
 };

@@ -149,87 +149,6 @@ cleanup:
     return status;
 }
 
-/* row_starts: [rows + 1] */
-static nadir_status read_row_starts(nadir_petsc_file *file, int64_t *row_starts)
-{
-    nadir_status status = NADIR_OK;
-    row_starts[0] = 0;
-    for (int64_t row = 0; row < file->rows; row++) {
-        if (row % BLOCK == 0) {
-            const int64_t left = file->rows - row;
-            NADIR_CHECK(next_integers(file, left < BLOCK ? left : BLOCK, "the lengths of the rows"));
-        }
-        const int64_t length = file->integers[row % BLOCK];
-        if (length < 0 || length > file->columns) {
-            return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                              "%s: row %lld has %lld entries; expected 0 to %lld", file->input.path,
-                              (long long)row, (long long)length, (long long)file->columns);
-        }
-        if (length > file->nonzeros - row_starts[row]) {
-            return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                              "%s: the rows up to row %lld have more entries than the header announces "
-                              "(%lld)",
-                              file->input.path, (long long)row, (long long)file->nonzeros);
-        }
-        row_starts[row + 1] = row_starts[row] + length;
-    }
-    if (row_starts[file->rows] != file->nonzeros) {
-        return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                          "%s: the rows have %lld entries, the header announces %lld", file->input.path,
-                          (long long)row_starts[file->rows], (long long)file->nonzeros);
-    }
-cleanup:
-    return status;
-}
-
-/* Names the row in which entry i stands. */
-static nadir_status column_fail(const nadir_petsc_file *file, const int64_t *row_starts, int64_t i,
-                                int64_t column)
-{
-    int64_t row = 0;
-    while (row_starts[row + 1] <= i) {
-        row++;
-    }
-    return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                      "%s: row %lld has an entry in column %lld; columns are 0 to %lld", file->input.path,
-                      (long long)row, (long long)column, (long long)file->columns - 1);
-}
-
-/* columns: [nonzeros]; row_starts: [rows + 1] */
-static nadir_status read_columns(nadir_petsc_file *file, const int64_t *row_starts, int32_t *columns)
-{
-    nadir_status status = NADIR_OK;
-    for (int64_t i = 0; i < file->nonzeros; i++) {
-        if (i % BLOCK == 0) {
-            const int64_t left = file->nonzeros - i;
-            NADIR_CHECK(next_integers(file, left < BLOCK ? left : BLOCK, "the columns"));
-        }
-        const int64_t column = file->integers[i % BLOCK];
-        if (column < 0 || column >= file->columns) {
-            return column_fail(file, row_starts, i, column);
-        }
-        columns[i] = (int32_t)column;
-    }
-cleanup:
-    return status;
-}
-
-nadir_status nadir_petsc_read_sparse(nadir_petsc_file *file, int64_t *row_starts, int32_t *indices,
-                                     double *values)
-{
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(read_row_starts(file, row_starts));
-    NADIR_CHECK(read_columns(file, row_starts, indices));
-    NADIR_CHECK(read_doubles(file, file->nonzeros, values));
-cleanup:
-    return status;
-}
-
-nadir_status nadir_petsc_read_dense(nadir_petsc_file *file, double *values)
-{
-    return read_doubles(file, file->rows * file->columns, values);
-}
-
 /* Where the numbers after the header begin. */
 static int64_t body_start(const nadir_petsc_file *file)
 {
@@ -249,12 +168,16 @@ nadir_status nadir_petsc_read_lengths(nadir_petsc_file *file, int64_t first, int
                 next_integers(file, rows - row < BLOCK ? rows - row : BLOCK, "the lengths of the rows"));
         }
         const int64_t length = file->integers[row % BLOCK];
-        const int64_t at = first + row;
-        if (length < 0 || length > file->columns || length > file->nonzeros - row_starts[row]) {
+        if (length < 0 || length > file->columns) {
             return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                              "%s: row %lld has %lld entries; expected 0 to %lld, and %lld in all rows",
-                              file->input.path, (long long)at, (long long)length, (long long)file->columns,
-                              (long long)file->nonzeros);
+                              "%s: row %lld has %lld entries; expected 0 to %lld", file->input.path,
+                              (long long)(first + row), (long long)length, (long long)file->columns);
+        }
+        if (length > file->nonzeros - row_starts[row]) {
+            return nadir_fail(file->context, NADIR_ERROR_FORMAT,
+                              "%s: the rows up to row %lld have more entries than the header announces "
+                              "(%lld)",
+                              file->input.path, (long long)(first + row), (long long)file->nonzeros);
         }
         row_starts[row + 1] = row_starts[row] + length;
     }
@@ -262,29 +185,49 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first, int64_t count, int32_t *indices,
+/* Entries [first, first + count) lie within the file, and end with it if they are of its last rows. */
+static nadir_status check_entries(const nadir_petsc_file *file, bool last, int64_t first, int64_t count)
+{
+    const int64_t left = file->nonzeros - first;
+    if (first >= 0 && (last ? count == left : count <= left)) {
+        return NADIR_OK;
+    }
+    return nadir_fail(file->context, NADIR_ERROR_FORMAT,
+                      "%s: the rows have %lld entries, the header announces %lld", file->input.path,
+                      (long long)(first + count), (long long)file->nonzeros);
+}
+
+/* Names the row in which entry i of the range stands. */
+static nadir_status column_fail(const nadir_petsc_file *file, int64_t first_row, const int64_t *row_starts,
+                                int64_t i, int64_t column)
+{
+    int64_t row = 0;
+    while (row_starts[row + 1] <= i) {
+        row++;
+    }
+    return nadir_fail(file->context, NADIR_ERROR_FORMAT,
+                      "%s: row %lld has an entry in column %lld; columns are 0 to %lld", file->input.path,
+                      (long long)(first_row + row), (long long)column, (long long)file->columns - 1);
+}
+
+nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first_row, int64_t rows,
+                                      const int64_t *row_starts, int64_t first, int32_t *indices,
                                       double *values)
 {
     nadir_status status = NADIR_OK;
     const int64_t width = (int64_t)file->width;
     const int64_t columns = body_start(file) + file->rows * width;
     const int64_t numbers = columns + file->nonzeros * width;
-    if (first < 0 || count > file->nonzeros - first) {
-        return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                          "%s: the rows have more entries than the header announces (%lld)", file->input.path,
-                          (long long)file->nonzeros);
-    }
+    const int64_t count = row_starts[rows];
+    NADIR_CHECK(check_entries(file, first_row + rows == file->rows, first, count));
     NADIR_CHECK(nadir_input_seek(file->context, &file->input, columns + first * width));
     for (int64_t i = 0; i < count; i++) {
         if (i % BLOCK == 0) {
             NADIR_CHECK(next_integers(file, count - i < BLOCK ? count - i : BLOCK, "the columns"));
         }
         const int64_t column = file->integers[i % BLOCK];
-        const int64_t at = first + i;
         if (column < 0 || column >= file->columns) {
-            return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                              "%s: entry %lld is in column %lld; columns are 0 to %lld", file->input.path,
-                              (long long)at, (long long)column, (long long)file->columns - 1);
+            return column_fail(file, first_row, row_starts, i, column);
         }
         indices[i] = (int32_t)column;
     }

@@ -37,20 +37,15 @@ bool nadir_petsc_recognises(const char *head, size_t length);
 nadir_status nadir_petsc_open(nadir_context *context, const char *path, nadir_petsc_file *file);
 void nadir_petsc_close(nadir_petsc_file *file);
 
-/* The parts of a sparse matrix, in this order; they are consistent and columns are in range.
- * row_starts: [rows + 1]; indices: [nonzeros]; values: [nonzeros]. */
-nadir_status nadir_petsc_read_sparse(nadir_petsc_file *file, int64_t *row_starts, int32_t *indices,
-                                     double *values);
-/* values: [rows * columns] */
-nadir_status nadir_petsc_read_dense(nadir_petsc_file *file, double *values);
-
-/* Parts of a sparse matrix, in any order: the rows [first, first + rows), row_starts: [rows + 1] from 0 on;
- * the entries [first, first + count). */
+/* Of a sparse matrix the rows [first, first + rows). row_starts: [rows + 1] from 0 on; they are consistent. */
 nadir_status nadir_petsc_read_lengths(nadir_petsc_file *file, int64_t first, int64_t rows,
                                       int64_t *row_starts);
-nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first, int64_t count, int32_t *indices,
+/* The entries of these rows, of which the first is entry `first` of the file. Columns are in range. indices,
+ * values: [row_starts[rows]] */
+nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first_row, int64_t rows,
+                                      const int64_t *row_starts, int64_t first, int32_t *indices,
                                       double *values);
-/* And of a dense matrix or a vector: the numbers [first, first + count). */
+/* Of a dense matrix or a vector the numbers [first, first + count). */
 nadir_status nadir_petsc_read_numbers(nadir_petsc_file *file, int64_t first, int64_t count, double *values);
 
 /* Writes the header of a sparse matrix; returns the bytes of an integer, 8 only where 4 do not do. */
