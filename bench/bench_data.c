@@ -10,7 +10,7 @@
  */
 #include "base/random.h"
 #include "data/data.h"
-#include "io/numpy/npy.h"
+#include "io/npy.h"
 #include "measure.h"
 
 #include <stdio.h>

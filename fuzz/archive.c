@@ -1,7 +1,7 @@
 /* archive.c: NumPy archives from bytes of a fuzzer; see archive.h. */
 #include "archive.h"
 
-#include "io/numpy/npz.h"
+#include "io/npz.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "archive.h"
 
 #include "base/engine.h"
-#include "io/numpy/npz.h"
+#include "io/npz.h"
 #include "kernel/kernel_file.h"
 #include "model/model.h"
 

@@ -3,7 +3,7 @@
 #define NADIR_DATA_COLUMNS_H
 
 #include "data/data.h"
-#include "io/csv/csv_cells.h"
+#include "io/csv_cells.h"
 
 enum {
     NADIR_DATA_STATE,

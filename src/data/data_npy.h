@@ -6,7 +6,7 @@
 #define NADIR_DATA_DATA_NPY_H
 
 #include "data/collect.h"
-#include "io/numpy/npy.h"
+#include "io/npy.h"
 
 /* Gives all records of collector->path to the collector, whose kind and columns it sets. */
 nadir_status nadir_data_read_npy(nadir_data_collector *collector);

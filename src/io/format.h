@@ -1,7 +1,7 @@
 /*
  * format.h: the contract of a file format.
  *
- * A format is one `static const` table in a folder of its own below this one, listed in registry.c. Readers
+ * A format is one `static const` table, listed in registry.c. Readers
  * trust nothing: a size is believed only as far as the bytes of the file can back it, every number is
  * checked, and what is wrong is named by file, line (or array), state and action.
  */

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
-#include "io/numpy/utf.h"
+#include "io/utf.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * numbers_file.c: numbers for the states or the rows of a model, in files: radii and scales.
+ * numbers_file.c: numbers for the states or the rows of a model, in files: radii and scales; and matrices, of .npy
+ * files alone.
  *
  *     CSV    idstate,value            for every state once; columns in any order; states and actions by
  *     CSV    idstate,idaction,value   for every row once;   number or name; `value`, `radius` or `scale`
@@ -8,9 +9,8 @@
  * Which of them is told by the content. All numbers are finite, and 0 or more. Written are CSV of rows or,
  * for the ending .npy, (S, A) where all states have the actions 0 .. A - 1, else (rows).
  */
-#include "io/csv/csv_cells.h"
-#include "io/lookup.h"
-#include "io/numpy/npy.h"
+#include "io/csv_cells.h"
+#include "io/npy.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -251,4 +251,45 @@ nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *mode
 void nadir_numbers_free(nadir_context *context, double *numbers)
 {
     nadir_release(context, numbers);
+}
+
+static nadir_status check_matrix(nadir_context *context, const char *path, const nadir_array *array)
+{
+    if (array->dimensions != 2 || array->count == 0) {
+        char shape[NADIR_NPY_SHAPE_LENGTH];
+        return nadir_fail(context, NADIR_ERROR_FORMAT,
+                          "%s: the array has shape %s; expected a matrix, (rows, columns)", path,
+                          nadir_npy_shape_text(array->dimensions, array->shape, shape));
+    }
+    for (int64_t i = 0; i < array->count; i++) {
+        if (!isfinite(array->values[i])) {
+            return nadir_fail(
+                context, NADIR_ERROR_FORMAT, "%s: row %lld, column %lld is %g; expected finite numbers", path,
+                (long long)(i / array->shape[1]), (long long)(i % array->shape[1]), array->values[i]);
+        }
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_numbers_read_matrix(nadir_context *context, const char *path, double **matrix,
+                                       int64_t *rows, int64_t *columns)
+{
+    nadir_status status = NADIR_OK;
+    nadir_array array = {0};
+    bool npy;
+    NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
+    if (!npy) {
+        status = nadir_fail(context, NADIR_ERROR_FORMAT,
+                            "%s: this is no NumPy array; expected a .npy file of two dimensions", path);
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_npy_read(context, path, &array));
+    NADIR_CHECK(check_matrix(context, path, &array));
+    *matrix = array.values;
+    *rows = array.shape[0];
+    *columns = array.shape[1];
+    array.values = NULL;
+cleanup:
+    nadir_release(context, array.values);
+    return status;
 }

@@ -14,9 +14,8 @@
  * Where states are spread over processes each reads all lines of CSV, or its own range of an array, and keeps
  * what is its own; process 0 writes what it has collected from all.
  */
-#include "io/csv/csv_cells.h"
-#include "io/lookup.h"
-#include "io/numpy/npy.h"
+#include "io/csv_cells.h"
+#include "io/npy.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/policy.h"

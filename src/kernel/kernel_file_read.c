@@ -6,7 +6,7 @@
  */
 #include "kernel/kernel_file.h"
 
-#include "io/numpy/npz.h"
+#include "io/npz.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  */
 #include "kernel/kernel_file.h"
 
-#include "io/numpy/npz.h"
+#include "io/npz.h"
 #include "kernel/explicit.h"
 #include "kernel/kernel_internal.h"
 #include "linalg/distributed.h"

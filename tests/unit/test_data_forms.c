@@ -3,7 +3,7 @@
 
 #include "base/random.h"
 #include "data/data.h"
-#include "io/numpy/npy.h"
+#include "io/npy.h"
 #include "support/logged.h"
 #include "support/numpy.h"
 #include "support/scarce.h"

@@ -1,7 +1,7 @@
 /* test_io_csv_cells.c: cells, headers and rows of comma-separated tables. */
 #include "support/support.h"
 
-#include "io/csv/csv_cells.h"
+#include "io/csv_cells.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* test_io_npy.c: .npy files: types, orders, headers, and every way they can be wrong. */
 #include "support/numpy.h"
 
-#include "io/numpy/npy.h"
+#include "io/npy.h"
 
 #include <math.h>
 #include <stdlib.h>

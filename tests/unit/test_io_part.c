@@ -5,7 +5,7 @@
 #include "support/numpy.h"
 
 #include "base/engine.h"
-#include "io/numpy/npz.h"
+#include "io/npz.h"
 #include "model/policy.h"
 #include "support/bytes.h"
 #include "support/team.h"

@@ -1,7 +1,7 @@
 /* test_utf.c: characters as UTF-8. */
 #include "support/support.h"
 
-#include "io/numpy/utf.h"
+#include "io/utf.h"
 
 #include <string.h>
 

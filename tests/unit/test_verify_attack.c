@@ -11,7 +11,7 @@
 #include "support/numpy.h"
 
 #include "base/file_digest.h"
-#include "io/numpy/npz.h"
+#include "io/npz.h"
 #include "kernel/kernel_file.h"
 #include "model/policy.h"
 #include "support/hunt.h"

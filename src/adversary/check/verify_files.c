@@ -7,7 +7,7 @@
  */
 #include "adversary/check/verify.h"
 
-#include "io/numpy/npz.h"
+#include "io/npz.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,263 @@
+/*
+ * cassandra_write.c: a model as a Cassandra file; see cassandra.c for the format.
+ *
+ * One statement a line, each of them in its longest form, T: a : s : e p and R: a : s : e : * r: the form
+ * that every reader of such files knows, with or without observations. Numbers have a digit on either side of
+ * the point, as the format asks for. A .pomdp needs observations: the state itself is observed.
+ */
+#include "io/cassandra.h"
+
+#include "base/number.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PROBABILITIES_PER_LINE 1000
+
+/* A file being written, and whose names can be. */
+typedef struct writer {
+    nadir_output *output;
+    const nadir_model *model;
+    bool state_names;
+    bool action_names;
+} writer;
+
+static bool is_reserved(const char *word)
+{
+    static const char *const words[] = {
+        "discount", "values", "states", "actions", "observations", "start", "include", "exclude", "reward",
+        "rewards",  "cost",   "costs",  "uniform", "identity",     "reset", "T",       "O",       "R"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_letter(char character)
+{
+    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
+}
+
+/* A letter, then letters, digits, _ and -; no word of the format itself. */
+static bool is_identifier(const char *name)
+{
+    const size_t length = strlen(name);
+    if (!is_letter(name[0]) || length > NADIR_CASSANDRA_WORD_LENGTH || is_reserved(name)) {
+        return false;
+    }
+    for (size_t i = 1; i < length; i++) {
+        const bool digit = name[i] >= '0' && name[i] <= '9';
+        if (!is_letter(name[i]) && !digit && name[i] != '_' && name[i] != '-') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the first `count` names can stand in a file: there, well-formed and all different. Names that
+ * cannot are lost with a warning. */
+static nadir_status choose_names(nadir_context *context, const nadir_names *names, int64_t count,
+                                 const char *what, const char *path, bool *usable)
+{
+    nadir_status status = NADIR_OK;
+    nadir_name_index index = {0};
+    *usable = *usable && names->count >= count;
+    for (int64_t i = 0; *usable && i < count; i++) {
+        int64_t existing;
+        NADIR_CHECK(nadir_name_index_add(context, &index, names, i, &existing));
+        *usable = existing < 0 && is_identifier(nadir_names_get(names, i));
+    }
+    if (!*usable && names->count > 0) {
+        nadir_log(
+            context, NADIR_LOG_WARNING,
+            "%s: the names of %s are lost: the format has only names of a letter, then letters, digits, _ "
+            "and -, one for each number from 0 on",
+            path, what);
+    }
+cleanup:
+    nadir_name_index_clear(context, &index);
+    return status;
+}
+
+static void write_real(nadir_output *output, double value)
+{
+    char text[NADIR_NUMBER_LENGTH];
+    (void)nadir_number_format(value, text);
+    const size_t digits = strcspn(text, ".e");
+    nadir_output_write(output, text, digits);
+    if (text[digits] != '.') {
+        nadir_output_text(output, ".0");
+    }
+    nadir_output_text(output, text + digits);
+}
+
+static void write_member(nadir_output *output, const nadir_names *names, bool named, int64_t number)
+{
+    if (named) {
+        nadir_output_text(output, nadir_names_get(names, number));
+    } else {
+        nadir_output_integer(output, number);
+    }
+}
+
+/* "states: 3" or "states: a b c". */
+static void write_list(nadir_output *output, const char *what, const nadir_names *names, bool named,
+                       int64_t count)
+{
+    nadir_output_format(output, "%s:", what);
+    if (!named) {
+        nadir_output_format(output, " %lld", (long long)count);
+    }
+    for (int64_t i = 0; named && i < count; i++) {
+        nadir_output_text(output, i > 0 && i % PROBABILITIES_PER_LINE == 0 ? "\n" : " ");
+        nadir_output_text(output, nadir_names_get(names, i));
+    }
+    nadir_output_text(output, "\n");
+}
+
+static void write_start(nadir_output *output, const nadir_model *model)
+{
+    bool uniform = true;
+    for (int64_t s = 0; s < model->states; s++) {
+        uniform = uniform && model->initial[s] == 1.0 / (double)model->states;
+    }
+    nadir_output_text(output, uniform ? "start: uniform" : "start:");
+    for (int64_t s = 0; !uniform && s < model->states; s++) {
+        nadir_output_text(output, s > 0 && s % PROBABILITIES_PER_LINE == 0 ? "\n" : " ");
+        write_real(output, model->initial[s]);
+    }
+    nadir_output_text(output, "\n");
+}
+
+/* "T: a : s : ", or the same with R. */
+static void write_row_place(const writer *writing, const char *keyword, int64_t state, int64_t action)
+{
+    const nadir_model *model = writing->model;
+    nadir_output_text(writing->output, keyword);
+    write_member(writing->output, &model->action_names, writing->action_names, action);
+    nadir_output_text(writing->output, " : ");
+    write_member(writing->output, &model->state_names, writing->state_names, state);
+    nadir_output_text(writing->output, " : ");
+}
+
+static void write_transitions(const writer *writing, int64_t state, int64_t action, const nadir_row *entries)
+{
+    for (int64_t i = 0; i < entries->count; i++) {
+        if (entries->values[i] > 0) {
+            write_row_place(writing, "T: ", state, action);
+            write_member(writing->output, &writing->model->state_names, writing->state_names,
+                         nadir_row_column(entries, i));
+            nadir_output_text(writing->output, " ");
+            write_real(writing->output, entries->values[i]);
+            nadir_output_text(writing->output, "\n");
+        }
+    }
+}
+
+/* Rewards that are not zero; zero is what a file does not give. */
+static void write_rewards(const writer *writing, int64_t state, int64_t action, const nadir_row *entries)
+{
+    nadir_output *output = writing->output;
+    if (entries->rewards == NULL) {
+        const double reward = writing->model->rewards[writing->model->state_rows[state] + action];
+        if (reward != 0) {
+            write_row_place(writing, "R: ", state, action);
+            nadir_output_text(output, "* : * ");
+            write_real(output, reward);
+            nadir_output_text(output, "\n");
+        }
+        return;
+    }
+    for (int64_t i = 0; i < entries->count; i++) {
+        if (entries->values[i] > 0 && entries->rewards[i] != 0) {
+            write_row_place(writing, "R: ", state, action);
+            write_member(output, &writing->model->state_names, writing->state_names,
+                         nadir_row_column(entries, i));
+            nadir_output_text(output, " : * ");
+            write_real(output, entries->rewards[i]);
+            nadir_output_text(output, "\n");
+        }
+    }
+}
+
+static void write_preamble(const writer *writing, int64_t actions, bool observed)
+{
+    nadir_output *output = writing->output;
+    const nadir_model *model = writing->model;
+    nadir_output_text(output, "discount: ");
+    write_real(output, model->discount);
+    nadir_output_text(output, "\nvalues: reward\n");
+    write_list(output, "states", &model->state_names, writing->state_names, model->states);
+    write_list(output, "actions", &model->action_names, writing->action_names, actions);
+    if (observed) {
+        write_list(output, "observations", NULL, false, model->states);
+    }
+    write_start(output, model);
+    for (int64_t s = 0; observed && s < model->states; s++) {
+        nadir_output_text(output, "O: * : ");
+        write_member(output, &model->state_names, writing->state_names, s);
+        nadir_output_format(output, " : %lld 1.0\n", (long long)s);
+    }
+}
+
+static nadir_status write_rows(nadir_context *context, const writer *writing, int64_t actions)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = writing->model;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        write_transitions(writing, row / actions, row % actions, &entries);
+        if (row % 4096 == 0) {
+            NADIR_CHECK(nadir_progress(context, "writing", 0.5 * (double)row / (double)model->rows));
+        }
+    }
+    if (model->rewards == NULL) {
+        return NADIR_OK;
+    }
+    nadir_output_text(writing->output, "R: * : * : * : * 0.0\n"); /* tells rewards of 0 from none */
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        write_rewards(writing, row / actions, row % actions, &entries);
+        if (row % 4096 == 0) {
+            NADIR_CHECK(nadir_progress(context, "writing", 0.5 + 0.5 * (double)row / (double)model->rows));
+        }
+    }
+cleanup:
+    return status;
+}
+
+static bool ends_with_nocase(const char *path, const char *ending)
+{
+    const size_t length = strlen(path);
+    const size_t tail = strlen(ending);
+    return length >= tail &&
+           nadir_cursor_equals_nocase((nadir_cursor){path + length - tail, path + length}, ending);
+}
+
+nadir_status nadir_cassandra_write(nadir_context *context, const nadir_model *model, const char *path,
+                                   const nadir_write_settings *settings)
+{
+    (void)settings;
+    nadir_status status = NADIR_OK;
+    nadir_output output = NADIR_OUTPUT_CLOSED;
+    writer writing = {
+        .output = &output, .model = model, .state_names = true, .action_names = model->row_actions == NULL};
+    const int64_t actions = model->state_rows[1];
+    if (isnan(model->discount)) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: a Cassandra file holds a discount, and the model has none; give --discount",
+                          path);
+    }
+    NADIR_CHECK(
+        choose_names(context, &model->state_names, model->states, "states", path, &writing.state_names));
+    NADIR_CHECK(choose_names(context, &model->action_names, actions, "actions", path, &writing.action_names));
+    NADIR_CHECK(nadir_output_open(context, path, &output));
+    write_preamble(&writing, actions, ends_with_nocase(path, ".pomdp"));
+    NADIR_CHECK(write_rows(context, &writing, actions));
+    NADIR_CHECK(nadir_output_commit(context, &output));
+cleanup:
+    nadir_output_close(context, &output);
+    return status;
+}

@@ -1,0 +1,222 @@
+/*
+ * csv.c: models as craam CSV.
+ *
+ *     idstatefrom,idaction,idstateto,probability,reward
+ *     0,0,1,0.5,2.25
+ *
+ * One line for each transition, in any order; states and actions are numbered from 0; columns in any order,
+ * the grammar of the table is that of csv_cells.h. Transitions given twice add up. A state that only occurs
+ * as a successor, or whose number is skipped, has no actions: it is terminal. The reward is that of the
+ * transition. A table with a column `idoutcome` holds several models and is not read here.
+ */
+#include "io/csv_cells.h"
+#include "io/format.h"
+#include "model/builder.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { STATE_FROM, ACTION, STATE_TO, PROBABILITY, REWARD, OUTCOME, COLUMNS };
+
+static const nadir_csv_column columns[COLUMNS] = {
+    [STATE_FROM] = {.names = {"idstatefrom"}}, [ACTION] = {.names = {"idaction"}},
+    [STATE_TO] = {.names = {"idstateto"}},     [PROBABILITY] = {.names = {"probability"}},
+    [REWARD] = {.names = {"reward"}},          [OUTCOME] = {.names = {"idoutcome"}, .optional = true},
+};
+
+/* Whether a line holds the name of the first column, whatever separates it from the others: a table with
+ * semicolons is told what is wrong with it. */
+static bool names_states(nadir_cursor line)
+{
+    const size_t length = strlen(columns[STATE_FROM].names[0]);
+    for (; (size_t)(line.end - line.at) >= length; line.at++) {
+        if (strncasecmp(line.at, columns[STATE_FROM].names[0], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool recognises(const char *head, size_t length)
+{
+    nadir_cursor rest = {head, head + length};
+    if (nadir_cursor_starts(rest, "\xEF\xBB\xBF")) {
+        rest.at += 3;
+    }
+    while (rest.at < rest.end) {
+        const char *newline = memchr(rest.at, '\n', (size_t)(rest.end - rest.at));
+        nadir_cursor line = {rest.at, newline != NULL ? newline : rest.end};
+        rest.at = newline != NULL ? newline + 1 : rest.end;
+        if (nadir_cursor_skip_blanks(&line) && *line.at != '\r' && *line.at != '#') {
+            return names_states(line);
+        }
+    }
+    return false;
+}
+
+/* The rows of the table, given to the builder. */
+static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *header, nadir_builder *builder)
+{
+    nadir_status status = NADIR_OK;
+    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    for (;;) {
+        bool more;
+        NADIR_CHECK(nadir_csv_read_row(text, header, cells, &more));
+        if (!more) {
+            break;
+        }
+        int64_t state;
+        int64_t action;
+        int64_t successor;
+        double probability;
+        double reward;
+        NADIR_CHECK(nadir_csv_integer(text, header, cells, STATE_FROM, &state));
+        NADIR_CHECK(nadir_csv_integer(text, header, cells, ACTION, &action));
+        NADIR_CHECK(nadir_csv_integer(text, header, cells, STATE_TO, &successor));
+        NADIR_CHECK(nadir_csv_double(text, header, cells, PROBABILITY, &probability));
+        NADIR_CHECK(nadir_csv_double(text, header, cells, REWARD, &reward));
+        NADIR_CHECK(nadir_builder_add(builder, state, action, successor, probability, reward, text->line));
+    }
+    if (builder->count == 0) {
+        status = nadir_text_fail(text, "no transitions follow the header");
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status read_csv(nadir_context *context, const char *path, const nadir_read_settings *settings,
+                             nadir_model **model)
+{
+    nadir_status status = NADIR_OK;
+    nadir_text text = {0};
+    nadir_builder builder = {0};
+    nadir_csv_header header;
+    NADIR_CHECK(nadir_text_open(context, path, &text));
+    NADIR_CHECK(nadir_csv_read_header(&text, COLUMNS, columns, &header));
+    if (header.positions[OUTCOME] >= 0) {
+        status = nadir_text_fail(&text, "a column `idoutcome`: this table holds several models, one for each "
+                                        "outcome; `nadir fit` makes one model of them");
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_builder_start(context, path, &builder));
+    NADIR_CHECK(read_transitions(&text, &header, &builder));
+    nadir_text_close(&text);
+    NADIR_CHECK(nadir_builder_finish(&builder, settings->keep_transition_rewards, model));
+cleanup:
+    nadir_builder_clear(&builder);
+    nadir_text_close(&text);
+    return status;
+}
+
+/* What the table says about states that have no line of their own. */
+typedef struct written_states {
+    int64_t largest;     /* number of a state, or of a successor, outside of terminal states */
+    int64_t transitions; /* outside of terminal states */
+    int64_t terminal;
+} written_states;
+
+static written_states look_over(const nadir_model *model)
+{
+    written_states found = {.largest = -1};
+    for (int64_t s = 0; s < model->states; s++) {
+        if (nadir_model_is_terminal(model, s)) {
+            found.terminal++;
+            continue;
+        }
+        found.largest = s > found.largest ? s : found.largest;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const nadir_row entries = nadir_model_row(model, row);
+            for (int64_t i = 0; i < entries.count; i++) {
+                if (entries.values[i] > 0) {
+                    const int64_t successor = nadir_row_column(&entries, i);
+                    found.largest = successor > found.largest ? successor : found.largest;
+                    found.transitions++;
+                }
+            }
+        }
+    }
+    return found;
+}
+
+/* A terminal state is left out, which says that it is terminal. From this state on they are written as
+ * self-loops all the same: the last one if nothing else tells how many states there are, and all of them if
+ * the reader would take their absence for a mistake in numbering. */
+static int64_t first_written_terminal(nadir_context *context, const nadir_model *model, const char *path)
+{
+    const written_states found = look_over(model);
+    if (found.terminal == 0) {
+        return model->states;
+    }
+    int64_t first = found.largest == model->states - 1 ? model->states : model->states - 1;
+    const int64_t transitions = found.transitions + (first < model->states);
+    if (model->states > nadir_builder_states_limit(transitions)) {
+        first = 0;
+    }
+    if (first < model->states) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s: %lld of %lld terminal states written as a row that stays; as read back, this row is "
+                  "not known exactly",
+                  path, (long long)(first == 0 ? found.terminal : 1), (long long)found.terminal);
+    }
+    return first;
+}
+
+static void write_row(nadir_output *output, const nadir_model *model, int64_t state, int64_t row)
+{
+    const int64_t action = nadir_model_row_action(model, state, row);
+    const double row_reward = model->rewards != NULL ? model->rewards[row] : 0;
+    const nadir_row entries = nadir_model_row(model, row);
+    for (int64_t i = 0; i < entries.count; i++) {
+        if (!(entries.values[i] > 0)) {
+            continue;
+        }
+        nadir_output_integer(output, state);
+        nadir_output_write(output, ",", 1);
+        nadir_output_integer(output, action);
+        nadir_output_write(output, ",", 1);
+        nadir_output_integer(output, nadir_row_column(&entries, i));
+        nadir_output_write(output, ",", 1);
+        nadir_output_double(output, entries.values[i]);
+        nadir_output_write(output, ",", 1);
+        nadir_output_double(output, entries.rewards != NULL ? entries.rewards[i] : row_reward);
+        nadir_output_write(output, "\n", 1);
+    }
+}
+
+static nadir_status write_csv(nadir_context *context, const nadir_model *model, const char *path,
+                              const nadir_write_settings *settings)
+{
+    (void)settings;
+    nadir_status status = NADIR_OK;
+    nadir_output output = NADIR_OUTPUT_CLOSED;
+    NADIR_CHECK(nadir_output_open(context, path, &output));
+    if (model->rewards == NULL) {
+        nadir_log(context, NADIR_LOG_WARNING, "%s: the model has no rewards; written as 0", path);
+    }
+    const int64_t written_terminal = first_written_terminal(context, model, path);
+    nadir_output_text(&output, "idstatefrom,idaction,idstateto,probability,reward\n");
+    for (int64_t s = 0; s < model->states; s++) {
+        if (s < written_terminal && nadir_model_is_terminal(model, s)) {
+            continue;
+        }
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            write_row(&output, model, s, row);
+            NADIR_CHECK(nadir_progress(context, "writing", (double)row / (double)model->rows));
+        }
+    }
+    NADIR_CHECK(nadir_output_commit(context, &output));
+cleanup:
+    nadir_output_close(context, &output);
+    return status;
+}
+
+const nadir_format nadir_format_csv = {
+    .name = "csv",
+    .endings = " .csv ",
+    .title = "craam CSV",
+    .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_ACTION_NUMBERS |
+             NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
+    .recognises = recognises,
+    .read = read_csv,
+    .write = write_csv,
+};
