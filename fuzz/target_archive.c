@@ -6,7 +6,7 @@
 
 #include "base/engine.h"
 #include "io/npz.h"
-#include "kernel/kernel_file.h"
+#include "io/result_files.h"
 #include "model/model.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "adversary/witness.h"
+#include "io/result_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

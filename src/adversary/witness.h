@@ -1,11 +1,10 @@
 /*
- * witness.h: the numbers that let anyone prove the bounds of a robust evaluation again without searching, as
- * a JSON file. The kernel itself is in a file of its own (kernel/kernel_file.h).
+ * witness.h: what is known of a worst kernel beside the kernel: the ball, and the numbers that let anyone prove
+ * the bounds of a robust evaluation again without searching. Files of both: io/result_files.h.
  */
 #ifndef NADIR_ADVERSARY_WITNESS_H
 #define NADIR_ADVERSARY_WITNESS_H
 
-#include "base/file_digest.h"
 #include "model/model.h"
 
 #define NADIR_WITNESS_NAME_LENGTH 64 /* bytes of a name, its end included */
@@ -39,7 +38,7 @@ typedef struct nadir_witness {
     double kappa, tau;
     const double *v;     /* [states] of rectangular sets: value under the kernel */
     const double *d_bar; /* [states] no kernel of the set visits a state more than this */
-    /* Of nadir_witness_read. */
+    /* Of a witness that was read from a file. */
     char sha256[65]; /* the digest that the file stores of its other bytes (base/file_digest.h) */
     double *owned;
     char *owned_names;
@@ -49,17 +48,23 @@ typedef struct nadir_witness {
 void nadir_witness_default(nadir_witness *witness);
 void nadir_witness_clear(nadir_context *context, nadir_witness *witness);
 
-/* How the file ends: the digest of all its other bytes. */
-extern const nadir_file_digest_form nadir_witness_digest_form;
+/* What a kernel file says beside the kernel. A struct of zeros with norm and gamma NaN says nothing. */
+typedef struct nadir_kernel_parameters {
+    nadir_set set;
+    nadir_domain domain;
+    double norm;           /* NaN: unsaid */
+    const double *radius;  /* [radius_count], or those of this process; NULL: unsaid */
+    int64_t radius_count;  /* 0, 1, states or rows, of all processes */
+    const double *scales;  /* [rows]; NULL: unsaid */
+    double gamma;          /* NaN: unsaid */
+    bool optimistic;       /* the best case, not the worst */
+    char model_sha256[65]; /* "": unsaid */
+    char policy_sha256[65];
+    char model_file_sha256[65]; /* of the bytes of the files that they were read from; "": unsaid */
+    char policy_file_sha256[65];
+    double *owned; /* radius and scales, where they were read from a file */
+} nadir_kernel_parameters;
 
-/* NADIR_ERROR_ARGUMENT when a vector is not finite or the ball or a digest is not one. */
-nadir_status nadir_witness_write(nadir_context *context, const nadir_model *model,
-                                 const nadir_witness *witness, const char *path);
-
-/* Nothing in the file is believed: NADIR_ERROR_FORMAT names the member whose type, length or number is wrong.
- * Whether the digests are those of the model and the policy at hand is not looked at. Members that are not
- * known are ignored with a notice. witness need not be initialised, and is to be cleared after success. */
-nadir_status nadir_witness_read(nadir_context *context, const nadir_model *model, const char *path,
-                                nadir_witness *witness);
+void nadir_kernel_parameters_clear(nadir_context *context, nadir_kernel_parameters *parameters);
 
 #endif

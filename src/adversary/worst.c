@@ -1,8 +1,5 @@
-/* worst.c: the worst kernel as the user holds it, and the files it goes to. */
+/* worst.c: the worst kernel as the user holds it. */
 #include "adversary/worst.h"
-#include "adversary/witness.h"
-#include "io/format.h"
-#include "kernel/kernel_file.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -50,26 +47,6 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_worst_set_files(nadir_context *context, nadir_worst *worst, const char *model,
-                                   const char *policy, const char *kernel)
-{
-    nadir_status status = NADIR_OK;
-    if (context->communication->rank != 0) { /* process 0 writes */
-        return NADIR_OK;
-    }
-    if (model != NULL) {
-        NADIR_CHECK(nadir_file_digest(context, model, worst->model_file_sha256));
-    }
-    if (policy != NULL) {
-        NADIR_CHECK(nadir_file_digest(context, policy, worst->policy_file_sha256));
-    }
-    if (kernel != NULL) {
-        NADIR_CHECK(nadir_file_digest(context, kernel, worst->kernel_sha256));
-    }
-cleanup:
-    return status;
-}
-
 /* Of all processes. */
 static int64_t radius_count(const nadir_context *context, const nadir_worst *worst)
 {
@@ -87,10 +64,11 @@ static const double *radius_of(const nadir_worst *worst)
     return set->radii != NULL ? set->radii : &set->radius;
 }
 
-static nadir_status write_archive(nadir_context *context, const nadir_worst *worst, const char *path)
+nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *worst,
+                                    nadir_kernel_parameters *parameters)
 {
     nadir_status status = NADIR_OK;
-    nadir_kernel_parameters parameters = {
+    *parameters = (nadir_kernel_parameters){
         .set = worst->uncertainty.asked,
         .domain = worst->uncertainty.domain,
         .norm = worst->uncertainty.p,
@@ -100,29 +78,11 @@ static nadir_status write_archive(nadir_context *context, const nadir_worst *wor
         .gamma = worst->model->discount,
         .optimistic = worst->optimistic,
     };
-    NADIR_CHECK(nadir_model_digest(context, worst->model, parameters.model_sha256));
-    NADIR_CHECK(nadir_policy_digest(context, worst->policy, parameters.policy_sha256));
-    memcpy(parameters.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
-    memcpy(parameters.policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
-    NADIR_CHECK(nadir_kernel_file_write(context, worst->verdict.attack.kernel, &parameters, path));
+    NADIR_CHECK(nadir_model_digest(context, worst->model, parameters->model_sha256));
+    NADIR_CHECK(nadir_policy_digest(context, worst->policy, parameters->policy_sha256));
+    memcpy(parameters->model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(parameters->policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
 cleanup:
-    return status;
-}
-
-nadir_status nadir_worst_write(nadir_context *context, const nadir_worst *worst, const char *path)
-{
-    nadir_status status = NADIR_OK;
-    nadir_model *model = NULL;
-    const char *format = NULL;
-    NADIR_CHECK(nadir_write_format(context, path, &format));
-    if (strcmp(format, "npz") == 0) {
-        status = write_archive(context, worst, path);
-        goto cleanup;
-    }
-    NADIR_CHECK(nadir_worst_model(context, worst, &model));
-    NADIR_CHECK(nadir_model_write(context, model, path, NULL));
-cleanup:
-    nadir_model_free(model);
     return status;
 }
 
@@ -152,35 +112,33 @@ static void set_proof(const nadir_worst *worst, nadir_witness *witness)
     witness->v = rectangular ? attack->v : NULL;
 }
 
-nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst *worst, const char *path)
+nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *worst, nadir_witness *witness)
 {
     nadir_status status = NADIR_OK;
-    nadir_witness witness;
     if (worst->result.size == 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the kernel is that of the difference of two policies, which has no witness");
     }
-    nadir_witness_default(&witness);
+    nadir_witness_default(witness);
     NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "witnesses"));
-    NADIR_CHECK(nadir_model_digest(context, worst->model, witness.model_sha256));
-    NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness.policy_sha256));
-    memcpy(witness.model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
-    memcpy(witness.policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
-    memcpy(witness.kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
-    witness.set = worst->uncertainty.asked;
-    witness.domain = worst->uncertainty.domain;
-    witness.norm = worst->uncertainty.p;
-    witness.radius = radius_of(worst);
-    witness.radius_count = radius_count(context, worst);
-    witness.optimistic = worst->optimistic;
-    witness.nominal_return = worst->result.nominal_return;
-    witness.robust_return = worst->result.robust_return;
-    witness.lower_bound = worst->result.lower_bound;
-    witness.upper_bound = worst->result.upper_bound;
-    witness.certificate = worst->result.certificate;
-    witness.bound = worst->result.bound;
-    set_proof(worst, &witness);
-    NADIR_CHECK(nadir_witness_write(context, worst->model, &witness, path));
+    NADIR_CHECK(nadir_model_digest(context, worst->model, witness->model_sha256));
+    NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness->policy_sha256));
+    memcpy(witness->model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(witness->policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
+    memcpy(witness->kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
+    witness->set = worst->uncertainty.asked;
+    witness->domain = worst->uncertainty.domain;
+    witness->norm = worst->uncertainty.p;
+    witness->radius = radius_of(worst);
+    witness->radius_count = radius_count(context, worst);
+    witness->optimistic = worst->optimistic;
+    witness->nominal_return = worst->result.nominal_return;
+    witness->robust_return = worst->result.robust_return;
+    witness->lower_bound = worst->result.lower_bound;
+    witness->upper_bound = worst->result.upper_bound;
+    witness->certificate = worst->result.certificate;
+    witness->bound = worst->result.bound;
+    set_proof(worst, witness);
 cleanup:
     return status;
 }

@@ -3,6 +3,7 @@
 #define NADIR_ADVERSARY_WORST_H
 
 #include "adversary/verdict.h"
+#include "adversary/witness.h"
 
 struct nadir_worst {
     nadir_memory *memory;
@@ -22,6 +23,12 @@ struct nadir_worst {
  * a difference, which has no witness. */
 nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *problem,
                               const nadir_robust *result, nadir_verdict *verdict, nadir_worst **worst);
+
+/* What is to be said of the kernel, and what proves its bounds; both point into `worst`. A kernel of a difference
+ * has no witness: NADIR_ERROR_UNSUPPORTED. */
+nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *worst,
+                                    nadir_kernel_parameters *parameters);
+nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *worst, nadir_witness *witness);
 
 /* As long as it lives. */
 const nadir_kernel *nadir_worst_kernel(const nadir_worst *worst);

@@ -4,7 +4,7 @@
 #ifndef NADIR_TESTS_VERIFIED_H
 #define NADIR_TESTS_VERIFIED_H
 
-#include "adversary/witness.h"
+#include "io/result_files.h"
 #include "support/place.h"
 
 /* Evaluates, and writes the files. */

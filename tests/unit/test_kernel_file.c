@@ -4,8 +4,8 @@
 #include "support/families.h"
 #include "support/scarce.h"
 
+#include "io/result_files.h"
 #include "kernel/explicit.h"
-#include "kernel/kernel_file.h"
 
 #include <math.h>
 #include <stdio.h>

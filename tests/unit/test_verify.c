@@ -10,7 +10,7 @@
 #include "support/scarce.h"
 #include "support/verified.h"
 
-#include "kernel/kernel_file.h"
+#include "io/result_files.h"
 
 #include <math.h>
 #include <stdio.h>

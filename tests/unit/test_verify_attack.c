@@ -12,7 +12,7 @@
 
 #include "base/file_digest.h"
 #include "io/npz.h"
-#include "kernel/kernel_file.h"
+#include "io/result_files.h"
 #include "model/policy.h"
 #include "support/hunt.h"
 #include "support/miniature.h"

@@ -3,7 +3,7 @@
 
 #include "support/scarce.h"
 
-#include "adversary/witness.h"
+#include "io/result_files.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * verify.c: the public verification: opens what the files say, poses the problem anew, and asks the checks
- * one after another. What does not hold is noted, and the rest is looked at all the same.
+ * verify.c: a kernel and its witness verified: poses the problem anew and asks the checks one after another.
+ * What does not hold is noted, and the rest is looked at all the same.
  */
 #include "adversary/check/verify.h"
 
@@ -15,12 +15,6 @@
 /* Solves are as good as rounding allows: the evaluation may have had a backend that knows more than the one
  * here does at the accuracy of evaluations. */
 #define TOLERANCE DBL_MIN
-
-void nadir_verify_settings_fill(nadir_verify_settings *settings, size_t size)
-{
-    const nadir_verify_settings made = {0};
-    nadir_settings_give(settings, size, &made, sizeof made);
-}
 
 void nadir_verification_free(nadir_verification *verification)
 {
@@ -65,7 +59,7 @@ nadir_status nadir_verify_solve(nadir_verify_run *run)
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_occupancy_create(run->context, run->kernel, run->policy, run->model->discount,
-                                       run->settings.backend, TOLERANCE, &occupancy));
+                                       run->backend, TOLERANCE, &occupancy));
     NADIR_CHECK(nadir_value_solve(run->context, run->kernel, run->policy, occupancy, &run->value));
 cleanup:
     nadir_occupancy_free(run->context, occupancy);
@@ -80,7 +74,7 @@ static nadir_status pose(nadir_verify_run *run, bool *posed)
     const nadir_kernel_parameters *said = &run->ball;
     const nadir_witness *witness = run->has_witness ? &run->witness : NULL;
     const nadir_solver_settings solving = {
-        .size = sizeof solving, .backend = run->settings.backend, .tolerance = TOLERANCE};
+        .size = sizeof solving, .backend = run->backend, .tolerance = TOLERANCE};
     nadir_ball ball;
     nadir_ball_default(&ball);
     ball.set = said->set == NADIR_SET_UNSAID && witness != NULL ? witness->set : said->set;
@@ -109,17 +103,10 @@ cleanup:
     return status;
 }
 
-static nadir_status verify(nadir_verify_run *run)
+nadir_status nadir_verify_prove(nadir_verify_run *run)
 {
     nadir_status status = NADIR_OK;
     bool posed;
-    NADIR_CHECK(
-        nadir_kernel_file_read(run->context, run->model, run->settings.kernel, &run->kernel, &run->ball));
-    if (run->settings.witness != NULL) {
-        NADIR_CHECK(nadir_witness_read(run->context, run->model, run->settings.witness, &run->witness));
-        run->has_witness = true;
-    }
-    NADIR_CHECK(nadir_verify_files(run));
     NADIR_CHECK(pose(run, &posed));
     if (posed) {
         NADIR_CHECK(nadir_verify_kernel(run));
@@ -155,7 +142,7 @@ static nadir_verify_result make_result(const nadir_verify_run *run)
     };
 }
 
-static void clear(nadir_verify_run *run)
+void nadir_verify_clear(nadir_verify_run *run)
 {
     nadir_value_clear(run->context, &run->value);
     nadir_question_clear(run->context, &run->asked);
@@ -182,35 +169,34 @@ static nadir_status refuse(nadir_context *context, const nadir_verification *lis
                       (long long)list->failed, (long long)list->count, list->checks[first].detail);
 }
 
-nadir_status nadir_verify(nadir_context *context, nadir_model *model, const nadir_policy *policy,
-                          const nadir_verify_settings *settings, nadir_verify_result *result,
-                          nadir_verification **verification)
+nadir_status nadir_verify_start(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                                const char *backend, nadir_verify_run *run)
 {
     nadir_status status = NADIR_OK;
-    nadir_verify_run run = {.context = context,
-                            .model = model,
-                            .policy = policy,
-                            .low = -INFINITY,
-                            .high = INFINITY,
-                            .lower = -INFINITY,
-                            .kappa = NAN};
-    if (!nadir_settings_copy(&run.settings, sizeof run.settings, settings) || run.settings.kernel == NULL) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "the size of the settings, or the kernel file, is not set");
-    }
+    *run = (nadir_verify_run){.context = context,
+                              .model = model,
+                              .policy = policy,
+                              .backend = backend,
+                              .low = -INFINITY,
+                              .high = INFINITY,
+                              .lower = -INFINITY,
+                              .kappa = NAN};
     NADIR_CHECK(nadir_model_check_one_process(context, model, "verification"));
-    NADIR_NEW_ZERO(context, run.list, 1);
-    run.list->memory = nadir_memory_retain(context->memory);
-    NADIR_CHECK(verify(&run));
-    const nadir_verify_result made = make_result(&run);
-    if (!nadir_result_copy(result, &made, sizeof made)) {
-        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the result is not set");
-        goto cleanup;
-    }
-    status = run.list->failed > 0 ? refuse(context, run.list) : NADIR_OK;
-    *verification = run.list;
-    run.list = NULL;
+    NADIR_NEW_ZERO(context, run->list, 1);
+    run->list->memory = nadir_memory_retain(context->memory);
 cleanup:
-    clear(&run);
+    return status;
+}
+
+nadir_status nadir_verify_conclude(nadir_verify_run *run, nadir_verify_result *result,
+                                   nadir_verification **verification)
+{
+    const nadir_verify_result made = make_result(run);
+    if (!nadir_result_copy(result, &made, sizeof made)) {
+        return nadir_fail(run->context, NADIR_ERROR_ARGUMENT, "the size of the result is not set");
+    }
+    const nadir_status status = run->list->failed > 0 ? refuse(run->context, run->list) : NADIR_OK;
+    *verification = run->list;
+    run->list = NULL;
     return status;
 }

@@ -1,6 +1,6 @@
 /*
- * verify.h: what the parts of a verification share (verify*.c): the list of checks, the files, the problem
- * posed anew, and the kernel.
+ * verify.h: what the parts of a verification share (verify*.c): the list of checks, the problem posed
+ * anew, the kernel and the witness.
  */
 #ifndef NADIR_ADVERSARY_VERIFY_H
 #define NADIR_ADVERSARY_VERIFY_H
@@ -8,7 +8,6 @@
 #include "adversary/question.h"
 #include "adversary/verdict.h"
 #include "adversary/witness.h"
-#include "kernel/kernel_file.h"
 
 enum { NADIR_VERIFY_CHECKS = 24, NADIR_VERIFY_DETAIL = 448 };
 
@@ -25,10 +24,10 @@ typedef struct nadir_verify_run {
     nadir_context *context;
     nadir_model *model;
     const nadir_policy *policy;
-    nadir_verify_settings settings;
+    const char *backend; /* NULL: the default */
     nadir_verification *list;
     nadir_kernel *kernel;
-    nadir_kernel_parameters ball; /* what the kernel file says */
+    nadir_kernel_parameters ball; /* what is said of the kernel; owned, as kernel and witness are */
     bool has_witness;
     nadir_witness witness;
     nadir_solver *solver;
@@ -42,6 +41,17 @@ typedef struct nadir_verify_run {
     double *d_bar;           /* [states] owned: bounds of occupancies, made anew; NULL: not */
 } nadir_verify_run;
 
+/* A run without kernel and witness, which the caller sets; to be cleared in any case. */
+nadir_status nadir_verify_start(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                                const char *backend, nadir_verify_run *run);
+/* All checks of the kernel and, if there is one, of the witness. */
+nadir_status nadir_verify_prove(nadir_verify_run *run);
+/* NADIR_ERROR_VERIFICATION, with the first check that failed, if any did; result and list are made in that case
+ * too. */
+nadir_status nadir_verify_conclude(nadir_verify_run *run, nadir_verify_result *result,
+                                   nadir_verification **verification);
+void nadir_verify_clear(nadir_verify_run *run);
+
 /* Adds a check, named in a string that lives for ever. */
 void nadir_verify_add(nadir_verify_run *run, const char *name, bool holds, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -52,9 +62,6 @@ bool nadir_verify_is_verdict(nadir_status status);
 
 /* Value and occupancy under the kernel, once. */
 nadir_status nadir_verify_solve(nadir_verify_run *run);
-
-/* The files are as they were written, and speak of this model, this policy and one ball. */
-nadir_status nadir_verify_files(nadir_verify_run *run);
 
 /* The kernel lies in the set; its return. */
 nadir_status nadir_verify_kernel(nadir_verify_run *run);

@@ -1,5 +1,5 @@
-/* witness_read.c: witnesses from JSON files, without trust; see witness.h. */
-#include "adversary/witness_parts.h"
+/* witness_file_read.c: witnesses from JSON files, without trust; see result_files.h. */
+#include "io/witness_members.h"
 
 #include "io/json.h"
 

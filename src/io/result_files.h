@@ -1,5 +1,7 @@
 /*
- * kernel_file.h: kernels of a ball in files: NumPy archives with the kernel and what the ball was.
+ * result_files.h: the files of an evaluation: its worst kernel, and the witness of its bounds.
+ *
+ * A kernel is a NumPy archive with the kernel and what the ball was:
  *
  *     b (rows), k (S)                  a kernel Phat - b k^T, or
  *     P_data, P_indices, P_indptr      all its rows, in CSR form as models have it, with P_shape (rows, S)
@@ -11,32 +13,16 @@
  *     model_file_sha256,
  *     policy_file_sha256               and of the files that these were read from
  *
- * Only the kernel is needed; what else is not there is unsaid. What is written stores the
- * digest of all its other bytes (base/file_digest.h) as the comment of the archive.
+ * Only the kernel is needed; what else is not there is unsaid. What is written stores
+ * the digest of its other bytes (base/file_digest.h) as the comment of the archive. A witness is a JSON object
+ * (witness_members.h), which stores its digest too.
  */
-#ifndef NADIR_KERNEL_KERNEL_FILE_H
-#define NADIR_KERNEL_KERNEL_FILE_H
+#ifndef NADIR_IO_RESULT_FILES_H
+#define NADIR_IO_RESULT_FILES_H
 
+#include "adversary/witness.h"
+#include "base/file_digest.h"
 #include "kernel/kernel.h"
-
-/* A struct of zeros with norm and gamma NaN says nothing. */
-typedef struct nadir_kernel_parameters {
-    nadir_set set;
-    nadir_domain domain;
-    double norm;           /* NaN: unsaid */
-    const double *radius;  /* [radius_count], or those of this process; NULL: unsaid */
-    int64_t radius_count;  /* 0, 1, states or rows, of all processes */
-    const double *scales;  /* [rows]; NULL: unsaid */
-    double gamma;          /* NaN: unsaid */
-    bool optimistic;       /* the best case, not the worst */
-    char model_sha256[65]; /* "": unsaid */
-    char policy_sha256[65];
-    char model_file_sha256[65]; /* of the bytes of the files that they were read from; "": unsaid */
-    char policy_file_sha256[65];
-    double *owned; /* radius and scales, of nadir_kernel_file_read */
-} nadir_kernel_parameters;
-
-void nadir_kernel_parameters_clear(nadir_context *context, nadir_kernel_parameters *parameters);
 
 /* Rows that are not stored as they are get made one at a time while the file is written. */
 nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel *kernel,
@@ -48,5 +34,18 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
  * cleared after success. */
 nadir_status nadir_kernel_file_read(nadir_context *context, nadir_model *model, const char *path,
                                     nadir_kernel **kernel, nadir_kernel_parameters *parameters);
+
+/* How a witness file ends: the digest of all its other bytes. */
+extern const nadir_file_digest_form nadir_witness_digest_form;
+
+/* NADIR_ERROR_ARGUMENT when a vector is not finite or the ball or a digest is not one. */
+nadir_status nadir_witness_write(nadir_context *context, const nadir_model *model,
+                                 const nadir_witness *witness, const char *path);
+
+/* Nothing in the file is believed: NADIR_ERROR_FORMAT names the member whose type, length or number is wrong.
+ * Whether the digests are those of the model and the policy at hand is not looked at. Members that are not
+ * known are ignored with a notice. witness need not be initialised, and is to be cleared after success. */
+nadir_status nadir_witness_read(nadir_context *context, const nadir_model *model, const char *path,
+                                nadir_witness *witness);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * verify_files.c: whether the files of an evaluation are as they were written, and speak of this model, this
- * policy and one ball; see verify.h.
+ * verify_file.c: the public verification: reads the files of an evaluation, checks that they are as they were
+ * written and speak of this model, this policy and one ball, then has kernel and witness checked (verify.h).
  *
  * A kernel that another program wrote need not store its digest: nothing is promised of its bytes. One of ours
  * names its model, so that neither a damaged digest nor a damaged name makes it such a kernel.
@@ -8,6 +8,7 @@
 #include "adversary/check/verify.h"
 
 #include "io/npz.h"
+#include "io/result_files.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,19 +26,19 @@ static void judge_digest(nadir_verify_run *run, const char *name, const char *wh
     }
 }
 
-static nadir_status check_stored_digests(nadir_verify_run *run)
+static nadir_status check_stored_digests(nadir_verify_run *run, const nadir_verify_settings *settings)
 {
     nadir_status status = NADIR_OK;
     nadir_stored_digest kernel;
     nadir_stored_digest witness;
     const char *expected = run->witness.kernel_sha256;
-    NADIR_CHECK(nadir_file_digest_check(run->context, run->settings.kernel, &nadir_npz_digest_form, &kernel));
+    NADIR_CHECK(nadir_file_digest_check(run->context, settings->kernel, &nadir_npz_digest_form, &kernel));
     if (kernel.found || run->ball.model_sha256[0] != '\0') {
         judge_digest(run, "kernel_file", "kernel", &kernel);
     }
     if (run->has_witness) {
-        NADIR_CHECK(nadir_file_digest_check(run->context, run->settings.witness, &nadir_witness_digest_form,
-                                            &witness));
+        NADIR_CHECK(
+            nadir_file_digest_check(run->context, settings->witness, &nadir_witness_digest_form, &witness));
         judge_digest(run, "witness_file", "witness", &witness);
     }
     if (run->has_witness && expected[0] != '\0') {
@@ -67,7 +68,7 @@ static void compare(nadir_verify_run *run, const char *name, const char *what, c
     }
 }
 
-static nadir_status check_digests(nadir_verify_run *run)
+static nadir_status check_digests(nadir_verify_run *run, const nadir_verify_settings *settings)
 {
     nadir_status status = NADIR_OK;
     char digest[65];
@@ -78,13 +79,13 @@ static nadir_status check_digests(nadir_verify_run *run)
             "; discount, initial distribution and costs must be given as they were then");
     NADIR_CHECK(nadir_policy_digest(run->context, run->policy, digest));
     compare(run, "policy", "the policy", digest, kernel->policy_sha256, witness->policy_sha256, "");
-    if (run->settings.model_file != NULL) {
-        NADIR_CHECK(nadir_file_digest(run->context, run->settings.model_file, digest));
+    if (settings->model_file != NULL) {
+        NADIR_CHECK(nadir_file_digest(run->context, settings->model_file, digest));
         compare(run, "model_file", "the model's file", digest, kernel->model_file_sha256,
                 witness->model_file_sha256, "");
     }
-    if (run->settings.policy_file != NULL) {
-        NADIR_CHECK(nadir_file_digest(run->context, run->settings.policy_file, digest));
+    if (settings->policy_file != NULL) {
+        NADIR_CHECK(nadir_file_digest(run->context, settings->policy_file, digest));
         compare(run, "policy_file", "the policy's file", digest, kernel->policy_file_sha256,
                 witness->policy_file_sha256, "");
     }
@@ -127,12 +128,44 @@ static void check_ball(nadir_verify_run *run)
     }
 }
 
-nadir_status nadir_verify_files(nadir_verify_run *run)
+/* Kernel and witness into the run, which owns them from then on. */
+static nadir_status read_files(nadir_verify_run *run, const nadir_verify_settings *settings)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_stored_digests(run));
-    NADIR_CHECK(check_digests(run));
-    check_ball(run);
+    NADIR_CHECK(nadir_kernel_file_read(run->context, run->model, settings->kernel, &run->kernel, &run->ball));
+    if (settings->witness != NULL) {
+        NADIR_CHECK(nadir_witness_read(run->context, run->model, settings->witness, &run->witness));
+        run->has_witness = true;
+    }
 cleanup:
+    return status;
+}
+
+void nadir_verify_settings_fill(nadir_verify_settings *settings, size_t size)
+{
+    const nadir_verify_settings made = {0};
+    nadir_settings_give(settings, size, &made, sizeof made);
+}
+
+nadir_status nadir_verify(nadir_context *context, nadir_model *model, const nadir_policy *policy,
+                          const nadir_verify_settings *settings, nadir_verify_result *result,
+                          nadir_verification **verification)
+{
+    nadir_status status = NADIR_OK;
+    nadir_verify_run run;
+    nadir_verify_settings use = {0};
+    if (!nadir_settings_copy(&use, sizeof use, settings) || use.kernel == NULL) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the size of the settings, or the kernel file, is not set");
+    }
+    NADIR_CHECK(nadir_verify_start(context, model, policy, use.backend, &run));
+    NADIR_CHECK(read_files(&run, &use));
+    NADIR_CHECK(check_stored_digests(&run, &use));
+    NADIR_CHECK(check_digests(&run, &use));
+    check_ball(&run);
+    NADIR_CHECK(nadir_verify_prove(&run));
+    NADIR_CHECK(nadir_verify_conclude(&run, result, verification));
+cleanup:
+    nadir_verify_clear(&run);
     return status;
 }

@@ -1,10 +1,10 @@
 /*
- * kernel_file_read.c: a kernel from a NumPy archive, without trust; see kernel_file.h.
+ * kernel_file_read.c: a kernel from a NumPy archive, without trust; see result_files.h.
  *
  * The shapes of all arrays are known, and compared with the model, before any is read. An archive cannot
  * declare more than its bytes can hold, so that no size has to be believed (npz.h).
  */
-#include "kernel/kernel_file.h"
+#include "io/result_files.h"
 
 #include "io/npz.h"
 
@@ -24,12 +24,6 @@ typedef struct reader {
     int32_t *columns;
     double *values;
 } reader;
-
-void nadir_kernel_parameters_clear(nadir_context *context, nadir_kernel_parameters *parameters)
-{
-    nadir_release(context, parameters->owned);
-    *parameters = (nadir_kernel_parameters){.norm = NAN, .gamma = NAN};
-}
 
 static bool has(const reader *at, nadir_npz_which which)
 {

@@ -1,10 +1,10 @@
 /*
- * kernel_file_write.c: a kernel as a NumPy archive; see kernel_file.h.
+ * kernel_file_write.c: a kernel as a NumPy archive; see result_files.h.
  *
  * Rows are made twice more after they were counted, once for their values and once for their columns, so that
  * a kernel whose rows are full where the model's are sparse takes no memory but for one row.
  */
-#include "kernel/kernel_file.h"
+#include "io/result_files.h"
 
 #include "io/npz.h"
 #include "kernel/explicit.h"

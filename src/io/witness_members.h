@@ -1,8 +1,9 @@
-/* witness_parts.h: the members of a witness file, for those who write and read it (witness*.c). */
-#ifndef NADIR_ADVERSARY_WITNESS_PARTS_H
-#define NADIR_ADVERSARY_WITNESS_PARTS_H
+/* witness_members.h: the members of a witness file, by which witness_file_write.c writes and
+ * witness_file_read.c reads. */
+#ifndef NADIR_IO_WITNESS_MEMBERS_H
+#define NADIR_IO_WITNESS_MEMBERS_H
 
-#include "adversary/witness.h"
+#include "io/result_files.h"
 
 #define NADIR_WITNESS_VERSION 1 /* of the format */
 
