@@ -160,7 +160,7 @@ static void take_stock(nadir_ascent *at)
 static nadir_status begin(nadir_ascent *at, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
-    const bool resumed = at->settings->resume != NULL;
+    const bool resumed = at->store.read != NULL;
     if (resumed) {
         NADIR_CHECK(nadir_ascent_resume(at, start));
     } else {

@@ -16,6 +16,7 @@
 #define NADIR_POLICY_ASCENT_H
 
 #include "policy/ceiling.h"
+#include "policy/checkpoint.h"
 #include "policy/response.h"
 #include "policy/secants.h"
 
@@ -61,6 +62,7 @@ typedef struct nadir_ascent {
     nadir_ascent_kind kind;
     double nominal_optimum;
     char identity[65]; /* of model, ball and method: what a checkpoint is good for */
+    nadir_checkpoint_store store;
     nadir_ascent_state state;
     nadir_ceiling ceiling;
     nadir_response *here, *there; /* owned; at the policy at hand, and at the one tried last */
@@ -79,7 +81,7 @@ typedef struct nadir_ascent {
 /* What the gap is measured by. */
 double nadir_ascent_scale(const nadir_ascent *ascent);
 
-/* From the policy `start`, which is retained, or from the checkpoint that the settings name, to the end,
+/* From the policy `start`, which is retained, or from the checkpoint of the store, to the end,
  * which stop_reason tells; `best` is the policy then. An interruption is NADIR_ERROR_INTERRUPTED, with the
  * best policy so far if there is one. */
 nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start);
@@ -115,13 +117,13 @@ nadir_status nadir_ascent_look(nadir_ascent *at, double t);
 /* In place of *policy the best policy of the ascent, without chances that are rounding. */
 nadir_status nadir_ascent_take_best(const nadir_ascent *ascent, nadir_policy **policy);
 
-/* Writes the checkpoint that the settings name, if it is time for one or must be `now`. */
+/* Writes a checkpoint to the store, if there is one and it is time for one or must be `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
 
 /* The response to the first policy. */
 nadir_status nadir_ascent_respond(nadir_ascent *at, nadir_policy *start, nadir_response *response);
 
-/* The state of the checkpoint that the settings name, and the response to its policy as it was. */
+/* The state of the checkpoint that the store reads, and the response to its policy as it was. */
 nadir_status nadir_ascent_resume(nadir_ascent *at, nadir_policy *start);
 
 #endif

@@ -1,9 +1,8 @@
-/* ascent_checkpoint.c: an ascent as a file; see ascent.h and checkpoint.h. */
+/* ascent_checkpoint.c: checkpoints of an ascent; see ascent.h and checkpoint.h. */
 #include "policy/ascent.h"
 
 #include "base/context.h"
 #include "linalg/distributed.h"
-#include "policy/checkpoint.h"
 
 #include <math.h>
 
@@ -30,8 +29,8 @@ static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy, double 
 
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
 {
-    const char *path = ascent->settings->checkpoint;
-    if (path == NULL) {
+    const nadir_checkpoint_store *store = &ascent->store;
+    if (store->write == NULL) {
         return NADIR_OK;
     }
     const double passed = nadir_allreduce_maximum(ascent->context, nadir_clock_seconds() - ascent->saved);
@@ -40,7 +39,7 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
     }
     const nadir_checkpoint checkpoint =
         list_parts(ascent, ascent->here->policy->probabilities, ascent->best->probabilities);
-    const nadir_status status = nadir_checkpoint_write(ascent->context, &checkpoint, path);
+    const nadir_status status = store->write(store->user, ascent->context, &checkpoint);
     ascent->saved = nadir_clock_seconds();
     return status;
 }
@@ -69,7 +68,7 @@ static bool is_plausible(const nadir_ascent *ascent)
 }
 
 /* Fills state, near_v, near_d, best, secants and the policy at hand. */
-static nadir_status restore(nadir_ascent *ascent, const char *path, nadir_policy **policy)
+static nadir_status restore(nadir_ascent *ascent, nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = ascent->context;
@@ -78,9 +77,9 @@ static nadir_status restore(nadir_ascent *ascent, const char *path, nadir_policy
     NADIR_NEW(context, read, 2 * model->rows);
     NADIR_CHECK(nadir_secants_reserve(context, &ascent->secants, ascent->secants.most));
     nadir_checkpoint checkpoint = list_parts(ascent, read, read + model->rows);
-    NADIR_CHECK(nadir_checkpoint_read(context, &checkpoint, path));
+    NADIR_CHECK(ascent->store.read(ascent->store.user, context, &checkpoint));
     ascent->secants.count = (int)checkpoint.pairs;
-    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(context, path));
+    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(context, &ascent->store));
     NADIR_CHECK(nadir_policy_create(context, model, read, policy));
     NADIR_CHECK(nadir_policy_create(context, model, read + model->rows, &ascent->best));
 cleanup:
@@ -98,13 +97,12 @@ nadir_status nadir_ascent_resume(nadir_ascent *at, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
     nadir_policy *policy = NULL;
-    NADIR_CHECK(restore(at, at->settings->resume, &policy));
+    NADIR_CHECK(restore(at, &policy));
     const bool glanced = isinf(at->state.tolerance);
     if (glanced) { /* what glances are made of */
         NADIR_CHECK(nadir_ascent_respond(at, start, at->there));
-        NADIR_CHECK(nadir_response_can_glance(at->there)
-                        ? NADIR_OK
-                        : nadir_checkpoint_refuse(at->context, at->settings->resume));
+        NADIR_CHECK(nadir_response_can_glance(at->there) ? NADIR_OK
+                                                         : nadir_checkpoint_refuse(at->context, &at->store));
         NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->there));
         nadir_response_recycle(at->context, &at->duel, at->there);
     }

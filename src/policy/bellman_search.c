@@ -4,7 +4,6 @@
 #include "base/context.h"
 #include "linalg/distributed.h"
 #include "model/model.h"
-#include "policy/checkpoint.h"
 
 #include <math.h>
 
@@ -38,21 +37,19 @@ static nadir_status begin(void *user, nadir_rectangular_pause *pause)
 {
     nadir_status status = NADIR_OK;
     nadir_bellman_search *at = user;
-    if (at->settings->resume == NULL) {
+    if (at->store->read == NULL) {
         return NADIR_OK;
     }
     nadir_checkpoint checkpoint = list_parts(at, pause);
-    NADIR_CHECK(nadir_checkpoint_read(at->context, &checkpoint, at->settings->resume));
-    NADIR_CHECK(is_plausible(at, pause) ? NADIR_OK
-                                        : nadir_checkpoint_refuse(at->context, at->settings->resume));
+    NADIR_CHECK(at->store->read(at->store->user, at->context, &checkpoint));
+    NADIR_CHECK(is_plausible(at, pause) ? NADIR_OK : nadir_checkpoint_refuse(at->context, at->store));
 cleanup:
     return status;
 }
 
 static nadir_status save(nadir_bellman_search *at, nadir_rectangular_pause *pause, bool now)
 {
-    const char *path = at->settings->checkpoint;
-    if (path == NULL) {
+    if (at->store->write == NULL) {
         return NADIR_OK;
     }
     const double passed = nadir_allreduce_maximum(at->context, nadir_clock_seconds() - at->saved);
@@ -60,7 +57,7 @@ static nadir_status save(nadir_bellman_search *at, nadir_rectangular_pause *paus
         return NADIR_OK;
     }
     const nadir_checkpoint checkpoint = list_parts(at, pause);
-    const nadir_status status = nadir_checkpoint_write(at->context, &checkpoint, path);
+    const nadir_status status = at->store->write(at->store->user, at->context, &checkpoint);
     at->saved = nadir_clock_seconds();
     return status;
 }

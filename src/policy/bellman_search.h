@@ -4,6 +4,7 @@
 #ifndef NADIR_POLICY_BELLMAN_SEARCH_H
 #define NADIR_POLICY_BELLMAN_SEARCH_H
 
+#include "policy/checkpoint.h"
 #include "policy/rectangular_optimum.h"
 
 /* All but the last two to be set. */
@@ -13,6 +14,7 @@ typedef struct nadir_bellman_search {
     const nadir_ball *ball;
     const nadir_robust_optimum_settings *settings;
     const char *identity; /* of model, ball and method: what a checkpoint is good for */
+    const nadir_checkpoint_store *store;
     double nominal_optimum;
     double begun; /* seconds on the clock */
     double saved; /* when the last checkpoint was written */

@@ -1,20 +1,6 @@
-/*
- * checkpoint.c: a search as a file; see checkpoint.h.
- *
- *     file   = head part ... part digest
- *     head   = magic, identity, the sizes of the first part and of those that are always there, the number of
- *              pairs
- *     digest = SHA-256 of all bytes before it
- *
- * in this machine's byte order. The sizes are compared with those expected before anything is read.
- *
- * Where states are spread over processes the file is the same: process 0 collects each part and writes it,
- * and every process reads all of the file and keeps what is its own. The first part is the same for all of
- * them.
- */
+/* checkpoint.c: what a checkpoint is good for, one model, ball and method, and what it may hold. */
 #include "policy/checkpoint.h"
 
-#include "base/file.h"
 #include "base/sha256.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
@@ -22,204 +8,93 @@
 #include <math.h>
 #include <string.h>
 
-#define MAGIC "nadir checkpoint 2\n"
-
-typedef struct head {
-    char magic[24];
-    char identity[72];
-    int64_t first_bytes, fixed_bytes, pairs;
-} head;
-
-/* A part in the file: all of it, and where the own share of it begins. */
-typedef struct extent {
-    int64_t whole, own;
-} extent;
-
-enum { PARTS = NADIR_CHECKPOINT_FIXED + 2 * NADIR_SECANTS_MOST };
-
-/* Of the parts that may be. Every process calls at once. */
-static void measure(const nadir_context *context, const nadir_checkpoint *checkpoint, extent extents[PARTS])
+static void add_numbers(nadir_sha256 *sha, const double *numbers, int64_t count)
 {
-    const int64_t most =
-        checkpoint->pairs > checkpoint->pairs_most ? checkpoint->pairs : checkpoint->pairs_most;
-    for (int i = 0; i < checkpoint->fixed + 2 * (int)most; i++) {
-        const int64_t size = (int64_t)checkpoint->parts[i].size;
-        const int64_t numbers = size / (int64_t)sizeof(double);
-        extents[i] = (extent){size, 0};
-        if (i > 0 && context->communication->members > 1) {
-            extents[i].whole = nadir_global_count(context, numbers) * (int64_t)sizeof(double);
-            extents[i].own = nadir_global_first(context, numbers) * (int64_t)sizeof(double);
+    nadir_sha256_update(sha, &count, sizeof count);
+    nadir_sha256_update(sha, numbers, (size_t)count * sizeof *numbers);
+}
+
+/* One number of a model, told apart from all others by what it is (a letter) and its place. */
+static uint64_t mix(uint64_t kind, int64_t row, int64_t column, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint64_t words[] = {kind, (uint64_t)row, (uint64_t)column, bits};
+    uint64_t mixed = 0;
+    for (int i = 0; i < 4; i++) { /* splitmix64 */
+        mixed += words[i] + UINT64_C(0x9e3779b97f4a7c15);
+        mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+        mixed ^= mixed >> 31;
+    }
+    return mixed;
+}
+
+/* The sum of all processes, modulo 2^64: in pieces whose sums are exact. */
+static uint64_t join(const nadir_context *context, uint64_t own)
+{
+    uint64_t sum = 0;
+    for (int shift = 0; shift < 64; shift += 16) {
+        sum += (uint64_t)nadir_allreduce_sum(context, (double)(own >> shift & 0xffff)) << shift;
+    }
+    return sum;
+}
+
+/* What a model and a ball that are spread over processes say, however they are: a sum over all numbers. */
+static void add_spread(const nadir_context *context, const nadir_model *model, const nadir_uncertainty *set,
+                       nadir_sha256 *sha)
+{
+    const int64_t first = nadir_model_first(model);
+    const int64_t first_row = nadir_global_first(context, model->rows);
+    uint64_t own = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        own += mix('m', first + s, 0, model->initial[s]);
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const nadir_row entries = nadir_model_row(model, row);
+            const int64_t place = first_row + row;
+            for (int64_t i = 0; i < entries.count; i++) {
+                const int64_t column = nadir_exchange_index(model->exchange, nadir_row_column(&entries, i));
+                own += mix('P', place, column, entries.values[i]);
+            }
+            own += mix('R', place, first + s, model->rewards[row]);
+            own += mix('a', place, 0, nadir_uncertainty_scale(set, row));
+            own += mix('b', place, 0, nadir_uncertainty_radius(set, s, row));
         }
     }
+    const uint64_t all = join(context, own);
+    const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows)};
+    nadir_sha256_update(sha, &all, sizeof all);
+    nadir_sha256_update(sha, sizes, sizeof sizes);
+    add_numbers(sha, &model->discount, 1);
 }
 
-static int64_t count_bytes(const extent *extents, int count)
-{
-    int64_t bytes = 0;
-    for (int i = 0; i < count; i++) {
-        bytes += extents[i].whole;
-    }
-    return bytes;
-}
-
-static int count_parts(const nadir_checkpoint *checkpoint)
-{
-    return checkpoint->fixed + 2 * (int)checkpoint->pairs;
-}
-
-static head make_head(const nadir_checkpoint *checkpoint, const extent *extents)
-{
-    head made;
-    memset(&made, 0, sizeof made);
-    memcpy(made.magic, MAGIC, sizeof MAGIC);
-    memcpy(made.identity, checkpoint->identity, strlen(checkpoint->identity) + 1);
-    made.first_bytes = (int64_t)checkpoint->parts[0].size;
-    made.fixed_bytes = count_bytes(extents, checkpoint->fixed);
-    made.pairs = checkpoint->pairs;
-    return made;
-}
-
-/* *bytes <- all of a part, on process 0; room: [its size] where there are several processes. */
-static nadir_status collect(nadir_context *context, const nadir_checkpoint_part *part, bool first,
-                            double *room, const void **bytes)
-{
-    const nadir_communication *table = context->communication;
-    *bytes = first || table->members == 1 ? part->bytes : room;
-    return *bytes == part->bytes ? NADIR_OK
-                                 : table->collect(table->self, context, (int64_t)(part->size / sizeof *room),
-                                                  part->bytes, room);
-}
-
-/* The parts into the output, which only process 0 has. */
-static nadir_status write_parts(nadir_context *context, const nadir_checkpoint *checkpoint,
-                                const extent *extents, nadir_output *output, nadir_sha256 *hash)
+nadir_status nadir_search_identify(nadir_context *context, const nadir_model *model,
+                                   const nadir_uncertainty *set, int64_t method, char identity[65])
 {
     nadir_status status = NADIR_OK;
-    const nadir_communication *table = context->communication;
-    int64_t longest = 0;
-    double *room = NULL;
-    for (int i = 1; i < count_parts(checkpoint); i++) {
-        longest = extents[i].whole > longest ? extents[i].whole : longest;
-    }
-    const bool gathers = table->members > 1 && table->rank == 0;
-    NADIR_NEW(context, room, gathers ? longest / (int64_t)sizeof *room : 0);
-    for (int i = 0; i < count_parts(checkpoint); i++) {
-        const void *bytes;
-        NADIR_CHECK(collect(context, &checkpoint->parts[i], i == 0, room, &bytes));
-        if (table->rank == 0) {
-            nadir_output_write(output, bytes, (size_t)extents[i].whole);
-            nadir_sha256_update(hash, bytes, (size_t)extents[i].whole);
-        }
-    }
-cleanup:
-    nadir_release(context, room);
-    return status;
-}
-
-nadir_status nadir_checkpoint_write(nadir_context *context, const nadir_checkpoint *checkpoint,
-                                    const char *path)
-{
-    nadir_status status = NADIR_OK;
-    nadir_output output = NADIR_OUTPUT_CLOSED;
-    nadir_sha256 hash;
+    const int64_t kinds[] = {(int64_t)set->set, (int64_t)set->domain, method};
+    char of_model[65];
+    const bool spread = model->exchange != NULL;
     unsigned char digest[NADIR_SHA256_BYTES];
-    extent extents[PARTS] = {{0}};
-    const bool writes = context->communication->rank == 0;
-    measure(context, checkpoint, extents);
-    const head top = make_head(checkpoint, extents);
-    nadir_sha256_start(&hash);
-    if (writes) {
-        NADIR_CHECK(nadir_output_open(context, path, &output));
-        nadir_output_write(&output, &top, sizeof top);
-        nadir_sha256_update(&hash, &top, sizeof top);
+    nadir_sha256 sha;
+    memset(of_model, 0, sizeof of_model);
+    NADIR_CHECK(nadir_model_digest(context, model, of_model));
+    nadir_sha256_start(&sha);
+    nadir_sha256_update(&sha, of_model, sizeof of_model);
+    nadir_sha256_update(&sha, kinds, sizeof kinds);
+    add_numbers(&sha, (const double[]){set->p, set->radius}, 2);
+    if (spread) {
+        add_spread(context, model, set, &sha);
     }
-    NADIR_CHECK(write_parts(context, checkpoint, extents, &output, &hash));
-    if (writes) {
-        nadir_sha256_finish(&hash, digest);
-        nadir_output_write(&output, digest, sizeof digest);
-        NADIR_CHECK(nadir_output_commit(context, &output));
+    if (set->radii != NULL && !spread) {
+        add_numbers(&sha, set->radii, set->set == NADIR_SET_S ? model->states : model->rows);
     }
+    if (set->scales != NULL && !spread) {
+        add_numbers(&sha, set->scales, model->rows);
+    }
+    nadir_sha256_finish(&sha, digest);
+    nadir_sha256_hex(digest, identity);
 cleanup:
-    nadir_output_close(context, &output);
-    return status;
-}
-
-static nadir_status misfit(nadir_context *context, const char *path, const char *what)
-{
-    return nadir_fail(context, NADIR_ERROR_FORMAT, "%s: %s", path, what);
-}
-
-/* Takes the number of pairs, too. */
-static nadir_status check_head(nadir_context *context, nadir_checkpoint *checkpoint, const extent *extents,
-                               const char *path, const head *found, int64_t bytes)
-{
-    const head wanted = make_head(checkpoint, extents);
-    if (memcmp(found->magic, wanted.magic, sizeof wanted.magic) != 0) {
-        return misfit(context, path, "not a checkpoint of this version of nadir");
-    }
-    if (memcmp(found->identity, wanted.identity, sizeof wanted.identity) != 0) {
-        return misfit(
-            context, path,
-            "the checkpoint is of another model, ball or method; expected that of the same command");
-    }
-    if (found->first_bytes != wanted.first_bytes || found->fixed_bytes != wanted.fixed_bytes) {
-        return misfit(context, path, "not a checkpoint of this version of nadir");
-    }
-    if (found->pairs < 0 || found->pairs > checkpoint->pairs_most) {
-        return misfit(context, path, "the checkpoint is damaged");
-    }
-    checkpoint->pairs = found->pairs;
-    const int64_t size =
-        (int64_t)sizeof wanted + count_bytes(extents, count_parts(checkpoint)) + NADIR_SHA256_BYTES;
-    return size == bytes ? NADIR_OK : misfit(context, path, "the checkpoint is cut off or too long");
-}
-
-/* The next part: the own share of it is kept. */
-static nadir_status read_part(nadir_context *context, nadir_input *input, const nadir_checkpoint_part *part,
-                              extent at, nadir_sha256 *hash)
-{
-    nadir_status status = NADIR_OK;
-    char others[8192] = {0};
-    const int64_t end = at.own + (int64_t)part->size;
-    for (int64_t done = 0; done < at.whole;) {
-        const bool own = done >= at.own && done < end;
-        const int64_t until = own ? end : done < at.own ? at.own : at.whole;
-        const int64_t piece =
-            own || until - done < (int64_t)sizeof others ? until - done : (int64_t)sizeof others;
-        char *to = own ? (char *)part->bytes + (done - at.own) : others;
-        NADIR_CHECK(nadir_input_read_all(context, input, to, (size_t)piece, "a checkpoint"));
-        nadir_sha256_update(hash, to, (size_t)piece);
-        done += piece;
-    }
-cleanup:
-    return status;
-}
-
-nadir_status nadir_checkpoint_read(nadir_context *context, nadir_checkpoint *checkpoint, const char *path)
-{
-    nadir_status status = NADIR_OK;
-    nadir_input input = NADIR_INPUT_CLOSED;
-    nadir_sha256 hash;
-    unsigned char digest[NADIR_SHA256_BYTES];
-    unsigned char stored[NADIR_SHA256_BYTES];
-    head top;
-    extent extents[PARTS] = {{0}};
-    measure(context, checkpoint, extents);
-    nadir_sha256_start(&hash);
-    NADIR_CHECK(nadir_input_open(context, path, &input));
-    NADIR_CHECK(nadir_input_read_all(context, &input, &top, sizeof top, "the head of a checkpoint"));
-    NADIR_CHECK(check_head(context, checkpoint, extents, path, &top, input.bytes));
-    nadir_sha256_update(&hash, &top, sizeof top);
-    for (int i = 0; i < count_parts(checkpoint); i++) {
-        NADIR_CHECK(read_part(context, &input, &checkpoint->parts[i], extents[i], &hash));
-    }
-    NADIR_CHECK(nadir_input_read_all(context, &input, stored, sizeof stored, "a checkpoint"));
-    nadir_sha256_finish(&hash, digest);
-    if (memcmp(digest, stored, sizeof digest) != 0) {
-        status = misfit(context, path, "the checkpoint is damaged: its digest is another");
-    }
-cleanup:
-    nadir_input_close(&input);
     return status;
 }
 
@@ -233,7 +108,8 @@ bool nadir_checkpoint_are_finite(int64_t count, const double *numbers)
     return isfinite(nadir_vector_largest(count, numbers));
 }
 
-nadir_status nadir_checkpoint_refuse(nadir_context *context, const char *path)
+nadir_status nadir_checkpoint_refuse(nadir_context *context, const nadir_checkpoint_store *store)
 {
-    return misfit(context, path, "the checkpoint holds numbers that no search has; begin without it");
+    return nadir_fail(context, NADIR_ERROR_FORMAT,
+                      "%s: the checkpoint holds numbers that no search has; begin without it", store->name);
 }

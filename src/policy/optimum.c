@@ -53,14 +53,9 @@ void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings,
 
 /* ---------------------------------------------------------------------------------------- the question */
 
-static nadir_status settle(quest *at, const nadir_robust_optimum_settings *settings)
+static nadir_status check_settings(const quest *at)
 {
-    nadir_robust_optimum_settings *use = &at->settings;
-    nadir_robust_optimum_settings_default(use);
-    if (settings != NULL && !nadir_settings_copy(use, sizeof *use, settings)) {
-        return nadir_fail(at->context, NADIR_ERROR_ARGUMENT,
-                          "the size of the settings of the robust optimum is not set");
-    }
+    const nadir_robust_optimum_settings *use = &at->settings;
     if (!(use->gap > 0) || use->evaluations_limit < 1 || !(use->time_limit >= 0)) {
         return nadir_fail(at->context, NADIR_ERROR_ARGUMENT,
                           "the gap is %g, the limit of evaluations %lld and that of time %g; expected more "
@@ -168,6 +163,7 @@ static nadir_status search_bellman(quest *at)
                                    .ball = at->ball,
                                    .settings = &at->settings,
                                    .identity = at->ascent.identity,
+                                   .store = &at->ascent.store,
                                    .nominal_optimum = at->result.nominal_optimum};
     NADIR_CHECK(measure_start(at));
     status = nadir_bellman_search_run(&search, &at->found, &found);
@@ -395,10 +391,10 @@ static void conclude(quest *at)
     }
 }
 
-static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings)
+static nadir_status run(quest *at)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(settle(at, settings));
+    NADIR_CHECK(check_settings(at));
     NADIR_CHECK(nadir_value_check_model(at->context, at->model));
     NADIR_CHECK(solve_nominal(at));
     NADIR_CHECK(nadir_uncertainty_make(at->context, at->model, at->start, at->ball, &at->uncertainty));
@@ -412,7 +408,7 @@ static nadir_status run(quest *at, const nadir_robust_optimum_settings *settings
                                    .known = at->start,
                                    .occupancy = at->occupancy};
     at->occupancy = NULL;
-    if (at->settings.checkpoint != NULL || at->settings.resume != NULL) {
+    if (at->ascent.store.write != NULL || at->ascent.store.read != NULL) {
         NADIR_CHECK(nadir_search_identify(at->context, at->model, &at->uncertainty,
                                           at->bellman ? -1 : (int64_t)at->ascent.kind, at->ascent.identity));
     }
@@ -444,19 +440,21 @@ static nadir_status judge(const quest *at)
     return NADIR_OK;
 }
 
-nadir_status nadir_robust_optimum(nadir_context *context, nadir_model *model, const nadir_ball *ball,
-                                  const nadir_robust_optimum_settings *settings, nadir_policy **policy,
-                                  nadir_robust_optimum_result *result, nadir_robust *evaluation,
-                                  nadir_worst **worst)
+nadir_status nadir_robust_optimum_run(nadir_context *context, nadir_model *model, const nadir_ball *ball,
+                                      const nadir_robust_optimum_settings *settings,
+                                      const nadir_checkpoint_store *store, nadir_policy **policy,
+                                      nadir_robust_optimum_result *result, nadir_robust *evaluation,
+                                      nadir_worst **worst)
 {
     quest at = {.context = context,
                 .model = model,
                 .ball = ball,
+                .settings = *settings,
                 .upper = INFINITY,
-                .ascent = {.context = context},
+                .ascent = {.context = context, .store = *store},
                 .result = {.size = sizeof at.result, .mixed_kernels = 1}};
     *policy = NULL;
-    nadir_status status = run(&at, settings);
+    nadir_status status = run(&at);
     if (at.found != NULL &&
         (status == NADIR_OK || status == NADIR_ERROR_INTERRUPTED || status == NADIR_ERROR_NOT_CONVERGED)) {
         conclude(&at);
