@@ -9,7 +9,7 @@
  * log was made. Files are made under $TMPDIR and removed.
  */
 #include "base/random.h"
-#include "data/data.h"
+#include "io/log_file.h"
 #include "io/npy.h"
 #include "measure.h"
 

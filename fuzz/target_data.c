@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "io/log_file.h"
 
 #include <math.h>
 

@@ -14,6 +14,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const char *nadir_data_kind_name(nadir_data_kind kind)
+{
+    static const char *const names[] = {"transitions", "counts", "trajectories", "samples"};
+    return names[kind];
+}
+
+void nadir_data_clear(nadir_context *context, nadir_data *data)
+{
+    nadir_counts_free(context, data->counts);
+    nadir_samples_free(context, data->samples);
+    *data = (nadir_data){0};
+}
+
 nadir_status nadir_data_collector_start(nadir_context *context, const char *path,
                                         const nadir_data_settings *settings, nadir_data_collector *collector)
 {

@@ -6,8 +6,32 @@
 #ifndef NADIR_DATA_COLLECT_H
 #define NADIR_DATA_COLLECT_H
 
-#include "data/columns.h"
+#include "data/data.h"
 #include "data/table.h"
+
+/* The columns that data may have. */
+enum {
+    NADIR_DATA_STATE,
+    NADIR_DATA_ACTION,
+    NADIR_DATA_SUCCESSOR,
+    NADIR_DATA_REWARD,
+    NADIR_DATA_COUNT,
+    NADIR_DATA_EPISODE,
+    NADIR_DATA_STEP,
+    NADIR_DATA_OUTCOME,
+    NADIR_DATA_PROBABILITY,
+    NADIR_DATA_COLUMNS
+};
+
+#define NADIR_DATA_HAS(columns, which) (((columns) >> (which)&1U) != 0)
+
+/* One line of a CSV file or one record of an array. */
+typedef struct nadir_data_row {
+    int64_t line;   /* of the file from 1, or number of the record from 0 */
+    unsigned there; /* bit i: column i has a value */
+    int64_t state, action, successor, episode, step, outcome;
+    double reward, count, probability;
+} nadir_data_row;
 
 /* One line of posterior samples. */
 typedef struct nadir_data_sample {

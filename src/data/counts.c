@@ -1,4 +1,4 @@
-/* counts.c: from the table of transitions to counts in rows; see counts.h. */
+/* counts.c: from the table of transitions to counts in rows; see data.h. */
 #include "data/collect.h"
 
 #include <math.h>

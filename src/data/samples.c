@@ -1,5 +1,5 @@
 /*
- * samples.c: from lines of posterior samples to kernels on a common support; see samples.h.
+ * samples.c: from lines of posterior samples to kernels on a common support; see data.h.
  *
  * Rows are the pairs (state, action) that occur; every outcome must have all of them, so that there are at
  * least outcomes * rows lines: what the numbers of outcomes ask for is bounded by what the file holds.

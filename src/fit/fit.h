@@ -23,7 +23,7 @@ typedef struct nadir_fit_question {
 struct nadir_fit {
     nadir_memory *memory;
     nadir_data data;
-    nadir_data listed; /* the file of successors; empty: none */
+    nadir_data listed; /* the successors that are allowed; empty: not listed */
     nadir_evidence evidence;
     nadir_fit_question question;
     nadir_model *nominal;
@@ -37,10 +37,11 @@ bool nadir_fit_names_file(const nadir_fit_settings *settings);
 const char *nadir_fit_method_name(nadir_fit_method method);
 const char *nadir_scales_name(int choice);
 
-/* As nadir_fit_read, of data that are at hand, which are taken over: *data is empty afterwards, whatever the
- * status. */
-nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, const nadir_fit_settings *settings,
-                              nadir_fit **fit);
+/* Of data, and of transitions that are allowed (empty: all, or those seen), laid out as the data are. Both are taken
+ * over, and empty afterwards, whatever the status. The settings are of this version; the files that they name are
+ * not looked at. */
+nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, nadir_data *listed,
+                              const nadir_fit_settings *settings, nadir_fit **fit);
 
 /* The nominal model of a fit that has all but that. */
 nadir_status nadir_fit_make_nominal(nadir_context *context, nadir_fit *fit,

@@ -6,7 +6,6 @@
  * reward is lower.
  */
 #include "fit/fit.h"
-#include "io/initial.h"
 
 #include <math.h>
 
@@ -181,9 +180,6 @@ nadir_status nadir_fit_make_nominal(nadir_context *context, nadir_fit *fit,
     data.rewards = made.rewards;
     data.initial = made.initial;
     NADIR_CHECK(nadir_model_create(context, &data, &fit->nominal));
-    if (settings->initial != NULL) {
-        NADIR_CHECK(nadir_initial_read(context, fit->nominal, settings->initial, fit->nominal->initial));
-    }
 cleanup:
     clear_parts(context, &made);
     return status;

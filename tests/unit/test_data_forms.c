@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "base/random.h"
-#include "data/data.h"
+#include "io/log_file.h"
 #include "io/npy.h"
 #include "support/logged.h"
 #include "support/numpy.h"

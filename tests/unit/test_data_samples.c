@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "base/random.h"
-#include "data/data.h"
+#include "io/log_file.h"
 #include "support/numpy.h"
 #include "support/scarce.h"
 

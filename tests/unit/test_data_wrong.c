@@ -2,7 +2,7 @@
  * expected. */
 #include "support/support.h"
 
-#include "data/data.h"
+#include "io/log_file.h"
 #include "support/numpy.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
-/* columns.c: what the columns of a file tell about it; see columns.h. */
-#include "data/columns.h"
+/* log_file.c: files of logged data, and what their columns tell about them; see log_file.h. */
+#include "io/log_file.h"
+
+#include "io/npy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,22 +23,16 @@ const nadir_csv_column nadir_data_columns[NADIR_DATA_COLUMNS] = {
 
 /* Which columns each kind must and may have. */
 static const struct {
-    const char *name;
     unsigned required, allowed;
 } kinds[] = {
-    [NADIR_DATA_TRANSITIONS] = {"transitions", ROW | BIT(SUCCESSOR), ROW | BIT(SUCCESSOR) | BIT(REWARD)},
-    [NADIR_DATA_COUNTS] = {"counts", ROW | BIT(SUCCESSOR) | BIT(COUNT),
+    [NADIR_DATA_TRANSITIONS] = {ROW | BIT(SUCCESSOR), ROW | BIT(SUCCESSOR) | BIT(REWARD)},
+    [NADIR_DATA_COUNTS] = {ROW | BIT(SUCCESSOR) | BIT(COUNT),
                            ROW | BIT(SUCCESSOR) | BIT(COUNT) | BIT(REWARD)},
-    [NADIR_DATA_TRAJECTORIES] = {"trajectories", ROW | BIT(EPISODE) | BIT(STEP),
+    [NADIR_DATA_TRAJECTORIES] = {ROW | BIT(EPISODE) | BIT(STEP),
                                  ROW | BIT(EPISODE) | BIT(STEP) | BIT(SUCCESSOR) | BIT(REWARD)},
-    [NADIR_DATA_SAMPLES] = {"samples", ROW | BIT(SUCCESSOR) | BIT(OUTCOME) | BIT(PROBABILITY),
+    [NADIR_DATA_SAMPLES] = {ROW | BIT(SUCCESSOR) | BIT(OUTCOME) | BIT(PROBABILITY),
                             ROW | BIT(SUCCESSOR) | BIT(OUTCOME) | BIT(PROBABILITY) | BIT(REWARD)},
 };
-
-const char *nadir_data_kind_name(nadir_data_kind kind)
-{
-    return kinds[kind].name;
-}
 
 int nadir_data_find_column(nadir_cursor name)
 {
@@ -83,7 +79,7 @@ nadir_status nadir_data_tell(nadir_context *context, const char *place, unsigned
     list_columns(missing != 0 ? missing : extra, wrong, sizeof wrong);
     list_columns(kinds[*kind].required, needed, sizeof needed);
     return nadir_fail(context, NADIR_ERROR_FORMAT, "%s: %s %s; %s have the columns %s%s", place,
-                      missing != 0 ? "missing" : "out of place:", wrong, kinds[*kind].name, needed,
+                      missing != 0 ? "missing" : "out of place:", wrong, nadir_data_kind_name(*kind), needed,
                       (kinds[*kind].allowed & ~columns & BIT(REWARD)) != 0 ? " and may have `reward`" : "");
 }
 
@@ -105,4 +101,27 @@ double *nadir_data_row_double(nadir_data_row *row, int which)
         [NADIR_DATA_PROBABILITY] = &row->probability,
     };
     return members[which];
+}
+
+nadir_status nadir_data_read(nadir_context *context, const char *path, const nadir_data_settings *settings,
+                             nadir_data *data)
+{
+    nadir_status status = NADIR_OK;
+    const bool standard = strcmp(path, "-") == 0;
+    bool array = false;
+    nadir_data_collector collector = {0};
+    *data = (nadir_data){0};
+    NADIR_CHECK(
+        nadir_data_collector_start(context, standard ? "standard input" : path, settings, &collector));
+    if (!standard) {
+        NADIR_CHECK(nadir_npy_recognises(context, path, &array));
+    }
+    NADIR_CHECK(array ? nadir_data_read_npy(&collector) : nadir_data_read_csv(&collector, standard));
+    NADIR_CHECK(nadir_data_collect_end(&collector));
+    data->kind = collector.kind;
+    NADIR_CHECK(collector.kind == NADIR_DATA_SAMPLES ? nadir_samples_make(&collector, &data->samples)
+                                                     : nadir_counts_make(&collector, &data->counts));
+cleanup:
+    nadir_data_collector_clear(&collector);
+    return status;
 }

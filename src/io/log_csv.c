@@ -1,5 +1,5 @@
-/* data_csv.c: data as comma-separated tables, read row by row; the grammar is that of csv_cells.h. */
-#include "data/data_csv.h"
+/* log_csv.c: data as comma-separated tables, read row by row; the grammar is that of csv_cells.h. */
+#include "io/log_file.h"
 
 #include <stdio.h>
 

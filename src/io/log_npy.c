@@ -1,10 +1,12 @@
 /*
- * data_npy.c: data as NumPy arrays, read in pieces; see data_npy.h.
+ * log_npy.c: data as NumPy arrays, read in pieces; see log_file.h.
  *
  * A piece is read as it stands (in Fortran order: a stretch of each column), every field of it converted at
  * once, and then handed on record by record.
  */
-#include "data/data_npy.h"
+#include "io/log_file.h"
+
+#include "io/npy.h"
 
 #include <math.h>
 #include <stdio.h>
