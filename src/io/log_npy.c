@@ -44,49 +44,49 @@ typedef struct reader {
     const int64_t *states, *actions, *successors;
 } reader;
 
-static nadir_status shape_fail(const reader *from)
+static nadir_status shape_fail(const reader *self)
 {
     char shape[NADIR_NPY_SHAPE_LENGTH];
-    const nadir_npy_header *header = &from->npy.header;
+    const nadir_npy_header *header = &self->npy.header;
     return nadir_fail(
-        from->collector->context, NADIR_ERROR_FORMAT,
+        self->collector->context, NADIR_ERROR_FORMAT,
         "%s: shape %s; expected (N, 3) with state, action and next state, (N, 4) with the reward "
         "besides, or (N,) records with named fields",
-        from->collector->path, nadir_npy_shape_text(header->dimensions, header->shape, shape));
+        self->collector->path, nadir_npy_shape_text(header->dimensions, header->shape, shape));
 }
 
 /* The fields of an array of plain numbers. */
-static nadir_status plain_columns(reader *from)
+static nadir_status plain_columns(reader *self)
 {
     static const int order[] = {NADIR_DATA_STATE, NADIR_DATA_ACTION, NADIR_DATA_SUCCESSOR, NADIR_DATA_REWARD};
-    const nadir_npy_header *header = &from->npy.header;
+    const nadir_npy_header *header = &self->npy.header;
     if (header->kind >= NADIR_NPY_TEXT || header->dimensions != 2 ||
         (header->shape[1] != 3 && header->shape[1] != 4)) {
-        return shape_fail(from);
+        return shape_fail(self);
     }
-    from->count = (int)header->shape[1];
-    from->length = header->shape[0];
-    from->stride = header->fortran ? header->item_bytes : from->count * header->item_bytes;
-    for (int i = 0; i < from->count; i++) {
-        nadir_npy_field *field = &from->columns[i].field;
+    self->count = (int)header->shape[1];
+    self->length = header->shape[0];
+    self->stride = header->fortran ? header->item_bytes : self->count * header->item_bytes;
+    for (int i = 0; i < self->count; i++) {
+        nadir_npy_field *field = &self->columns[i].field;
         *field =
             (nadir_npy_field){{0}, header->kind, header->item_bytes, header->swapped, i * header->item_bytes};
         (void)snprintf(field->name, sizeof field->name, "%s", nadir_data_columns[order[i]].names[0]);
-        from->columns[i].which = order[i];
+        self->columns[i].which = order[i];
     }
     return NADIR_OK;
 }
 
-static nadir_status record_columns(reader *from)
+static nadir_status record_columns(reader *self)
 {
-    const nadir_data_collector *collector = from->collector;
-    const nadir_npy_header *header = &from->npy.header;
+    const nadir_data_collector *collector = self->collector;
+    const nadir_npy_header *header = &self->npy.header;
     if (header->dimensions != 1) {
-        return shape_fail(from);
+        return shape_fail(self);
     }
     unsigned seen = 0;
-    for (int i = 0; i < from->records.count; i++) {
-        const nadir_npy_field *field = &from->records.fields[i];
+    for (int i = 0; i < self->records.count; i++) {
+        const nadir_npy_field *field = &self->records.fields[i];
         const int which =
             nadir_data_find_column((nadir_cursor){field->name, field->name + strlen(field->name)});
         if (which < 0 || NADIR_DATA_HAS(seen, which)) {
@@ -98,35 +98,35 @@ static nadir_status record_columns(reader *from)
                               "%s: field `%s` holds text; expected numbers", collector->path, field->name);
         }
         seen |= 1U << which;
-        from->columns[from->count].which = which;
-        from->columns[from->count++].field = *field;
+        self->columns[self->count].which = which;
+        self->columns[self->count++].field = *field;
     }
-    from->length = header->shape[0];
-    from->stride = header->item_bytes;
+    self->length = header->shape[0];
+    self->stride = header->item_bytes;
     return NADIR_OK;
 }
 
-static const int64_t *integers_of(const reader *from, int which)
+static const int64_t *integers_of(const reader *self, int which)
 {
-    for (int i = 0; i < from->count; i++) {
-        if (from->columns[i].which == which) {
-            return from->columns[i].integers;
+    for (int i = 0; i < self->count; i++) {
+        if (self->columns[i].which == which) {
+            return self->columns[i].integers;
         }
     }
     return NULL;
 }
 
-static nadir_status prepare(reader *from)
+static nadir_status prepare(reader *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_data_collector *collector = from->collector;
-    NADIR_CHECK(from->records.count > 0 ? record_columns(from) : plain_columns(from));
+    nadir_data_collector *collector = self->collector;
+    NADIR_CHECK(self->records.count > 0 ? record_columns(self) : plain_columns(self));
     collector->records = true;
-    for (int i = 0; i < from->count; i++) {
-        column *at = &from->columns[i];
+    for (int i = 0; i < self->count; i++) {
+        column *at = &self->columns[i];
         collector->columns |= 1U << at->which;
-        at->integer = nadir_data_row_integer(&from->row, at->which);
-        at->number = nadir_data_row_double(&from->row, at->which);
+        at->integer = nadir_data_row_integer(&self->row, at->which);
+        at->number = nadir_data_row_double(&self->row, at->which);
         if (at->integer != NULL) {
             NADIR_NEW(collector->context, at->integers, PIECE);
         } else {
@@ -134,49 +134,49 @@ static nadir_status prepare(reader *from)
         }
     }
     NADIR_CHECK(nadir_data_tell(collector->context, collector->path, collector->columns, &collector->kind));
-    from->states = integers_of(from, NADIR_DATA_STATE);
-    from->actions = integers_of(from, NADIR_DATA_ACTION);
-    from->successors = integers_of(from, NADIR_DATA_SUCCESSOR);
-    if (from->successors == NULL) {
-        from->successors = from->states + 1;
+    self->states = integers_of(self, NADIR_DATA_STATE);
+    self->actions = integers_of(self, NADIR_DATA_ACTION);
+    self->successors = integers_of(self, NADIR_DATA_SUCCESSOR);
+    if (self->successors == NULL) {
+        self->successors = self->states + 1;
     }
-    if (from->length > 0) { /* a record is then no longer than the file */
-        const int64_t bytes = from->npy.header.item_bytes * (from->records.count > 0 ? 1 : from->count);
+    if (self->length > 0) { /* a record is then no longer than the file */
+        const int64_t bytes = self->npy.header.item_bytes * (self->records.count > 0 ? 1 : self->count);
         const int64_t fit = PIECE_BYTES / bytes;
-        from->piece = fit < 1 ? 1 : fit < PIECE ? fit : PIECE;
-        NADIR_NEW(collector->context, from->raw, from->piece * bytes);
+        self->piece = fit < 1 ? 1 : fit < PIECE ? fit : PIECE;
+        NADIR_NEW(collector->context, self->raw, self->piece * bytes);
     }
 cleanup:
     return status;
 }
 
-static nadir_status read_bytes(reader *from, int64_t at, unsigned char *into, int64_t bytes)
+static nadir_status read_bytes(reader *self, int64_t at, unsigned char *into, int64_t bytes)
 {
     size_t got;
-    const nadir_status status = nadir_input_read_at(from->collector->context, &from->file.input,
-                                                    from->npy.header_bytes + at, into, (size_t)bytes, &got);
+    const nadir_status status = nadir_input_read_at(self->collector->context, &self->file.input,
+                                                    self->npy.header_bytes + at, into, (size_t)bytes, &got);
     if (status == NADIR_OK && (int64_t)got < bytes) {
-        return nadir_fail(from->collector->context, NADIR_ERROR_FORMAT,
-                          "%s: ends before its last record; did it shrink meanwhile?", from->collector->path);
+        return nadir_fail(self->collector->context, NADIR_ERROR_FORMAT,
+                          "%s: ends before its last record; did it shrink meanwhile?", self->collector->path);
     }
     return status;
 }
 
 /* The bytes of records first .. first + count - 1. */
-static nadir_status read_piece(reader *from, int64_t first, int64_t count)
+static nadir_status read_piece(reader *self, int64_t first, int64_t count)
 {
     nadir_status status = NADIR_OK;
-    const bool fortran = from->npy.header.fortran && from->records.count == 0;
+    const bool fortran = self->npy.header.fortran && self->records.count == 0;
     if (!fortran) {
-        NADIR_CHECK(read_bytes(from, first * from->stride, from->raw, count * from->stride));
+        NADIR_CHECK(read_bytes(self, first * self->stride, self->raw, count * self->stride));
     }
-    for (int i = 0; i < from->count; i++) {
-        column *at = &from->columns[i];
-        at->items = from->raw + at->field.offset;
+    for (int i = 0; i < self->count; i++) {
+        column *at = &self->columns[i];
+        at->items = self->raw + at->field.offset;
         if (fortran) {
-            unsigned char *into = from->raw + from->piece * at->field.offset;
+            unsigned char *into = self->raw + self->piece * at->field.offset;
             NADIR_CHECK(
-                read_bytes(from, (i * from->length + first) * from->stride, into, count * from->stride));
+                read_bytes(self, (i * self->length + first) * self->stride, into, count * self->stride));
             at->items = into;
         }
     }
@@ -184,15 +184,15 @@ cleanup:
     return status;
 }
 
-static nadir_status convert_piece(reader *from, int64_t first, int64_t count)
+static nadir_status convert_piece(reader *self, int64_t first, int64_t count)
 {
     nadir_status status = NADIR_OK;
-    for (int i = 0; i < from->count; i++) {
-        column *at = &from->columns[i];
-        NADIR_CHECK(at->integer != NULL ? nadir_npy_field_int64s(&from->npy, &at->field, first, count,
-                                                                 at->items, from->stride, at->integers)
-                                        : nadir_npy_field_doubles(&from->npy, &at->field, first, count,
-                                                                  at->items, from->stride, at->numbers));
+    for (int i = 0; i < self->count; i++) {
+        column *at = &self->columns[i];
+        NADIR_CHECK(at->integer != NULL ? nadir_npy_field_int64s(&self->npy, &at->field, first, count,
+                                                                 at->items, self->stride, at->integers)
+                                        : nadir_npy_field_doubles(&self->npy, &at->field, first, count,
+                                                                  at->items, self->stride, at->numbers));
     }
 cleanup:
     return status;
@@ -214,37 +214,37 @@ static void leave_out(nadir_data_row *row)
 }
 
 /* Has the table prepare for the records to come. */
-static void look_ahead(const reader *from, int64_t k, int64_t count)
+static void look_ahead(const reader *self, int64_t k, int64_t count)
 {
     for (int near = 0; near < 2; near++) {
         const int64_t at = k + (near == 0 ? AHEAD : AHEAD / 2);
         if (at + 1 < count) {
-            nadir_data_table_expect(&from->collector->table, from->states[at], from->actions[at],
-                                    from->successors[at], near == 1);
+            nadir_data_table_expect(&self->collector->table, self->states[at], self->actions[at],
+                                    self->successors[at], near == 1);
         }
     }
 }
 
-static nadir_status collect_piece(reader *from, int64_t first, int64_t count)
+static nadir_status collect_piece(reader *self, int64_t first, int64_t count)
 {
     nadir_status status = NADIR_OK;
-    nadir_data_collector *collector = from->collector;
+    nadir_data_collector *collector = self->collector;
     for (int64_t k = 0; k < count; k++) {
-        for (int i = 0; i < from->count; i++) {
-            const column *at = &from->columns[i];
+        for (int i = 0; i < self->count; i++) {
+            const column *at = &self->columns[i];
             if (at->integer != NULL) {
                 *at->integer = at->integers[k];
             } else {
                 *at->number = at->numbers[k];
             }
         }
-        look_ahead(from, k, count);
-        from->row.line = first + k;
-        from->row.there = collector->columns;
+        look_ahead(self, k, count);
+        self->row.line = first + k;
+        self->row.there = collector->columns;
         if (collector->kind == NADIR_DATA_TRAJECTORIES) {
-            leave_out(&from->row);
+            leave_out(&self->row);
         }
-        NADIR_CHECK(nadir_data_collect(collector, &from->row));
+        NADIR_CHECK(nadir_data_collect(collector, &self->row));
     }
 cleanup:
     return status;
@@ -254,25 +254,25 @@ nadir_status nadir_data_read_npy(nadir_data_collector *collector)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = collector->context;
-    reader from = {.collector = collector};
+    reader self = {.collector = collector};
     nadir_npy_source source;
-    NADIR_CHECK(nadir_npy_file_open(context, collector->path, &from.file, &source));
-    NADIR_CHECK(nadir_npy_open_records(context, &source, &from.records, &from.npy));
-    NADIR_CHECK(prepare(&from));
-    for (int64_t first = 0; first < from.length; first += from.piece) {
-        const int64_t count = from.length - first < from.piece ? from.length - first : from.piece;
-        NADIR_CHECK(read_piece(&from, first, count));
-        NADIR_CHECK(convert_piece(&from, first, count));
-        NADIR_CHECK(collect_piece(&from, first, count));
-        NADIR_CHECK(nadir_progress(context, "reading", (double)first / (double)from.length));
+    NADIR_CHECK(nadir_npy_file_open(context, collector->path, &self.file, &source));
+    NADIR_CHECK(nadir_npy_open_records(context, &source, &self.records, &self.npy));
+    NADIR_CHECK(prepare(&self));
+    for (int64_t first = 0; first < self.length; first += self.piece) {
+        const int64_t count = self.length - first < self.piece ? self.length - first : self.piece;
+        NADIR_CHECK(read_piece(&self, first, count));
+        NADIR_CHECK(convert_piece(&self, first, count));
+        NADIR_CHECK(collect_piece(&self, first, count));
+        NADIR_CHECK(nadir_progress(context, "reading", (double)first / (double)self.length));
     }
 cleanup:
     for (int i = 0; i < NADIR_DATA_COLUMNS; i++) {
-        nadir_release(context, from.columns[i].integers);
-        nadir_release(context, from.columns[i].numbers);
+        nadir_release(context, self.columns[i].integers);
+        nadir_release(context, self.columns[i].numbers);
     }
-    nadir_release(context, from.raw);
-    nadir_npy_close(&from.npy);
-    nadir_input_close(&from.file.input);
+    nadir_release(context, self.raw);
+    nadir_npy_close(&self.npy);
+    nadir_input_close(&self.file.input);
     return status;
 }

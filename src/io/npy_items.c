@@ -12,8 +12,8 @@
 #define PIECE       NADIR_NPY_PIECE
 #define BLOCK_BYTES ((size_t)1 << 20)
 
-/* What the conversion of a piece found. */
-typedef enum verdict { FINE, TOO_LARGE, NOT_WHOLE } verdict;
+/* Whether items could be converted. */
+typedef enum conversion { FINE, TOO_LARGE, NOT_WHOLE } conversion;
 
 static nadir_status items_fail(const nadir_npy *npy, int64_t item, const char *what)
 {
@@ -53,14 +53,29 @@ static void swap_bytes(int64_t count, int64_t size, unsigned char *raw)
     }
 }
 
+/* Room for pieces: raw bytes, doubles and integers. */
+static nadir_status make_room(nadir_npy *npy)
+{
+    nadir_status status = NADIR_OK;
+    if (npy->raw == NULL) {
+        NADIR_NEW(npy->context, npy->raw, PIECE * sizeof(double));
+    }
+    if (npy->doubles == NULL) {
+        NADIR_NEW(npy->context, npy->doubles, PIECE);
+    }
+    if (npy->integers == NULL) {
+        NADIR_NEW(npy->context, npy->integers, PIECE);
+    }
+cleanup:
+    return status;
+}
+
 /* The next piece as it stands in the file, in this machine's byte order. */
 static nadir_status read_piece(nadir_npy *npy, int64_t items)
 {
     nadir_status status = NADIR_OK;
     const nadir_npy_header *header = &npy->header;
-    if (npy->raw == NULL) {
-        NADIR_NEW(npy->context, npy->raw, PIECE * sizeof(double));
-    }
+    NADIR_CHECK(make_room(npy));
     NADIR_CHECK(read_bytes(npy, npy->raw, items));
     if (header->swapped) {
         swap_bytes(items, header->item_bytes, npy->raw);
@@ -113,8 +128,8 @@ static uint64_t load_unsigned(const unsigned char *raw, int64_t size)
 
 /* Integers of any size to 64 bits; *bad is the first that does not fit. The switches on size inside are the
  * same for all items, so that compilers take them out of the loops. */
-static verdict widen(const nadir_npy_header *header, int64_t count, const unsigned char *raw, int64_t *into,
-                     int64_t *bad)
+static conversion widen(const nadir_npy_header *header, int64_t count, const unsigned char *raw,
+                        int64_t *into, int64_t *bad)
 {
     const int64_t size = header->item_bytes;
     for (int64_t i = 0; header->kind == NADIR_NPY_SIGNED && i < count; i++) {
@@ -148,7 +163,7 @@ static void load_floats(const nadir_npy_header *header, int64_t count, const uns
 }
 
 /* Floats to integers; *bad is the first that is none. */
-static verdict round_floats(int64_t count, const double *from, int64_t *into, int64_t *bad)
+static conversion round_floats(int64_t count, const double *from, int64_t *into, int64_t *bad)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */
     for (int64_t i = 0; i < count; i++) {
@@ -162,7 +177,7 @@ static verdict round_floats(int64_t count, const double *from, int64_t *into, in
     return FINE;
 }
 
-static nadir_status verdict_fail(const nadir_npy *npy, verdict found, int64_t item)
+static nadir_status conversion_fail(const nadir_npy *npy, conversion found, int64_t item)
 {
     return items_fail(npy, item,
                       found == NOT_WHOLE ? "is no whole number; expected integers"
@@ -178,26 +193,39 @@ static nadir_status check_numbers(const nadir_npy *npy)
     return NADIR_OK;
 }
 
+/* Numbers of any type, `count` <= PIECE of them in npy->raw; *bad is the first that does not fit. */
+static conversion to_doubles(nadir_npy *npy, const nadir_npy_header *type, int64_t count, double *into,
+                             int64_t *bad)
+{
+    if (type->kind == NADIR_NPY_FLOAT) {
+        load_floats(type, count, npy->raw, into);
+        return FINE;
+    }
+    const conversion found = widen(type, count, npy->raw, npy->integers, bad);
+    for (int64_t i = 0; found == FINE && i < count; i++) {
+        into[i] = (double)npy->integers[i];
+    }
+    return found;
+}
+
+static conversion to_integers(nadir_npy *npy, const nadir_npy_header *type, int64_t count, int64_t *into,
+                              int64_t *bad)
+{
+    if (type->kind != NADIR_NPY_FLOAT) {
+        return widen(type, count, npy->raw, into, bad);
+    }
+    load_floats(type, count, npy->raw, npy->doubles);
+    return round_floats(count, npy->doubles, into, bad);
+}
+
 static nadir_status piece_of_doubles(nadir_npy *npy, int64_t count, double *into)
 {
     nadir_status status = NADIR_OK;
     const int64_t first = npy->taken;
     int64_t bad = 0;
     NADIR_CHECK(read_piece(npy, count));
-    if (npy->header.kind == NADIR_NPY_FLOAT) {
-        load_floats(&npy->header, count, npy->raw, into);
-        return NADIR_OK;
-    }
-    if (npy->integers == NULL) {
-        NADIR_NEW(npy->context, npy->integers, PIECE);
-    }
-    const verdict found = widen(&npy->header, count, npy->raw, npy->integers, &bad);
-    if (found != FINE) {
-        return verdict_fail(npy, found, first + bad);
-    }
-    for (int64_t i = 0; i < count; i++) {
-        into[i] = (double)npy->integers[i];
-    }
+    const conversion found = to_doubles(npy, &npy->header, count, into, &bad);
+    status = found == FINE ? NADIR_OK : conversion_fail(npy, found, first + bad);
 cleanup:
     return status;
 }
@@ -207,20 +235,9 @@ static nadir_status piece_of_integers(nadir_npy *npy, int64_t count, int64_t *in
     nadir_status status = NADIR_OK;
     const int64_t first = npy->taken;
     int64_t bad = 0;
-    verdict found;
     NADIR_CHECK(read_piece(npy, count));
-    if (npy->header.kind == NADIR_NPY_FLOAT) {
-        if (npy->doubles == NULL) {
-            NADIR_NEW(npy->context, npy->doubles, PIECE);
-        }
-        load_floats(&npy->header, count, npy->raw, npy->doubles);
-        found = round_floats(count, npy->doubles, into, &bad);
-    } else {
-        found = widen(&npy->header, count, npy->raw, into, &bad);
-    }
-    if (found != FINE) {
-        return verdict_fail(npy, found, first + bad);
-    }
+    const conversion found = to_integers(npy, &npy->header, count, into, &bad);
+    status = found == FINE ? NADIR_OK : conversion_fail(npy, found, first + bad);
 cleanup:
     return status;
 }
@@ -266,16 +283,14 @@ nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into)
     if (is_plain(npy, NADIR_NPY_SIGNED, sizeof *into)) {
         return read_bytes(npy, into, count);
     }
-    if (npy->integers == NULL) {
-        NADIR_NEW(npy->context, npy->integers, PIECE);
-    }
+    NADIR_CHECK(make_room(npy));
     for (int64_t done = 0; done < count; done += PIECE) {
         const int64_t first = npy->taken;
         const int64_t piece = count - done < PIECE ? count - done : PIECE;
         NADIR_CHECK(piece_of_integers(npy, piece, npy->integers));
         for (int64_t i = 0; i < piece; i++) {
             if (npy->integers[i] < INT32_MIN || npy->integers[i] > INT32_MAX) {
-                return verdict_fail(npy, TOO_LARGE, first + i);
+                return conversion_fail(npy, TOO_LARGE, first + i);
             }
             into[done + i] = (int32_t)npy->integers[i];
         }
@@ -346,9 +361,7 @@ static void carry(odometer *meter)
 static nadir_status place_items(nadir_npy *npy, odometer *meter, int64_t count, double *into)
 {
     nadir_status status = NADIR_OK;
-    if (npy->doubles == NULL) {
-        NADIR_NEW(npy->context, npy->doubles, PIECE);
-    }
+    NADIR_CHECK(make_room(npy));
     for (int64_t left = count; left > 0; left -= PIECE) {
         const int64_t piece = left < PIECE ? left : PIECE;
         NADIR_CHECK(nadir_npy_doubles(npy, piece, npy->doubles));
@@ -446,15 +459,7 @@ static nadir_status take_field(nadir_npy *npy, const nadir_npy_field *field, int
                                const unsigned char *items, int64_t stride, nadir_npy_header *type)
 {
     nadir_status status = NADIR_OK;
-    if (npy->raw == NULL) {
-        NADIR_NEW(npy->context, npy->raw, PIECE * sizeof(double));
-    }
-    if (npy->doubles == NULL) {
-        NADIR_NEW(npy->context, npy->doubles, PIECE);
-    }
-    if (npy->integers == NULL) {
-        NADIR_NEW(npy->context, npy->integers, PIECE);
-    }
+    NADIR_CHECK(make_room(npy));
     *type = (nadir_npy_header){.kind = field->kind, .item_bytes = field->item_bytes};
     gather(count, field->item_bytes, items, stride, npy->raw);
     if (field->swapped) {
@@ -464,7 +469,7 @@ cleanup:
     return status;
 }
 
-static nadir_status field_fail(const nadir_npy *npy, const nadir_npy_field *field, verdict found,
+static nadir_status field_fail(const nadir_npy *npy, const nadir_npy_field *field, conversion found,
                                int64_t record)
 {
     return nadir_fail(npy->context, NADIR_ERROR_FORMAT, "%s: record %lld: `%s` is %s", npy->source.name,
@@ -479,17 +484,8 @@ nadir_status nadir_npy_field_doubles(nadir_npy *npy, const nadir_npy_field *fiel
     nadir_npy_header type;
     int64_t bad = 0;
     NADIR_CHECK(take_field(npy, field, count, items, stride, &type));
-    if (type.kind == NADIR_NPY_FLOAT) {
-        load_floats(&type, count, npy->raw, into);
-        return NADIR_OK;
-    }
-    const verdict found = widen(&type, count, npy->raw, npy->integers, &bad);
-    if (found != FINE) {
-        return field_fail(npy, field, found, first + bad);
-    }
-    for (int64_t i = 0; i < count; i++) {
-        into[i] = (double)npy->integers[i];
-    }
+    const conversion found = to_doubles(npy, &type, count, into, &bad);
+    status = found == FINE ? NADIR_OK : field_fail(npy, field, found, first + bad);
 cleanup:
     return status;
 }
@@ -500,17 +496,9 @@ nadir_status nadir_npy_field_int64s(nadir_npy *npy, const nadir_npy_field *field
     nadir_status status = NADIR_OK;
     nadir_npy_header type;
     int64_t bad = 0;
-    verdict found;
     NADIR_CHECK(take_field(npy, field, count, items, stride, &type));
-    if (type.kind == NADIR_NPY_FLOAT) {
-        load_floats(&type, count, npy->raw, npy->doubles);
-        found = round_floats(count, npy->doubles, into, &bad);
-    } else {
-        found = widen(&type, count, npy->raw, into, &bad);
-    }
-    if (found != FINE) {
-        return field_fail(npy, field, found, first + bad);
-    }
+    const conversion found = to_integers(npy, &type, count, into, &bad);
+    status = found == FINE ? NADIR_OK : field_fail(npy, field, found, first + bad);
 cleanup:
     return status;
 }

@@ -27,10 +27,10 @@ typedef struct reader {
 } reader;
 
 /* "FILE:LINE: state 3, action 1: " before the sentence; `place` is a state or, by row, a row. */
-static nadir_status number_fail(const reader *at, int64_t place, int64_t line, const char *format, ...)
+static nadir_status number_fail(const reader *self, int64_t place, int64_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static nadir_status number_fail(const reader *at, int64_t place, int64_t line, const char *format, ...)
+static nadir_status number_fail(const reader *self, int64_t place, int64_t line, const char *format, ...)
 {
     char name[NADIR_LABEL_LENGTH] = "its one number";
     char colon[32] = "";
@@ -42,55 +42,55 @@ static nadir_status number_fail(const reader *at, int64_t place, int64_t line, c
     if (line > 0) {
         (void)snprintf(colon, sizeof colon, ":%lld", (long long)line);
     }
-    if (at->count > 1 || at->lines != NULL) {
-        const int64_t state = at->by_row ? nadir_model_row_state(at->model, place) : place;
-        (void)nadir_model_label(at->model, state, at->by_row ? place : -1, name);
+    if (self->count > 1 || self->lines != NULL) {
+        const int64_t state = self->by_row ? nadir_model_row_state(self->model, place) : place;
+        (void)nadir_model_label(self->model, state, self->by_row ? place : -1, name);
     }
-    return nadir_fail(at->context, NADIR_ERROR_FORMAT, "%s%s: %s: %s", at->path, colon, name, sentence);
+    return nadir_fail(self->context, NADIR_ERROR_FORMAT, "%s%s: %s: %s", self->path, colon, name, sentence);
 }
 
-static nadir_status check(const reader *at)
+static nadir_status check(const reader *self)
 {
     int64_t missing = 0;
     int64_t first = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        const int64_t line = at->lines != NULL ? at->lines[i] : 0;
-        if (at->lines != NULL && line == 0) {
+    for (int64_t i = 0; i < self->count; i++) {
+        const int64_t line = self->lines != NULL ? self->lines[i] : 0;
+        if (self->lines != NULL && line == 0) {
             first = missing == 0 ? i : first;
             missing++;
-        } else if (!isfinite(at->numbers[i]) || at->numbers[i] < 0) {
-            return number_fail(at, i, line, "the number is %g; expected a finite one, 0 or more",
-                               at->numbers[i]);
+        } else if (!isfinite(self->numbers[i]) || self->numbers[i] < 0) {
+            return number_fail(self, i, line, "the number is %g; expected a finite one, 0 or more",
+                               self->numbers[i]);
         }
     }
     if (missing > 0) {
-        return number_fail(at, first, 0, "is not in the file, like %lld of %lld %s; expected each once",
-                           (long long)missing, (long long)at->count, at->by_row ? "rows" : "states");
+        return number_fail(self, first, 0, "is not in the file, like %lld of %lld %s; expected each once",
+                           (long long)missing, (long long)self->count, self->by_row ? "rows" : "states");
     }
     return NADIR_OK;
 }
 
 /* The place in `numbers` that a line is for. */
-static nadir_status find_place(const reader *at, nadir_text *text, int64_t state, int64_t action,
+static nadir_status find_place(const reader *self, nadir_text *text, int64_t state, int64_t action,
                                int64_t *place)
 {
     char name[NADIR_LABEL_LENGTH];
-    if (state < 0 || state >= at->model->states) {
+    if (state < 0 || state >= self->model->states) {
         return nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
-                               (long long)at->model->states - 1);
+                               (long long)self->model->states - 1);
     }
-    *place = at->by_row ? nadir_model_find_row(at->model, state, action) : state;
+    *place = self->by_row ? nadir_model_find_row(self->model, state, action) : state;
     if (*place < 0) {
         return nadir_text_fail(text, "%s: there is no action %lld",
-                               nadir_model_label(at->model, state, -1, name), (long long)action);
+                               nadir_model_label(self->model, state, -1, name), (long long)action);
     }
-    if (at->lines[*place] != 0) {
-        return number_fail(at, *place, text->line, "was given already in line %u", at->lines[*place]);
+    if (self->lines[*place] != 0) {
+        return number_fail(self, *place, text->line, "was given already in line %u", self->lines[*place]);
     }
     return NADIR_OK;
 }
 
-static nadir_status read_lines(reader *at, nadir_text *text, const nadir_lookup *states,
+static nadir_status read_lines(reader *self, nadir_text *text, const nadir_lookup *states,
                                const nadir_lookup *actions)
 {
     static const nadir_csv_column columns[] = {
@@ -100,10 +100,10 @@ static nadir_status read_lines(reader *at, nadir_text *text, const nadir_lookup 
     nadir_cursor cells[NADIR_CSV_COLUMNS];
     bool more;
     NADIR_CHECK(nadir_csv_read_header(text, 3, columns, &header));
-    at->by_row = header.positions[1] >= 0;
-    at->count = at->by_row ? at->model->rows : at->model->states;
-    NADIR_NEW(at->context, at->numbers, at->count);
-    NADIR_NEW_ZERO(at->context, at->lines, at->count);
+    self->by_row = header.positions[1] >= 0;
+    self->count = self->by_row ? self->model->rows : self->model->states;
+    NADIR_NEW(self->context, self->numbers, self->count);
+    NADIR_NEW_ZERO(self->context, self->lines, self->count);
     for (;;) {
         int64_t state;
         int64_t action = 0;
@@ -114,58 +114,58 @@ static nadir_status read_lines(reader *at, nadir_text *text, const nadir_lookup 
             break;
         }
         NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 0, states, &state));
-        if (at->by_row) {
+        if (self->by_row) {
             NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 1, actions, &action));
         }
         NADIR_CHECK(nadir_csv_double(text, &header, cells, 2, &number));
-        NADIR_CHECK(find_place(at, text, state, action, &place));
-        at->numbers[place] = number;
-        at->lines[place] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+        NADIR_CHECK(find_place(self, text, state, action, &place));
+        self->numbers[place] = number;
+        self->lines[place] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
     }
 cleanup:
     return status;
 }
 
-static nadir_status read_csv(reader *at)
+static nadir_status read_csv(reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_text text = {0};
     nadir_lookup states = {0};
     nadir_lookup actions = {0};
-    NADIR_CHECK(nadir_text_open(at->context, at->path, &text));
-    NADIR_CHECK(nadir_lookup_open(at->context, &at->model->state_names, &states));
-    NADIR_CHECK(nadir_lookup_open(at->context, &at->model->action_names, &actions));
-    NADIR_CHECK(read_lines(at, &text, &states, &actions));
+    NADIR_CHECK(nadir_text_open(self->context, self->path, &text));
+    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->state_names, &states));
+    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->action_names, &actions));
+    NADIR_CHECK(read_lines(self, &text, &states, &actions));
 cleanup:
-    nadir_lookup_close(at->context, &states);
-    nadir_lookup_close(at->context, &actions);
+    nadir_lookup_close(self->context, &states);
+    nadir_lookup_close(self->context, &actions);
     nadir_text_close(&text);
     return status;
 }
 
 /* The shapes that there may be are "(S,)", "(rows,)" and, for models of A actions everywhere, "(S, A)". */
-static nadir_status shape_fail(const reader *at, const nadir_array *array, bool regular)
+static nadir_status shape_fail(const reader *self, const nadir_array *array, bool regular)
 {
     char shape[NADIR_NPY_SHAPE_LENGTH];
     char table[64] = "";
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     if (regular) {
         (void)snprintf(table, sizeof table, " or (%lld, %lld)", (long long)model->states,
                        (long long)model->state_rows[1]);
     }
-    return nadir_fail(at->context, NADIR_ERROR_FORMAT,
+    return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                       "%s: the array has shape %s; expected one number, (%lld,) for the states, or (%lld,)%s "
                       "for the rows",
-                      at->path, nadir_npy_shape_text(array->dimensions, array->shape, shape),
+                      self->path, nadir_npy_shape_text(array->dimensions, array->shape, shape),
                       (long long)model->states, (long long)model->rows, table);
 }
 
-static nadir_status read_npy(reader *at)
+static nadir_status read_npy(reader *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     nadir_array array = {0};
-    NADIR_CHECK(nadir_npy_read(at->context, at->path, &array));
+    NADIR_CHECK(nadir_npy_read(self->context, self->path, &array));
     const int64_t actions = model->state_rows[1];
     bool regular = true;
     for (int64_t s = 0; s <= model->states; s++) {
@@ -175,15 +175,15 @@ static nadir_status read_npy(reader *at)
         regular && array.dimensions == 2 && array.shape[0] == model->states && array.shape[1] == actions;
     const bool list = array.dimensions == 1 && (array.count == model->states || array.count == model->rows);
     if (!table && !list && array.count != 1) {
-        status = shape_fail(at, &array, regular);
+        status = shape_fail(self, &array, regular);
         goto cleanup;
     }
-    at->count = array.count;
-    at->by_row = array.count == model->rows && array.count != model->states;
-    at->numbers = array.values;
+    self->count = array.count;
+    self->by_row = array.count == model->rows && array.count != model->states;
+    self->numbers = array.values;
     array.values = NULL;
 cleanup:
-    nadir_release(at->context, array.values);
+    nadir_release(self->context, array.values);
     return status;
 }
 
@@ -191,18 +191,18 @@ nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model
                                 double **numbers, int64_t *count)
 {
     nadir_status status = NADIR_OK;
-    reader at = {.context = context, .model = model, .path = path};
+    reader self = {.context = context, .model = model, .path = path};
     bool npy;
     NADIR_CHECK(nadir_model_check_one_process(context, model, "numbers of states or rows from a file"));
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
-    NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
-    NADIR_CHECK(check(&at));
-    *numbers = at.numbers;
-    *count = at.count;
-    at.numbers = NULL;
+    NADIR_CHECK(npy ? read_npy(&self) : read_csv(&self));
+    NADIR_CHECK(check(&self));
+    *numbers = self.numbers;
+    *count = self.count;
+    self.numbers = NULL;
 cleanup:
-    nadir_release(context, at.numbers);
-    nadir_release(context, at.lines);
+    nadir_release(context, self.numbers);
+    nadir_release(context, self.lines);
     return status;
 }
 

@@ -33,10 +33,10 @@ typedef struct reader {
 } reader;
 
 /* "FILE:LINE: state 3, action 1: " before the sentence; row < 0: of the state as a whole. */
-static nadir_status policy_fail(const reader *at, int64_t state, int64_t row, int64_t line,
+static nadir_status policy_fail(const reader *self, int64_t state, int64_t row, int64_t line,
                                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-static nadir_status policy_fail(const reader *at, int64_t state, int64_t row, int64_t line,
+static nadir_status policy_fail(const reader *self, int64_t state, int64_t row, int64_t line,
                                 const char *format, ...)
 {
     char place[NADIR_LABEL_LENGTH];
@@ -49,39 +49,39 @@ static nadir_status policy_fail(const reader *at, int64_t state, int64_t row, in
     if (line > 0) {
         (void)snprintf(colon, sizeof colon, ":%lld", (long long)line);
     }
-    return nadir_fail(at->context, NADIR_ERROR_POLICY, "%s%s: %s: %s", at->path, colon,
-                      nadir_model_label(at->model, state, row, place), sentence);
+    return nadir_fail(self->context, NADIR_ERROR_POLICY, "%s%s: %s: %s", self->path, colon,
+                      nadir_model_label(self->model, state, row, place), sentence);
 }
 
 /* Every state has a distribution; nadir_policy_create checks it too, but knows neither file nor line. */
-static nadir_status check(const reader *at)
+static nadir_status check(const reader *self)
 {
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t first = model->state_rows[s];
         const int64_t count = model->state_rows[s + 1] - first;
         int64_t line = 0;
         for (int64_t row = first; row < first + count; row++) {
-            const int64_t given = at->lines != NULL ? at->lines[row] : 0;
-            const double probability = at->probabilities[row];
+            const int64_t given = self->lines != NULL ? self->lines[row] : 0;
+            const double probability = self->probabilities[row];
             line = line == 0 ? given : line;
             if (!(probability >= 0) || !isfinite(probability)) {
-                return policy_fail(at, s, row, given, "the probability is %g; expected a number from 0 to 1",
-                                   probability);
+                return policy_fail(self, s, row, given,
+                                   "the probability is %g; expected a number from 0 to 1", probability);
             }
         }
-        if (at->lines != NULL && line == 0) {
+        if (self->lines != NULL && line == 0) {
             if (count > 1) {
-                return policy_fail(at, s, -1, 0,
+                return policy_fail(self, s, -1, 0,
                                    "is not in the file; only states with one action may be left "
                                    "out, this one has %lld",
                                    (long long)count);
             }
-            at->probabilities[first] = 1;
+            self->probabilities[first] = 1;
         }
-        const double sum = nadir_vector_sum(count, at->probabilities + first);
+        const double sum = nadir_vector_sum(count, self->probabilities + first);
         if (!(fabs(sum - 1) <= NADIR_SUM_TOLERANCE)) {
-            return policy_fail(at, s, -1, line,
+            return policy_fail(self, s, -1, line,
                                "the probabilities of its actions sum to %.10g; expected 1 (within 1e-5)",
                                sum);
         }
@@ -90,30 +90,31 @@ static nadir_status check(const reader *at)
 }
 
 /* The row of a state and an action that a line names; -1: another process has it. */
-static nadir_status find_row(const reader *at, nadir_text *text, int64_t state, int64_t action, int64_t *row)
+static nadir_status find_row(const reader *self, nadir_text *text, int64_t state, int64_t action,
+                             int64_t *row)
 {
-    const int64_t total = nadir_model_total(at->model);
+    const int64_t total = nadir_model_total(self->model);
     if (state < 0 || state >= total) {
         (void)nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
                               (long long)total - 1);
         return NADIR_ERROR_POLICY;
     }
-    state -= nadir_model_first(at->model);
-    if (state < 0 || state >= at->model->states) {
+    state -= nadir_model_first(self->model);
+    if (state < 0 || state >= self->model->states) {
         *row = -1;
         return NADIR_OK;
     }
-    *row = nadir_model_find_row(at->model, state, action);
+    *row = nadir_model_find_row(self->model, state, action);
     if (*row < 0) {
-        return policy_fail(at, state, -1, text->line, "there is no action %lld", (long long)action);
+        return policy_fail(self, state, -1, text->line, "there is no action %lld", (long long)action);
     }
-    if (at->lines[*row] != 0) {
-        return policy_fail(at, state, *row, text->line, "was given already in line %u", at->lines[*row]);
+    if (self->lines[*row] != 0) {
+        return policy_fail(self, state, *row, text->line, "was given already in line %u", self->lines[*row]);
     }
     return NADIR_OK;
 }
 
-static nadir_status read_rows(const reader *at, nadir_text *text, const nadir_lookup *states,
+static nadir_status read_rows(const reader *self, nadir_text *text, const nadir_lookup *states,
                               const nadir_lookup *actions)
 {
     static const nadir_csv_column columns[] = {
@@ -137,46 +138,46 @@ static nadir_status read_rows(const reader *at, nadir_text *text, const nadir_lo
         if (header.positions[2] >= 0) {
             NADIR_CHECK(nadir_csv_double(text, &header, cells, 2, &probability));
         }
-        NADIR_CHECK(find_row(at, text, state, action, &row));
+        NADIR_CHECK(find_row(self, text, state, action, &row));
         if (row >= 0) {
-            at->probabilities[row] = probability;
-            at->lines[row] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+            self->probabilities[row] = probability;
+            self->lines[row] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
         }
     }
 cleanup:
     return status;
 }
 
-static nadir_status read_csv(reader *at)
+static nadir_status read_csv(reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_text text = {0};
     nadir_lookup states = {0};
     nadir_lookup actions = {0};
-    NADIR_CHECK(nadir_text_open(at->context, at->path, &text));
-    NADIR_CHECK(nadir_lookup_open(at->context, &at->model->state_names, &states));
-    NADIR_CHECK(nadir_lookup_open(at->context, &at->model->action_names, &actions));
-    NADIR_NEW_ZERO(at->context, at->lines, at->model->rows);
-    NADIR_CHECK(read_rows(at, &text, &states, &actions));
+    NADIR_CHECK(nadir_text_open(self->context, self->path, &text));
+    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->state_names, &states));
+    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->action_names, &actions));
+    NADIR_NEW_ZERO(self->context, self->lines, self->model->rows);
+    NADIR_CHECK(read_rows(self, &text, &states, &actions));
 cleanup:
-    nadir_lookup_close(at->context, &states);
-    nadir_lookup_close(at->context, &actions);
+    nadir_lookup_close(self->context, &states);
+    nadir_lookup_close(self->context, &actions);
     nadir_text_close(&text);
     return status;
 }
 
 /* Own rows of (S, A), whose columns are action numbers. table: [states * actions] */
-static nadir_status take_table(const reader *at, int64_t actions, const double *table)
+static nadir_status take_table(const reader *self, int64_t actions, const double *table)
 {
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     for (int64_t s = 0; s < model->states; s++) {
         const double *values = table + s * actions;
         int64_t row = model->state_rows[s];
         for (int64_t action = 0; action < actions; action++) {
             if (row < model->state_rows[s + 1] && nadir_model_row_action(model, s, row) == action) {
-                at->probabilities[row++] = values[action];
+                self->probabilities[row++] = values[action];
             } else if (values[action] != 0) {
-                return policy_fail(at, s, -1, 0, "there is no action %lld, but its probability is %g",
+                return policy_fail(self, s, -1, 0, "there is no action %lld, but its probability is %g",
                                    (long long)action, values[action]);
             }
         }
@@ -185,79 +186,79 @@ static nadir_status take_table(const reader *at, int64_t actions, const double *
 }
 
 /* actions: [states] */
-static nadir_status take_actions(const reader *at, const double *actions)
+static nadir_status take_actions(const reader *self, const double *actions)
 {
-    for (int64_t s = 0; s < at->model->states; s++) {
+    for (int64_t s = 0; s < self->model->states; s++) {
         const bool fits = actions[s] >= 0 && actions[s] <= INT32_MAX;
-        const int64_t row = fits ? nadir_model_find_row(at->model, s, (int64_t)actions[s]) : -1;
+        const int64_t row = fits ? nadir_model_find_row(self->model, s, (int64_t)actions[s]) : -1;
         if (row < 0) {
-            return policy_fail(at, s, -1, 0, "there is no action %.0f", actions[s]);
+            return policy_fail(self, s, -1, 0, "there is no action %.0f", actions[s]);
         }
-        at->probabilities[row] = 1;
+        self->probabilities[row] = 1;
     }
     return NADIR_OK;
 }
 
 /* One more than the largest action number of all processes. */
-static int64_t count_actions(const reader *at)
+static int64_t count_actions(const reader *self)
 {
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     int64_t largest = 0;
     for (int64_t s = 0; s < model->states; s++) { /* numbers rise within a state */
         const int64_t last = nadir_model_row_action(model, s, model->state_rows[s + 1] - 1);
         largest = last > largest ? last : largest;
     }
-    return (int64_t)nadir_allreduce_maximum(at->context, (double)largest) + 1;
+    return (int64_t)nadir_allreduce_maximum(self->context, (double)largest) + 1;
 }
 
 /* The own items of an array that has one of the shapes above. */
-static nadir_status take_array(const reader *at, nadir_npy *npy)
+static nadir_status take_array(const reader *self, nadir_npy *npy)
 {
     nadir_status status = NADIR_OK;
     const nadir_npy_header *header = &npy->header;
-    const nadir_model *model = at->model;
+    const nadir_model *model = self->model;
     const int64_t states = nadir_model_total(model);
-    const int64_t rows = nadir_global_count(at->context, model->rows);
-    const int64_t actions = count_actions(at);
+    const int64_t rows = nadir_global_count(self->context, model->rows);
+    const int64_t actions = count_actions(self);
     const int64_t strides[NADIR_NPY_DIMENSIONS] = {header->dimensions == 2 ? actions : 1, 1};
     const nadir_npy_slice of_states = {0, nadir_model_first(model), model->states};
-    const nadir_npy_slice of_rows = {0, nadir_global_first(at->context, model->rows), model->rows};
+    const nadir_npy_slice of_rows = {0, nadir_global_first(self->context, model->rows), model->rows};
     const bool integer = nadir_npy_is_integer(header);
     double *items = NULL;
     if (header->dimensions == 2 && header->shape[0] == states && header->shape[1] == actions) {
-        NADIR_NEW(at->context, items, model->states * actions);
+        NADIR_NEW(self->context, items, model->states * actions);
         NADIR_CHECK(nadir_npy_place(npy, &of_states, strides, items));
-        NADIR_CHECK(take_table(at, actions, items));
+        NADIR_CHECK(take_table(self, actions, items));
     } else if (header->dimensions == 1 && integer && header->count == states) {
-        NADIR_NEW(at->context, items, model->states);
+        NADIR_NEW(self->context, items, model->states);
         NADIR_CHECK(nadir_npy_place(npy, &of_states, strides, items));
-        NADIR_CHECK(take_actions(at, items));
+        NADIR_CHECK(take_actions(self, items));
     } else if (header->dimensions == 1 && header->count == rows) {
-        NADIR_CHECK(nadir_npy_place(npy, &of_rows, strides, at->probabilities));
+        NADIR_CHECK(nadir_npy_place(npy, &of_rows, strides, self->probabilities));
     } else {
         char shape[NADIR_NPY_SHAPE_LENGTH];
         status =
-            nadir_fail(at->context, NADIR_ERROR_POLICY,
+            nadir_fail(self->context, NADIR_ERROR_POLICY,
                        "%s: the array has shape %s%s; expected probabilities (%lld, %lld) or (%lld,), or "
                        "integers (%lld,): an action number for each state",
-                       at->path, nadir_npy_shape_text(header->dimensions, header->shape, shape),
+                       self->path, nadir_npy_shape_text(header->dimensions, header->shape, shape),
                        integer ? " of integers" : "", (long long)states, (long long)actions, (long long)rows,
                        (long long)states);
     }
 cleanup:
-    nadir_release(at->context, items);
+    nadir_release(self->context, items);
     return status;
 }
 
-static nadir_status read_npy(const reader *at)
+static nadir_status read_npy(const reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_npy npy = {0};
     nadir_npy_file file;
     nadir_npy_source source;
-    NADIR_CHECK(nadir_npy_file_open(at->context, at->path, &file, &source));
-    NADIR_CHECK(nadir_npy_open(at->context, &source, &npy));
-    NADIR_CHECK(take_array(at, &npy));
+    NADIR_CHECK(nadir_npy_file_open(self->context, self->path, &file, &source));
+    NADIR_CHECK(nadir_npy_open(self->context, &source, &npy));
+    NADIR_CHECK(take_array(self, &npy));
 cleanup:
     nadir_npy_close(&npy);
     nadir_input_close(&file.input);
@@ -268,16 +269,16 @@ nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model,
                                nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
-    reader at = {.context = context, .model = model, .path = path};
+    reader self = {.context = context, .model = model, .path = path};
     bool npy;
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
-    NADIR_NEW_ZERO(context, at.probabilities, model->rows);
-    NADIR_CHECK(npy ? read_npy(&at) : read_csv(&at));
-    NADIR_CHECK(check(&at));
-    NADIR_CHECK(nadir_policy_create(context, model, at.probabilities, policy));
+    NADIR_NEW_ZERO(context, self.probabilities, model->rows);
+    NADIR_CHECK(npy ? read_npy(&self) : read_csv(&self));
+    NADIR_CHECK(check(&self));
+    NADIR_CHECK(nadir_policy_create(context, model, self.probabilities, policy));
 cleanup:
-    nadir_release(context, at.probabilities);
-    nadir_release(context, at.lines);
+    nadir_release(context, self.probabilities);
+    nadir_release(context, self.lines);
     return status;
 }
 
