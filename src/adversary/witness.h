@@ -1,6 +1,6 @@
 /*
- * witness.h: what is known of a worst kernel beside the kernel: the ball, and the numbers that let anyone prove
- * the bounds of a robust evaluation again without searching. Files of both: io/result_files.h.
+ * witness.h: what is known of a worst kernel beside the kernel: the ball, and the numbers that let anyone
+ * prove the bounds of a robust evaluation again without searching. Files of both: io/result_files.h.
  */
 #ifndef NADIR_ADVERSARY_WITNESS_H
 #define NADIR_ADVERSARY_WITNESS_H

@@ -24,8 +24,8 @@ struct nadir_worst {
 nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *problem,
                               const nadir_robust *result, nadir_verdict *verdict, nadir_worst **worst);
 
-/* What is to be said of the kernel, and what proves its bounds; both point into `worst`. A kernel of a difference
- * has no witness: NADIR_ERROR_UNSUPPORTED. */
+/* What is to be said of the kernel, and what proves its bounds; both point into `worst`. A kernel of a
+ * difference has no witness: NADIR_ERROR_UNSUPPORTED. */
 nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *worst,
                                     nadir_kernel_parameters *parameters);
 nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *worst, nadir_witness *witness);

@@ -1,9 +1,9 @@
 /*
  * collect.c: rows of a data file, checked and added up; see collect.h.
  *
- * Step t of an episode says (s_t, a_t, r_t); the transition it belongs to ends in s_{t+1}, which is the state
- * of the next row, or the next state of its own. A step is therefore kept until the next one comes; the last
- * one of an episode needs no action, and where it has one nothing is learnt from it.
+ * Step t of an episode says (s_t, a_t, r_t); the transition it belongs to ends in s_{t+1}, which is the
+ * state of the next row, or the next state of its own. A step is therefore kept until the next one comes.
+ * The last step of an episode needs no action; if it has one, it is not counted.
  */
 #include "data/collect.h"
 

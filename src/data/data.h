@@ -6,8 +6,8 @@
  *     trajectories   episode, step, state, action [, next_state] [, reward]  a line for each step
  *     samples        idoutcome, idstatefrom, idaction, idstateto, probability [, reward]
  *
- * Readers of files (io/log_file.h) give them row by row (collect.h): memory grows with the number of different
- * transitions alone.
+ * Readers of files (io/log_file.h) give them row by row (collect.h): memory grows with the number of
+ * different transitions alone.
  */
 #ifndef NADIR_DATA_DATA_H
 #define NADIR_DATA_DATA_H

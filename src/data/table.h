@@ -11,7 +11,7 @@
 
 typedef struct nadir_data_entry {
     int32_t state, action, successor;
-    uint32_t mark; /* of the hash, to tell most others apart and to place it anew */
+    uint32_t mark; /* part of the hash: rejects most other entries, and gives the slot when the table grows */
     double count;
     double reward; /* sum of count * reward */
 } nadir_data_entry;
@@ -28,12 +28,11 @@ typedef struct nadir_data_table {
 /* *at: the number of the transition, which is new, with sums of 0, if it was not there. */
 nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *table, int32_t state,
                                    int32_t action, int32_t successor, int64_t *at);
-/* Says that a transition will be looked for soon, so that its memory is on the way by then: a table larger
- * than the cache is several times as fast. First far ahead with `near` false, then half as far ahead with
- * true. */
+/* Prefetches the memory of a transition that will be looked up soon: a table larger than the cache is then
+ * several times as fast. Call it far ahead with `near` false, then half as far ahead with true. */
 void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64_t action, int64_t successor,
                              bool near);
-/* Once nothing will be looked for any more: keeps the entries alone. */
+/* After the last look-up: releases the slots, keeps the entries. */
 void nadir_data_table_close(nadir_context *context, nadir_data_table *table);
 void nadir_data_table_clear(nadir_context *context, nadir_data_table *table);
 

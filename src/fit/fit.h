@@ -37,9 +37,9 @@ bool nadir_fit_names_file(const nadir_fit_settings *settings);
 const char *nadir_fit_method_name(nadir_fit_method method);
 const char *nadir_scales_name(int choice);
 
-/* Of data, and of transitions that are allowed (empty: all, or those seen), laid out as the data are. Both are taken
- * over, and empty afterwards, whatever the status. The settings are of this version; the files that they name are
- * not looked at. */
+/* Of data, and of transitions that are allowed (empty: all, or those seen), laid out as the data are. Both
+ * are taken over, and empty afterwards, whatever the status. The settings are of this version; the files
+ * that they name are not looked at. */
 nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, nadir_data *listed,
                               const nadir_fit_settings *settings, nadir_fit **fit);
 

@@ -18,7 +18,7 @@
  * statements override earlier ones, entry by entry; what no statement gives is 0. Words may be spread over
  * lines at will; # begins a comment. The reward may not depend on the observation, which an MDP has not.
  *
- * Sizes: a number of states or actions is believed only as far as rows follow. A file may stand for 2^22
+ * Sizes: a number of states or actions is accepted only as far as rows follow. A file may stand for 2^22
  * transitions, and 256 more for each of its bytes; beyond this its wildcards are refused with
  * NADIR_ERROR_FORMAT before anything is expanded. Within it the memory limit of the context holds.
  */

@@ -24,8 +24,8 @@ static const nadir_csv_column columns[COLUMNS] = {
     [REWARD] = {.names = {"reward"}},          [OUTCOME] = {.names = {"idoutcome"}, .optional = true},
 };
 
-/* Whether a line holds the name of the first column, whatever separates it from the others: a table with
- * semicolons is told what is wrong with it. */
+/* Whether a line contains the name of the first column, whatever the separator: a table with semicolons is
+ * then recognised, and refused with a clear message. */
 static bool names_states(nadir_cursor line)
 {
     const size_t length = strlen(columns[STATE_FROM].names[0]);

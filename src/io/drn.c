@@ -13,7 +13,7 @@
  *     @nr_choices                   may be missing
  *     2
  *     @model
- *     state 0 [0, 1.5] init         rewards, one of each model, where there are models; labels, perhaps quoted
+ *     state 0 [0, 1.5] init         rewards, one of each model, if any; labels, perhaps quoted
  *         action left [1, 0]        rewards as before
  *             0 : 0.5               successor : probability
  *             1 : 0.5

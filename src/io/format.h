@@ -1,9 +1,9 @@
 /*
  * format.h: the contract of a file format.
  *
- * A format is one `static const` table, listed in registry.c. Readers
- * trust nothing: a size is believed only as far as the bytes of the file can back it, every number is
- * checked, and what is wrong is named by file, line (or array), state and action.
+ * A format is one `static const` table, listed in registry.c. Readers trust nothing: sizes are checked
+ * against the bytes of the file before anything is allocated, and every number is checked. Errors name the
+ * file, line (or array), state and action.
  */
 #ifndef NADIR_IO_FORMAT_H
 #define NADIR_IO_FORMAT_H
@@ -46,8 +46,8 @@ typedef struct nadir_format {
     /* Whether a file that begins with these bytes (the first 4096, or all) is of this format. */
     bool (*recognises)(const char *head, size_t length);
 
-    /* Reads the states [first, end) of nadir_model_own_states, all of them where the process is alone. With an
-     * engine the model is spread over the processes (model/partition.h). discount, initial and costs of the
+    /* Reads the states [first, end) of nadir_model_own_states, all of them where the process is alone. With
+     * an engine the model is spread over the processes (model/partition.h). discount, initial and costs of the
      * settings are applied by the caller, afterwards. */
     nadir_status (*read)(nadir_context *context, const char *path, const nadir_read_settings *settings,
                          nadir_model **model);

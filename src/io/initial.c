@@ -83,7 +83,7 @@ cleanup:
     return status;
 }
 
-/* lines, [states]: where each number stands, 0: nowhere. */
+/* lines: [states] the line that gave each number; 0: none. */
 static nadir_status read_csv(nadir_context *context, const nadir_model *model, const char *path,
                              uint32_t *lines, double *mu)
 {

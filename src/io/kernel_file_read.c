@@ -1,8 +1,8 @@
 /*
  * kernel_file_read.c: a kernel from a NumPy archive, without trust; see result_files.h.
  *
- * The shapes of all arrays are known, and compared with the model, before any is read. An archive cannot
- * declare more than its bytes can hold, so that no size has to be believed (npz.h).
+ * The shapes of all arrays are compared with the model before any is read. npz.h has checked that the file
+ * can hold them.
  */
 #include "io/result_files.h"
 

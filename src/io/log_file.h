@@ -1,6 +1,7 @@
 /*
- * log_file.h: files of logged data: CSV tables (csv_cells.h), and NumPy arrays: records whose fields have the names
- * of the columns, or plain arrays of shape (N, 3) or (N, 4) with state, action, next state and reward.
+ * log_file.h: files of logged data: CSV tables (csv_cells.h), and NumPy arrays: records whose fields have
+ * the names of the columns, or plain arrays of shape (N, 3) or (N, 4) with state, action, next state and
+ * reward.
  */
 #ifndef NADIR_IO_LOG_FILE_H
 #define NADIR_IO_LOG_FILE_H
@@ -13,8 +14,8 @@
 nadir_status nadir_data_read(nadir_context *context, const char *path, const nadir_data_settings *settings,
                              nadir_data *data);
 
-/* Give all rows of collector->path to the collector, whose kind and columns they set; standard: of standard input
- * instead. */
+/* Give all rows of collector->path to the collector, whose kind and columns they set; standard: of standard
+ * input instead. */
 nadir_status nadir_data_read_csv(nadir_data_collector *collector, bool standard);
 nadir_status nadir_data_read_npy(nadir_data_collector *collector);
 

@@ -1,8 +1,8 @@
 /*
  * log_npy.c: data as NumPy arrays, read in pieces; see log_file.h.
  *
- * A piece is read as it stands (in Fortran order: a stretch of each column), every field of it converted at
- * once, and then handed on record by record.
+ * The raw bytes of a piece are read (in Fortran order: a stretch of each column), each field is converted
+ * in one loop, and the records go to the collector one by one.
  */
 #include "io/log_file.h"
 

@@ -5,9 +5,9 @@
  *     length = 2 bytes in version 1, 4 bytes in versions 2 and 3, the lowest first
  *     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }" blanks newline
  *
- * Items may be truth values, integers of 1 to 8 bytes, floats of 4 or 8 bytes, or text, in either byte order,
- * or records of such numbers. They are handed out in the order of the file and converted in pieces to what the
- * caller wants; where file and caller agree they are read straight into the caller's array.
+ * Items may be truth values, integers of 1 to 8 bytes, floats of 4 or 8 bytes, or text, in either byte
+ * order, or records of such numbers. They are handed out in the order of the file and converted in pieces
+ * to what the caller wants; where file and caller agree they are read straight into the caller's array.
  */
 #ifndef NADIR_IO_NPY_H
 #define NADIR_IO_NPY_H
@@ -25,7 +25,7 @@
 typedef struct nadir_npy_source {
     const char *name; /* how messages call it: "policy.npy", "model.npz: array P"; kept, not copied */
     int64_t bytes;    /* how many there are, header and items together */
-    /* Up to `size` bytes; *got less than that only at the end. Says itself what went wrong. */
+    /* Up to `size` bytes; *got less than that only at the end. Sets the error of the context. */
     nadir_status (*read)(void *user, void *buffer, size_t size, size_t *got);
     void *user;
     /* Passes over so many bytes; false: it cannot, and has not moved. NULL: never can. */
@@ -110,7 +110,8 @@ static inline bool nadir_npy_is_integer(const nadir_npy_header *header)
 nadir_status nadir_npy_doubles(nadir_npy *npy, int64_t count, double *into);
 nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into);
 nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into);
-/* Passes over the next `count` items, which must be there; many of them without reading, if the source can. */
+/* Passes over the next `count` items, which must be there; many of them without reading, if the source can.
+ * */
 nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count);
 /* The items of a slice, NULL: all of them; item (i, j, ...) of it into into[i * strides[0] + j * strides[1] +
  * ...]. No item was taken before. */
@@ -120,7 +121,7 @@ nadir_status nadir_npy_place(nadir_npy *npy, const nadir_npy_slice *slice,
 nadir_status nadir_npy_names(nadir_npy *npy, nadir_names *names);
 
 /* One field, which must hold numbers, of `count` <= NADIR_NPY_PIECE records, whose bytes the caller has read:
- * items is where the field of the first of them stands, stride the distance to the next. Errors name the
+ * items points to the field of the first record, stride is the distance to the next. Errors name the
  * record, counted from `first`, and the field. */
 #define NADIR_NPY_PIECE 8192
 nadir_status nadir_npy_field_doubles(nadir_npy *npy, const nadir_npy_field *field, int64_t first,

@@ -1,8 +1,8 @@
 /*
  * npz.h: NumPy archives: a zip file with one .npy entry for each array; models and kernels are kept in them.
  *
- * Nothing the archive says is believed: the sizes of an entry must be possible for the bytes of the file
- * before anything is allocated, and the checksum is verified.
+ * The sizes of an entry are checked against the bytes of the file before anything is allocated, and the
+ * checksum is verified.
  */
 #ifndef NADIR_IO_NPZ_H
 #define NADIR_IO_NPZ_H
@@ -40,7 +40,7 @@
     X(STATE_NAMES, "state_names")   /* (S) text */                                                           \
     X(ACTION_NAMES, "action_names") /* text, by action number */
 
-/* What a kernel of a ball has besides. */
+/* Further arrays of a kernel file. */
 #define NADIR_NPZ_KERNEL_LIST(X)                                                                             \
     X(B, "b")                                 /* (rows) of a kernel Phat - b k^T */                          \
     X(K, "k")                                 /* (S) */                                                      \
@@ -82,7 +82,7 @@ typedef struct nadir_npz {
     nadir_input input;
     nadir_npz_source source; /* points to the input: an archive stays where it is */
     zip_t *zip;
-    int known;                                  /* arrays 0 .. known - 1 are looked for */
+    int known;                                  /* only arrays 0 .. known - 1 are read */
     int64_t entries[NADIR_NPZ_ARRAYS];          /* number of the entry, -1: none */
     nadir_npy_header headers[NADIR_NPZ_ARRAYS]; /* of the arrays that are there */
     double bytes, done;                         /* of all these arrays, for progress */
@@ -111,8 +111,8 @@ typedef struct nadir_npz_array {
 nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_npz_array *array);
 void nadir_npz_array_close(nadir_npz_array *array);
 
-/* An array that is there, or a slice of it (axis 0 for integers; NULL: all), as the functions of npy.h of like
- * names. The checksum is verified where all of the array is read. */
+/* Reads an array that is there, or a slice of it (axis 0 for integers; NULL: all), as the functions of
+ * npy.h with the same names do. The checksum is verified where all of the array is read. */
 nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
                                const int64_t *strides, double *into);
 nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,

@@ -2,11 +2,11 @@
  * npz_read.c: a model, or the states of it that this process owns, from a NumPy archive; see npz.c for the
  * format.
  *
- * The headers of all arrays are read first. They give the sizes of the model, hence the range of own states,
- * rows and transitions: all of them where the process is alone. Then the range of each array is read straight
- * into its place, whatever its type and order in the file. Arrays that are stored are read from where the range
- * begins; of compressed ones everything before it is decompressed and dropped. Names are read only where the
- * model is not spread over processes.
+ * The headers of all arrays are read first. They give the sizes of the model, hence the range of own
+ * states, rows and transitions: all of them where the process is alone. Then the range of each array is
+ * read straight into its place, whatever its type and order in the file. Arrays that are stored are read
+ * from where the range begins; of compressed ones everything before it is decompressed and dropped. Names
+ * are read only where the model is not spread over processes.
  */
 #include "io/npz.h"
 
@@ -28,12 +28,12 @@ typedef struct reader {
     int64_t rows;
     int64_t actions; /* of every state; 0: ragged */
     int64_t transitions;
-    nadir_npz_which states_from; /* the array that told the number of states */
+    nadir_npz_which states_from; /* the array that gave the number of states */
     /* Where the range of this process begins; model->states and model->rows say how long it is. */
     int64_t first, first_row, first_transition;
 } reader;
 
-/* Integers that are looked at one by one and not kept. A struct of zeros is closed. */
+/* Reads integers one by one without keeping them. A struct of zeros is closed. */
 typedef struct stream {
     nadir_npz_array array;
     int32_t *piece; /* [NADIR_NPY_PIECE] */
@@ -199,8 +199,8 @@ cleanup:
     return status;
 }
 
-/* What else tells the number of states: mu, and arrays (S, A) whose items are the rows. One column tells
- * nothing: it may as well be a vector of all rows. */
+/* The number of states from `states`, mu, or an array (S, A). An array with one column does not count: it
+ * may be a vector of all rows. */
 static nadir_status size_from_others(reader *self)
 {
     static const nadir_npz_which tables[] = {NADIR_NPZ_R, NADIR_NPZ_SCALES, NADIR_NPZ_RADIUS};
@@ -303,7 +303,7 @@ cleanup:
     return status;
 }
 
-/* Nothing tells the number of states: the largest successor may. */
+/* No array gives the number of states: take the largest successor. */
 static nadir_status guess_states(reader *self)
 {
     nadir_status status = NADIR_OK;

@@ -1,12 +1,12 @@
 /*
- * numbers_file.c: numbers for the states or the rows of a model, in files: radii and scales; and matrices, of .npy
- * files alone.
+ * numbers_file.c: numbers for the states or the rows of a model, in files: radii and scales; and matrices,
+ * of .npy files alone.
  *
  *     CSV    idstate,value            for every state once; columns in any order; states and actions by
  *     CSV    idstate,idaction,value   for every row once;   number or name; `value`, `radius` or `scale`
  *     .npy   one number, (S), (rows), or (S, A) for models with A actions in every state
  *
- * Which of them is told by the content. All numbers are finite, and 0 or more. Written are CSV of rows or,
+ * The content decides which. All numbers are finite, and 0 or more. Written are CSV of rows or,
  * for the ending .npy, (S, A) where all states have the actions 0 .. A - 1, else (rows).
  */
 #include "io/csv_cells.h"

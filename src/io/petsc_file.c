@@ -89,7 +89,7 @@ cleanup:
     return status;
 }
 
-/* Believes the sizes only if they explain every byte of the file. */
+/* The sizes in the header must account for every byte of the file. */
 static nadir_status check_size(const nadir_petsc_file *file, int64_t header)
 {
     const int64_t body = file->input.bytes - header;

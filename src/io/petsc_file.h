@@ -14,7 +14,7 @@
 #include "base/context.h"
 #include "base/file.h"
 
-#define NADIR_PETSC_DENSE (-1) /* stands for the number of nonzeros */
+#define NADIR_PETSC_DENSE (-1) /* in place of the number of nonzeros */
 
 /* A file being read; a vector is a dense matrix with one column. */
 typedef struct nadir_petsc_file {
@@ -32,12 +32,12 @@ typedef struct nadir_petsc_file {
 /* Whether a file begins with the number of a matrix or a vector. */
 bool nadir_petsc_recognises(const char *head, size_t length);
 
-/* Opens the file and reads its header. The sizes in it are believed only if they explain every byte of the
- * file: rows, nonzeros, and rows * columns of a dense matrix can then be allocated. Always close it. */
+/* Opens the file and reads its header. Its sizes must account for every byte of the file:
+ * rows, nonzeros, and rows * columns of a dense matrix can then be allocated. Always close it. */
 nadir_status nadir_petsc_open(nadir_context *context, const char *path, nadir_petsc_file *file);
 void nadir_petsc_close(nadir_petsc_file *file);
 
-/* Of a sparse matrix the rows [first, first + rows). row_starts: [rows + 1] from 0 on; they are consistent. */
+/* Of a sparse matrix the rows [first, first + rows). row_starts: [rows + 1] from 0 on, consistent. */
 nadir_status nadir_petsc_read_lengths(nadir_petsc_file *file, int64_t first, int64_t rows,
                                       int64_t *row_starts);
 /* The entries of these rows, of which the first is entry `first` of the file. Columns are in range. indices,

@@ -5,8 +5,8 @@
  * file of their own: a matrix S x A, or S A numbers in the order of the rows (a vector, or a matrix with one
  * column). Rewards are taken as they are, although madupite's files hold costs.
  *
- * Lengths of rows, columns and values stand one after another, all of them of one size: a process reads its own
- * part of each from where it stands. How many entries the rows before have, the processes tell one another.
+ * Lengths of rows, columns and values stand one after another, each with items of one size, so a process
+ * seeks to its own part of each. A scan over the processes gives the number of entries in the rows before.
  */
 #include "io/format.h"
 #include "io/petsc_file.h"

@@ -8,7 +8,7 @@
  *     .npy   (rows) probabilities            one for each row of the model
  *     .npy   (S) integers                    action numbers
  *
- * Which of them is told by the content. Written are CSV without zeros or, for the ending .npy, (S, A) where
+ * The content decides which. Written are CSV without zeros or, for the ending .npy, (S, A) where
  * all states have the actions 0 .. A - 1, else one probability for each row.
  *
  * Where states are spread over processes each reads all lines of CSV, or its own range of an array, and keeps

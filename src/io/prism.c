@@ -86,8 +86,8 @@ static int take_integers(nadir_cursor line, int room, int64_t values[])
     return count;
 }
 
-/* The counts are believed only as far as the file can back them; the states without transitions are checked
- * by the builder. */
+/* The counts are accepted only as far as the size of the file allows; the states without transitions are
+ * checked by the builder. */
 static nadir_status check_header(tra_reader *reader)
 {
     const int64_t bytes = reader->text.input.bytes;

@@ -28,10 +28,9 @@
 nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel *kernel,
                                      const nadir_kernel_parameters *parameters, const char *path);
 
-/* Nothing in the file is believed: NADIR_ERROR_FORMAT unless it fits the model and all numbers are finite and
- * in their ranges. What it is worth as a kernel (sums, signs, the ball) and whether its digests are those of
- * the model and the policy at hand is not looked at. parameters need not be initialised, and are to be
- * cleared after success. */
+/* NADIR_ERROR_FORMAT unless the file fits the model and all numbers are finite and in their ranges. Sums
+ * and signs of the kernel, its place in the ball, and the digests of model and policy are not checked here.
+ * parameters need not be initialised; clear them after success. */
 nadir_status nadir_kernel_file_read(nadir_context *context, nadir_model *model, const char *path,
                                     nadir_kernel **kernel, nadir_kernel_parameters *parameters);
 
@@ -42,9 +41,9 @@ extern const nadir_file_digest_form nadir_witness_digest_form;
 nadir_status nadir_witness_write(nadir_context *context, const nadir_model *model,
                                  const nadir_witness *witness, const char *path);
 
-/* Nothing in the file is believed: NADIR_ERROR_FORMAT names the member whose type, length or number is wrong.
- * Whether the digests are those of the model and the policy at hand is not looked at. Members that are not
- * known are ignored with a notice. witness need not be initialised, and is to be cleared after success. */
+/* NADIR_ERROR_FORMAT names the member whose type, length or number is wrong. The digests of model and
+ * policy are not checked here. Unknown members are ignored with a notice. witness need not be initialised;
+ * clear it after success. */
 nadir_status nadir_witness_read(nadir_context *context, const nadir_model *model, const char *path,
                                 nadir_witness *witness);
 

@@ -1,7 +1,7 @@
 /*
- * witness_file_write.c: witnesses to JSON files; see result_files.h. A file holds one JSON object, whose members
- * are in the table below; the same table reads (witness_file_read.c). Numbers have as many digits as it takes to read
- * back the same bits.
+ * witness_file_write.c: witnesses to JSON files; see result_files.h. A file holds one JSON object, whose
+ * members are in the table below; the same table reads (witness_file_read.c). Numbers have as many digits
+ * as it takes to read back the same bits.
  */
 #include "io/witness_members.h"
 

@@ -2,8 +2,8 @@
  * partition.h: a model whose states are distributed over processes, in the making.
  *
  * A reader fills in the rows of the states [first, first + states) of S, with successors numbered over all
- * processes or as a dense array, [rows * S]. nadir_model_distribute makes them CSR and numbers successors anew, own
- * states first and then those of others (exchange.h).
+ * processes or as a dense array, [rows * S]. nadir_model_distribute makes them CSR and numbers successors anew,
+ * own states first and then those of others (exchange.h).
  */
 #ifndef NADIR_MODEL_PARTITION_H
 #define NADIR_MODEL_PARTITION_H

@@ -1,6 +1,6 @@
 /*
- * checkpoint.h: where a search for the robust policy stands: for the same program on the same machine, to go on
- * after an interruption as if there had been none. The file of it is io/checkpoint_file.c.
+ * checkpoint.h: where a search for the robust policy stands: for the same program on the same machine, to
+ * go on after an interruption as if there had been none. The file of it is io/checkpoint_file.c.
  */
 #ifndef NADIR_POLICY_CHECKPOINT_H
 #define NADIR_POLICY_CHECKPOINT_H
@@ -29,8 +29,8 @@ typedef struct nadir_checkpoint {
 /* Where checkpoints are kept; io makes one of files. A struct of zeros keeps none and resumes none. */
 typedef struct nadir_checkpoint_store {
     nadir_status (*write)(void *user, nadir_context *context, const nadir_checkpoint *checkpoint);
-    /* Fills the parts, of which there must be those of all pairs that may be, and `pairs`. NADIR_ERROR_FORMAT: no
-     * checkpoint, a damaged one, or one of another model, ball or method. */
+    /* Fills the parts, of which there must be those of all pairs that may be, and `pairs`.
+     * NADIR_ERROR_FORMAT: no checkpoint, a damaged one, or one of another model, ball or method. */
     nadir_status (*read)(void *user, nadir_context *context, nadir_checkpoint *checkpoint);
     void *user;
     const char *name; /* of what is read, for messages */

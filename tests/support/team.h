@@ -14,7 +14,8 @@ enum { TEST_TEAM_LIMIT = 8 };
 typedef void test_team_work(nadir_context *context, void *user);
 
 /* Runs `work` on every member at once; their tables have sum, reduce, reduce_few, maximum, scan,
- * order_statistics and collect; plans are made, but fetch nothing. Fails the test when members make different calls. Returns how many calls each made. */
+ * order_statistics and collect; plans are made, but fetch nothing. Fails the test when members make
+ * different calls. Returns how many calls each made. */
 int test_team_run(int members, test_team_work *work, void *user);
 
 #endif

@@ -46,8 +46,8 @@ nadir_status nadir_verify_start(nadir_context *context, nadir_model *model, cons
                                 const char *backend, nadir_verify_run *run);
 /* All checks of the kernel and, if there is one, of the witness. */
 nadir_status nadir_verify_prove(nadir_verify_run *run);
-/* NADIR_ERROR_VERIFICATION, with the first check that failed, if any did; result and list are made in that case
- * too. */
+/* NADIR_ERROR_VERIFICATION, with the first check that failed, if any did; result and list are made in that
+ * case too. */
 nadir_status nadir_verify_conclude(nadir_verify_run *run, nadir_verify_result *result,
                                    nadir_verification **verification);
 void nadir_verify_clear(nadir_verify_run *run);
