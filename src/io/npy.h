@@ -110,8 +110,7 @@ static inline bool nadir_npy_is_integer(const nadir_npy_header *header)
 nadir_status nadir_npy_doubles(nadir_npy *npy, int64_t count, double *into);
 nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into);
 nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into);
-/* Passes over the next `count` items, which must be there; many of them without reading, if the source can.
- * */
+/* Passes over the next `count` items, which must be there; does not read many, if the source can skip. */
 nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count);
 /* The items of a slice, NULL: all of them; item (i, j, ...) of it into into[i * strides[0] + j * strides[1] +
  * ...]. No item was taken before. */

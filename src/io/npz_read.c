@@ -390,7 +390,7 @@ static nadir_status read_row_starts(reader *self)
     for (int64_t row = 0; row < model->rows; row++) {
         if (model->row_starts[row + 1] < model->row_starts[row]) {
             return nadir_fail(self->context, NADIR_ERROR_MODEL, "%s: row %lld ends before it starts",
-                              self->npz.path, (long long)(self->first_row + row));
+                              self->npz.path, (long long)self->first_row + row);
         }
     }
     if (self->first_transition < 0) { /* of a process that is not the first */

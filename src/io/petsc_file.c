@@ -171,13 +171,13 @@ nadir_status nadir_petsc_read_lengths(nadir_petsc_file *file, int64_t first, int
         if (length < 0 || length > file->columns) {
             return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                               "%s: row %lld has %lld entries; expected 0 to %lld", file->input.path,
-                              (long long)(first + row), (long long)length, (long long)file->columns);
+                              (long long)first + row, (long long)length, (long long)file->columns);
         }
         if (length > file->nonzeros - row_starts[row]) {
             return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                               "%s: the rows up to row %lld have more entries than the header announces "
                               "(%lld)",
-                              file->input.path, (long long)(first + row), (long long)file->nonzeros);
+                              file->input.path, (long long)first + row, (long long)file->nonzeros);
         }
         row_starts[row + 1] = row_starts[row] + length;
     }
@@ -194,7 +194,7 @@ static nadir_status check_entries(const nadir_petsc_file *file, bool last, int64
     }
     return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                       "%s: the rows have %lld entries, the header announces %lld", file->input.path,
-                      (long long)(first + count), (long long)file->nonzeros);
+                      (long long)first + count, (long long)file->nonzeros);
 }
 
 /* Names the row in which entry i of the range stands. */
@@ -207,7 +207,7 @@ static nadir_status column_fail(const nadir_petsc_file *file, int64_t first_row,
     }
     return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                       "%s: row %lld has an entry in column %lld; columns are 0 to %lld", file->input.path,
-                      (long long)(first_row + row), (long long)column, (long long)file->columns - 1);
+                      (long long)first_row + row, (long long)column, (long long)file->columns - 1);
 }
 
 nadir_status nadir_petsc_read_entries(nadir_petsc_file *file, int64_t first_row, int64_t rows,

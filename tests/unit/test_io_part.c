@@ -320,7 +320,7 @@ static void read_own(nadir_context *context, void *user)
 static void check_numbers(const double *part, const double *whole, int64_t first, int64_t count)
 {
     assert_true((part == NULL) == (whole == NULL));
-    for (int64_t i = 0; whole != NULL && i < count; i++) {
+    for (int64_t i = 0; part != NULL && whole != NULL && i < count; i++) {
         assert_true(part[i] == whole[first + i]);
     }
 }
