@@ -19,7 +19,7 @@
 #include "adversary/method.h"
 #include "adversary/question.h"
 #include "adversary/robust.h"
-#include "adversary/rows/rows.h"
+#include "adversary/rows/lmo.h"
 #include "adversary/valid/kernel_mix.h"
 #include "adversary/valid/operator.h"
 #include "adversary/valid/proof.h"

@@ -1,5 +1,5 @@
 /* bracket.h: the search for the step that rows of 1 < p < infinity, p != 2, have in common, as
- * adversary/rows/power.c makes it: t within two ends, by false position. */
+ * adversary/rows/lmo_lp.c makes it: t within two ends, by false position. */
 #ifndef NADIR_ENGINES_CUDA_BRACKET_H
 #define NADIR_ENGINES_CUDA_BRACKET_H
 

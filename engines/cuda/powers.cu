@@ -1,6 +1,6 @@
 /*
  * powers.cu: the linear step over all rows, 1 < p < infinity, p != 2; see steps.cu and
- * adversary/rows/power.c.
+ * adversary/rows/lmo_lp.c.
  *
  * Rows are solved by row_power.h, a thread or a block each, from the levels that they had in the pass before.
  * The common kappa, of which a row's step is kappa u (p < 2) or kappa u^a (p > 2), is looked for here, by the

@@ -7,7 +7,7 @@
 enum { QUADRATIC_TURNS = 200 };           /* of one row */
 #define QUADRATIC_MASS (16 * DBL_EPSILON) /* by which a row may be off */
 
-/* Of a row at its omega, d = x - omega: as quadratic_sums in adversary/rows/quadratic.c. */
+/* Of a row at its omega, d = x - omega: as nadir_lmo_l2_sums in adversary/rows/lmo_internal.h. */
 struct quadratic_sums {
     double n, first, second, moved, squares, lost;
     ROW_PART void add(double p, double d, double slope)

@@ -1,5 +1,5 @@
 /*
- * row_capped.h: one row of a linear step of p = infinity; see adversary/rows/capped.c. Rows are as in row.h.
+ * row_capped.h: one row of a linear step of p = infinity; see adversary/rows/lmo_linf.c. Rows are as in row.h.
  *
  * With r = alpha beta > 0, entries before the pivot rise by r, those after it fall by min(r, Phat), and the
  * pivot takes what is left; it is the last entry, by x and then by place, with r (entries before) <= what
@@ -147,7 +147,7 @@ template <typename ROW> ROW_CODE capped_pivot capped_find(const ROW &row, double
     }
 }
 
-/* What an answer is made of; see adversary/rows/capped.c. */
+/* What an answer is made of; see adversary/rows/lmo_linf.c. */
 struct capped_shifts {
     double up, lifted, down, lowered, dropped, largest;
     ROW_PART void join(const capped_shifts &other)

@@ -1,5 +1,5 @@
 /*
- * row_power.h: one row of a linear step of 1 < p < infinity, p != 2; see adversary/rows/power.c, which says
+ * row_power.h: one row of a linear step of 1 < p < infinity, p != 2; see adversary/rows/lmo_lp.c, which says
  * why each line is what it is, and the same numbers up to rounding. Rows are as in row.h.
  */
 #ifndef NADIR_ENGINES_CUDA_ROW_POWER_H
@@ -28,7 +28,7 @@ ROW_CODE double row_power(double r, double exponent)
     return exponent == 1 ? r : exponent == 2 ? r * r : exponent == 0.5 ? sqrt(r) : pow(r, exponent);
 }
 
-/* change(g) of adversary/rows/rows.h, g >= 0. */
+/* change(g) of adversary/rows/lmo.h, g >= 0. */
 ROW_CODE double row_change(const power_norm &of, double step, double g)
 {
     return !(g > 0) ? 0 : of.p <= 2 ? row_power(step * g, of.a) : step * row_power(g, of.a);

@@ -1,6 +1,6 @@
 /*
  * row_spread.h: one row of a linear step on the domain simplex of a sparse model, where every state is
- * allowed; see adversary/rows/quadratic.c and capped.c, which say why each line is what it is. The states
+ * allowed; see adversary/rows/lmo_l2.c and lmo_linf.c, which say why each line is what it is. The states
  * that the row does not have are counted along the order of all x; rows are as in row_power.h, x from 0 on.
  */
 #ifndef NADIR_ENGINES_CUDA_ROW_SPREAD_H
@@ -9,7 +9,7 @@
 #include "quadratic.h"
 #include "row_capped.h"
 
-/* The states in rising order of x, the lower one first among equals; sums as in adversary/rows/order.h. */
+/* The states in rising order of x, the lower one first among equals; sums as in adversary/rows/value_order.h. */
 struct spread_order {
     int64_t states;
     int32_t *order; /* [states] */

@@ -1,5 +1,5 @@
 /*
- * sorted.cu: the states in rising order of x, with the sums along it of adversary/rows/order.h:
+ * sorted.cu: the states in rising order of x, with the sums along it of adversary/rows/value_order.h:
  *
  *     first_i = first_(i-1) + i g,    second_i = second_(i-1) + g (2 first_(i-1) + i g),    g = x_i -
  * x_(i-1).

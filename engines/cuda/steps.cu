@@ -3,7 +3,7 @@
  * base/device.h. Here is p = 2; thresholds.cu has p = 1, capped.cu p = infinity, and powers.cu all others;
  * spread.cu has sparse models on the domain simplex, and rectangular.cu rectangular sets.
  *
- * What a row does at a given step is what adversary/rows/quadratic.c says: with I its positive entries,
+ * What a row does at a given step is what adversary/rows/lmo_l2.c says: with I its positive entries,
  *
  *     X = max(0, Phat - alpha s (x - omega)),    omega = mean_I + m / (n alpha s),    s = kappa u,
  *

@@ -1,5 +1,5 @@
 /*
- * thresholds.cu: the linear step over all rows, p = 1; see steps.cu and adversary/rows/threshold.c.
+ * thresholds.cu: the linear step over all rows, p = 1; see steps.cu and adversary/rows/lmo_l1.c.
  *
  * Entries of the largest keys u x, u = alpha w / unit, go to the smallest x of their rows, as far as a budget
  * of beta / 2 lasts. The key at which it ends is found between two keys, as the whole numbers that their bits

@@ -1,5 +1,5 @@
 /*
- * conservative_valid.c: method conservative on the domains simplex and support, where nadir_rows_share_all
+ * conservative_valid.c: method conservative on the domains simplex and support, where nadir_lmo_solve_all
  * minimises the linearised return; see conservative.h.
  */
 #include "methods/conservative.h"
@@ -12,11 +12,11 @@ typedef struct iteration {
     double beta;
     nadir_valid_operator operator;
     nadir_kernel *current;
-    nadir_kernel *target; /* X */
-    nadir_order order;    /* of v */
-    nadir_rows rows;
-    nadir_row_answer *answers; /* [rows] */
-    nadir_row_budget budget;
+    nadir_kernel *target;    /* X */
+    nadir_value_order order; /* of v */
+    nadir_lmo rows;
+    nadir_lmo_solution *answers; /* [rows] */
+    nadir_lmo_budget budget;
     double *weights; /* [rows] gamma d pi */
     double *own;     /* [rows] P_r . x */
     double *nominal; /* [rows] Phat_r . x */
@@ -32,12 +32,12 @@ static nadir_status start(nadir_context *context, iteration *self)
     const nadir_problem *problem = self->problem;
     const nadir_uncertainty *set = problem->uncertainty;
     self->operator=(nadir_valid_operator){.problem = problem};
-    self->rows = (nadir_rows){.model = problem->model,
-                              .order = &self->order,
-                              .scales = set->scales,
-                              .domain = set->domain,
-                              .p = set->p,
-                              .q = set->q};
+    self->rows = (nadir_lmo){.model = problem->model,
+                             .order = &self->order,
+                             .scales = set->scales,
+                             .domain = set->domain,
+                             .p = set->p,
+                             .q = set->q};
     NADIR_NEW_ZERO(context, self->answers, problem->rows);
     NADIR_NEW(context, self->weights, problem->rows);
     NADIR_NEW(context, self->own, problem->rows);
@@ -54,7 +54,7 @@ static void finish(nadir_context *context, iteration *self)
     nadir_valid_operator_clear(context, &self->operator);
     nadir_kernel_free(self->current);
     nadir_kernel_free(self->target);
-    nadir_order_clear(context, &self->order);
+    nadir_value_order_clear(context, &self->order);
     nadir_release(context, self->answers);
     nadir_release(context, self->weights);
     nadir_release(context, self->own);
@@ -78,9 +78,9 @@ static nadir_status linearize(nadir_context *context, iteration *self)
             self->weights[row] = problem->gamma * fmax(0, self->d[s]) * problem->policy->probabilities[row];
         }
     }
-    NADIR_CHECK(nadir_order_make(context, problem->states, self->v, &self->order));
+    NADIR_CHECK(nadir_value_order_make(context, problem->states, self->v, &self->order));
     NADIR_CHECK(
-        nadir_rows_share_all(context, &self->rows, self->weights, self->beta, self->answers, &self->budget));
+        nadir_lmo_solve_all(context, &self->rows, self->weights, self->beta, self->answers, &self->budget));
     nadir_kernel_multiply(context, self->current, self->order.x, self->own);
     nadir_kernel_multiply(context, problem->kernel, self->order.x, self->nominal);
     double gap = 0;
@@ -97,7 +97,7 @@ static nadir_status step(nadir_context *context, iteration *self, double t)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *mixed = NULL;
-    NADIR_CHECK(nadir_rows_kernel(context, &self->rows, self->answers, &self->target));
+    NADIR_CHECK(nadir_lmo_kernel(context, &self->rows, self->answers, &self->target));
     NADIR_CHECK(nadir_kernel_mix(context, self->problem->model, self->current, self->target, t, &mixed));
     nadir_kernel_free(self->current);
     self->current = mixed;

@@ -104,7 +104,7 @@ typedef enum nadir_device_shares {
     NADIR_DEVICE_ROWS
 } nadir_device_shares;
 
-/* What linear steps have in common (adversary/rows/rows.h). */
+/* What linear steps have in common (adversary/rows/lmo.h). */
 typedef struct nadir_device_ball {
     double gamma, p;
     bool simplex; /* every successor is allowed; otherwise those of the row */
@@ -113,7 +113,7 @@ typedef struct nadir_device_ball {
     const double *scales;        /* [rows] alpha, NULL: ones */
 } nadir_device_ball;
 
-/* The answer of a linear step (adversary/rows/rows.h), in units of x and of `unit`. found false: the ball
+/* The answer of a linear step (adversary/rows/lmo.h), in units of x and of `unit`. found false: the ball
  * does not matter, or nothing moves; the rest says nothing then. Nor does it where not all rows share; found
  * is false there only if nothing moves. */
 typedef struct nadir_device_answer {

@@ -131,7 +131,7 @@ static nadir_status solve_answers(optimum *at)
     nadir_status status = NADIR_OK;
     nadir_context *context = at->context;
     nadir_occupancy *occupancy = NULL;
-    NADIR_CHECK(nadir_rows_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
+    NADIR_CHECK(nadir_lmo_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
     NADIR_CHECK(nadir_occupancy_create(context, at->worst, at->policy, at->model->discount,
                                        at->settings->backend, 0, &occupancy));
     nadir_average_rewards(at->model, at->policy, at->R);
@@ -345,7 +345,7 @@ static nadir_status bound_above(optimum *at, double *upper)
     double error;
     NADIR_NEW(context, choice, model->states);
     memcpy(choice, model->state_rows, (size_t)model->states * sizeof *choice);
-    NADIR_CHECK(nadir_rows_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
+    NADIR_CHECK(nadir_lmo_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
     NADIR_CHECK(nadir_membership_check(context, at->worst, &at->set, 1, &membership));
     nadir_kernel_measure(context, at->worst, &size);
     nadir_bellman_maximise(context, at->worst, model->discount, at->v, 0, NULL, 0, choice, at->R, &pass);

@@ -17,7 +17,7 @@ static void measure(nadir_robust_bellman *bellman)
     }
     bellman->room_each = 1;
     for (int64_t row = 0; bellman->set->domain != NADIR_DOMAIN_FREE && row < model->rows; row++) {
-        const int64_t room = nadir_rows_room(&bellman->rows, row, row + 1);
+        const int64_t room = nadir_lmo_work_size(&bellman->rows, row, row + 1);
         bellman->room_each = room > bellman->room_each ? room : bellman->room_each;
     }
 }
@@ -28,7 +28,7 @@ nadir_status nadir_robust_bellman_make(nadir_context *context, nadir_model *mode
     nadir_status status = NADIR_OK;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     *bellman = (nadir_robust_bellman){.kernel = kernel, .set = set, .model = model, .gamma = model->discount};
-    bellman->rows = (nadir_rows){
+    bellman->rows = (nadir_lmo){
         .model = model,
         .order = &bellman->order,
         .scales = set->scales,
@@ -55,7 +55,7 @@ cleanup:
 
 void nadir_robust_bellman_clear(nadir_context *context, nadir_robust_bellman *bellman)
 {
-    nadir_order_clear(context, &bellman->order);
+    nadir_value_order_clear(context, &bellman->order);
     nadir_release(context, bellman->answers);
     nadir_release(context, bellman->q);
     nadir_release(context, bellman->policy);
@@ -83,19 +83,19 @@ static nadir_level_answer ask_free(void *user, int64_t action, double radius)
 static nadir_level_answer ask_valid(void *user, int64_t action, double radius)
 {
     const state_rows *of = user;
-    const nadir_rows *rows = &of->bellman->rows;
+    const nadir_lmo *rows = &of->bellman->rows;
     const int64_t row = of->first + action;
     const double weight = 1;
-    nadir_row_answer *answer = &of->bellman->answers[row];
-    nadir_row_budget budget;
+    nadir_lmo_solution *answer = &of->bellman->answers[row];
+    nadir_lmo_budget budget;
     if (action > 0 && !(answer->step > 0)) {
         *answer = answer[-1];
     }
-    nadir_rows_share(rows, row, row + 1, &weight, radius, of->room, answer, &budget);
+    nadir_lmo_solve(rows, row, row + 1, &weight, radius, of->room, answer, &budget);
     if (!(answer->gain > 0) || of->bellman->set->set != NADIR_SET_S) { /* no slope is wanted */
         return (nadir_level_answer){.gain = answer->gain};
     }
-    const nadir_row_bound bound = nadir_rows_bound(rows, row, answer, of->room);
+    const nadir_lmo_row_bound bound = nadir_lmo_bound(rows, row, answer, of->room);
     const double alpha = nadir_uncertainty_scale(of->bellman->set, row);
     return (nadir_level_answer){answer->gain, isinf(answer->step) ? 0 : alpha * bound.slope, answer->norm};
 }
@@ -152,7 +152,7 @@ nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bel
                                        bellman->value, NULL, &gstd));
         bellman->sigma = gstd.sigma;
     } else {
-        NADIR_CHECK(nadir_order_make(context, states, v, &bellman->order));
+        NADIR_CHECK(nadir_value_order_make(context, states, v, &bellman->order));
     }
 #pragma omp parallel num_threads(bellman->threads)
     {

@@ -2,8 +2,8 @@
 #include "support/support.h"
 
 #include "linalg/norm.h"
+#include "support/lmo.h"
 #include "support/reference.h"
-#include "support/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ void test_rows_set(test_rows *made, nadir_random *random, int values)
         };
         made->v[s] = shapes[values];
     }
-    assert_ok(made->context, nadir_order_make(made->context, made->states, made->v, &made->order));
+    assert_ok(made->context, nadir_value_order_make(made->context, made->states, made->v, &made->order));
 }
 
 test_rows test_rows_make(nadir_context *context, nadir_random *random, double p, nadir_domain domain,
@@ -97,20 +97,20 @@ test_rows test_rows_make(nadir_context *context, nadir_random *random, double p,
         made.weights[row] = nadir_random_below(random, 8) == 0 ? 0 : nadir_random_exponential(random);
     }
     test_rows_set(&made, random, values);
-    made.rows = (nadir_rows){
+    made.rows = (nadir_lmo){
         .model = made.model,
         .scales = made.scales,
         .domain = domain,
         .p = p,
         .q = nadir_holder_conjugate(p),
     };
-    made.room = test_new(nadir_rows_room(&made.rows, 0, made.count), sizeof *made.room);
+    made.room = test_new(nadir_lmo_work_size(&made.rows, 0, made.count), sizeof *made.room);
     return made;
 }
 
 void test_rows_clear(test_rows *made)
 {
-    nadir_order_clear(made->context, &made->order);
+    nadir_value_order_clear(made->context, &made->order);
     nadir_model_free(made->model);
     free(made->v);
     free(made->scales);

@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_ROWS_H
 #define NADIR_TESTS_ROWS_H
 
-#include "adversary/rows/rows.h"
+#include "adversary/rows/lmo.h"
 #include "base/random.h"
 
 enum { TEST_ROWS_STATES = 40, TEST_ROWS_NORMS = 9, TEST_ROWS_VALUES = 7 };
@@ -16,17 +16,17 @@ extern const double test_rows_norms[TEST_ROWS_NORMS];
 typedef struct test_rows {
     nadir_context *context; /* not owned */
     nadir_model *model;
-    nadir_order order;
-    nadir_rows rows;
-    int64_t states, count;     /* count: of rows */
-    double *v;                 /* [states] */
-    double *scales;            /* [count] some zero */
-    double *weights;           /* [count] some zero */
-    double *phat;              /* [count * states] */
-    double *room;              /* for all rows at once */
-    double *X;                 /* [count * states] work space */
-    nadir_row_answer *answers; /* [count] zeros */
-    nadir_row_bound *bounds;   /* [count] */
+    nadir_value_order order;
+    nadir_lmo rows;
+    int64_t states, count;       /* count: of rows */
+    double *v;                   /* [states] */
+    double *scales;              /* [count] some zero */
+    double *weights;             /* [count] some zero */
+    double *phat;                /* [count * states] */
+    double *room;                /* for all rows at once */
+    double *X;                   /* [count * states] work space */
+    nadir_lmo_solution *answers; /* [count] zeros */
+    nadir_lmo_row_bound *bounds; /* [count] */
 } test_rows;
 
 /* values: how v looks, 0 .. TEST_ROWS_VALUES - 1: normal, few different ones, constant, close together, of

@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/difference/costs.h"
+#include "adversary/rows/lmo_row_costs.h"
 #include "support/families.h"
 #include "support/reference.h"
 #include "support/tiny.h"
@@ -24,7 +24,7 @@ typedef struct setting {
     const nadir_problem *problem;
     double *scales;
     double radius;
-    nadir_costs costs;
+    nadir_lmo_row_costs costs;
 } setting;
 
 static void set_costs(nadir_context *context, setting *at, nadir_random *random, double scale)
@@ -41,8 +41,8 @@ static void set_costs(nadir_context *context, setting *at, nadir_random *random,
     for (int64_t i = 0; i < 2 * at->problem->rows; i++) {
         pi[i] = nadir_random_below(random, 4) == 0 ? 0 : nadir_random_uniform(random);
     }
-    assert_ok(context, nadir_costs_set(context, &at->costs, 0.9, numbers + 2 * n, pi, numbers,
-                                       numbers + 3 * n, pi + at->problem->rows, numbers + n));
+    assert_ok(context, nadir_lmo_row_costs_set(context, &at->costs, 0.9, numbers + 2 * n, pi, numbers,
+                                               numbers + 3 * n, pi + at->problem->rows, numbers + n));
     free(numbers);
 }
 
@@ -58,7 +58,8 @@ static void setting_make(nadir_context *context, setting *at, nadir_random *rand
     const nadir_ball ball = test_ball(set, domain, p, &at->radius, at->scales);
     at->made = test_problem_make(context, model, policy, &ball, NULL, 1);
     at->problem = test_problem_view(&at->made);
-    assert_ok(context, nadir_costs_make(context, at->problem->model, at->problem->uncertainty, &at->costs));
+    assert_ok(context,
+              nadir_lmo_row_costs_make(context, at->problem->model, at->problem->uncertainty, &at->costs));
     set_costs(context, at, random, nadir_random_below(random, 4) == 0 ? 1e150 : 1);
     test_note("seed %d, %s, %s, norm %g, radius %g, %d states", SEED, nadir_set_name(set),
               nadir_domain_name(domain), p, at->radius, (int)states);
@@ -66,7 +67,7 @@ static void setting_make(nadir_context *context, setting *at, nadir_random *rand
 
 static void setting_clear(nadir_context *context, setting *at)
 {
-    nadir_costs_clear(context, &at->costs);
+    nadir_lmo_row_costs_clear(context, &at->costs);
     test_problem_clear(&at->made);
     free(at->scales);
 }
@@ -103,8 +104,8 @@ static void check_step(nadir_context *context, setting *at)
 {
     double bound;
     double gain = 0;
-    assert_ok(context, nadir_costs_step(context, &at->costs));
-    assert_ok(context, nadir_costs_bound(context, &at->costs, &bound));
+    assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
+    assert_ok(context, nadir_lmo_row_costs_bound(context, &at->costs, &bound));
     double *X = entries_of(context, at);
     double *nominal = test_dense_kernel(at->problem->model);
     for (int64_t i = 0; i < at->problem->rows * at->problem->states; i++) {
@@ -126,17 +127,17 @@ static void check_near(nadir_context *context, setting *at, nadir_random *random
     const int64_t count = at->problem->rows * at->problem->states;
     double length;
     nadir_kernel *from = NULL;
-    assert_ok(context, nadir_costs_step(context, &at->costs));
+    assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
     double *other = entries_of(context, at);
     set_costs(context, at, random, 1);
-    assert_ok(context, nadir_costs_step(context, &at->costs));
+    assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
     double *start = entries_of(context, at);
     assert_ok(context, nadir_kernel_create_changed(context, at->problem->model, &at->costs.changed, &from));
     set_costs(context, at, random, 1);
     const double bend = pow(10, 4 * nadir_random_uniform(random) - 2);
-    assert_ok(context, nadir_costs_near(context, &at->costs, from, bend, &length));
+    assert_ok(context, nadir_lmo_row_costs_proximal(context, &at->costs, from, bend, &length));
     double *X = entries_of(context, at);
-    assert_ok(context, nadir_costs_step(context, &at->costs));
+    assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
     double *far = entries_of(context, at);
     double *nominal = test_dense_kernel(at->problem->model);
     const double *const tried[] = {other, start, far, nominal};

@@ -48,22 +48,22 @@ static double worth(const nadir_robust_bellman *bellman, int64_t state, const do
         if (set->set == NADIR_SET_SA) {
             const double radius = nadir_uncertainty_radius(set, state, row);
             const double one = 1;
-            nadir_row_answer alone = {0};
-            nadir_row_budget budget = {.gain = nadir_uncertainty_scale(set, row) * radius * bellman->sigma};
+            nadir_lmo_solution alone = {0};
+            nadir_lmo_budget budget = {.gain = nadir_uncertainty_scale(set, row) * radius * bellman->sigma};
             if (set->domain != NADIR_DOMAIN_FREE) {
-                nadir_rows_share(&bellman->rows, row, row + 1, &one, radius, room, &alone, &budget);
+                nadir_lmo_solve(&bellman->rows, row, row + 1, &one, radius, room, &alone, &budget);
             }
             sum -= bellman->gamma * weight * budget.gain;
         }
     }
     if (set->set == NADIR_SET_S) {
         const double radius = nadir_uncertainty_radius(set, state, first);
-        nadir_row_answer answers[8] = {{0}};
-        nadir_row_budget budget = {0};
+        nadir_lmo_solution answers[8] = {{0}};
+        nadir_lmo_budget budget = {0};
         if (set->domain == NADIR_DOMAIN_FREE) {
             budget.gain = radius * bellman->sigma * (isinf(set->q) ? largest : pow(norm, 1 / set->q));
         } else {
-            nadir_rows_share(&bellman->rows, first, end, pi, radius, room, answers, &budget);
+            nadir_lmo_solve(&bellman->rows, first, end, pi, radius, room, answers, &budget);
         }
         sum -= bellman->gamma * budget.gain;
     }

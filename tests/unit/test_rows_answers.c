@@ -1,7 +1,7 @@
 /* Answers of row problems: in the domain and the ball, and as good as weak duality allows. */
 #include "support/support.h"
 
-#include "support/rows.h"
+#include "support/lmo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@ static void check_rows(test_rows *made, int64_t first, int64_t end)
     for (int64_t row = first; row < end; row++) {
         double *X = made->X + row * made->states;
         const double *phat = made->phat + row * made->states;
-        const nadir_row_answer *answer = &made->answers[row];
-        nadir_rows_expand(&made->rows, row, answer, made->room, X);
+        const nadir_lmo_solution *answer = &made->answers[row];
+        nadir_lmo_write_dense(&made->rows, row, answer, made->room, X);
         long double sum = 0;
         for (int64_t t = 0; t < made->states; t++) {
             assert_that(X[t] >= 0, "row %d: entry %g", (int)row, X[t]);
@@ -41,10 +41,10 @@ static double gap_allowed(double p)
     return p < 1.01 ? 1e-9 : 1e-12;
 }
 
-static void check_share(test_rows *made, int64_t first, int64_t end, double beta, nadir_row_budget *budget)
+static void check_share(test_rows *made, int64_t first, int64_t end, double beta, nadir_lmo_budget *budget)
 {
     const double *weights = made->weights + first;
-    nadir_rows_share(&made->rows, first, end, weights, beta, made->room, made->answers + first, budget);
+    nadir_lmo_solve(&made->rows, first, end, weights, beta, made->room, made->answers + first, budget);
     check_rows(made, first, end);
     const double norm = test_rows_total(made, first, end, made->X);
     const double rounding =
@@ -55,10 +55,10 @@ static void check_share(test_rows *made, int64_t first, int64_t end, double beta
     for (int64_t row = first; row < end; row++) {
         gain += made->weights[row] * made->answers[row].gain;
         scale += made->weights[row] * fmax(1, made->scales[row]) * made->order.range;
-        made->bounds[row] = nadir_rows_bound(&made->rows, row, &made->answers[row], made->room);
+        made->bounds[row] = nadir_lmo_bound(&made->rows, row, &made->answers[row], made->room);
     }
     assert_close(budget->gain / (scale > 0 ? scale : 1), gain / (scale > 0 ? scale : 1), 1e-14);
-    const double bound = nadir_rows_bound_share(&made->rows, first, end, weights, beta, made->bounds + first);
+    const double bound = nadir_lmo_bound_shared(&made->rows, first, end, weights, beta, made->bounds + first);
     assert_that(bound >= gain * (1 - 1e-15), "gain %.17g above its bound %.17g", gain, bound);
     assert_that(bound <= gain * (1 + gap_allowed(made->rows.p)) + 1e-14 * fmin(1, beta) * scale,
                 "gain %.17g, bound %.17g, of %g, tau %g", gain, bound, scale, budget->tau);
@@ -99,11 +99,11 @@ static void share_test(test_rows *made, nadir_random *random)
     const double beta = random_radius(random);
     const int64_t state = (int64_t)nadir_random_below(random, (uint64_t)made->states);
     const int64_t first = made->model->state_rows[state];
-    nadir_row_budget budget = {0};
+    nadir_lmo_budget budget = {0};
     check_share(made, first, first + 1, beta, &budget);
-    budget = (nadir_row_budget){0};
+    budget = (nadir_lmo_budget){0};
     check_share(made, first, made->model->state_rows[state + 1], beta, &budget);
-    budget = (nadir_row_budget){0};
+    budget = (nadir_lmo_budget){0};
     check_share(made, 0, made->count, beta, &budget);
     /* once more from the answers, and for another v and radius from them */
     const double gain = budget.gain;
@@ -125,13 +125,13 @@ static void test_share(void **state)
 static void all_test(test_rows *made, nadir_random *random)
 {
     const double beta = random_radius(random);
-    nadir_row_budget one = {0};
-    nadir_row_budget all = {0};
-    nadir_row_answer *answers = calloc((size_t)made->count, sizeof *answers);
+    nadir_lmo_budget one = {0};
+    nadir_lmo_budget all = {0};
+    nadir_lmo_solution *answers = calloc((size_t)made->count, sizeof *answers);
     assert_non_null(answers);
-    nadir_rows_share(&made->rows, 0, made->count, made->weights, beta, made->room, made->answers, &one);
+    nadir_lmo_solve(&made->rows, 0, made->count, made->weights, beta, made->room, made->answers, &one);
     assert_ok(made->context,
-              nadir_rows_share_all(made->context, &made->rows, made->weights, beta, answers, &all));
+              nadir_lmo_solve_all(made->context, &made->rows, made->weights, beta, answers, &all));
     assert_memory_equal(&one, &all, sizeof one);
     for (int64_t row = 0; row < made->count; row++) {
         assert_true(answers[row].omega == made->answers[row].omega);
@@ -160,12 +160,12 @@ static void price_test(test_rows *made, nadir_random *random)
         const double weight = made->weights[row];
         const double size = made->order.range > 0 ? made->order.range : 1;
         const double price = size * weight * pow(10, 3 * nadir_random_normal(random));
-        nadir_row_answer *answer = &made->answers[row];
-        nadir_rows_priced(&made->rows, row, weight, price, made->room, answer);
+        nadir_lmo_solution *answer = &made->answers[row];
+        nadir_lmo_penalized(&made->rows, row, weight, price, made->room, answer);
         check_rows(made, row, row + 1);
         const double kept = weight * answer->gain - price * pow(answer->norm, made->rows.p);
-        const nadir_row_bound bound = nadir_rows_bound(&made->rows, row, answer, made->room);
-        const double best = nadir_rows_bound_priced(&made->rows, row, weight, price, &bound);
+        const nadir_lmo_row_bound bound = nadir_lmo_bound(&made->rows, row, answer, made->room);
+        const double best = nadir_lmo_bound_penalized(&made->rows, row, weight, price, &bound);
         const double far = made->rows.p == 1 && made->scales[row] > 0 ? 1e-14 * price / made->scales[row] : 0;
         const double slack = gap_allowed(made->rows.p) * weight * answer->gain + 4e-15 * weight * size + far;
         assert_that(best >= kept - 1e-15 * weight * answer->gain && best <= kept + slack,
@@ -193,17 +193,17 @@ static void test_priced(void **state)
 static void multiplier_test(test_rows *made, nadir_random *random)
 {
     const double beta = random_radius(random);
-    nadir_row_budget budget = {0};
+    nadir_lmo_budget budget = {0};
     if (isinf(made->rows.p) || made->rows.p == 1 || made->rows.p < 1.01 || made->rows.p > 100) {
         return;
     }
-    nadir_rows_share(&made->rows, 0, made->count, made->weights, beta, made->room, made->answers, &budget);
+    nadir_lmo_solve(&made->rows, 0, made->count, made->weights, beta, made->room, made->answers, &budget);
     if (!(budget.tau > 0) || !isfinite(budget.tau)) {
         return;
     }
     for (int64_t row = 0; row < made->count; row++) {
-        nadir_row_answer answer = {0};
-        nadir_rows_priced(&made->rows, row, made->weights[row], budget.tau, made->room, &answer);
+        nadir_lmo_solution answer = {0};
+        nadir_lmo_penalized(&made->rows, row, made->weights[row], budget.tau, made->room, &answer);
         const double expected = made->answers[row].gain;
         assert_that(fabs(answer.gain - expected) <= 1e-9 * expected + 1e-13 * made->order.range,
                     "row %d: gain %.17g, not %.17g", (int)row, answer.gain, expected);
@@ -222,7 +222,7 @@ static void test_multiplier(void **state)
 static void attack_test(test_rows *made, nadir_random *random)
 {
     const double beta = random_radius(random);
-    nadir_row_budget budget = {0};
+    nadir_lmo_budget budget = {0};
     check_share(made, 0, made->count, beta, &budget);
     double *others = calloc((size_t)(made->count * made->states), sizeof *others);
     double *norms = calloc((size_t)made->count, sizeof *norms);
@@ -230,16 +230,16 @@ static void attack_test(test_rows *made, nadir_random *random)
     assert_non_null(norms);
     double scale = 0;
     for (int64_t row = 0; row < made->count; row++) {
-        nadir_row_answer wrong = made->answers[row];
+        nadir_lmo_solution wrong = made->answers[row];
         if (nadir_random_below(random, 2) == 0) {
             wrong.omega += 0.3 * nadir_random_normal(random);
             wrong.step *= nadir_random_exponential(random);
         }
-        made->bounds[row] = nadir_rows_bound(&made->rows, row, &wrong, made->room);
+        made->bounds[row] = nadir_lmo_bound(&made->rows, row, &wrong, made->room);
         scale += made->weights[row] * made->order.range;
     }
     const double bound =
-        nadir_rows_bound_share(&made->rows, 0, made->count, made->weights, beta, made->bounds);
+        nadir_lmo_bound_shared(&made->rows, 0, made->count, made->weights, beta, made->bounds);
     assert_that(bound >= budget.gain * (1 - 1e-14), "bound %g below the gain %g", bound, budget.gain);
     for (int i = 0; i < 10; i++) {
         double gain = 0;
@@ -252,7 +252,7 @@ static void attack_test(test_rows *made, nadir_random *random)
                 double *X = others + row * made->states;
                 test_rows_random(made, random, row, norm, X);
                 gain += made->weights[row] * test_rows_gain(made, row, X);
-                const double alone = nadir_rows_bound_radius(&made->bounds[row], made->scales[row] * norm);
+                const double alone = nadir_lmo_bound_radius(&made->bounds[row], made->scales[row] * norm);
                 assert_that(test_rows_gain(made, row, X) <= alone + 1e-15 * made->order.range,
                             "row %d alone gains more than %g", (int)row, alone);
             }

@@ -1,9 +1,9 @@
 /* Row problems against bisections in long double, degenerate ones, and the kernels made of the answers. */
 #include "support/support.h"
 
+#include "support/lmo.h"
 #include "support/naive_rows.h"
 #include "support/reference.h"
-#include "support/rows.h"
 #include "support/scarce.h"
 
 #include <math.h>
@@ -32,9 +32,9 @@ static void test_reference(void **state)
         const int64_t first = made.model->state_rows[s];
         const int64_t count = made.model->state_rows[s + 1] - first;
         const double beta = pow(10, -3 * nadir_random_uniform(&random));
-        nadir_row_budget budget;
-        nadir_rows_share(&made.rows, first, first + count, made.weights + first, beta, made.room,
-                         made.answers + first, &budget);
+        nadir_lmo_budget budget;
+        nadir_lmo_solve(&made.rows, first, first + count, made.weights + first, beta, made.room,
+                        made.answers + first, &budget);
         const double gain = test_naive_gain(&(test_naive_rows){
             .count = count,
             .states = made.states,
@@ -54,7 +54,7 @@ static void test_reference(void **state)
 }
 
 /* Sums along the order against sums over the states. */
-static void check_below(const nadir_order *order, double omega)
+static void check_below(const nadir_value_order *order, double omega)
 {
     long double first = 0;
     long double second = 0;
@@ -67,7 +67,7 @@ static void check_below(const nadir_order *order, double omega)
             count++;
         }
     }
-    const nadir_below below = nadir_order_below(order, omega);
+    const nadir_value_order_sums below = nadir_value_order_below(order, omega);
     const long double allowed = 1e-15L + (long double)(test_long_unit() * (double)order->states);
     assert_int_equal(below.count, count);
     assert_that(fabsl(below.first - first) <= allowed * first, "first %.17g of %.17Lg", below.first, first);
@@ -83,7 +83,7 @@ static void test_order(void **state)
     nadir_random_seed(&random, SEED);
     enum { STATES = 1000 };
     static double v[STATES];
-    nadir_order order = {0};
+    nadir_value_order order = {0};
     for (int round = 0; round < 6; round++) {
         for (int64_t s = 0; s < STATES; s++) {
             const double normal = nadir_random_normal(&random);
@@ -95,7 +95,7 @@ static void test_order(void **state)
                    : round == 4 ? 1e-300 * normal
                                 : 1e300 * (double)nadir_random_below(&random, 3) / 2;
         }
-        assert_ok(context, nadir_order_make(context, STATES, v, &order));
+        assert_ok(context, nadir_value_order_make(context, STATES, v, &order));
         for (int64_t i = 0; i < STATES; i++) {
             const int32_t s = order.order[i];
             assert_int_equal(order.rank[s], i);
@@ -115,12 +115,13 @@ static void test_order(void **state)
         }
     }
     v[7] = NAN;
-    assert_fails(context, nadir_order_make(context, STATES, v, &order), NADIR_ERROR_ARGUMENT, "state 7");
+    assert_fails(context, nadir_value_order_make(context, STATES, v, &order), NADIR_ERROR_ARGUMENT,
+                 "state 7");
     v[7] = 1e308;
     v[8] = -1e308;
-    assert_fails(context, nadir_order_make(context, STATES, v, &order), NADIR_ERROR_ARGUMENT,
+    assert_fails(context, nadir_value_order_make(context, STATES, v, &order), NADIR_ERROR_ARGUMENT,
                  "too far apart");
-    nadir_order_clear(context, &order);
+    nadir_value_order_clear(context, &order);
     nadir_context_free(context);
 }
 
@@ -130,7 +131,8 @@ static void check_kernel(test_rows *made, nadir_kernel *kernel)
     double *unit = test_new(made->states, sizeof *unit);
     double *column = test_new(made->count, sizeof *column);
     for (int64_t row = 0; row < made->count; row++) {
-        nadir_rows_expand(&made->rows, row, &made->answers[row], made->room, made->X + row * made->states);
+        nadir_lmo_write_dense(&made->rows, row, &made->answers[row], made->room,
+                              made->X + row * made->states);
     }
     for (int64_t t = 0; t < made->states; t++) {
         unit[t] = 1;
@@ -160,11 +162,11 @@ static void test_kernels(void **state)
         made.rows.order = &made.order;
         nadir_kernel *kernel = NULL;
         for (int again = 0; again < test_often(3); again++) {
-            nadir_row_budget budget;
+            nadir_lmo_budget budget;
             const double beta = again == 1 ? 50 : nadir_random_uniform(&random);
-            nadir_rows_share(&made.rows, 0, made.count, made.weights, beta, made.room, made.answers, &budget);
+            nadir_lmo_solve(&made.rows, 0, made.count, made.weights, beta, made.room, made.answers, &budget);
             const nadir_kernel *before = kernel;
-            assert_ok(context, nadir_rows_kernel(context, &made.rows, made.answers, &kernel));
+            assert_ok(context, nadir_lmo_kernel(context, &made.rows, made.answers, &kernel));
             assert_true(again == 0 || nadir_kernel_perturbed(kernel) == NULL || kernel == before);
             check_kernel(&made, kernel);
             test_rows_set(&made, &random, (int)nadir_random_below(&random, 2));
@@ -188,18 +190,18 @@ static void test_degenerate(void **state)
         test_note("seed %d, round %d, p %g", SEED, i, p);
         test_rows made = test_rows_make(context, &random, p, domains[i % 2], 2); /* constant v */
         made.rows.order = &made.order;
-        nadir_row_budget budget;
-        nadir_rows_share(&made.rows, 0, made.count, made.weights, 0.5, made.room, made.answers, &budget);
+        nadir_lmo_budget budget;
+        nadir_lmo_solve(&made.rows, 0, made.count, made.weights, 0.5, made.room, made.answers, &budget);
         assert_true(budget.gain == 0 && budget.tau == 0 && budget.norm == 0);
         test_rows_set(&made, &random, 0);
-        nadir_rows_share(&made.rows, 0, made.count, made.weights, 0, made.room, made.answers, &budget);
+        nadir_lmo_solve(&made.rows, 0, made.count, made.weights, 0, made.room, made.answers, &budget);
         assert_true(budget.gain == 0 && budget.norm == 0);
         for (int64_t row = 0; row < made.count; row++) {
-            nadir_rows_expand(&made.rows, row, &made.answers[row], made.room, made.X);
+            nadir_lmo_write_dense(&made.rows, row, &made.answers[row], made.room, made.X);
             assert_memory_equal(made.X, made.phat + row * made.states, (size_t)made.states * sizeof *made.X);
         }
         /* a radius that holds nothing: all mass at the smallest allowed v, exactly */
-        nadir_rows_share(&made.rows, 0, made.count, made.weights, 1e9, made.room, made.answers, &budget);
+        nadir_lmo_solve(&made.rows, 0, made.count, made.weights, 1e9, made.room, made.answers, &budget);
         for (int64_t row = 0; row < made.count; row++) {
             if (!(made.scales[row] > 0) || !(made.weights[row] > 0)) {
                 continue;
@@ -209,7 +211,7 @@ static void test_degenerate(void **state)
             for (int64_t t = 0; t < made.states; t++) {
                 lowest = i % 2 == 0 || phat[t] > 0 ? fmin(lowest, made.v[t]) : lowest;
             }
-            nadir_rows_expand(&made.rows, row, &made.answers[row], made.room, made.X);
+            nadir_lmo_write_dense(&made.rows, row, &made.answers[row], made.room, made.X);
             for (int64_t t = 0; t < made.states; t++) {
                 assert_true(made.v[t] == lowest ? fabs(made.X[t] - 1) <= 1e-15 : made.X[t] == 0);
             }
@@ -236,22 +238,22 @@ static void test_scarce_memory(void **state)
             nadir_random_seed(&random, 5);
             test_rows made = test_rows_make(context, &random, norms[i], NADIR_DOMAIN_SIMPLEX, 0);
             made.rows.order = &made.order;
-            nadir_order other = {0};
+            nadir_value_order other = {0};
             nadir_kernel *kernel = NULL;
-            nadir_row_budget budget;
+            nadir_lmo_budget budget;
             scarce.left = limit;
-            status = nadir_order_make(context, made.states, made.v, &other);
+            status = nadir_value_order_make(context, made.states, made.v, &other);
             if (status == NADIR_OK) {
-                status = nadir_rows_share_all(context, &made.rows, made.weights, 0.3, made.answers, &budget);
+                status = nadir_lmo_solve_all(context, &made.rows, made.weights, 0.3, made.answers, &budget);
             }
             if (status == NADIR_OK) {
-                status = nadir_rows_kernel(context, &made.rows, made.answers, &kernel);
+                status = nadir_lmo_kernel(context, &made.rows, made.answers, &kernel);
             }
             assert_that(status == NADIR_OK || status == NADIR_ERROR_MEMORY, "status %d", (int)status);
             assert_true(limit < 200);
             scarce.left = INT64_MAX;
             nadir_kernel_free(kernel);
-            nadir_order_clear(context, &other);
+            nadir_value_order_clear(context, &other);
             test_rows_clear(&made);
             nadir_context_free(context);
             assert_int_equal(scarce.blocks, 0);

@@ -2,7 +2,7 @@
  * device: that there are none. */
 #include "support/support.h"
 
-#include "adversary/rows/remote.h"
+#include "adversary/rows/lmo_device.h"
 #include "base/random.h"
 #include "kernel/average.h"
 #include "kernel/kernel_device.h"
@@ -21,9 +21,9 @@ typedef struct fixture {
     nadir_context *context;
     nadir_model *model;
     nadir_policy *policy;
-    nadir_order order;
-    nadir_rows rows;
-    nadir_rows_remote remote;
+    nadir_value_order order;
+    nadir_lmo rows;
+    nadir_lmo_device remote;
     int64_t states, count; /* count: of rows */
     double *scales, *weights, *d, *v;
 } fixture;
@@ -100,15 +100,15 @@ static void setup(double p, bool edges, fixture *made)
         }
     }
     made->order.unsorted = !isinf(p); /* the processor's rows of p = infinity want it sorted */
-    assert_ok(made->context, nadir_order_make(made->context, made->states, made->v, &made->order));
-    made->rows = (nadir_rows){.model = made->model,
-                              .order = &made->order,
-                              .scales = made->scales,
-                              .domain = NADIR_DOMAIN_SUPPORT,
-                              .p = p,
-                              .q = nadir_holder_conjugate(p)};
-    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
-                                                    made->policy->probabilities, &made->remote));
+    assert_ok(made->context, nadir_value_order_make(made->context, made->states, made->v, &made->order));
+    made->rows = (nadir_lmo){.model = made->model,
+                             .order = &made->order,
+                             .scales = made->scales,
+                             .domain = NADIR_DOMAIN_SUPPORT,
+                             .p = p,
+                             .q = nadir_holder_conjugate(p)};
+    assert_ok(made->context, nadir_lmo_device_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
+                                                   made->policy->probabilities, &made->remote));
 }
 
 /* How many times as much as with p = 2 rounding does: powers a = 1 / (p - 1) and p of numbers lose digits. */
@@ -119,8 +119,8 @@ static double lost_digits(double p)
 
 static void teardown(fixture *made)
 {
-    nadir_rows_remote_close(&made->remote);
-    nadir_order_clear(made->context, &made->order);
+    nadir_lmo_device_close(&made->remote);
+    nadir_value_order_clear(made->context, &made->order);
     free(made->scales);
     free(made->weights);
     free(made->d);
@@ -192,31 +192,31 @@ static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
 }
 
 /* The answer of a radius, made here and there. */
-static void compare_answers(fixture *made, double radius, nadir_row_answer *answers, nadir_kernel **here,
+static void compare_answers(fixture *made, double radius, nadir_lmo_solution *answers, nadir_kernel **here,
                             nadir_kernel **there)
 {
     const double lost = lost_digits(made->rows.p);
-    nadir_row_budget wanted = {0};
-    nadir_row_budget budget = {0};
+    nadir_lmo_budget wanted = {0};
+    nadir_lmo_budget budget = {0};
     bool found;
     bool done;
     double slack = 0;
     assert_ok(made->context,
-              nadir_rows_share_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
-    assert_ok(made->context, nadir_rows_remote_answer(made->context, &made->remote, &made->order, made->d,
-                                                      radius, &budget, &found));
+              nadir_lmo_solve_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
+    assert_ok(made->context, nadir_lmo_device_solve(made->context, &made->remote, &made->order, made->d,
+                                                    radius, &budget, &found));
     assert_true(found);
     assert_close(budget.tau / wanted.tau, 1, 1e-11 * lost);
     assert_close(budget.step / wanted.step, 1, 1e-11 * lost);
     assert_close(budget.gain / wanted.gain, 1, 1e-12 * lost);
     assert_close(budget.norm / radius, 1, 1e-12 * lost);
     assert_that(budget.norm <= radius, "outside: %.17g", budget.norm);
-    assert_ok(made->context, nadir_rows_kernel(made->context, &made->rows, answers, here));
-    assert_ok(made->context, nadir_rows_remote_kernel(made->context, &made->remote, there));
+    assert_ok(made->context, nadir_lmo_kernel(made->context, &made->rows, answers, here));
+    assert_ok(made->context, nadir_lmo_device_kernel(made->context, &made->remote, there));
     compare_average(made, *here, *there); /* before it is brought here */
     if (made->rows.p == 2) {
-        assert_ok(made->context, nadir_rows_remote_slack(made->context, &made->remote, *there,
-                                                         made->order.range, 1.5 * wanted.tau, &slack, &done));
+        assert_ok(made->context, nadir_lmo_device_slack(made->context, &made->remote, *there,
+                                                        made->order.range, 1.5 * wanted.tau, &slack, &done));
         assert_true(done);
     }
     compare_kernels(made, *here, *there);
@@ -238,7 +238,7 @@ static bool compare_radii(double p, bool edges)
         teardown(&made);
         return false;
     }
-    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
     nadir_kernel *here = NULL;
     nadir_kernel *there = NULL;
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
@@ -285,7 +285,7 @@ static void test_edges(void **state)
 static void test_gains(void **state)
 {
     fixture made = {0};
-    nadir_row_budget budget;
+    nadir_lmo_budget budget;
     bool found;
     (void)state;
     setup(INFINITY, false, &made);
@@ -294,17 +294,17 @@ static void test_gains(void **state)
         skip();
         return;
     }
-    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
     double *gains = test_new(STATES, sizeof *gains);
     for (int64_t row = 0; row < made.count; row++) {
         made.weights[row] = 1;
     }
     assert_ok(made.context,
-              nadir_rows_share_all(made.context, &made.rows, made.weights, 0.03, answers, &budget));
+              nadir_lmo_solve_all(made.context, &made.rows, made.weights, 0.03, answers, &budget));
     assert_ok(made.context,
-              nadir_rows_remote_answer(made.context, &made.remote, &made.order, NULL, 0.03, &budget, &found));
+              nadir_lmo_device_solve(made.context, &made.remote, &made.order, NULL, 0.03, &budget, &found));
     assert_true(found);
-    assert_ok(made.context, nadir_rows_remote_gains(made.context, &made.remote, &made.order, gains));
+    assert_ok(made.context, nadir_lmo_device_gains(made.context, &made.remote, &made.order, gains));
     for (int64_t s = 0; s < STATES; s++) {
         double wanted = 0;
         for (int64_t row = made.model->state_rows[s]; row < made.model->state_rows[s + 1]; row++) {
@@ -325,7 +325,7 @@ static void test_nothing_found(void **state)
     (void)state;
     for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
         fixture made = {0};
-        nadir_row_budget budget;
+        nadir_lmo_budget budget;
         bool found = true;
         setup(norms[norm], false, &made);
         if (made.remote.step == NULL) {
@@ -334,16 +334,16 @@ static void test_nothing_found(void **state)
             return;
         }
         test_note("p %g", norms[norm]);
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e7,
-                                                         &budget, &found));
+        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 1e7,
+                                                       &budget, &found));
         assert_false(found);
         found = true;
         for (int64_t s = 0; s < STATES; s++) {
             made.v[s] = 1;
         }
-        assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
-                                                         &budget, &found));
+        assert_ok(made.context, nadir_value_order_make(made.context, STATES, made.v, &made.order));
+        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 0.1,
+                                                       &budget, &found));
         assert_false(found);
         test_note_clear();
         teardown(&made);
@@ -373,18 +373,18 @@ static void test_mass(void **state)
             made.v[s] = s % 3 == 0 ? 0.9 + 1e-1 * made.v[s] / 200 : 1e-12 * (double)(s % 5);
             ones[s] = 1;
         }
-        assert_ok(made.context, nadir_order_make(made.context, made.states, made.v, &made.order));
+        assert_ok(made.context, nadir_value_order_make(made.context, made.states, made.v, &made.order));
         for (double radius = 0.1; radius < 300; radius *= 1.25) {
-            nadir_row_budget budget;
+            nadir_lmo_budget budget;
             bool found;
             test_note("p %g, radius %g", norms[norm], radius);
-            assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d,
-                                                             radius, &budget, &found));
+            assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d,
+                                                           radius, &budget, &found));
             if (!found) {
                 continue;
             }
             moved++;
-            assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &kernel));
+            assert_ok(made.context, nadir_lmo_device_kernel(made.context, &made.remote, &kernel));
             assert_ok(made.context, nadir_kernel_device_fetch(made.context, kernel));
             nadir_kernel_multiply(made.context, kernel, ones, sums);
             for (int64_t row = 0; row < made.count; row++) {
@@ -434,7 +434,7 @@ static void test_centred(void **state)
         largest = fmax(largest, fabs(wanted[t]));
     }
     for (int again = 0; again < 2; again++) {
-        assert_ok(made.context, nadir_rows_remote_centred(made.context, &made.remote, made.v, made.d, sums));
+        assert_ok(made.context, nadir_lmo_device_centred(made.context, &made.remote, made.v, made.d, sums));
         for (int64_t t = 0; t < STATES; t++) {
             assert_that(fabs(sums[t] - wanted[t]) <= 1e-13 * largest, "state %lld: %.17g, not %.17g",
                         (long long)t, sums[t], wanted[t]);

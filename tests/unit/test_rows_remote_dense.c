@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/rows/remote.h"
+#include "adversary/rows/lmo_device.h"
 #include "base/random.h"
 #include "kernel/average.h"
 #include "kernel/kernel_device.h"
@@ -29,9 +29,9 @@ typedef struct fixture {
     nadir_context *context;
     nadir_model *model;
     nadir_policy *policy;
-    nadir_order order;
-    nadir_rows rows;
-    nadir_rows_remote remote;
+    nadir_value_order order;
+    nadir_lmo rows;
+    nadir_lmo_device remote;
     double *scales, *weights, *d, *v;
 } fixture;
 
@@ -80,14 +80,14 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
 
 static void open_step(fixture *made, nadir_domain domain, double p)
 {
-    made->rows = (nadir_rows){.model = made->model,
-                              .order = &made->order,
-                              .scales = made->scales,
-                              .domain = domain,
-                              .p = p,
-                              .q = nadir_holder_conjugate(p)};
-    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
-                                                    made->policy->probabilities, &made->remote));
+    made->rows = (nadir_lmo){.model = made->model,
+                             .order = &made->order,
+                             .scales = made->scales,
+                             .domain = domain,
+                             .p = p,
+                             .q = nadir_holder_conjugate(p)};
+    assert_ok(made->context, nadir_lmo_device_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
+                                                   made->policy->probabilities, &made->remote));
 }
 
 /* False: there is no device. */
@@ -111,17 +111,17 @@ static bool setup(fixture *made)
             made->weights[row] = GAMMA * fmax(made->d[s], 0) * made->policy->probabilities[row];
         }
     }
-    assert_ok(made->context, nadir_order_make(made->context, STATES, made->v, &made->order));
+    assert_ok(made->context, nadir_value_order_make(made->context, STATES, made->v, &made->order));
     open_step(made, NADIR_DOMAIN_SIMPLEX, 2);
     const bool found = made->remote.step != NULL;
     assert_int_equal(found, made->context->device != NULL);
-    nadir_rows_remote_close(&made->remote);
+    nadir_lmo_device_close(&made->remote);
     return found;
 }
 
 static void teardown(fixture *made)
 {
-    nadir_order_clear(made->context, &made->order);
+    nadir_value_order_clear(made->context, &made->order);
     free(made->scales);
     free(made->weights);
     free(made->d);
@@ -204,20 +204,20 @@ static void compare_averages(const fixture *made, const nadir_kernel *here, cons
 }
 
 /* The answer of a radius, made here and there. Whether there was one. */
-static bool compare_answers(fixture *made, double radius, nadir_row_answer *answers, nadir_kernel **here,
+static bool compare_answers(fixture *made, double radius, nadir_lmo_solution *answers, nadir_kernel **here,
                             nadir_kernel **there)
 {
     const double p = made->rows.p;
     const double digits = fmax(1, fmax(isinf(p) ? 1 : p / 10, 0.1 / (p - 1))); /* powers lose some */
-    nadir_row_budget wanted = {0};
-    nadir_row_budget budget = {0};
+    nadir_lmo_budget wanted = {0};
+    nadir_lmo_budget budget = {0};
     double slack = 0;
     bool found;
     bool done;
     assert_ok(made->context,
-              nadir_rows_share_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
-    assert_ok(made->context, nadir_rows_remote_answer(made->context, &made->remote, &made->order, made->d,
-                                                      radius, &budget, &found));
+              nadir_lmo_solve_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
+    assert_ok(made->context, nadir_lmo_device_solve(made->context, &made->remote, &made->order, made->d,
+                                                    radius, &budget, &found));
     assert_int_equal(found, wanted.tau > 0 || isinf(p));
     if (!found) {
         return false;
@@ -231,11 +231,11 @@ static bool compare_answers(fixture *made, double radius, nadir_row_answer *answ
     assert_that(fabs(budget.norm - wanted.norm) <= 1e-12 * (p == 1 ? 1 : digits) * radius &&
                     budget.norm <= radius,
                 "norm %.17g, not %.17g", budget.norm, wanted.norm);
-    assert_ok(made->context, nadir_rows_kernel(made->context, &made->rows, answers, here));
-    assert_ok(made->context, nadir_rows_remote_kernel(made->context, &made->remote, there));
+    assert_ok(made->context, nadir_lmo_kernel(made->context, &made->rows, answers, here));
+    assert_ok(made->context, nadir_lmo_device_kernel(made->context, &made->remote, there));
     compare_averages(made, *here, *there); /* before it is brought here */
-    assert_ok(made->context, nadir_rows_remote_slack(made->context, &made->remote, *there, made->order.range,
-                                                     1.5 * wanted.tau, &slack, &done));
+    assert_ok(made->context, nadir_lmo_device_slack(made->context, &made->remote, *there, made->order.range,
+                                                    1.5 * wanted.tau, &slack, &done));
     assert_int_equal(done, p == 2);
     compare_kernels(made, *here, *there);
     if (done) {
@@ -255,7 +255,7 @@ static void test_answers(void **state)
         skip();
         return;
     }
-    nadir_row_answer *answers = test_new(ROWS, sizeof *answers);
+    nadir_lmo_solution *answers = test_new(ROWS, sizeof *answers);
     nadir_kernel *here = NULL;
     nadir_kernel *there = NULL;
     for (int i = 0; i < 2 * NORMS; i++) {
@@ -265,14 +265,14 @@ static void test_answers(void **state)
         open_step(&made, domain, p);
         assert_non_null(made.remote.step);
         for (int64_t row = 0; row < ROWS; row++) {
-            answers[row] = (nadir_row_answer){0};
+            answers[row] = (nadir_lmo_solution){0};
         }
         for (size_t j = 0; j < sizeof radii / sizeof *radii; j++) {
             test_note("p %g, domain %d, radius %g", p, (int)domain, radii[j]);
             found += compare_answers(&made, radii[j], answers, &here, &there);
         }
         assert_int_equal(found, isinf(p) ? 5 : 4);
-        nadir_rows_remote_close(&made.remote);
+        nadir_lmo_device_close(&made.remote);
     }
     test_note_clear();
     nadir_kernel_free(here);
@@ -294,15 +294,15 @@ static void test_constant(void **state)
     for (int64_t s = 0; s < STATES; s++) {
         made.v[s] = 3;
     }
-    assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
+    assert_ok(made.context, nadir_value_order_make(made.context, STATES, made.v, &made.order));
     for (int i = 0; i < NORMS; i++) {
-        nadir_row_budget budget;
+        nadir_lmo_budget budget;
         bool found = true;
         open_step(&made, NADIR_DOMAIN_SIMPLEX, norms[i]);
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
-                                                         &budget, &found));
+        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 0.1,
+                                                       &budget, &found));
         assert_false(found);
-        nadir_rows_remote_close(&made.remote);
+        nadir_lmo_device_close(&made.remote);
     }
     teardown(&made);
 }
@@ -311,7 +311,7 @@ static void test_constant(void **state)
 static void test_gains(void **state)
 {
     fixture made = {0};
-    nadir_row_budget budget;
+    nadir_lmo_budget budget;
     bool found;
     (void)state;
     if (!setup(&made)) {
@@ -319,23 +319,23 @@ static void test_gains(void **state)
         skip();
         return;
     }
-    nadir_row_answer *answers = test_new(ROWS, sizeof *answers);
+    nadir_lmo_solution *answers = test_new(ROWS, sizeof *answers);
     double *gains = test_new(STATES, sizeof *gains);
     for (int64_t row = 0; row < ROWS; row++) {
         made.weights[row] = 1;
-        answers[row] = (nadir_row_answer){0};
+        answers[row] = (nadir_lmo_solution){0};
     }
     open_step(&made, NADIR_DOMAIN_SUPPORT, INFINITY);
-    nadir_rows_remote_close(&made.remote);
-    assert_ok(made.context, nadir_rows_remote_open(made.context, &made.rows, NADIR_DEVICE_ROWS, GAMMA,
-                                                   made.policy->probabilities, &made.remote));
+    nadir_lmo_device_close(&made.remote);
+    assert_ok(made.context, nadir_lmo_device_open(made.context, &made.rows, NADIR_DEVICE_ROWS, GAMMA,
+                                                  made.policy->probabilities, &made.remote));
     assert_non_null(made.remote.step);
     assert_ok(made.context,
-              nadir_rows_share_all(made.context, &made.rows, made.weights, 0.003, answers, &budget));
-    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, NULL, 0.003,
-                                                     &budget, &found));
+              nadir_lmo_solve_all(made.context, &made.rows, made.weights, 0.003, answers, &budget));
+    assert_ok(made.context,
+              nadir_lmo_device_solve(made.context, &made.remote, &made.order, NULL, 0.003, &budget, &found));
     assert_true(found);
-    assert_ok(made.context, nadir_rows_remote_gains(made.context, &made.remote, &made.order, gains));
+    assert_ok(made.context, nadir_lmo_device_gains(made.context, &made.remote, &made.order, gains));
     for (int64_t s = 0; s < STATES; s++) {
         double wanted = 0;
         for (int64_t row = ACTIONS * s; row < ACTIONS * (s + 1); row++) {
@@ -344,7 +344,7 @@ static void test_gains(void **state)
         assert_that(fabs(gains[s] - wanted) <= 1e-12, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
                     wanted);
     }
-    nadir_rows_remote_close(&made.remote);
+    nadir_lmo_device_close(&made.remote);
     free(gains);
     free(answers);
     teardown(&made);

@@ -2,7 +2,7 @@
  * that there are none. */
 #include "support/support.h"
 
-#include "adversary/rows/remote.h"
+#include "adversary/rows/lmo_device.h"
 #include "base/random.h"
 #include "kernel/average.h"
 #include "kernel/kernel_device.h"
@@ -26,9 +26,9 @@ typedef struct fixture {
     nadir_random random;
     nadir_model *model;
     nadir_policy *policy;
-    nadir_order order;
-    nadir_rows rows;
-    nadir_rows_remote remote;
+    nadir_value_order order;
+    nadir_lmo rows;
+    nadir_lmo_device remote;
     int64_t states, count; /* count: of rows */
     double *scales, *weights, *d, *v, *z;
 } fixture;
@@ -39,7 +39,7 @@ static void set_values(fixture *made, spacing how)
         const double u = nadir_random_uniform(&made->random);
         made->v[s] = 100 + 5 * (how == ANYHOW ? u : how == TIED ? floor(9 * u) : pow(u, 30));
     }
-    assert_ok(made->context, nadir_order_make(made->context, made->states, made->v, &made->order));
+    assert_ok(made->context, nadir_value_order_make(made->context, made->states, made->v, &made->order));
 }
 
 static void setup(double p, int64_t states, int64_t most, fixture *made)
@@ -66,20 +66,20 @@ static void setup(double p, int64_t states, int64_t most, fixture *made)
         }
     }
     set_values(made, ANYHOW);
-    made->rows = (nadir_rows){.model = made->model,
-                              .order = &made->order,
-                              .scales = made->scales,
-                              .domain = NADIR_DOMAIN_SIMPLEX,
-                              .p = p,
-                              .q = nadir_holder_conjugate(p)};
-    assert_ok(made->context, nadir_rows_remote_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
-                                                    made->policy->probabilities, &made->remote));
+    made->rows = (nadir_lmo){.model = made->model,
+                             .order = &made->order,
+                             .scales = made->scales,
+                             .domain = NADIR_DOMAIN_SIMPLEX,
+                             .p = p,
+                             .q = nadir_holder_conjugate(p)};
+    assert_ok(made->context, nadir_lmo_device_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
+                                                   made->policy->probabilities, &made->remote));
 }
 
 static void teardown(fixture *made)
 {
-    nadir_rows_remote_close(&made->remote);
-    nadir_order_clear(made->context, &made->order);
+    nadir_lmo_device_close(&made->remote);
+    nadir_value_order_clear(made->context, &made->order);
     free(made->scales);
     free(made->weights);
     free(made->d);
@@ -130,16 +130,16 @@ static void compare_average(const fixture *made, const nadir_kernel *here, const
 }
 
 /* The answer of a radius, made here and there. */
-static void compare_answers(fixture *made, double radius, nadir_row_answer *answers, nadir_kernel **here,
+static void compare_answers(fixture *made, double radius, nadir_lmo_solution *answers, nadir_kernel **here,
                             nadir_kernel **there)
 {
-    nadir_row_budget wanted = {0};
-    nadir_row_budget budget = {0};
+    nadir_lmo_budget wanted = {0};
+    nadir_lmo_budget budget = {0};
     bool found;
     assert_ok(made->context,
-              nadir_rows_share_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
-    assert_ok(made->context, nadir_rows_remote_answer(made->context, &made->remote, &made->order, made->d,
-                                                      radius, &budget, &found));
+              nadir_lmo_solve_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
+    assert_ok(made->context, nadir_lmo_device_solve(made->context, &made->remote, &made->order, made->d,
+                                                    radius, &budget, &found));
     assert_true(found);
     assert_true(wanted.tau > 0);
     assert_close(budget.tau / wanted.tau, 1, 1e-11);
@@ -147,8 +147,8 @@ static void compare_answers(fixture *made, double radius, nadir_row_answer *answ
     assert_close(budget.gain / wanted.gain, 1, 1e-12);
     assert_close(budget.norm / wanted.norm, 1, 1e-12);
     assert_that(budget.norm <= radius, "outside: %.17g", budget.norm);
-    assert_ok(made->context, nadir_rows_kernel(made->context, &made->rows, answers, here));
-    assert_ok(made->context, nadir_rows_remote_kernel(made->context, &made->remote, there));
+    assert_ok(made->context, nadir_lmo_kernel(made->context, &made->rows, answers, here));
+    assert_ok(made->context, nadir_lmo_device_kernel(made->context, &made->remote, there));
     compare_average(made, *here, *there); /* before it is brought here */
     assert_ok(made->context, nadir_kernel_device_fetch(made->context, *there));
     compare_kernels(made, *here, *there);
@@ -171,7 +171,7 @@ static void test_answers(void **state)
             skip();
             return;
         }
-        nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+        nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
         nadir_kernel *here = NULL;
         nadir_kernel *there = NULL;
         for (int i = 0; i < 15; i++) {
@@ -202,7 +202,7 @@ static void test_many_states(void **state)
         skip();
         return;
     }
-    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
     compare_answers(&made, 0.5, answers, &here, &there);
     nadir_kernel_free(here);
     nadir_kernel_free(there);
@@ -219,7 +219,7 @@ static void test_same_bits(void **state)
     for (int norm = 0; norm < 3; norm++) {
         fixture made = {0};
         nadir_kernel *kernels[2] = {NULL, NULL};
-        nadir_row_budget budgets[2];
+        nadir_lmo_budget budgets[2];
         bool found;
         setup(norms[norm], STATES, MOST, &made);
         if (made.remote.step == NULL) {
@@ -230,9 +230,9 @@ static void test_same_bits(void **state)
         test_note("p %g", norms[norm]);
         for (int i = 0; i < 2; i++) {
             memset(&budgets[i], 0, sizeof budgets[i]);
-            assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d,
-                                                             radii[norm], &budgets[i], &found));
-            assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &kernels[i]));
+            assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d,
+                                                           radii[norm], &budgets[i], &found));
+            assert_ok(made.context, nadir_lmo_device_kernel(made.context, &made.remote, &kernels[i]));
             assert_ok(made.context, nadir_kernel_device_fetch(made.context, kernels[i]));
         }
         const nadir_perturbed *a = nadir_kernel_perturbed(kernels[0]);
@@ -294,7 +294,7 @@ static void test_slack(void **state)
 {
     fixture made = {0};
     nadir_kernel *kernel = NULL;
-    nadir_row_budget budget = {0};
+    nadir_lmo_budget budget = {0};
     double slack[2];
     double tau[2];
     double range[2];
@@ -311,17 +311,17 @@ static void test_slack(void **state)
     double *p = test_new(STATES, sizeof *p);
     for (int other = 0; other < 2; other++) {
         set_values(&made, other == 0 ? ANYHOW : TIED);
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.3,
-                                                         &budget, &found));
+        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 0.3,
+                                                       &budget, &found));
         assert_true(found);
         if (other == 0) {
-            assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &kernel));
+            assert_ok(made.context, nadir_lmo_device_kernel(made.context, &made.remote, &kernel));
         }
         tau[other] = 1.5 * budget.tau;
         range[other] = made.order.range;
         memcpy(x + other * STATES, made.order.x, STATES * sizeof *x);
-        assert_ok(made.context, nadir_rows_remote_slack(made.context, &made.remote, kernel, range[other],
-                                                        tau[other], &slack[other], &done));
+        assert_ok(made.context, nadir_lmo_device_slack(made.context, &made.remote, kernel, range[other],
+                                                       tau[other], &slack[other], &done));
         assert_true(done);
     }
     assert_ok(made.context, nadir_kernel_device_fetch(made.context, kernel));
@@ -348,7 +348,7 @@ static void test_nothing_found(void **state)
     (void)state;
     for (int norm = 0; norm < 2; norm++) {
         fixture made = {0};
-        nadir_row_budget budget;
+        nadir_lmo_budget budget;
         bool found = true;
         setup(norms[norm], STATES, MOST, &made);
         if (made.remote.step == NULL) {
@@ -357,16 +357,16 @@ static void test_nothing_found(void **state)
             return;
         }
         test_note("p %g", norms[norm]);
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e7,
-                                                         &budget, &found));
+        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 1e7,
+                                                       &budget, &found));
         assert_false(found);
         found = true;
         for (int64_t s = 0; s < STATES; s++) {
             made.v[s] = 1;
         }
-        assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
-        assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 0.1,
-                                                         &budget, &found));
+        assert_ok(made.context, nadir_value_order_make(made.context, STATES, made.v, &made.order));
+        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 0.1,
+                                                       &budget, &found));
         assert_false(found);
         test_note_clear();
         teardown(&made);
@@ -377,7 +377,7 @@ static void test_nothing_found(void **state)
 static void test_capped_settled(void **state)
 {
     fixture made = {0};
-    nadir_row_budget budget;
+    nadir_lmo_budget budget;
     nadir_kernel *here = NULL;
     nadir_kernel *there = NULL;
     bool found;
@@ -388,14 +388,14 @@ static void test_capped_settled(void **state)
         skip();
         return;
     }
-    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
     assert_ok(made.context,
-              nadir_rows_share_all(made.context, &made.rows, made.weights, 1e3, answers, &budget));
-    assert_ok(made.context, nadir_rows_kernel(made.context, &made.rows, answers, &here));
-    assert_ok(made.context, nadir_rows_remote_answer(made.context, &made.remote, &made.order, made.d, 1e3,
-                                                     &budget, &found));
+              nadir_lmo_solve_all(made.context, &made.rows, made.weights, 1e3, answers, &budget));
+    assert_ok(made.context, nadir_lmo_kernel(made.context, &made.rows, answers, &here));
+    assert_ok(made.context,
+              nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 1e3, &budget, &found));
     assert_true(found);
-    assert_ok(made.context, nadir_rows_remote_kernel(made.context, &made.remote, &there));
+    assert_ok(made.context, nadir_lmo_device_kernel(made.context, &made.remote, &there));
     assert_ok(made.context, nadir_kernel_device_fetch(made.context, there));
     compare_kernels(&made, here, there);
     nadir_kernel_free(here);
@@ -408,30 +408,30 @@ static void test_capped_settled(void **state)
 static void test_gains(void **state)
 {
     fixture made = {0};
-    nadir_rows_remote remote = {0};
-    nadir_row_budget budget;
+    nadir_lmo_device remote = {0};
+    nadir_lmo_budget budget;
     bool found;
     (void)state;
     setup(INFINITY, STATES, MOST, &made);
-    assert_ok(made.context, nadir_rows_remote_open(made.context, &made.rows, NADIR_DEVICE_ROWS, GAMMA,
-                                                   made.policy->probabilities, &remote));
+    assert_ok(made.context, nadir_lmo_device_open(made.context, &made.rows, NADIR_DEVICE_ROWS, GAMMA,
+                                                  made.policy->probabilities, &remote));
     if (remote.step == NULL) {
         assert_null(made.context->device);
         teardown(&made);
         skip();
         return;
     }
-    nadir_row_answer *answers = test_new(made.count, sizeof *answers);
+    nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
     double *gains = test_new(STATES, sizeof *gains);
     for (int64_t row = 0; row < made.count; row++) {
         made.weights[row] = 1;
     }
     assert_ok(made.context,
-              nadir_rows_share_all(made.context, &made.rows, made.weights, 0.001, answers, &budget));
+              nadir_lmo_solve_all(made.context, &made.rows, made.weights, 0.001, answers, &budget));
     assert_ok(made.context,
-              nadir_rows_remote_answer(made.context, &remote, &made.order, NULL, 0.001, &budget, &found));
+              nadir_lmo_device_solve(made.context, &remote, &made.order, NULL, 0.001, &budget, &found));
     assert_true(found);
-    assert_ok(made.context, nadir_rows_remote_gains(made.context, &remote, &made.order, gains));
+    assert_ok(made.context, nadir_lmo_device_gains(made.context, &remote, &made.order, gains));
     for (int64_t s = 0; s < STATES; s++) {
         double wanted = 0;
         for (int64_t row = made.model->state_rows[s]; row < made.model->state_rows[s + 1]; row++) {
@@ -440,7 +440,7 @@ static void test_gains(void **state)
         assert_that(fabs(gains[s] - wanted) <= 1e-13, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
                     wanted);
     }
-    nadir_rows_remote_close(&remote);
+    nadir_lmo_device_close(&remote);
     free(gains);
     free(answers);
     teardown(&made);

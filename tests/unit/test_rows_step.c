@@ -2,7 +2,7 @@
  * kernels made of it do to averages, and mixtures of them. */
 #include "support/support.h"
 
-#include "adversary/rows/step.h"
+#include "adversary/rows/lmo.h"
 #include "adversary/valid/kernel_mix.h"
 #include "base/random.h"
 #include "model/policy.h"
@@ -21,9 +21,9 @@ typedef struct fixture {
     nadir_context *context;
     nadir_model *model;
     nadir_policy *policy;
-    nadir_order order;
-    nadir_rows rows;
-    nadir_row_weights weights;
+    nadir_value_order order;
+    nadir_lmo rows;
+    nadir_lmo_weights weights;
     int64_t count; /* of rows */
     double *scales, *each, *d, *v;
 } fixture;
@@ -44,27 +44,27 @@ static void setup(nadir_context *context, fixture *made)
     for (int64_t row = 0; row < made->count; row++) {
         made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&random);
     }
-    made->weights = (nadir_row_weights){GAMMA, made->d, made->policy->probabilities};
+    made->weights = (nadir_lmo_weights){GAMMA, made->d, made->policy->probabilities};
     for (int64_t s = 0; s < STATES; s++) {
         made->v[s] = 100 + 5 * nadir_random_uniform(&random);
         made->d[s] = s % 13 == 0 ? -1e-18 : pow(nadir_random_uniform(&random), 4);
         for (int64_t row = made->model->state_rows[s]; row < made->model->state_rows[s + 1]; row++) {
-            made->each[row] = nadir_row_weight(&made->weights, s, row);
+            made->each[row] = nadir_lmo_weight(&made->weights, s, row);
         }
     }
     made->order.unsorted = true;
-    assert_ok(context, nadir_order_make(context, STATES, made->v, &made->order));
-    made->rows = (nadir_rows){.model = made->model,
-                              .order = &made->order,
-                              .scales = made->scales,
-                              .domain = NADIR_DOMAIN_SUPPORT,
-                              .p = 2,
-                              .q = 2};
+    assert_ok(context, nadir_value_order_make(context, STATES, made->v, &made->order));
+    made->rows = (nadir_lmo){.model = made->model,
+                             .order = &made->order,
+                             .scales = made->scales,
+                             .domain = NADIR_DOMAIN_SUPPORT,
+                             .p = 2,
+                             .q = 2};
 }
 
 static void teardown(fixture *made)
 {
-    nadir_order_clear(made->context, &made->order);
+    nadir_value_order_clear(made->context, &made->order);
     free(made->scales);
     free(made->each);
     free(made->d);
@@ -108,7 +108,7 @@ static void compare_kernels(const fixture *made, const nadir_kernel *here, const
 /* What makes it the answer: rows are distributions, the ball is used up, and P . g = min g in every row, g =
  * w v + 2 tau Delta / alpha^2. */
 static void check_conditions(const fixture *made, const nadir_kernel *kernel, double beta,
-                             const nadir_row_budget *budget)
+                             const nadir_lmo_budget *budget)
 {
     long double norm = 0;
     long double gain = 0;
@@ -155,27 +155,28 @@ static void test_answers(void **state)
     nadir_kernel *there = NULL;
     (void)state;
     setup(test_context(), &made);
-    assert_true(nadir_rows_step_suits(&made.rows));
+    assert_true(nadir_lmo_streamed_applies(&made.rows));
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
-        nadir_row_answer *answers = test_new(made.count, sizeof *answers);
-        nadir_row_budget wanted = {0};
-        nadir_row_budget budget = {0};
-        nadir_rows_step step;
+        nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
+        nadir_lmo_budget wanted = {0};
+        nadir_lmo_budget budget = {0};
+        nadir_lmo_streamed step;
         bool found;
         assert_ok(made.context,
-                  nadir_rows_share_all(made.context, &made.rows, made.each, radii[i], answers, &wanted));
-        assert_ok(made.context, nadir_rows_kernel(made.context, &made.rows, answers, &here));
+                  nadir_lmo_solve_all(made.context, &made.rows, made.each, radii[i], answers, &wanted));
+        assert_ok(made.context, nadir_lmo_kernel(made.context, &made.rows, answers, &here));
         for (int start = 0; start < 4; start++) { /* nothing, the answer, below and above it */
             const double starts[] = {0, wanted.step, 0.3 * wanted.step, 4 * wanted.step};
             test_note("radius %g, start %d", radii[i], start);
-            assert_ok(made.context, nadir_rows_step_find(made.context, &made.rows, &made.weights, radii[i],
-                                                         starts[start], &step, &budget, &found));
+            assert_ok(made.context,
+                      nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, radii[i],
+                                               starts[start], &step, &budget, &found));
             assert_true(found);
             assert_close(budget.tau / wanted.tau, 1, 1e-11);
             assert_close(budget.step / wanted.step, 1, 1e-11);
             assert_close(budget.gain / wanted.gain, 1, 1e-12);
-            assert_ok(made.context, nadir_rows_step_kernel(made.context, &made.rows, &made.weights, &step,
-                                                           &there)); /* over the last one */
+            assert_ok(made.context, nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step,
+                                                              &there)); /* over the last one */
             compare_kernels(&made, here, there);
             check_conditions(&made, there, radii[i], &budget);
         }
@@ -190,21 +191,21 @@ static void test_answers(void **state)
 /* The same bits with any number of threads. */
 static void test_threads(void **state)
 {
-    nadir_row_budget budgets[2] = {{0}};
+    nadir_lmo_budget budgets[2] = {{0}};
     double moved[2] = {0};
     (void)state;
     for (int i = 0; i < 2; i++) {
         fixture made;
         nadir_kernel *nominal = NULL;
         nadir_kernel *kernel = NULL;
-        nadir_rows_step step;
+        nadir_lmo_streamed step;
         bool found;
         setup(context_with(i == 0 ? 1 : 3), &made);
-        assert_ok(made.context, nadir_rows_step_find(made.context, &made.rows, &made.weights, 0.7, 0, &step,
-                                                     &budgets[i], &found));
+        assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.7, 0,
+                                                         &step, &budgets[i], &found));
         assert_true(found);
         assert_ok(made.context,
-                  nadir_rows_step_kernel(made.context, &made.rows, &made.weights, &step, &kernel));
+                  nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step, &kernel));
         assert_ok(made.context, nadir_kernel_create(made.context, made.model, &nominal));
         moved[i] = nadir_kernel_difference_product(made.context, nominal, kernel, made.d,
                                                    made.policy->probabilities, made.v);
@@ -221,39 +222,39 @@ static void test_threads(void **state)
 static void test_nothing_found(void **state)
 {
     fixture made;
-    nadir_row_budget budget = {0};
-    nadir_rows_step step;
+    nadir_lmo_budget budget = {0};
+    nadir_lmo_streamed step;
     bool found = true;
     (void)state;
     setup(test_context(), &made);
-    assert_ok(made.context,
-              nadir_rows_step_find(made.context, &made.rows, &made.weights, 1e4, 0, &step, &budget, &found));
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 1e4, 0, &step,
+                                                     &budget, &found));
     assert_false(found);
     found = true;
-    assert_ok(made.context, nadir_rows_step_find(made.context, &made.rows, &made.weights, 1e-200, 1, &step,
-                                                 &budget, &found));
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 1e-200, 1,
+                                                     &step, &budget, &found));
     assert_false(found);
     for (int64_t s = 0; s < STATES; s++) {
         made.d[s] = 0;
     }
     found = true;
-    assert_ok(made.context,
-              nadir_rows_step_find(made.context, &made.rows, &made.weights, 0.1, 1, &step, &budget, &found));
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.1, 1, &step,
+                                                     &budget, &found));
     assert_false(found);
     for (int64_t s = 0; s < STATES; s++) {
         made.d[s] = 1;
         made.v[s] = 1;
     }
     found = true;
-    assert_ok(made.context, nadir_order_make(made.context, STATES, made.v, &made.order));
-    assert_ok(made.context,
-              nadir_rows_step_find(made.context, &made.rows, &made.weights, 0.1, 0, &step, &budget, &found));
+    assert_ok(made.context, nadir_value_order_make(made.context, STATES, made.v, &made.order));
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.1, 0, &step,
+                                                     &budget, &found));
     assert_false(found);
     made.rows.domain = NADIR_DOMAIN_SIMPLEX;
-    assert_false(nadir_rows_step_suits(&made.rows));
+    assert_false(nadir_lmo_streamed_applies(&made.rows));
     made.rows.domain = NADIR_DOMAIN_SUPPORT;
     made.rows.p = 3;
-    assert_false(nadir_rows_step_suits(&made.rows));
+    assert_false(nadir_lmo_streamed_applies(&made.rows));
     teardown(&made);
 }
 
@@ -264,15 +265,16 @@ static void test_mixtures(void **state)
     fixture made;
     nadir_kernel *nominal = NULL;
     nadir_kernel *kernel = NULL;
-    nadir_row_budget budget;
-    nadir_rows_step step;
+    nadir_lmo_budget budget;
+    nadir_lmo_streamed step;
     bool found;
     (void)state;
     setup(test_context(), &made);
     const double *pi = made.policy->probabilities;
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.2, 0, &step,
+                                                     &budget, &found));
     assert_ok(made.context,
-              nadir_rows_step_find(made.context, &made.rows, &made.weights, 0.2, 0, &step, &budget, &found));
-    assert_ok(made.context, nadir_rows_step_kernel(made.context, &made.rows, &made.weights, &step, &kernel));
+              nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step, &kernel));
     assert_ok(made.context, nadir_kernel_create(made.context, made.model, &nominal));
     for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
         nadir_kernel *mixed = NULL;
@@ -313,15 +315,15 @@ static void test_scarce_memory(void **state)
         test_scarce scarce;
         fixture made;
         nadir_kernel *kernel = NULL;
-        nadir_row_budget budget;
-        nadir_rows_step step;
+        nadir_lmo_budget budget;
+        nadir_lmo_streamed step;
         bool found;
         setup(test_scarce_context(&scarce), &made);
         scarce.left = limit;
         status =
-            nadir_rows_step_find(made.context, &made.rows, &made.weights, 0.3, 0, &step, &budget, &found);
+            nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.3, 0, &step, &budget, &found);
         if (status == NADIR_OK) {
-            status = nadir_rows_step_kernel(made.context, &made.rows, &made.weights, &step, &kernel);
+            status = nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step, &kernel);
         }
         assert_that(status == NADIR_OK || status == NADIR_ERROR_MEMORY, "status %d", (int)status);
         assert_true(limit < 50);

@@ -18,7 +18,7 @@
 /* How close N has to come to the radius. */
 #define CLOSE 1e-14
 
-static double distance_at(const nadir_costs *costs, const nadir_cost_group *group, double step)
+static double distance_at(const nadir_lmo_row_costs *costs, const nadir_cost_group *group, double step)
 {
     const nadir_cost_rooms *rooms = costs->rooms;
     const int threads = group->end - group->first > 1 ? rooms->threads : 1;
@@ -39,7 +39,7 @@ static double distance_at(const nadir_costs *costs, const nadir_cost_group *grou
 }
 
 /* The largest alpha cost of the group: what a step is measured by. */
-static double largest_cost(const nadir_costs *costs, const nadir_cost_group *group)
+static double largest_cost(const nadir_lmo_row_costs *costs, const nadir_cost_group *group)
 {
     nadir_cost_room *room = &costs->rooms->rooms[0];
     double largest = 0;
@@ -59,7 +59,7 @@ static double between(double low, double below, double high, double above, doubl
     return middle > low && middle < high ? middle : sqrt(low) * sqrt(high);
 }
 
-nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_cost_group *group)
+nadir_cost_shared nadir_cost_group_solve(const nadir_lmo_row_costs *costs, const nadir_cost_group *group)
 {
     const double radius = group->radius * INSIDE;
     const double largest = largest_cost(costs, group);

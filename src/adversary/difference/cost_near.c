@@ -1,5 +1,5 @@
 /*
- * cost_near.c: the linear step with a price on the way; see nadir_costs_near.
+ * cost_near.c: the linear step with a price on the way; see nadir_lmo_row_costs_proximal.
  *
  * With z = X - Phat, z0 = from - Phat, l = bend / alpha^2 and a multiplier k of the ball, an entry that is
  * not at its border has
@@ -24,7 +24,7 @@
 
 /* What all rows share. */
 typedef struct near_run {
-    const nadir_costs *costs;
+    const nadir_lmo_row_costs *costs;
     nadir_cost_room *room;
     nadir_explicit *from;
     double *dense; /* [states] a row of `from` */
@@ -211,14 +211,14 @@ static double find_price(const near_run *run, const nadir_cost_group *group)
     return high;
 }
 
-nadir_status nadir_costs_near(nadir_context *context, nadir_costs *costs, const nadir_kernel *from,
-                              double bend, double *length)
+nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_costs *costs,
+                                          const nadir_kernel *from, double bend, double *length)
 {
     nadir_status status = NADIR_OK;
     nadir_explicit rows = {0};
     near_run run = {.costs = costs, .from = &rows};
     *length = 0;
-    nadir_costs_begin(costs);
+    nadir_lmo_row_costs_begin(costs);
     NADIR_NEW_ZERO(context, run.dense, costs->model->states);
     NADIR_CHECK(nadir_explicit_make(context, from, &rows));
     run.room = &costs->rooms->rooms[0];
@@ -236,7 +236,7 @@ nadir_status nadir_costs_near(nadir_context *context, nadir_costs *costs, const 
                 const double moved = run.room->X[i] - run.room->row.phat[i] - run.room->other[i];
                 *length += moved / run.room->row.alpha * (moved / run.room->row.alpha);
             }
-            NADIR_CHECK(nadir_costs_append(context, costs, row, run.room));
+            NADIR_CHECK(nadir_lmo_row_costs_append(context, costs, row, run.room));
         }
         if (costs->set->set == NADIR_SET_NONRECT && costs->set->p == 2) {
             costs->tau = k * costs->scale / 2;

@@ -3,7 +3,7 @@
 #define NADIR_ADVERSARY_COST_PARTS_H
 
 #include "adversary/difference/cost_row.h"
-#include "adversary/difference/costs.h"
+#include "adversary/rows/lmo_row_costs.h"
 
 /* Room for `threads` threads, all in two blocks. */
 typedef struct nadir_cost_rooms {
@@ -14,15 +14,15 @@ typedef struct nadir_cost_rooms {
 } nadir_cost_rooms;
 
 /* Reads a row into room->row; false: it is pinned. */
-bool nadir_cost_row_fill(const nadir_costs *costs, int64_t row, nadir_cost_room *room);
+bool nadir_cost_row_fill(const nadir_lmo_row_costs *costs, int64_t row, nadir_cost_room *room);
 /* The same; false: moreover, it does not matter. */
-bool nadir_cost_row_read(const nadir_costs *costs, int64_t row, nadir_cost_room *room);
+bool nadir_cost_row_read(const nadir_lmo_row_costs *costs, int64_t row, nadir_cost_room *room);
 
 /* No rows are changed. */
-void nadir_costs_begin(nadir_costs *costs);
+void nadir_lmo_row_costs_begin(nadir_lmo_row_costs *costs);
 /* Appends room->X to the changed rows, and what it gains. */
-nadir_status nadir_costs_append(nadir_context *context, nadir_costs *costs, int64_t row,
-                                const nadir_cost_room *room);
+nadir_status nadir_lmo_row_costs_append(nadir_context *context, nadir_lmo_row_costs *costs, int64_t row,
+                                        const nadir_cost_room *room);
 
 /* Rows first .. end - 1 that share a radius. */
 typedef struct nadir_cost_group {
@@ -31,7 +31,7 @@ typedef struct nadir_cost_group {
 } nadir_cost_group;
 
 /* The group that begins at this row; the first begins at row 0. */
-nadir_cost_group nadir_cost_group_at(const nadir_costs *costs, int64_t row);
+nadir_cost_group nadir_cost_group_at(const nadir_lmo_row_costs *costs, int64_t row);
 
 /* Steps and shares of a group: X is (1 - share) of the answer at `low` and the rest at `high`. */
 typedef struct nadir_cost_shared {
@@ -40,6 +40,6 @@ typedef struct nadir_cost_shared {
 } nadir_cost_shared;
 
 /* Domains simplex and support, p < inf. */
-nadir_cost_shared nadir_cost_group_solve(const nadir_costs *costs, const nadir_cost_group *group);
+nadir_cost_shared nadir_cost_group_solve(const nadir_lmo_row_costs *costs, const nadir_cost_group *group);
 
 #endif

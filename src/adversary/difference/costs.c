@@ -1,5 +1,5 @@
 /* costs.c: the linear step over rows with costs of their own, and its bound; see costs.h. */
-#include "adversary/difference/costs.h"
+#include "adversary/rows/lmo_row_costs.h"
 
 #include "adversary/difference/cost_parts.h"
 #include "linalg/gstd.h"
@@ -12,7 +12,7 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-static nadir_status make_rooms(nadir_context *context, nadir_costs *costs)
+static nadir_status make_rooms(nadir_context *context, nadir_lmo_row_costs *costs)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = costs->model->states;
@@ -37,17 +37,17 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_costs_make(nadir_context *context, const nadir_model *model, const nadir_uncertainty *set,
-                              nadir_costs *costs)
+nadir_status nadir_lmo_row_costs_make(nadir_context *context, const nadir_model *model,
+                                      const nadir_uncertainty *set, nadir_lmo_row_costs *costs)
 {
     nadir_status status = NADIR_OK;
-    if (set->domain != NADIR_DOMAIN_SUPPORT && model->rows > NADIR_COSTS_LIMIT / model->states) {
+    if (set->domain != NADIR_DOMAIN_SUPPORT && model->rows > NADIR_LMO_ROW_COSTS_LIMIT / model->states) {
         return nadir_fail(
             context, NADIR_ERROR_UNSUPPORTED,
             "the difference of two policies on domain %s writes out rows of the kernel: %lld rows "
             "of %lld states are more than %d entries; take domain support",
             nadir_domain_name(set->domain), (long long)model->rows, (long long)model->states,
-            NADIR_COSTS_LIMIT);
+            NADIR_LMO_ROW_COSTS_LIMIT);
     }
     costs->model = model;
     costs->set = set;
@@ -65,7 +65,7 @@ cleanup:
     return status;
 }
 
-void nadir_costs_clear(nadir_context *context, nadir_costs *costs)
+void nadir_lmo_row_costs_clear(nadir_context *context, nadir_lmo_row_costs *costs)
 {
     double *const numbers[] = {costs->a,     costs->b,    costs->x,     costs->y,
                                costs->omega, costs->step, costs->norms, costs->values};
@@ -81,7 +81,7 @@ void nadir_costs_clear(nadir_context *context, nadir_costs *costs)
     nadir_release(context, costs->rows);
     nadir_release(context, costs->starts);
     nadir_release(context, costs->columns);
-    *costs = (nadir_costs){0};
+    *costs = (nadir_lmo_row_costs){0};
 }
 
 /* x <- v less its smallest; returns its range. */
@@ -100,9 +100,9 @@ static double from_smallest(int64_t count, const double *v, double *x, double *s
     return high - low;
 }
 
-nadir_status nadir_costs_set(nadir_context *context, nadir_costs *costs, double gamma, const double *d_a,
-                             const double *pi_a, const double *v_a, const double *d_b, const double *pi_b,
-                             const double *v_b)
+nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs *costs, double gamma,
+                                     const double *d_a, const double *pi_a, const double *v_a,
+                                     const double *d_b, const double *pi_b, const double *v_b)
 {
     const nadir_model *model = costs->model;
     const double range_a = from_smallest(model->states, v_a, costs->x, &costs->x_min);
@@ -125,7 +125,7 @@ nadir_status nadir_costs_set(nadir_context *context, nadir_costs *costs, double 
 
 /* ------------------------------------------------------------------------------------------- rows */
 
-bool nadir_cost_row_fill(const nadir_costs *costs, int64_t row, nadir_cost_room *room)
+bool nadir_cost_row_fill(const nadir_lmo_row_costs *costs, int64_t row, nadir_cost_room *room)
 {
     nadir_cost_row *at = &room->row;
     const double a = costs->a[row];
@@ -166,13 +166,13 @@ bool nadir_cost_row_fill(const nadir_costs *costs, int64_t row, nadir_cost_room 
     return true;
 }
 
-bool nadir_cost_row_read(const nadir_costs *costs, int64_t row, nadir_cost_room *room)
+bool nadir_cost_row_read(const nadir_lmo_row_costs *costs, int64_t row, nadir_cost_room *room)
 {
     const bool matters = (costs->a[row] != 0 || costs->b[row] != 0) && costs->scale > 0;
     return matters && nadir_cost_row_fill(costs, row, room) && room->row.largest > 0;
 }
 
-nadir_cost_group nadir_cost_group_at(const nadir_costs *costs, int64_t row)
+nadir_cost_group nadir_cost_group_at(const nadir_lmo_row_costs *costs, int64_t row)
 {
     const nadir_uncertainty *set = costs->set;
     const nadir_model *model = costs->model;
@@ -186,7 +186,7 @@ nadir_cost_group nadir_cost_group_at(const nadir_costs *costs, int64_t row)
 
 /* ------------------------------------------------------------------------------------------- step */
 
-void nadir_costs_begin(nadir_costs *costs)
+void nadir_lmo_row_costs_begin(nadir_lmo_row_costs *costs)
 {
     costs->changed = (nadir_changed_rows){.rows = costs->rows, .starts = costs->starts};
     costs->starts[0] = 0;
@@ -194,8 +194,8 @@ void nadir_costs_begin(nadir_costs *costs)
     costs->tau = 0;
 }
 
-nadir_status nadir_costs_append(nadir_context *context, nadir_costs *costs, int64_t row,
-                                const nadir_cost_room *room)
+nadir_status nadir_lmo_row_costs_append(nadir_context *context, nadir_lmo_row_costs *costs, int64_t row,
+                                        const nadir_cost_room *room)
 {
     nadir_status status = NADIR_OK;
     const nadir_cost_row *at = &room->row;
@@ -221,8 +221,9 @@ cleanup:
 }
 
 /* Rows of a group whose common step is known. */
-static nadir_status write_group(nadir_context *context, nadir_costs *costs, const nadir_cost_group *group,
-                                const nadir_cost_shared *shared, nadir_cost_room *room)
+static nadir_status write_group(nadir_context *context, nadir_lmo_row_costs *costs,
+                                const nadir_cost_group *group, const nadir_cost_shared *shared,
+                                nadir_cost_room *room)
 {
     nadir_status status = NADIR_OK;
     const double p = costs->set->p;
@@ -246,15 +247,15 @@ static nadir_status write_group(nadir_context *context, nadir_costs *costs, cons
             }
             costs->norms[row] = nadir_cost_row_norm(&room->row, p, room->X, room->work);
         }
-        NADIR_CHECK(nadir_costs_append(context, costs, row, room));
+        NADIR_CHECK(nadir_lmo_row_costs_append(context, costs, row, room));
     }
 cleanup:
     return status;
 }
 
 /* Free domain: X = Phat - alpha t u_q(c), with t for each row by Hölder's equality. */
-static nadir_status write_free(nadir_context *context, nadir_costs *costs, const nadir_cost_group *group,
-                               nadir_cost_room *room)
+static nadir_status write_free(nadir_context *context, nadir_lmo_row_costs *costs,
+                               const nadir_cost_group *group, nadir_cost_room *room)
 {
     nadir_status status = NADIR_OK;
     const double q = costs->set->q;
@@ -284,7 +285,7 @@ static nadir_status write_free(nadir_context *context, nadir_costs *costs, const
         for (int64_t i = 0; i < room->row.count; i++) {
             room->X[i] = room->row.phat[i] - room->row.alpha * costs->norms[row] * room->other[i];
         }
-        NADIR_CHECK(nadir_costs_append(context, costs, row, room));
+        NADIR_CHECK(nadir_lmo_row_costs_append(context, costs, row, room));
     }
     if (costs->set->set == NADIR_SET_NONRECT && costs->set->p == 2) {
         costs->tau = norm * costs->scale / (2 * group->radius);
@@ -293,11 +294,11 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_costs_step(nadir_context *context, nadir_costs *costs)
+nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_costs *costs)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = costs->set;
-    nadir_costs_begin(costs);
+    nadir_lmo_row_costs_begin(costs);
     for (int64_t row = 0; row < costs->model->rows;) {
         const nadir_cost_group group = nadir_cost_group_at(costs, row);
         nadir_cost_shared shared = {0};
@@ -323,12 +324,12 @@ cleanup:
 
 /* What rounding of the costs of a row can hide: each is off by 4 roundings of its terms, x and y by one each
  * besides, and |Delta|_1 <= 2, or n^(1/q) radius on the free domain. */
-static double hidden(const nadir_costs *costs, int64_t row, double moved)
+static double hidden(const nadir_lmo_row_costs *costs, int64_t row, double moved)
 {
     return 8 * UNIT * (fabs(costs->a[row]) + fabs(costs->b[row])) * moved;
 }
 
-nadir_status nadir_costs_bound(nadir_context *context, const nadir_costs *costs, double *gain)
+nadir_status nadir_lmo_row_costs_bound(nadir_context *context, const nadir_lmo_row_costs *costs, double *gain)
 {
     nadir_status status = NADIR_OK;
     double *slopes = NULL;

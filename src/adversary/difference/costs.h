@@ -20,10 +20,10 @@
 #include "kernel/kernel.h"
 
 /* Rows that can have more entries than the model's are written out up to this many. */
-#define NADIR_COSTS_LIMIT 50000000
+#define NADIR_LMO_ROW_COSTS_LIMIT 50000000
 
 /* The set, and all costs. A struct of zeros holds nothing. */
-typedef struct nadir_costs {
+typedef struct nadir_lmo_row_costs {
     const nadir_model *model;
     const nadir_uncertainty *set;
     double *a, *b; /* [rows] of any sign */
@@ -43,27 +43,27 @@ typedef struct nadir_costs {
     double *values;
     size_t columns_capacity, values_capacity;
     struct nadir_cost_rooms *rooms; /* owned: where threads work */
-} nadir_costs;
+} nadir_lmo_row_costs;
 
 /* NADIR_ERROR_UNSUPPORTED when rows would have to be written out that are too many and too long. */
-nadir_status nadir_costs_make(nadir_context *context, const nadir_model *model, const nadir_uncertainty *set,
-                              nadir_costs *costs);
-void nadir_costs_clear(nadir_context *context, nadir_costs *costs);
+nadir_status nadir_lmo_row_costs_make(nadir_context *context, const nadir_model *model,
+                                      const nadir_uncertainty *set, nadir_lmo_row_costs *costs);
+void nadir_lmo_row_costs_clear(nadir_context *context, nadir_lmo_row_costs *costs);
 
 /* a = gamma d_A pi_A and so on; every array is [states] or [rows] and copied. NADIR_ERROR_NOT_CONVERGED when
  * a number is not finite. */
-nadir_status nadir_costs_set(nadir_context *context, nadir_costs *costs, double gamma, const double *d_a,
-                             const double *pi_a, const double *v_a, const double *d_b, const double *pi_b,
-                             const double *v_b);
+nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs *costs, double gamma,
+                                     const double *d_a, const double *pi_a, const double *v_a,
+                                     const double *d_b, const double *pi_b, const double *v_b);
 
 /* The linear step. Rows of no cost become nominal. */
-nadir_status nadir_costs_step(nadir_context *context, nadir_costs *costs);
+nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_costs *costs);
 
 /* The same with a price on the way: the X of the set that makes sum_r c_r . X_r + bend / 2 |X - from|^2
  * smallest, where |.| is over 1 / alpha; `from` lies in the set. bend > 0, in units of the return. *length:
  * |X - from|^2. Other than with the linear step, omega and step are not set. */
-nadir_status nadir_costs_near(nadir_context *context, nadir_costs *costs, const nadir_kernel *from,
-                              double bend, double *length);
+nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_costs *costs,
+                                          const nadir_kernel *from, double bend, double *length);
 
 /*
  * At least the gain of every kernel of the set, in units of the return, by weak duality from omega and step,
@@ -73,6 +73,7 @@ nadir_status nadir_costs_near(nadir_context *context, nadir_costs *costs, const 
  *
  * and Hölder's inequality over the rows that share a radius. Rounding is included.
  */
-nadir_status nadir_costs_bound(nadir_context *context, const nadir_costs *costs, double *gain);
+nadir_status nadir_lmo_row_costs_bound(nadir_context *context, const nadir_lmo_row_costs *costs,
+                                       double *gain);
 
 #endif

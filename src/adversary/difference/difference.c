@@ -162,7 +162,7 @@ static nadir_status search_at_random(comparison *run, nadir_random *random)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
-    nadir_costs *costs = &run->pair.costs;
+    nadir_lmo_row_costs *costs = &run->pair.costs;
     const nadir_problem *problem = run->problem;
     const int64_t n = problem[0].states;
     nadir_kernel *start = NULL;
@@ -171,9 +171,10 @@ static nadir_status search_at_random(comparison *run, nadir_random *random)
     for (int64_t i = 0; i < 4 * n; i++) {
         numbers[i] = i < 2 * n ? nadir_random_normal(random) : 1;
     }
-    NADIR_CHECK(nadir_costs_set(context, costs, 1, numbers + 2 * n, problem[0].policy->probabilities, numbers,
-                                numbers + 3 * n, problem[1].policy->probabilities, numbers + n));
-    NADIR_CHECK(nadir_costs_step(context, costs));
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, 1, numbers + 2 * n, problem[0].policy->probabilities,
+                                        numbers, numbers + 3 * n, problem[1].policy->probabilities,
+                                        numbers + n));
+    NADIR_CHECK(nadir_lmo_row_costs_solve(context, costs));
     NADIR_CHECK(nadir_kernel_create_changed(context, problem[0].model, &costs->changed, &start));
     NADIR_CHECK(search_from(run, start));
 cleanup:
@@ -336,11 +337,11 @@ static nadir_status bound_first_order(comparison *run)
     const nadir_problem *problem = run->problem;
     double gain;
     double lost = 0;
-    NADIR_CHECK(nadir_costs_set(context, &run->pair.costs, problem[0].gamma, problem[0].d,
-                                problem[0].policy->probabilities, problem[0].v, problem[1].d,
-                                problem[1].policy->probabilities, problem[1].v));
-    NADIR_CHECK(nadir_costs_step(context, &run->pair.costs));
-    NADIR_CHECK(nadir_costs_bound(context, &run->pair.costs, &gain));
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, &run->pair.costs, problem[0].gamma, problem[0].d,
+                                        problem[0].policy->probabilities, problem[0].v, problem[1].d,
+                                        problem[1].policy->probabilities, problem[1].v));
+    NADIR_CHECK(nadir_lmo_row_costs_solve(context, &run->pair.costs));
+    NADIR_CHECK(nadir_lmo_row_costs_bound(context, &run->pair.costs, &gain));
     for (int i = 0; i < 2; i++) {
         double most;
         NADIR_CHECK(remainder_of(run, i, &most));

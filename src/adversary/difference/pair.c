@@ -14,7 +14,7 @@ nadir_status nadir_pair_make(nadir_context *context, const nadir_problem *a, con
     pair->operators[0].problem = a;
     pair->operators[1].problem = b;
     NADIR_NEW(context, pair->products, 2 * a->rows);
-    NADIR_CHECK(nadir_costs_make(context, a->model, a->uncertainty, &pair->costs));
+    NADIR_CHECK(nadir_lmo_row_costs_make(context, a->model, a->uncertainty, &pair->costs));
 cleanup:
     return status;
 }
@@ -23,7 +23,7 @@ void nadir_pair_clear(nadir_context *context, nadir_pair *pair)
 {
     nadir_valid_operator_clear(context, &pair->operators[0]);
     nadir_valid_operator_clear(context, &pair->operators[1]);
-    nadir_costs_clear(context, &pair->costs);
+    nadir_lmo_row_costs_clear(context, &pair->costs);
     nadir_release(context, pair->products);
     *pair = (nadir_pair){0};
 }
@@ -67,7 +67,7 @@ cleanup:
 double nadir_pair_slope(const nadir_context *context, const nadir_pair *pair, const nadir_kernel *from,
                         const nadir_kernel *to)
 {
-    const nadir_costs *costs = &pair->costs;
+    const nadir_lmo_row_costs *costs = &pair->costs;
     const int64_t rows = costs->model->rows;
     double total = 0;
     for (int i = 0; i < 2; i++) {
@@ -89,10 +89,10 @@ nadir_status nadir_pair_look(nadir_context *context, nadir_pair *pair, const nad
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *const *problem = pair->problem;
-    NADIR_CHECK(nadir_costs_set(context, &pair->costs, problem[0]->gamma, point->d[0],
-                                problem[0]->policy->probabilities, point->v[0], point->d[1],
-                                problem[1]->policy->probabilities, point->v[1]));
-    NADIR_CHECK(nadir_costs_step(context, &pair->costs));
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, &pair->costs, problem[0]->gamma, point->d[0],
+                                        problem[0]->policy->probabilities, point->v[0], point->d[1],
+                                        problem[1]->policy->probabilities, point->v[1]));
+    NADIR_CHECK(nadir_lmo_row_costs_solve(context, &pair->costs));
     const double moved = nadir_pair_slope(context, pair, problem[0]->kernel, point->kernel);
     *gap = fmax(0, moved + pair->costs.gain);
 cleanup:

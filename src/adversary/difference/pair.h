@@ -8,14 +8,14 @@
 #ifndef NADIR_ADVERSARY_PAIR_H
 #define NADIR_ADVERSARY_PAIR_H
 
-#include "adversary/difference/costs.h"
+#include "adversary/rows/lmo_row_costs.h"
 #include "adversary/valid/operator.h"
 
 typedef struct nadir_pair {
     const nadir_problem *problem[2]; /* A and B; signs as the model has them */
     nadir_valid_operator operators[2];
-    nadir_costs costs; /* of the point that was looked at last */
-    double *products;  /* [2 * rows] */
+    nadir_lmo_row_costs costs; /* of the point that was looked at last */
+    double *products;          /* [2 * rows] */
 } nadir_pair;
 
 /* A struct of zeros holds nothing. */

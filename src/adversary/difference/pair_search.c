@@ -97,7 +97,7 @@ static nadir_status step_near(nadir_context *context, descent *at, double gap, d
     *moved = 0;
     /* where f bends down, or not at all, this is nearly the linear step */
     const double bend = at->bend > 0 ? fmax(at->bend, 1e-3 * first_bend(at, gap)) : first_bend(at, gap);
-    NADIR_CHECK(nadir_costs_near(context, &pair->costs, at->here->kernel, bend, &length));
+    NADIR_CHECK(nadir_lmo_row_costs_proximal(context, &pair->costs, at->here->kernel, bend, &length));
     at->tau = pair->costs.tau;
     NADIR_CHECK(take_whole(context, pair, &at->there));
     const double slope = nadir_pair_slope(context, pair, at->here->kernel, at->there.kernel);

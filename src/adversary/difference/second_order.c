@@ -26,7 +26,7 @@ typedef struct gradient {
 
 static void fill_row(gradient *at, nadir_explicit *kernel, int64_t row, double alpha)
 {
-    const nadir_costs *costs = &at->pair->costs;
+    const nadir_lmo_row_costs *costs = &at->pair->costs;
     const int64_t n = costs->model->states;
     const nadir_row nominal = nadir_model_row(costs->model, row);
     const nadir_row own = nadir_explicit_row(kernel, row);
@@ -260,9 +260,9 @@ static nadir_status renew(nadir_context *context, nadir_pair *pair, nadir_pair_f
         *hidden += (own.gamma * of_d * largest * d_error + of_v * (v_error + facts->row_sum * largest)) *
                    (1 + 32 * UNIT);
     }
-    NADIR_CHECK(nadir_costs_set(context, &pair->costs, pair->problem[0]->gamma, point->d[0],
-                                pair->problem[0]->policy->probabilities, v[0], point->d[1],
-                                pair->problem[1]->policy->probabilities, v[1]));
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, &pair->costs, pair->problem[0]->gamma, point->d[0],
+                                        pair->problem[0]->policy->probabilities, v[0], point->d[1],
+                                        pair->problem[1]->policy->probabilities, v[1]));
 cleanup:
     return status;
 }

@@ -20,12 +20,12 @@ static int64_t most_actions(const nadir_model *model)
 }
 
 /* Working space for the rows of any state. */
-static int64_t most_room(const nadir_rows *rows)
+static int64_t most_room(const nadir_lmo *rows)
 {
     const nadir_model *model = rows->model;
     int64_t most = 0;
     for (int64_t s = 0; s < model->states; s++) {
-        const int64_t room = nadir_rows_room(rows, model->state_rows[s], model->state_rows[s + 1]);
+        const int64_t room = nadir_lmo_work_size(rows, model->state_rows[s], model->state_rows[s + 1]);
         most = room > most ? room : most;
     }
     return most;
@@ -45,7 +45,7 @@ static void describe(const nadir_problem *problem, double factor, nadir_worst_ro
                                 .factor = factor,
                                 .order.exchange = model->exchange,
                                 .order.unsorted = model->exchange != NULL && !isinf(set->p)};
-    worst->rows = (nadir_rows){
+    worst->rows = (nadir_lmo){
         .model = problem->model,
         .order = &worst->order,
         .scales = set->scales,
@@ -88,11 +88,11 @@ static nadir_status open_remote(nadir_context *context, nadir_worst_rows *worst)
             reach[row] = nadir_uncertainty_scale(problem->uncertainty, row) * radius_of(worst, s, row);
         }
     }
-    nadir_rows rows = worst->rows;
+    nadir_lmo rows = worst->rows;
     rows.scales = reach;
     const bool share = problem->uncertainty->set == NADIR_SET_S && !isinf(rows.p);
-    NADIR_CHECK(nadir_rows_remote_open(context, &rows, share ? NADIR_DEVICE_STATES : NADIR_DEVICE_ROWS,
-                                       problem->gamma, problem->policy->probabilities, &worst->remote));
+    NADIR_CHECK(nadir_lmo_device_open(context, &rows, share ? NADIR_DEVICE_STATES : NADIR_DEVICE_ROWS,
+                                      problem->gamma, problem->policy->probabilities, &worst->remote));
 cleanup:
     nadir_release(context, reach);
     return status;
@@ -120,8 +120,8 @@ cleanup:
 
 void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst)
 {
-    nadir_rows_remote_close(&worst->remote);
-    nadir_order_clear(context, &worst->order);
+    nadir_lmo_device_close(&worst->remote);
+    nadir_value_order_clear(context, &worst->order);
     nadir_release(context, worst->answers);
     nadir_release(context, worst->gain);
     nadir_release(context, worst->room);
@@ -149,17 +149,17 @@ static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
     const double *pi = worst->problem->policy->probabilities;
     const int64_t first = model->state_rows[state];
     const int64_t end = model->state_rows[state + 1];
-    nadir_row_budget budget;
+    nadir_lmo_budget budget;
     if (worst->problem->uncertainty->set == NADIR_SET_S) {
-        nadir_rows_share(&worst->rows, first, end, pi + first, radius_of(worst, state, first), room,
-                         worst->answers + first, &budget);
+        nadir_lmo_solve(&worst->rows, first, end, pi + first, radius_of(worst, state, first), room,
+                        worst->answers + first, &budget);
         return budget.gain;
     }
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
         const double weight = pi[row] > 0 ? 1 : 0; /* rows that are never used stay as they are */
-        nadir_rows_share(&worst->rows, row, row + 1, &weight, radius_of(worst, state, row), room,
-                         worst->answers + row, &budget);
+        nadir_lmo_solve(&worst->rows, row, row + 1, &weight, radius_of(worst, state, row), room,
+                        worst->answers + row, &budget);
         gain += pi[row] * worst->answers[row].gain;
     }
     return gain;
@@ -174,11 +174,11 @@ static bool goes_on(nadir_context *context, nadir_status *stopped)
 static nadir_status answer_remotely(nadir_context *context, nadir_worst_rows *worst)
 {
     nadir_status status = NADIR_OK;
-    nadir_row_budget budget;
+    nadir_lmo_budget budget;
     NADIR_CHECK(
-        nadir_rows_remote_answer(context, &worst->remote, &worst->order, NULL, 1, &budget, &worst->moves));
+        nadir_lmo_device_solve(context, &worst->remote, &worst->order, NULL, 1, &budget, &worst->moves));
     if (worst->moves) {
-        NADIR_CHECK(nadir_rows_remote_gains(context, &worst->remote, &worst->order, worst->gain));
+        NADIR_CHECK(nadir_lmo_device_gains(context, &worst->remote, &worst->order, worst->gain));
     } else {
         memset(worst->gain, 0, (size_t)worst->problem->states * sizeof *worst->gain);
     }
@@ -190,10 +190,10 @@ nadir_status nadir_worst_rows_kernel(nadir_context *context, const nadir_worst_r
                                      nadir_kernel **kernel)
 {
     if (worst->remote.step == NULL) {
-        return nadir_rows_kernel(context, &worst->rows, worst->answers, kernel);
+        return nadir_lmo_kernel(context, &worst->rows, worst->answers, kernel);
     }
     if (worst->moves) {
-        return nadir_rows_remote_kernel(context, &worst->remote, kernel);
+        return nadir_lmo_device_kernel(context, &worst->remote, kernel);
     }
     nadir_kernel_free(*kernel);
     *kernel = NULL;
@@ -205,7 +205,7 @@ nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *w
     enum { STATES = 8 }; /* that lend answers to each other: the same with any number of threads */
     nadir_status status = NADIR_OK;
     const int64_t states = worst->problem->states;
-    NADIR_CHECK(nadir_order_make(context, states, v, &worst->order));
+    NADIR_CHECK(nadir_value_order_make(context, states, v, &worst->order));
     if (worst->remote.step != NULL) {
         return answer_remotely(context, worst);
     }
@@ -245,18 +245,18 @@ static double bound_state(const nadir_worst_rows *worst, int64_t state, double *
     const double *pi = worst->problem->policy->probabilities;
     const int64_t first = model->state_rows[state];
     const int64_t end = model->state_rows[state + 1];
-    nadir_row_bound *bounds = (nadir_row_bound *)room;
+    nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)room;
     double *rest = room + (end - first) * NADIR_BOUND_ROOM;
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
-        bounds[row - first] = nadir_rows_bound(&worst->rows, row, &worst->answers[row], rest);
+        bounds[row - first] = nadir_lmo_bound(&worst->rows, row, &worst->answers[row], rest);
         const double radius =
             nadir_uncertainty_scale(worst->problem->uncertainty, row) * radius_of(worst, state, row);
-        gain += pi[row] * nadir_rows_bound_radius(&bounds[row - first], radius);
+        gain += pi[row] * nadir_lmo_bound_radius(&bounds[row - first], radius);
     }
     if (worst->problem->uncertainty->set == NADIR_SET_S) {
         const double beta = radius_of(worst, state, first) * (1 + DBL_EPSILON);
-        gain = nadir_rows_bound_share(&worst->rows, first, end, pi + first, beta, bounds);
+        gain = nadir_lmo_bound_shared(&worst->rows, first, end, pi + first, beta, bounds);
     }
     return gain * (1 + DBL_EPSILON * (double)(end - first + 4));
 }

@@ -5,25 +5,25 @@
 #define NADIR_ADVERSARY_WORST_ROWS_H
 
 #include "adversary/problem.h"
-#include "adversary/rows/remote.h"
-#include "adversary/rows/rows.h"
+#include "adversary/rows/lmo.h"
+#include "adversary/rows/lmo_device.h"
 
 /* Numbers that the bound of a row takes. */
-#define NADIR_BOUND_ROOM ((int64_t)(sizeof(nadir_row_bound) / sizeof(double)))
+#define NADIR_BOUND_ROOM ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_worst_rows {
     const nadir_problem *problem;
     double factor; /* of all radii */
-    nadir_rows rows;
-    nadir_order order;
-    nadir_row_answer *answers; /* [rows] */
-    double *gain;              /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
+    nadir_lmo rows;
+    nadir_value_order order;
+    nadir_lmo_solution *answers; /* [rows] */
+    double *gain;                /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
     double *room;
     int64_t room_each;
     int threads;
-    nadir_rows_remote remote; /* a device answers; NULL step: none does */
-    bool moves;               /* it moves anything */
+    nadir_lmo_device remote; /* a device answers; NULL step: none does */
+    bool moves;              /* it moves anything */
 } nadir_worst_rows;
 
 /* rows.order points into the struct: it must stay where it is. */
@@ -40,7 +40,7 @@ void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst);
 /* Answers to v: [states], from the last answers on. Rows of pi = 0 stay nominal. */
 nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v);
 
-/* The kernel of the answers; see nadir_rows_kernel. */
+/* The kernel of the answers; see nadir_lmo_kernel. */
 nadir_status nadir_worst_rows_kernel(nadir_context *context, const nadir_worst_rows *worst,
                                      nadir_kernel **kernel);
 

@@ -15,7 +15,7 @@
  * due, or 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains. (x below 1e-140
  * are taken for 0: less than the rounding of v, which is the callers' to add.)
  */
-#include "adversary/rows/parts.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -37,7 +37,7 @@ static void add_size(norm_sum *to, double g)
 }
 
 /* The largest g1 of an entry above omega: as much as it takes to empty it. */
-static double most_of(const nadir_rows *rows, const nadir_row_answer *answer, double alpha, double phat)
+static double most_of(const nadir_lmo *rows, const nadir_lmo_solution *answer, double alpha, double phat)
 {
     const double p = rows->p;
     if (!(alpha > 0) || !(answer->step > 0)) {
@@ -54,7 +54,7 @@ static double most_of(const nadir_rows *rows, const nadir_row_answer *answer, do
 
 /* Fills parts[count] with |g1| of the row's own entries; those below omega with 0 when all states below it
  * are counted along the order. Returns Phat . g2, and the largest g1 met. */
-static double split(const nadir_rows *rows, const nadir_row_view *view, const nadir_row_answer *answer,
+static double split(const nadir_lmo *rows, const nadir_lmo_row_view *view, const nadir_lmo_solution *answer,
                     double omega, double *parts, double *largest)
 {
     double fixed = 0;
@@ -75,9 +75,9 @@ static double split(const nadir_rows *rows, const nadir_row_view *view, const na
 }
 
 /* sum over states below omega of (omega - x)^q, scaled as norm_sum is. */
-static void add_order(const nadir_order *order, double omega, norm_sum *to)
+static void add_order(const nadir_value_order *order, double omega, norm_sum *to)
 {
-    const nadir_below below = nadir_order_below(order, omega);
+    const nadir_value_order_sums below = nadir_value_order_below(order, omega);
     if (to->q == 1) {
         to->sum += below.first;
     } else if (to->q == 2 && to->largest > 0) {
@@ -90,7 +90,7 @@ static void add_order(const nadir_order *order, double omega, norm_sum *to)
 }
 
 /* |g1|_q rounded up. parts: [count]. */
-static double size_of(const nadir_rows *rows, const nadir_row_view *view, double omega, double largest,
+static double size_of(const nadir_lmo *rows, const nadir_lmo_row_view *view, double omega, double largest,
                       const double *parts)
 {
     const double q = rows->q;
@@ -109,11 +109,11 @@ static double size_of(const nadir_rows *rows, const nadir_row_view *view, double
     return root * (1 + terms * UNIT);
 }
 
-nadir_row_bound nadir_rows_bound(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                                 double *room)
+nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+                                    double *room)
 {
     const double range = rows->order->range;
-    const nadir_row_view view = nadir_row_view_make(rows, row, room);
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(rows, row, room);
     double *parts = room + 2 * nadir_model_row(rows->model, row).count;
     const double terms = (double)(view.count + 16);
     double omega = rows->p == 1 ? 1 / answer->step : answer->omega;
@@ -124,14 +124,14 @@ nadir_row_bound nadir_rows_bound(const nadir_rows *rows, int64_t row, const nadi
     const double fixed = split(rows, &view, answer, omega, parts, &largest);
     const double slope = size_of(rows, &view, omega, largest, parts);
     if (view.count == 1 && !view.spread) {
-        return (nadir_row_bound){0}; /* nowhere to go */
+        return (nadir_lmo_row_bound){0}; /* nowhere to go */
     }
     double mean = view.base;
     for (int64_t i = 0; i < view.count; i++) {
         mean += view.phat[i] * view.x[i];
     }
     const double allowed = (double)(view.spread ? rows->order->states : view.count);
-    return (nadir_row_bound){
+    return (nadir_lmo_row_bound){
         .fixed = fixed * (1 + (terms + 4) * UNIT) * range,
         .slope = slope * (1 + 4 * UNIT) * range,
         .error = 12 * UNIT * mean * range,
@@ -146,29 +146,29 @@ static double up(double x)
 }
 
 /* weight alpha slope, rounded up: more than 0 where all of them are, even if the product underflows. */
-static double reach_of(const nadir_rows *rows, int64_t row, double weight, const nadir_row_bound *bound)
+static double reach_of(const nadir_lmo *rows, int64_t row, double weight, const nadir_lmo_row_bound *bound)
 {
-    const double alpha = nadir_rows_scale(rows, row);
+    const double alpha = nadir_lmo_scale(rows, row);
     const bool reaches = weight > 0 && alpha > 0 && bound->slope > 0;
     return reaches ? fmax(up(weight * alpha * bound->slope), DBL_MIN) : 0;
 }
 
 /* fixed with the rounding of x, within |Delta|_p <= radius. */
-static double fixed_within(const nadir_row_bound *bound, double radius)
+static double fixed_within(const nadir_lmo_row_bound *bound, double radius)
 {
     return up(bound->fixed + fmin(bound->error, up(bound->error_slope * radius)));
 }
 
-double nadir_rows_bound_radius(const nadir_row_bound *bound, double radius)
+double nadir_lmo_bound_radius(const nadir_lmo_row_bound *bound, double radius)
 {
     return radius > 0 ? up(fixed_within(bound, radius) + up(bound->slope * radius)) : 0;
 }
 
-double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weight, double price,
-                               const nadir_row_bound *bound)
+double nadir_lmo_bound_penalized(const nadir_lmo *rows, int64_t row, double weight, double price,
+                                 const nadir_lmo_row_bound *bound)
 {
     const double p = rows->p;
-    const double alpha = nadir_rows_scale(rows, row);
+    const double alpha = nadir_lmo_scale(rows, row);
     const double c = reach_of(rows, row, weight, bound);
     if (!(alpha > 0) || !(weight > 0)) {
         return 0;
@@ -183,16 +183,16 @@ double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weigh
     return up(up(weight * fixed_within(bound, 2)) + up(best * (1 + 64 * UNIT)));
 }
 
-double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
-                              double beta, const nadir_row_bound *bounds)
+double nadir_lmo_bound_shared(const nadir_lmo *rows, int64_t first, int64_t end, const double *weights,
+                              double beta, const nadir_lmo_row_bound *bounds)
 {
-    return nadir_rows_bound_charged(rows, first, end, weights, beta, 0, bounds);
+    return nadir_lmo_bound_charged(rows, first, end, weights, beta, 0, bounds);
 }
 
 /* With C = |w alpha slope|_q, fixed + C b - price b^p is a bound where b of beta is used. With p price
  * beta^(p-1) for C, if that is more, it rises up to b = beta. */
-double nadir_rows_bound_charged(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
-                                double beta, double price, const nadir_row_bound *bounds)
+double nadir_lmo_bound_charged(const nadir_lmo *rows, int64_t first, int64_t end, const double *weights,
+                               double beta, double price, const nadir_lmo_row_bound *bounds)
 {
     const double q = rows->q;
     const double terms = (double)(end - first + 16);
@@ -200,8 +200,8 @@ double nadir_rows_bound_charged(const nadir_rows *rows, int64_t first, int64_t e
     double largest = 0;
     for (int64_t row = first; row < end; row++) {
         const double weight = weights[row - first];
-        const double alpha = nadir_rows_scale(rows, row);
-        const nadir_row_bound *bound = &bounds[row - first];
+        const double alpha = nadir_lmo_scale(rows, row);
+        const nadir_lmo_row_bound *bound = &bounds[row - first];
         if (weight > 0 && alpha > 0 && beta > 0) {
             fixed += up(weight * fixed_within(bound, alpha * beta));
             largest = fmax(largest, reach_of(rows, row, weight, bound));

@@ -9,13 +9,13 @@
  * Places break ties. With g1 = x - omega except where an entry falls to zero, tau = sum w alpha |g1|_1 is the
  * multiplier of beta.
  */
-#include "adversary/rows/parts.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include <math.h>
 
 /* A row for this norm: x and places of its entries. */
 typedef struct capped_row {
-    nadir_row_view view;
+    nadir_lmo_row_view view;
     const double *place; /* [count] */
     double r;
 } capped_row;
@@ -40,7 +40,7 @@ static void weigh(const capped_row *row, double place, double *up, double *down)
 }
 
 /* The last place of the order at which what rises before it is no more than what falls at and after it. */
-static int64_t find_place(const capped_row *row, const nadir_order *order)
+static int64_t find_place(const capped_row *row, const nadir_value_order *order)
 {
     int64_t low = 0;
     int64_t high = order->states;
@@ -59,7 +59,7 @@ static int64_t find_place(const capped_row *row, const nadir_order *order)
 }
 
 /* The same for a row of all states: from the end of the order on. */
-static int64_t find_place_full(const capped_row *row, const nadir_order *order)
+static int64_t find_place_full(const capped_row *row, const nadir_value_order *order)
 {
     double down = 0;
     int64_t place = order->states - 1;
@@ -81,7 +81,7 @@ typedef struct shifts {
 } shifts;
 
 static void finish(const capped_row *row, int64_t pivot, double omega, const shifts *sums,
-                   nadir_row_answer *answer, double *size)
+                   nadir_lmo_solution *answer, double *size)
 {
     answer->pivot = (int32_t)pivot;
     answer->omega = omega;
@@ -94,8 +94,8 @@ static void finish(const capped_row *row, int64_t pivot, double omega, const shi
 }
 
 /* A row of all states: in the order, those before the pivot from its sums. */
-static void find_answer_full(const nadir_order *order, const capped_row *row, nadir_row_answer *answer,
-                             double *size)
+static void find_answer_full(const nadir_value_order *order, const capped_row *row,
+                             nadir_lmo_solution *answer, double *size)
 {
     const int64_t pivot = find_place_full(row, order);
     const double omega = order->sorted[pivot];
@@ -112,7 +112,7 @@ static void find_answer_full(const nadir_order *order, const capped_row *row, na
     finish(row, pivot, omega, &sums, answer, size);
 }
 
-static void find_answer(const nadir_order *order, const capped_row *row, nadir_row_answer *answer,
+static void find_answer(const nadir_value_order *order, const capped_row *row, nadir_lmo_solution *answer,
                         double *size)
 {
     const int64_t pivot = find_place(row, order);
@@ -136,14 +136,14 @@ static void find_answer(const nadir_order *order, const capped_row *row, nadir_r
 }
 
 /* data: [end - first] |g1|_1 of each row. */
-static void answer_row(const nadir_row_group *group, int64_t row, double *room, void *data)
+static void answer_row(const nadir_lmo_group *group, int64_t row, double *room, void *data)
 {
-    const nadir_rows *rows = group->rows;
+    const nadir_lmo *rows = group->rows;
     const nadir_row raw = nadir_model_row(rows->model, row);
     double *place = room + 2 * raw.count;
-    capped_row at = {.view = nadir_row_view_make(rows, row, room), .place = place};
+    capped_row at = {.view = nadir_lmo_row_view_make(rows, row, room), .place = place};
     at.r = at.view.alpha * group->beta;
-    nadir_row_answer *answer = &group->answers[row - group->first];
+    nadir_lmo_solution *answer = &group->answers[row - group->first];
     double *size = (double *)data + (row - group->first);
     answer->step = group->beta;
     if (at.view.count == rows->order->states && rows->order->exchange == NULL) {
@@ -158,14 +158,14 @@ static void answer_row(const nadir_row_group *group, int64_t row, double *room, 
     find_answer(rows->order, &at, answer, size);
 }
 
-nadir_row_common nadir_rows_capped(const nadir_row_group *group)
+nadir_lmo_common nadir_lmo_linf(const nadir_lmo_group *group)
 {
     double *sizes = group->scratch;
     double tau = 0;
-    nadir_row_group_run(group, answer_row, sizes);
+    nadir_lmo_group_run(group, answer_row, sizes);
     for (int64_t row = group->first; row < group->end; row++) {
-        const double share = nadir_row_group_share(group, row);
+        const double share = nadir_lmo_group_weight(group, row);
         tau += share > 0 ? share * sizes[row - group->first] : 0;
     }
-    return (nadir_row_common){group->beta, tau};
+    return (nadir_lmo_common){group->beta, tau};
 }

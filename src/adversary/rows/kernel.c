@@ -2,7 +2,7 @@
  * kernel.c: the answers of all row problems as a kernel; see rows.h. Tilted where what a row gives to states
  * that it does not have is a line in x, with explicit rows otherwise.
  */
-#include "adversary/rows/parts.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include "linalg/threads.h"
 
@@ -24,22 +24,22 @@ static int64_t longest_row(const nadir_model *model)
     return longest;
 }
 
-static bool spreads(const nadir_rows *rows)
+static bool spreads(const nadir_lmo *rows)
 {
     return rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
 }
 
-void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                     nadir_perturbed *perturbed)
+void nadir_lmo_kernel_fill(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+                           nadir_perturbed *perturbed)
 {
-    const bool nominal = !(answer->step > 0) || !(nadir_rows_scale(rows, row) > 0);
+    const bool nominal = !(answer->step > 0) || !(nadir_lmo_scale(rows, row) > 0);
     if (nominal && perturbed->nominal[row]) {
         return;
     }
     perturbed->nominal[row] = nominal;
-    nadir_row_rest rest = {.extra = -1};
+    nadir_lmo_tail rest = {.extra = -1};
     if (!nominal) {
-        rest = nadir_row_write(rows, row, answer, perturbed->values + row_start(rows->model, row));
+        rest = nadir_lmo_write_row(rows, row, answer, perturbed->values + row_start(rows->model, row));
     }
     if (perturbed->x != NULL) {
         perturbed->omega[row] = rest.omega;
@@ -50,8 +50,8 @@ void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer
     }
 }
 
-nadir_status nadir_rows_blank(nadir_context *context, const nadir_rows *rows, nadir_kernel **kernel,
-                              nadir_perturbed **perturbed)
+nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *rows, nadir_kernel **kernel,
+                                    nadir_perturbed **perturbed)
 {
     nadir_status status = NADIR_OK;
     const size_t states = (size_t)rows->model->states;
@@ -71,17 +71,17 @@ cleanup:
     return status;
 }
 
-static nadir_status make_perturbed(nadir_context *context, const nadir_rows *rows,
-                                   const nadir_row_answer *answers, nadir_kernel **kernel)
+static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *rows,
+                                   const nadir_lmo_solution *answers, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
     nadir_perturbed *perturbed;
-    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &perturbed));
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, rows, kernel, &perturbed));
     const int threads = nadir_threads_for(context, row_start(model, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
-        nadir_rows_fill(rows, row, &answers[row], perturbed);
+        nadir_lmo_kernel_fill(rows, row, &answers[row], perturbed);
     }
 cleanup:
     return status;
@@ -126,12 +126,12 @@ static void sort(int64_t count, entry *list)
 
 /* The entries of X in rising order into list[states]; returns how many. taken: [states] all false before and
  * after. values: [entries of the row]. */
-static int64_t list_row(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *values,
+static int64_t list_row(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer, double *values,
                         bool *taken, entry *list)
 {
     const nadir_row raw = nadir_model_row(rows->model, row);
-    const nadir_row_rest rest = nadir_row_write(rows, row, answer, values);
-    const int64_t elsewhere = nadir_row_elsewhere_count(rows, row, answer, &rest);
+    const nadir_lmo_tail rest = nadir_lmo_write_row(rows, row, answer, values);
+    const int64_t elsewhere = nadir_lmo_tail_count(rows, row, answer, &rest);
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
         taken[raw.columns[i]] = true;
@@ -140,7 +140,7 @@ static int64_t list_row(const nadir_rows *rows, int64_t row, const nadir_row_ans
     for (int64_t i = 0; i < elsewhere; i++) {
         const int32_t state = rows->order->order[i];
         if (!taken[state]) {
-            list[count++] = (entry){state, nadir_row_elsewhere(rows, row, answer, &rest, i)};
+            list[count++] = (entry){state, nadir_lmo_tail_value(rows, row, answer, &rest, i)};
         }
     }
     for (int64_t i = 0; i < raw.count; i++) {
@@ -175,8 +175,8 @@ cleanup:
     return status;
 }
 
-static nadir_status make_explicit(nadir_context *context, const nadir_rows *rows,
-                                  const nadir_row_answer *answers, nadir_kernel **kernel)
+static nadir_status make_explicit(nadir_context *context, const nadir_lmo *rows,
+                                  const nadir_lmo_solution *answers, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
@@ -195,7 +195,7 @@ static nadir_status make_explicit(nadir_context *context, const nadir_rows *rows
     NADIR_NEW(context, list, model->states);
     NADIR_NEW_ZERO(context, taken, model->states);
     for (int64_t row = 0; row < model->rows; row++) {
-        if (answers[row].step > 0 && nadir_rows_scale(rows, row) > 0) {
+        if (answers[row].step > 0 && nadir_lmo_scale(rows, row) > 0) {
             const int64_t count = list_row(rows, row, &answers[row], values, taken, list);
             NADIR_CHECK(append(context, &to, row, count, list));
         }
@@ -218,8 +218,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_rows_kernel(nadir_context *context, const nadir_rows *rows,
-                               const nadir_row_answer *answers, nadir_kernel **kernel)
+nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *rows,
+                              const nadir_lmo_solution *answers, nadir_kernel **kernel)
 {
     const bool line = rows->p == 1 || rows->p == 2 || isinf(rows->p);
     return line || !spreads(rows) ? make_perturbed(context, rows, answers, kernel)

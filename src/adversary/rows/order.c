@@ -1,5 +1,5 @@
 /* order.c: the states in rising order of a value; see order.h. */
-#include "adversary/rows/order.h"
+#include "adversary/rows/value_order.h"
 
 #include "linalg/distributed.h"
 
@@ -66,7 +66,7 @@ static void add(long_sum *to, double term)
 
 /* With the gap g = x_i - x_(i-1): first_i = first_(i-1) + i g, second_i = second_(i-1) + g (2 first_(i-1) + i
  * g). All terms are positive. */
-static void fill_sums(nadir_order *order)
+static void fill_sums(nadir_value_order *order)
 {
     long_sum first = {0, 0};
     long_sum second = {0, 0};
@@ -82,7 +82,7 @@ static void fill_sums(nadir_order *order)
     }
 }
 
-static nadir_status reserve(nadir_context *context, int64_t states, nadir_order *order)
+static nadir_status reserve(nadir_context *context, int64_t states, nadir_value_order *order)
 {
     nadir_status status = NADIR_OK;
     const nadir_exchange *exchange = order->exchange;
@@ -90,7 +90,7 @@ static nadir_status reserve(nadir_context *context, int64_t states, nadir_order 
     if (order->states == states && order->x != NULL) {
         return NADIR_OK;
     }
-    nadir_order_clear(context, order);
+    nadir_value_order_clear(context, order);
     order->exchange = exchange;
     order->unsorted = unsorted;
     NADIR_NEW(context, order->x, states);
@@ -110,7 +110,7 @@ static nadir_status reserve(nadir_context *context, int64_t states, nadir_order 
     }
 cleanup:
     if (status != NADIR_OK) {
-        nadir_order_clear(context, order);
+        nadir_value_order_clear(context, order);
     }
     return status;
 }
@@ -119,7 +119,8 @@ cleanup:
 #define LEAST 1e-140
 
 /* x = (v - min v) / range; v: [own] */
-static nadir_status scale_values(nadir_context *context, int64_t own, const double *v, nadir_order *order)
+static nadir_status scale_values(nadir_context *context, int64_t own, const double *v,
+                                 nadir_value_order *order)
 {
     double lowest = INFINITY; /* a process may have no states */
     double highest = -INFINITY;
@@ -149,7 +150,8 @@ static nadir_status scale_values(nadir_context *context, int64_t own, const doub
     return NADIR_OK;
 }
 
-nadir_status nadir_order_make(nadir_context *context, int64_t own, const double *v, nadir_order *order)
+nadir_status nadir_value_order_make(nadir_context *context, int64_t own, const double *v,
+                                    nadir_value_order *order)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = own + (order->exchange != NULL ? order->exchange->ghosts : 0);
@@ -174,17 +176,17 @@ cleanup:
     return status;
 }
 
-void nadir_order_clear(nadir_context *context, nadir_order *order)
+void nadir_value_order_clear(nadir_context *context, nadir_value_order *order)
 {
     void *const arrays[] = {order->x,     order->order,  order->rank, order->sorted,
                             order->first, order->second, order->lists};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }
-    *order = (nadir_order){0};
+    *order = (nadir_value_order){0};
 }
 
-nadir_below nadir_order_below(const nadir_order *order, double omega)
+nadir_value_order_sums nadir_value_order_below(const nadir_value_order *order, double omega)
 {
     int64_t low = 0;
     int64_t high = order->states;
@@ -197,10 +199,10 @@ nadir_below nadir_order_below(const nadir_order *order, double omega)
         }
     }
     if (low == 0) {
-        return (nadir_below){0, 0, 0};
+        return (nadir_value_order_sums){0, 0, 0};
     }
     const double rest = omega - order->sorted[low - 1];
     const double all = (double)low * rest;
     const double first = order->first[low - 1];
-    return (nadir_below){low, first + all, order->second[low - 1] + rest * (2 * first + all)};
+    return (nadir_value_order_sums){low, first + all, order->second[low - 1] + rest * (2 * first + all)};
 }

@@ -15,7 +15,7 @@
 #include "linalg/exchange.h"
 
 /* A struct of zeros holds nothing. */
-typedef struct nadir_order {
+typedef struct nadir_value_order {
     /* Of a model that is spread over processes, set by who makes the struct: then own states and their ghosts
      * are in the order, which domain support alone can do with. NULL: all states are here. */
     const nadir_exchange *exchange;
@@ -29,22 +29,23 @@ typedef struct nadir_order {
     double *first;                    /* [states] */
     double *second;                   /* [states] */
     struct nadir_placed_state *lists; /* [2 * states] work space */
-} nadir_order;
+} nadir_value_order;
 
 /* What states below a level add up to. */
-typedef struct nadir_below {
+typedef struct nadir_value_order_sums {
     int64_t count; /* of states with x < omega */
     double first;  /* sum of omega - x over them */
     double second; /* sum of (omega - x)^2 */
-} nadir_below;
+} nadir_value_order_sums;
 
 /* v: [own] finite; own: all states, or those of this process. Made anew in place, without allocation, when
  * the number of states is the same. NADIR_ERROR_ARGUMENT when a value is not finite, or when their range
  * overflows. */
-nadir_status nadir_order_make(nadir_context *context, int64_t own, const double *v, nadir_order *order);
-void nadir_order_clear(nadir_context *context, nadir_order *order);
+nadir_status nadir_value_order_make(nadir_context *context, int64_t own, const double *v,
+                                    nadir_value_order *order);
+void nadir_value_order_clear(nadir_context *context, nadir_value_order *order);
 
 /* O(log S). Sums are computed to a relative error of 8 roundings. */
-nadir_below nadir_order_below(const nadir_order *order, double omega);
+nadir_value_order_sums nadir_value_order_below(const nadir_value_order *order, double omega);
 
 #endif

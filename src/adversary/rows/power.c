@@ -12,7 +12,7 @@
  * times a for p < 2, has log norm(t) of slope at most 1, concave where entries are clipped: found by the
  * method of false position, and taken from the side inside the ball.
  */
-#include "adversary/rows/parts.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -36,7 +36,7 @@ static void add_below(double p, double step, int64_t count, const double *x, dou
     for (int64_t i = 0; i < count; i++) {
         const double g = omega - x[i];
         if (g > 0) {
-            const double change = nadir_rows_change(p, step, g);
+            const double change = nadir_lmo_lp_change(p, step, g);
             sums->plus += change;
             sums->plus_rate += change / g;
             sums->whole += change * g;
@@ -45,11 +45,11 @@ static void add_below(double p, double step, int64_t count, const double *x, dou
     }
 }
 
-static power_sums sum_at(const nadir_rows *rows, const nadir_row_view *view, double step, double omega)
+static power_sums sum_at(const nadir_lmo *rows, const nadir_lmo_row_view *view, double step, double omega)
 {
     power_sums sums = {0};
     if (view->spread) {
-        const int64_t below = nadir_order_below(rows->order, omega).count;
+        const int64_t below = nadir_value_order_below(rows->order, omega).count;
         add_below(rows->p, step, below, rows->order->sorted, omega, &sums);
     } else {
         add_below(rows->p, step, view->count, view->x, omega, &sums);
@@ -57,7 +57,7 @@ static power_sums sum_at(const nadir_rows *rows, const nadir_row_view *view, dou
     for (int64_t i = 0; i < view->count; i++) {
         const double g = view->x[i] - omega;
         if (g > 0) {
-            const double change = nadir_rows_change(rows->p, step, g);
+            const double change = nadir_lmo_lp_change(rows->p, step, g);
             const double most = view->phat[i] / view->alpha;
             const double size = change < most ? change : most;
             sums.minus += size;
@@ -104,8 +104,8 @@ static double next_level(const bracket *at, double omega, double newton, double 
 }
 
 /* omega, upper and share for the answer's step. True: omega is enough, and `found` holds the sums there. */
-static bool find_level(const nadir_rows *rows, const nadir_row_view *view, double highest,
-                       nadir_row_answer *answer, power_sums *found)
+static bool find_level(const nadir_lmo *rows, const nadir_lmo_row_view *view, double highest,
+                       nadir_lmo_solution *answer, power_sums *found)
 {
     bracket at = {0, highest, -INFINITY, INFINITY};
     double omega = answer->omega > 0 && answer->omega < highest ? answer->omega : highest / 2;
@@ -148,7 +148,7 @@ static bool find_level(const nadir_rows *rows, const nadir_row_view *view, doubl
         at.high_excess = sums.plus - sums.minus;
     }
     if (isinf(at.high_excess)) { /* a step beyond all bounds */
-        nadir_row_answer_settle(rows, view, answer);
+        nadir_lmo_solution_concentrate(rows, view, answer);
         return false;
     }
     answer->omega = at.low;
@@ -160,10 +160,11 @@ static bool find_level(const nadir_rows *rows, const nadir_row_view *view, doubl
 /* Delta / alpha at a level. */
 static double at_level(double p, double step, double most, double g)
 {
-    return g >= 0 ? nadir_rows_change(p, step, g) : -fmin(most, nadir_rows_change(p, step, -g));
+    return g >= 0 ? nadir_lmo_lp_change(p, step, g) : -fmin(most, nadir_lmo_lp_change(p, step, -g));
 }
 
-double nadir_rows_mixture(double p, const nadir_row_answer *answer, double alpha, double phat, double x)
+double nadir_lmo_lp_displacement(double p, const nadir_lmo_solution *answer, double alpha, double phat,
+                                 double x)
 {
     const double most = phat / alpha;
     const double low = at_level(p, answer->step, most, answer->omega - x);
@@ -176,16 +177,16 @@ double nadir_rows_mixture(double p, const nadir_row_answer *answer, double alpha
 
 /* Visits every Delta / alpha of the row that is not zero: adds (|Delta| / largest alpha)^p to the sum, or
  * finds the largest of them (largest = 0); gain in units of alpha. */
-static double measure(const nadir_rows *rows, const nadir_row_view *view, const nadir_row_answer *answer,
+static double measure(const nadir_lmo *rows, const nadir_lmo_row_view *view, const nadir_lmo_solution *answer,
                       double largest, double *gain)
 {
     const double p = rows->p;
     double result = 0;
     *gain = 0;
-    const int64_t below = view->spread ? nadir_order_below(rows->order, answer->upper).count : 0;
+    const int64_t below = view->spread ? nadir_value_order_below(rows->order, answer->upper).count : 0;
     for (int64_t i = 0; i < below; i++) {
         const double x = rows->order->sorted[i];
-        const double delta = nadir_rows_mixture(p, answer, view->alpha, 0, x);
+        const double delta = nadir_lmo_lp_displacement(p, answer, view->alpha, 0, x);
         *gain += delta * (answer->omega - x);
         result = largest > 0 ? result + nadir_power(delta / largest, p) : fmax(result, delta);
     }
@@ -194,9 +195,9 @@ static double measure(const nadir_rows *rows, const nadir_row_view *view, const 
         if (view->spread && x < answer->omega) {
             continue; /* as the others below */
         }
-        const double delta = nadir_rows_mixture(p, answer, view->alpha, view->phat[i], x);
+        const double delta = nadir_lmo_lp_displacement(p, answer, view->alpha, view->phat[i], x);
         const double counted = view->spread && x < answer->upper
-                                   ? nadir_rows_mixture(p, answer, view->alpha, 0, x)
+                                   ? nadir_lmo_lp_displacement(p, answer, view->alpha, 0, x)
                                    : 0; /* by the loop before */
         *gain += (delta - counted) * (answer->omega - x);
         result = largest > 0
@@ -208,8 +209,8 @@ static double measure(const nadir_rows *rows, const nadir_row_view *view, const 
 
 /* gain and norm at omega alone. Of an entry that is not clipped (|Delta| / L)^p = (|Delta| / L) (g / g_L),
  * where change(g_L) = L, L being the largest |Delta| / alpha. */
-static void measure_level(const nadir_rows *rows, const nadir_row_view *view, const power_sums *sums,
-                          nadir_row_answer *answer)
+static void measure_level(const nadir_lmo *rows, const nadir_lmo_row_view *view, const power_sums *sums,
+                          nadir_lmo_solution *answer)
 {
     const double p = rows->p;
     const double largest = sums->largest;
@@ -218,7 +219,7 @@ static void measure_level(const nadir_rows *rows, const nadir_row_view *view, co
     for (int64_t i = 0; i < view->count && sums->clipped > 0; i++) {
         const double most = view->phat[i] / view->alpha;
         const double d = view->x[i] - answer->omega;
-        if (d > 0 && most > 0 && most <= nadir_rows_change(p, answer->step, d)) {
+        if (d > 0 && most > 0 && most <= nadir_lmo_lp_change(p, answer->step, d)) {
             sum += pow(most / largest, p);
         }
     }
@@ -226,7 +227,7 @@ static void measure_level(const nadir_rows *rows, const nadir_row_view *view, co
     answer->gain = view->alpha * (sums->whole + sums->clipped);
 }
 
-void nadir_rows_power_row(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)
+void nadir_lmo_lp_row(const nadir_lmo *rows, const nadir_lmo_row_view *view, nadir_lmo_solution *answer)
 {
     double highest = 0;
     for (int64_t i = 0; i < view->count; i++) {
@@ -254,30 +255,30 @@ void nadir_rows_power_row(const nadir_rows *rows, const nadir_row_view *view, na
     }
 }
 
-static void visit(const nadir_row_group *group, int64_t row, double *room, void *data)
+static void visit(const nadir_lmo_group *group, int64_t row, double *room, void *data)
 {
     const double *kappa = data;
     const double p = group->rows->p;
-    const double share = nadir_row_group_share(group, row);
-    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
-    nadir_row_answer *answer = &group->answers[row - group->first];
+    const double share = nadir_lmo_group_weight(group, row);
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(group->rows, row, room);
+    nadir_lmo_solution *answer = &group->answers[row - group->first];
     answer->step = *kappa * (p < 2 ? share : nadir_power(share, 1 / (p - 1)));
-    nadir_rows_power_row(group->rows, &view, answer);
+    nadir_lmo_lp_row(group->rows, &view, answer);
 }
 
 /* kappa = base exp(t), or base exp(t / a) for p < 2: small t are near the root, and have many digits. */
-static double kappa_of(const nadir_row_group *group, double base, double t)
+static double kappa_of(const nadir_lmo_group *group, double base, double t)
 {
     const double p = group->rows->p;
     return base * exp(p < 2 ? t * (p - 1) : t);
 }
 
 /* log(norm / beta) at t. */
-static double excess_at(const nadir_row_group *group, double base, double t)
+static double excess_at(const nadir_lmo_group *group, double base, double t)
 {
     double kappa = kappa_of(group, base, t);
-    nadir_row_group_run(group, visit, &kappa);
-    return log(nadir_row_group_norm(group) / group->beta);
+    nadir_lmo_group_run(group, visit, &kappa);
+    return log(nadir_lmo_group_norm(group) / group->beta);
 }
 
 /* A bracket of t, log(norm / beta) at its ends, and which end stayed the last time: its excess counts half,
@@ -324,7 +325,7 @@ static double next_step(step_bracket *at, int i, double tolerance, double far)
 }
 
 /* The kappa of norm = beta, from below; answers are those of it. False when the norm does not get there. */
-static bool find_step(const nadir_row_group *group, double base, double *kappa)
+static bool find_step(const nadir_lmo_group *group, double base, double *kappa)
 {
     const double a = fmax(1, 1 / (group->rows->p - 1));
     const double tolerance = 4 * DBL_EPSILON * a;
@@ -353,25 +354,25 @@ static bool find_step(const nadir_row_group *group, double base, double *kappa)
     return true;
 }
 
-static nadir_row_common common_of(double p, double kappa)
+static nadir_lmo_common common_of(double p, double kappa)
 {
-    return (nadir_row_common){kappa, 1 / (p * (p < 2 ? kappa : pow(kappa, p - 1)))};
+    return (nadir_lmo_common){kappa, 1 / (p * (p < 2 ? kappa : pow(kappa, p - 1)))};
 }
 
-nadir_row_common nadir_rows_power(const nadir_row_group *group, double start)
+nadir_lmo_common nadir_lmo_lp(const nadir_lmo_group *group, double start)
 {
     const double p = group->rows->p;
     double kappa;
     if (start > 0 && find_step(group, start, &kappa)) {
         return common_of(p, kappa);
     }
-    nadir_row_group_settle(group);
-    if (nadir_row_group_norm(group) <= group->beta) {
-        return (nadir_row_common){INFINITY, 0};
+    nadir_lmo_group_concentrate(group);
+    if (nadir_lmo_group_norm(group) <= group->beta) {
+        return (nadir_lmo_common){INFINITY, 0};
     }
     if (find_step(group, p < 2 ? 2 * pow(group->beta, p - 1) : group->beta, &kappa)) {
         return common_of(p, kappa);
     }
-    nadir_row_group_settle(group);
-    return (nadir_row_common){INFINITY, 0};
+    nadir_lmo_group_concentrate(group);
+    return (nadir_lmo_common){INFINITY, 0};
 }

@@ -15,7 +15,7 @@
  * same kappa. So a start from there always ends. A start from an old answer may not, but when it does the
  * answer is the same. With the step given the same holds for omega alone.
  */
-#include "adversary/rows/quadratic.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,11 +25,11 @@ enum { WARM_LIMIT = 8, COLD_LIMIT = 2000 };
 #define COUNT_ALL 0.0 /* the slope at which no entry is clipped */
 
 /* Of all states below omega, along the order, and of the entries that the row has above it. */
-static nadir_quadratic_sums add_order(const nadir_rows *rows, const nadir_row_view *view, double omega,
-                                      double slope)
+static nadir_lmo_l2_sums add_order(const nadir_lmo *rows, const nadir_lmo_row_view *view, double omega,
+                                   double slope)
 {
-    const nadir_below below = nadir_order_below(rows->order, omega);
-    nadir_quadratic_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
+    const nadir_value_order_sums below = nadir_value_order_below(rows->order, omega);
+    nadir_lmo_l2_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
     for (int64_t i = 0; i < view->count; i++) {
         const double d = view->x[i] - omega;
         if (d < 0) {
@@ -54,7 +54,7 @@ typedef struct piece {
     double change; /* of omega against the pass before; 0 when I is the same and the mass is right */
     double first, second, lost, margin; /* margin 0: not known */
 } piece;
-_Static_assert(sizeof(piece) == NADIR_ROW_PIECE * sizeof(double), "a piece is an array of numbers");
+_Static_assert(sizeof(piece) == NADIR_LMO_PIECE_SIZE * sizeof(double), "a piece is an array of numbers");
 
 /* The level at which the mass is right; omega: of the sums. */
 static double level(const piece *at, double omega, double slope)
@@ -73,12 +73,12 @@ static double variance_of(const piece *at)
 
 /* What comes of the sums at answer->omega and the slope, alpha s; the answer gets gain and norm of that
  * point. */
-static void take_sums(const nadir_row_view *view, double slope, const nadir_quadratic_sums *sums, piece *at,
-                      nadir_row_answer *answer)
+static void take_sums(const nadir_lmo_row_view *view, double slope, const nadir_lmo_l2_sums *sums, piece *at,
+                      nadir_lmo_solution *answer)
 {
     const bool same = sums->n == at->n && sums->moved == at->moved && sums->squares == at->squares;
     const double excess = fabs(slope * sums->first + sums->moved);
-    at->change = same && excess <= NADIR_QUADRATIC_MASS ? 0 : fmax(at->change, DBL_MIN);
+    at->change = same && excess <= NADIR_LMO_MASS_ROUNDING ? 0 : fmax(at->change, DBL_MIN);
     at->n = sums->n;
     at->moved = sums->moved;
     at->squares = sums->squares;
@@ -91,11 +91,11 @@ static void take_sums(const nadir_row_view *view, double slope, const nadir_quad
 }
 
 /* A pass over the entries of a row. */
-static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double slope, piece *at,
-                      nadir_row_answer *answer)
+static void visit_row(const nadir_lmo *rows, const nadir_lmo_row_view *view, double slope, piece *at,
+                      nadir_lmo_solution *answer)
 {
-    const nadir_quadratic_sums sums = view->spread ? add_order(rows, view, answer->omega, slope)
-                                                   : nadir_quadratic_add(view, answer->omega, slope);
+    const nadir_lmo_l2_sums sums = view->spread ? add_order(rows, view, answer->omega, slope)
+                                                : nadir_lmo_l2_sum_row(view, answer->omega, slope);
     take_sums(view, slope, &sums, at, answer);
 }
 
@@ -105,8 +105,8 @@ static void visit_row(const nadir_rows *rows, const nadir_row_view *view, double
  * Phat - slope d has changed by more than |slope' - slope| max |d| + slope' |omega' - omega|, x being in [0,
  * 1].
  */
-static bool move_sums(const nadir_row_view *view, double omega, double other, double slope, piece *at,
-                      nadir_row_answer *answer)
+static bool move_sums(const nadir_lmo_row_view *view, double omega, double other, double slope, piece *at,
+                      nadir_lmo_solution *answer)
 {
     const double fall = answer->omega - omega;
     const double reach = fmax(fabs(omega), fabs(1 - omega));
@@ -115,20 +115,20 @@ static bool move_sums(const nadir_row_view *view, double omega, double other, do
     if (!(moved + rounding < at->margin)) {
         return false;
     }
-    const nadir_quadratic_sums sums = {.n = at->n,
-                                       .first = at->first - at->n * fall,
-                                       .second = at->second - fall * (2 * at->first - at->n * fall),
-                                       .moved = at->moved,
-                                       .squares = at->squares,
-                                       .lost = at->lost - fall * at->moved,
-                                       .margin = at->margin - moved - rounding};
+    const nadir_lmo_l2_sums sums = {.n = at->n,
+                                    .first = at->first - at->n * fall,
+                                    .second = at->second - fall * (2 * at->first - at->n * fall),
+                                    .moved = at->moved,
+                                    .squares = at->squares,
+                                    .lost = at->lost - fall * at->moved,
+                                    .margin = at->margin - moved - rounding};
     take_sums(view, slope, &sums, at, answer);
     return true;
 }
 
 /* The mean over all allowed states: omega of the answer that clips nothing, and above that of any other. The
  * set of all nominal successors and of what lies below it contains every answer's. */
-static double start_level(const nadir_rows *rows, const nadir_row_view *view)
+static double start_level(const nadir_lmo *rows, const nadir_lmo_row_view *view)
 {
     if (rows->domain == NADIR_DOMAIN_SIMPLEX) {
         const int64_t last = rows->order->states - 1;
@@ -141,7 +141,7 @@ static double start_level(const nadir_rows *rows, const nadir_row_view *view)
     return sum / (double)view->count;
 }
 
-void nadir_rows_quadratic_row(const nadir_rows *rows, const nadir_row_view *view, nadir_row_answer *answer)
+void nadir_lmo_l2_row(const nadir_lmo *rows, const nadir_lmo_row_view *view, nadir_lmo_solution *answer)
 {
     const double slope = view->alpha * answer->step;
     piece at = {.change = INFINITY};
@@ -168,15 +168,15 @@ void nadir_rows_quadratic_row(const nadir_rows *rows, const nadir_row_view *view
 /* One pass over the rows of a group. */
 typedef struct pass {
     double kappa;
-    bool started;             /* pieces hold the sets of the pass before */
-    bool cold;                /* not started: from all entries, rather than from the answers */
-    nadir_quadratic_sums all; /* cold: of all states, which are those of every row that has them all */
+    bool started;          /* pieces hold the sets of the pass before */
+    bool cold;             /* not started: from all entries, rather than from the answers */
+    nadir_lmo_l2_sums all; /* cold: of all states, which are those of every row that has them all */
 } pass;
 
 /* About start_level, nothing clipped. */
-static nadir_quadratic_sums add_states(const nadir_rows *rows, double omega)
+static nadir_lmo_l2_sums add_states(const nadir_lmo *rows, double omega)
 {
-    nadir_quadratic_sums sums = {.n = (double)rows->order->states};
+    nadir_lmo_l2_sums sums = {.n = (double)rows->order->states};
     for (int64_t s = 0; s < rows->order->states; s++) {
         const double d = rows->order->x[s] - omega;
         sums.first += d;
@@ -185,15 +185,15 @@ static nadir_quadratic_sums add_states(const nadir_rows *rows, double omega)
     return sums;
 }
 
-static void visit(const nadir_row_group *group, int64_t row, double *room, void *data)
+static void visit(const nadir_lmo_group *group, int64_t row, double *room, void *data)
 {
     const pass *now = data;
-    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(group->rows, row, room);
     piece *at = (piece *)group->scratch + (row - group->first);
-    nadir_row_answer *answer = &group->answers[row - group->first];
+    nadir_lmo_solution *answer = &group->answers[row - group->first];
     const double omega = answer->omega; /* of the pass before, and its slope */
     const double other = view.alpha * answer->step;
-    answer->step = now->kappa * nadir_row_group_share(group, row);
+    answer->step = now->kappa * nadir_lmo_group_weight(group, row);
     answer->share = 0;
     double slope = view.alpha * answer->step;
     if (now->started) {
@@ -218,7 +218,7 @@ static void visit(const nadir_row_group *group, int64_t row, double *room, void 
 }
 
 /* sum_r u_r^2 V_r, the rest of beta^2, and the largest change of a level. */
-static bool add_pieces(const nadir_row_group *group, double *variance, double *left, double *change)
+static bool add_pieces(const nadir_lmo_group *group, double *variance, double *left, double *change)
 {
     const piece *pieces = (const piece *)group->scratch;
     double spent = 0;
@@ -227,40 +227,40 @@ static bool add_pieces(const nadir_row_group *group, double *variance, double *l
     *change = 0;
     for (int64_t i = 0; i < group->moving_count; i++) {
         const int64_t row = group->moving[i];
-        const double share = nadir_row_group_share(group, row);
+        const double share = nadir_lmo_group_weight(group, row);
         const piece *at = &pieces[row - group->first];
         if (!(at->n > 0)) {
             empty = 1;
             break;
         }
-        const double alpha = nadir_rows_scale(group->rows, row);
+        const double alpha = nadir_lmo_scale(group->rows, row);
         const double moved = at->moved / alpha;
         *variance += share * share * variance_of(at);
         spent += moved * moved / at->n + at->squares / alpha / alpha;
         *change = fmax(*change, at->change);
     }
-    *variance = nadir_row_group_sum(group, *variance);
-    *change = nadir_row_group_largest(group, *change);
-    *left = group->beta * group->beta - nadir_row_group_sum(group, spent);
-    return nadir_row_group_largest(group, empty) == 0 && *left > 0 && *variance > 0;
+    *variance = nadir_lmo_group_sum(group, *variance);
+    *change = nadir_lmo_group_largest(group, *change);
+    *left = group->beta * group->beta - nadir_lmo_group_sum(group, spent);
+    return nadir_lmo_group_largest(group, empty) == 0 && *left > 0 && *variance > 0;
 }
 
 /* Passes until no set changes; false when that does not happen, or the closed forms have no answer. */
-static bool iterate(const nadir_row_group *group, pass *now, int limit)
+static bool iterate(const nadir_lmo_group *group, pass *now, int limit)
 {
     double variance;
     double left;
     double change;
     double before = INFINITY;
     for (int i = 0; i < limit; i++) {
-        nadir_row_group_run(group, visit, now);
+        nadir_lmo_group_run(group, visit, now);
         if (!add_pieces(group, &variance, &left, &change)) {
             return false;
         }
         const double excess = fabs(now->kappa * now->kappa * variance - left);
-        const bool exact = change == 0 && excess <= NADIR_QUADRATIC_MASS * group->beta * group->beta;
-        const bool still =
-            change <= NADIR_QUADRATIC_LEVEL && fabs(now->kappa - before) <= NADIR_QUADRATIC_LEVEL * before;
+        const bool exact = change == 0 && excess <= NADIR_LMO_MASS_ROUNDING * group->beta * group->beta;
+        const bool still = change <= NADIR_LMO_LEVEL_ROUNDING &&
+                           fabs(now->kappa - before) <= NADIR_LMO_LEVEL_ROUNDING * before;
         if (now->started && (exact || still)) {
             return true;
         }
@@ -271,32 +271,32 @@ static bool iterate(const nadir_row_group *group, pass *now, int limit)
     return false;
 }
 
-static void visit_fixed(const nadir_row_group *group, int64_t row, double *room, void *data)
+static void visit_fixed(const nadir_lmo_group *group, int64_t row, double *room, void *data)
 {
     const pass *now = data;
-    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
-    nadir_row_answer *answer = &group->answers[row - group->first];
-    answer->step = now->kappa * nadir_row_group_share(group, row);
-    nadir_rows_quadratic_row(group->rows, &view, answer);
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(group->rows, row, room);
+    nadir_lmo_solution *answer = &group->answers[row - group->first];
+    answer->step = now->kappa * nadir_lmo_group_weight(group, row);
+    nadir_lmo_l2_row(group->rows, &view, answer);
 }
 
-nadir_row_common nadir_rows_quadratic(const nadir_row_group *group, double start)
+nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start)
 {
     pass now = {.kappa = start};
     if (start > 0 && iterate(group, &now, WARM_LIMIT)) {
-        return (nadir_row_common){now.kappa, 1 / (2 * now.kappa)};
+        return (nadir_lmo_common){now.kappa, 1 / (2 * now.kappa)};
     }
-    if (nadir_row_group_settles(group)) {
-        return (nadir_row_common){INFINITY, 0};
+    if (nadir_lmo_group_is_inactive(group)) {
+        return (nadir_lmo_common){INFINITY, 0};
     }
-    const nadir_row_view all = {0};
+    const nadir_lmo_row_view all = {0};
     now = (pass){.cold = true};
     if (group->rows->domain == NADIR_DOMAIN_SIMPLEX) {
         now.all = add_states(group->rows, start_level(group->rows, &all));
     }
     if (!iterate(group, &now, COLD_LIMIT)) {
         /* Only rounding keeps the passes from their end; kappa is at or below the answer. */
-        nadir_row_group_run(group, visit_fixed, &now);
+        nadir_lmo_group_run(group, visit_fixed, &now);
     }
-    return (nadir_row_common){now.kappa, 1 / (2 * now.kappa)};
+    return (nadir_lmo_common){now.kappa, 1 / (2 * now.kappa)};
 }

@@ -1,5 +1,5 @@
 /* quadratic_sums.c: the sums of a row about a level; see quadratic.h. */
-#include "adversary/rows/quadratic.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,7 +59,7 @@ ALWAYS double join_least(const four *even, const four *odd)
 
 /* Of the entries that a row has itself. What fills the last lanes lies at omega: positive entries of d = 0,
  * of which only the count must go. */
-ALWAYS void add_all(const nadir_row_view *view, double omega, double slope, nadir_quadratic_sums *sums)
+ALWAYS void add_all(const nadir_lmo_row_view *view, double omega, double slope, nadir_lmo_l2_sums *sums)
 {
     const int64_t whole = view->count - view->count % LANES;
     const four far = {INFINITY, INFINITY, INFINITY, INFINITY};
@@ -81,36 +81,36 @@ ALWAYS void add_all(const nadir_row_view *view, double omega, double slope, nadi
         add_four(&a, phat, x, omega, slope);
         add_four(&b, phat + FOUR, x + FOUR, omega, slope);
     }
-    *sums = (nadir_quadratic_sums){join(&a.n, &b.n) - filled,       join(&a.first, &b.first),
-                                   join(&a.second, &b.second),      join(&a.moved, &b.moved),
-                                   join(&a.squares, &b.squares),    join(&a.lost, &b.lost),
-                                   join_least(&a.margin, &b.margin)};
+    *sums = (nadir_lmo_l2_sums){join(&a.n, &b.n) - filled,       join(&a.first, &b.first),
+                                join(&a.second, &b.second),      join(&a.moved, &b.moved),
+                                join(&a.squares, &b.squares),    join(&a.lost, &b.lost),
+                                join_least(&a.margin, &b.margin)};
 }
 
 #if defined __x86_64__
 /* The same instructions of the language, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static void add_entries_wide(const nadir_row_view *view, double omega,
-                                                             double slope, nadir_quadratic_sums *sums)
+__attribute__((target("avx2"))) static void add_entries_wide(const nadir_lmo_row_view *view, double omega,
+                                                             double slope, nadir_lmo_l2_sums *sums)
 {
     add_all(view, omega, slope, sums);
 }
 /* And for those with registers for masks. */
 __attribute__((target("avx512vl,avx512dq"))) static void
-add_entries_masked(const nadir_row_view *view, double omega, double slope, nadir_quadratic_sums *sums)
+add_entries_masked(const nadir_lmo_row_view *view, double omega, double slope, nadir_lmo_l2_sums *sums)
 {
     add_all(view, omega, slope, sums);
 }
 #endif
 
-static void add_entries_plain(const nadir_row_view *view, double omega, double slope,
-                              nadir_quadratic_sums *sums)
+static void add_entries_plain(const nadir_lmo_row_view *view, double omega, double slope,
+                              nadir_lmo_l2_sums *sums)
 {
     add_all(view, omega, slope, sums);
 }
 
-nadir_quadratic_sums nadir_quadratic_add(const nadir_row_view *view, double omega, double slope)
+nadir_lmo_l2_sums nadir_lmo_l2_sum_row(const nadir_lmo_row_view *view, double omega, double slope)
 {
-    nadir_quadratic_sums sums;
+    nadir_lmo_l2_sums sums;
 #if defined __x86_64__
     if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         add_entries_masked(view, omega, slope, &sums);

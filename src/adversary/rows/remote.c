@@ -1,7 +1,7 @@
 /* remote.c: linear steps made by a device; see remote.h. */
-#include "adversary/rows/remote.h"
+#include "adversary/rows/lmo_device.h"
 
-#include "adversary/rows/parts.h"
+#include "adversary/rows/lmo_internal.h"
 #include "kernel/kernel_device.h"
 
 /* Fewer entries are gone through here in the time of a few calls. */
@@ -26,9 +26,8 @@ static bool has_room(const nadir_context *context, const nadir_model *model)
     return model->dense == NULL || KERNELS * 8.0 * (double)model->rows * (double)model->states <= left;
 }
 
-nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *rows,
-                                    nadir_device_shares shares, double gamma, const double *probabilities,
-                                    nadir_rows_remote *remote)
+nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *rows, nadir_device_shares shares,
+                                   double gamma, const double *probabilities, nadir_lmo_device *remote)
 {
     const nadir_device *device = context->device;
     const nadir_device_ball ball = {.gamma = gamma,
@@ -38,10 +37,10 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
                                     .probabilities = probabilities,
                                     .scales = rows->scales};
     void *kept = NULL;
-    *remote = (nadir_rows_remote){.device = device,
-                                  .model = rows->model,
-                                  .p = rows->p,
-                                  .spread = ball.simplex && rows->model->dense == NULL};
+    *remote = (nadir_lmo_device){.device = device,
+                                 .model = rows->model,
+                                 .p = rows->p,
+                                 .spread = ball.simplex && rows->model->dense == NULL};
     if (device == NULL || !is_worth(rows->model) || !has_room(context, rows->model)) {
         return NADIR_OK;
     }
@@ -52,7 +51,7 @@ nadir_status nadir_rows_remote_open(nadir_context *context, const nadir_rows *ro
     return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
 }
 
-void nadir_rows_remote_close(nadir_rows_remote *remote)
+void nadir_lmo_device_close(nadir_lmo_device *remote)
 {
     if (remote->step != NULL) {
         remote->device->step_close(remote->step);
@@ -60,20 +59,20 @@ void nadir_rows_remote_close(nadir_rows_remote *remote)
     }
 }
 
-nadir_status nadir_rows_remote_answer(nadir_context *context, const nadir_rows_remote *remote,
-                                      const nadir_order *order, const double *d, double beta,
-                                      nadir_row_budget *budget, bool *found)
+nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_value_order *order, const double *d, double beta,
+                                    nadir_lmo_budget *budget, bool *found)
 {
     nadir_status status = NADIR_OK;
     nadir_device_answer answer = {0};
     *found = false;
     if (order->range > 0) {
-        NADIR_CHECK(remote->device->step_answer(remote->step, context, beta * NADIR_ROWS_WITHIN, order->x, d,
+        NADIR_CHECK(remote->device->step_answer(remote->step, context, beta * NADIR_LMO_INSIDE, order->x, d,
                                                 &answer));
     }
     *found = answer.found;
     if (*found) {
-        *budget = (nadir_row_budget){
+        *budget = (nadir_lmo_budget){
             .tau = order->range * answer.unit * answer.tau,
             .step =
                 answer.step / (remote->p <= 2 ? answer.unit : nadir_power(answer.unit, 1 / (remote->p - 1))),
@@ -86,8 +85,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_rows_remote_gains(nadir_context *context, const nadir_rows_remote *remote,
-                                     const nadir_order *order, double *gains)
+nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_value_order *order, double *gains)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(remote->device->step_gains(remote->step, context, gains));
@@ -98,8 +97,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_rows_remote_kernel(nadir_context *context, const nadir_rows_remote *remote,
-                                      nadir_kernel **kernel)
+nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_device *remote,
+                                     nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *made = NULL;
@@ -119,17 +118,17 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_rows_remote_slack(nadir_context *context, const nadir_rows_remote *remote,
-                                     const nadir_kernel *kernel, double range, double tau, double *slack,
-                                     bool *done)
+nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_kernel *kernel, double range, double tau, double *slack,
+                                    bool *done)
 {
     const void *numbers = remote->step != NULL ? nadir_kernel_device_values(kernel) : NULL;
     *done = numbers != NULL && remote->p == 2;
     return *done ? remote->device->step_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
 }
 
-nadir_status nadir_rows_remote_centred(nadir_context *context, const nadir_rows_remote *remote,
-                                       const double *y, const double *z, double *sums)
+nadir_status nadir_lmo_device_centred(nadir_context *context, const nadir_lmo_device *remote, const double *y,
+                                      const double *z, double *sums)
 {
     return remote->device->step_centred(remote->step, context, y, z, sums);
 }

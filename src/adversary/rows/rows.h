@@ -17,26 +17,26 @@
  *                   sign(g) (step |g|)^(q-1) for p <= 2 and sign(g) step |g|^(q-1) for p >= 2, q = p/(p-1)
  *     p = inf       alpha beta more on what lies before omega in the order, as much less on what lies after
  *
- * Answers are a few numbers for each row, whatever its length: nadir_rows_kernel writes them out.
+ * Answers are a few numbers for each row, whatever its length: nadir_lmo_kernel writes them out.
  */
 #ifndef NADIR_ADVERSARY_ROWS_H
 #define NADIR_ADVERSARY_ROWS_H
 
-#include "adversary/rows/order.h"
+#include "adversary/rows/value_order.h"
 #include "kernel/kernel.h"
 
 /* What all row problems share. Plain data: set p with its conjugate q, and fill in the rest; nothing is
  * owned. */
-typedef struct nadir_rows {
+typedef struct nadir_lmo {
     nadir_model *model;
-    const nadir_order *order; /* of v */
-    const double *scales;     /* [rows] alpha; NULL: all one */
-    nadir_domain domain;      /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
+    const nadir_value_order *order; /* of v */
+    const double *scales;           /* [rows] alpha; NULL: all one */
+    nadir_domain domain;            /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
     double p, q;
-} nadir_rows;
+} nadir_lmo;
 
 /* The answer of one row. A struct of zeros: the row is as it was. */
-typedef struct nadir_row_answer {
+typedef struct nadir_lmo_solution {
     double omega; /* level above the smallest allowed x of the row */
     double upper; /* p other than 1, 2 and infinity: where omega has too few digits, the answer is a mixture
                      of those at omega and at this */
@@ -47,33 +47,33 @@ typedef struct nadir_row_answer {
     int32_t pivot; /* p = inf: the place of omega in the order, which breaks ties */
     double gain;   /* Phat . v - X . v >= 0 */
     double norm;   /* |Delta|_p / alpha */
-} nadir_row_answer;
+} nadir_lmo_solution;
 
 /* What rows that share a budget have in common. */
-typedef struct nadir_row_budget {
+typedef struct nadir_lmo_budget {
     double tau;  /* multiplier of sum (|Delta| / alpha)^p (p = inf: of max |Delta| / alpha); 0: the ball does
                     not matter */
     double step; /* of a row of alpha w = 1; infinity where tau = 0 */
     double gain; /* sum of w_r gain_r */
     double norm; /* (sum (|Delta| / alpha)^p)^(1/p), at most beta */
-} nadir_row_budget;
+} nadir_lmo_budget;
 
 /* Numbers of working space that the functions below want for rows first .. end - 1 at a time. */
-int64_t nadir_rows_room(const nadir_rows *rows, int64_t first, int64_t end);
+int64_t nadir_lmo_work_size(const nadir_lmo *rows, int64_t first, int64_t end);
 
 /* weight >= 0, price >= 0; 1 <= p < infinity. answer->omega and step of a similar problem serve as a start
  * (zeros: none). The minimum itself is weight (Phat . v - gain) + price norm^p. */
-void nadir_rows_priced(const nadir_rows *rows, int64_t row, double weight, double price, double *room,
-                       nadir_row_answer *answer);
+void nadir_lmo_penalized(const nadir_lmo *rows, int64_t row, double weight, double price, double *room,
+                         nadir_lmo_solution *answer);
 
 /* Rows first .. end - 1 share beta >= 0, on the calling thread. weights, answers: [end - first]; answers
  * of a similar problem serve as a start (zeros: none). */
-void nadir_rows_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights, double beta,
-                      double *room, nadir_row_answer *answers, nadir_row_budget *budget);
+void nadir_lmo_solve(const nadir_lmo *rows, int64_t first, int64_t end, const double *weights, double beta,
+                     double *room, nadir_lmo_solution *answers, nadir_lmo_budget *budget);
 
 /* All rows share beta, threaded. weights, answers: [rows]. */
-nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows, const double *weights,
-                                  double beta, nadir_row_answer *answers, nadir_row_budget *budget);
+nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *rows, const double *weights,
+                                 double beta, nadir_lmo_solution *answers, nadir_lmo_budget *budget);
 
 /*
  * Upper bounds on what the adversary can gain, by weak duality: for every omega and every split x - omega =
@@ -84,45 +84,45 @@ nadir_status nadir_rows_share_all(nadir_context *context, const nadir_rows *rows
  * omega and the split are made of the answers' omega and step, which may be any numbers: they decide how
  * tight the bound is, not whether it holds. Rounding is included, that of x too: all are bounds for v itself.
  */
-typedef struct nadir_row_bound {
+typedef struct nadir_lmo_row_bound {
     double fixed; /* at least Phat . g2 range */
     double slope; /* at least |g1|_q range */
     /* x is v rounded: the smaller of `error` and error_slope |Delta|_p comes on top of fixed + slope
      * |Delta|_p
      */
     double error, error_slope;
-} nadir_row_bound;
+} nadir_lmo_row_bound;
 
-nadir_row_bound nadir_rows_bound(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                                 double *room);
+nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+                                    double *room);
 
 /* Gain of one row within |Delta|_p <= radius. */
-double nadir_rows_bound_radius(const nadir_row_bound *bound, double radius);
+double nadir_lmo_bound_radius(const nadir_lmo_row_bound *bound, double radius);
 /* weight Phat . v less the minimum of the priced problem. */
-double nadir_rows_bound_priced(const nadir_rows *rows, int64_t row, double weight, double price,
-                               const nadir_row_bound *bound);
+double nadir_lmo_bound_penalized(const nadir_lmo *rows, int64_t row, double weight, double price,
+                                 const nadir_lmo_row_bound *bound);
 /* sum of w_r gain_r of rows that share beta: sum w_r fixed_r + beta (sum (w_r alpha_r slope_r)^q)^(1/q). */
-double nadir_rows_bound_share(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
-                              double beta, const nadir_row_bound *bounds);
+double nadir_lmo_bound_shared(const nadir_lmo *rows, int64_t first, int64_t end, const double *weights,
+                              double beta, const nadir_lmo_row_bound *bounds);
 /* The same, less price times what they use of beta^p: p < infinity. */
-double nadir_rows_bound_charged(const nadir_rows *rows, int64_t first, int64_t end, const double *weights,
-                                double beta, double price, const nadir_row_bound *bounds);
+double nadir_lmo_bound_charged(const nadir_lmo *rows, int64_t first, int64_t end, const double *weights,
+                               double beta, double price, const nadir_lmo_row_bound *bounds);
 
 /* The row X: dense [states]. */
-void nadir_rows_expand(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *room,
-                       double *X);
+void nadir_lmo_write_dense(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer, double *room,
+                           double *X);
 
 /* The kernel of all answers, [rows]: in place where *kernel is one that this function made and the answers
  * fit, made anew otherwise (*kernel may be NULL). Threaded. Tilted; explicit rows for p other than 1, 2 and
  * infinity on domain simplex where the model has lists of transitions. */
-nadir_status nadir_rows_kernel(nadir_context *context, const nadir_rows *rows,
-                               const nadir_row_answer *answers, nadir_kernel **kernel);
+nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *rows,
+                              const nadir_lmo_solution *answers, nadir_kernel **kernel);
 
 /* The same row by row, for who keeps no answers: *kernel ready to be filled, with its arrays, and then every
  * row once, on any thread. Not where rows become explicit. */
-nadir_status nadir_rows_blank(nadir_context *context, const nadir_rows *rows, nadir_kernel **kernel,
-                              nadir_perturbed **perturbed);
-void nadir_rows_fill(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                     nadir_perturbed *perturbed);
+nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *rows, nadir_kernel **kernel,
+                                    nadir_perturbed **perturbed);
+void nadir_lmo_kernel_fill(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+                           nadir_perturbed *perturbed);
 
 #endif

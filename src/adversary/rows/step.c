@@ -10,9 +10,9 @@
  * with the I of a smaller one, kappa rises from 0 on and ends; from an old answer it mostly does too, sooner.
  * Solving a row anew in every pass takes less time than reading and writing what there would be to keep.
  */
-#include "adversary/rows/step.h"
+#include "adversary/rows/lmo.h"
 
-#include "adversary/rows/quadratic.h"
+#include "adversary/rows/lmo_internal.h"
 #include "linalg/threads.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ enum { WARM_LIMIT = 8, COLD_LIMIT = 100, ROW_LIMIT = 2000, RISES = 3 };
 /* Of less nothing would be left of beta^2. */
 #define LEAST_SQUARE (DBL_MIN / DBL_EPSILON)
 
-bool nadir_rows_step_suits(const nadir_rows *rows)
+bool nadir_lmo_streamed_applies(const nadir_lmo *rows)
 {
     return rows->p == 2 && rows->domain == NADIR_DOMAIN_SUPPORT && rows->model->dense == NULL;
 }
@@ -35,13 +35,13 @@ bool nadir_rows_step_suits(const nadir_rows *rows)
 /* The answer of a row at a slope, alpha s. */
 typedef struct solved {
     double omega;
-    double n, second, moved, squares, lost; /* of nadir_quadratic_sums */
+    double n, second, moved, squares, lost; /* of nadir_lmo_l2_sums */
     double variance;                        /* V */
     bool astray;                            /* no level was found at which the mass is right */
 } solved;
 
 /* Where no entry is clipped at the mean, that is the answer. */
-static bool is_interior(const nadir_row_view *view, double mean, double slope, solved *to)
+static bool is_interior(const nadir_lmo_row_view *view, double mean, double slope, solved *to)
 {
     double lowest = 0;
     double first = 0;
@@ -53,7 +53,7 @@ static bool is_interior(const nadir_row_view *view, double mean, double slope, s
         first += d;
         second += d * d;
     }
-    if (lowest < 0 || !(fabs(slope * first) <= NADIR_QUADRATIC_MASS)) {
+    if (lowest < 0 || !(fabs(slope * first) <= NADIR_LMO_MASS_ROUNDING)) {
         return false;
     }
     *to = (solved){.omega = mean, .n = (double)view->count, .second = second, .variance = second};
@@ -61,12 +61,12 @@ static bool is_interior(const nadir_row_view *view, double mean, double slope, s
 }
 
 /* By how much the mass is off. */
-static double excess_of(const nadir_quadratic_sums *sums, double slope)
+static double excess_of(const nadir_lmo_l2_sums *sums, double slope)
 {
     return fabs(slope * sums->first + sums->moved);
 }
 
-static void solve_row(const nadir_row_view *view, double slope, solved *to)
+static void solve_row(const nadir_lmo_row_view *view, double slope, solved *to)
 {
     double sum = 0;
     for (int64_t i = 0; i < view->count; i++) {
@@ -77,16 +77,16 @@ static void solve_row(const nadir_row_view *view, double slope, solved *to)
         return;
     }
     int rises = 0; /* a level next to nothing falls too far by the rounding of the one before */
-    nadir_quadratic_sums sums = nadir_quadratic_add(view, omega, slope);
+    nadir_lmo_l2_sums sums = nadir_lmo_l2_sum_row(view, omega, slope);
     for (int i = 0; i < ROW_LIMIT && sums.n > 0; i++) {
         const double next =
             omega + sums.first / sums.n + (sums.moved > 0 ? sums.moved / (sums.n * slope) : 0);
         rises += !(next < omega);
-        if (excess_of(&sums, slope) <= NADIR_QUADRATIC_MASS || rises > RISES) {
+        if (excess_of(&sums, slope) <= NADIR_LMO_MASS_ROUNDING || rises > RISES) {
             break;
         }
         omega = next;
-        sums = nadir_quadratic_add(view, omega, slope);
+        sums = nadir_lmo_l2_sum_row(view, omega, slope);
     }
     const double variance = sums.n > 0 ? sums.second - sums.first * (sums.first / sums.n) : 0;
     *to = (solved){.omega = omega,
@@ -96,8 +96,8 @@ static void solve_row(const nadir_row_view *view, double slope, solved *to)
                    .squares = sums.squares,
                    .lost = sums.lost,
                    .variance = fmax(variance, 4 * DBL_EPSILON * sums.second),
-                   .astray = !(sums.n > 0 &&
-                               excess_of(&sums, slope) <= (double)(view->count + 4) * NADIR_QUADRATIC_MASS)};
+                   .astray = !(sums.n > 0 && excess_of(&sums, slope) <=
+                                                 (double)(view->count + 4) * NADIR_LMO_MASS_ROUNDING)};
 }
 
 /* What a pass adds up, over the rows of a part or all of them. */
@@ -110,9 +110,9 @@ typedef struct totals {
 } totals;
 
 typedef struct passing {
-    const nadir_rows *rows;
-    const nadir_row_weights *weights;
-    nadir_rows_step step;
+    const nadir_lmo *rows;
+    const nadir_lmo_weights *weights;
+    nadir_lmo_streamed step;
     double inverse; /* of step.unit */
     int threads;
     double *room; /* [threads * each] */
@@ -121,7 +121,7 @@ typedef struct passing {
 
 static void add_row(const passing *at, int64_t row, double weight, double *room, totals *to)
 {
-    const nadir_row_view view = nadir_row_view_make(at->rows, row, room);
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(at->rows, row, room);
     const double alpha = view.alpha;
     const double share = alpha * weight * at->inverse;
     if (!(share > 0)) {
@@ -150,7 +150,7 @@ static totals add_part(const passing *at, int part, double *room)
     totals all = {0};
     for (int64_t s = model->states * part / PARTS; s < end; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double weight = nadir_row_weight(at->weights, s, row);
+            const double weight = nadir_lmo_weight(at->weights, s, row);
             if (weight > 0) {
                 add_row(at, row, weight, room, &all);
             }
@@ -201,8 +201,9 @@ static nadir_status iterate(nadir_context *context, passing *at, double beta, in
         if (all->astray > 0 || !(left > 0 && all->variance > 0)) {
             break;
         }
-        const bool exact = fabs(kappa * kappa * all->variance - left) <= NADIR_QUADRATIC_MASS * beta * beta;
-        const bool still = fabs(kappa - before) <= NADIR_QUADRATIC_LEVEL * before;
+        const bool exact =
+            fabs(kappa * kappa * all->variance - left) <= NADIR_LMO_MASS_ROUNDING * beta * beta;
+        const bool still = fabs(kappa - before) <= NADIR_LMO_LEVEL_ROUNDING * before;
         *found = kappa > 0 && (exact || still);
         before = kappa;
         at->step.kappa = *found ? kappa : sqrt(left / all->variance);
@@ -212,14 +213,14 @@ cleanup:
 }
 
 /* The largest alpha w, and the longest row. */
-static double find_unit(const nadir_rows *rows, const nadir_row_weights *weights, int64_t *longest)
+static double find_unit(const nadir_lmo *rows, const nadir_lmo_weights *weights, int64_t *longest)
 {
     const nadir_model *model = rows->model;
     double unit = 0;
     *longest = 0;
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double reach = nadir_rows_scale(rows, row) * nadir_row_weight(weights, s, row);
+            const double reach = nadir_lmo_scale(rows, row) * nadir_lmo_weight(weights, s, row);
             const int64_t length = model->row_starts[row + 1] - model->row_starts[row];
             unit = reach > unit ? reach : unit;
             *longest = length > *longest ? length : *longest;
@@ -228,14 +229,14 @@ static double find_unit(const nadir_rows *rows, const nadir_row_weights *weights
     return unit;
 }
 
-nadir_status nadir_rows_step_find(nadir_context *context, const nadir_rows *rows,
-                                  const nadir_row_weights *weights, double beta, double start,
-                                  nadir_rows_step *step, nadir_row_budget *budget, bool *found)
+nadir_status nadir_lmo_streamed_solve(nadir_context *context, const nadir_lmo *rows,
+                                      const nadir_lmo_weights *weights, double beta, double start,
+                                      nadir_lmo_streamed *step, nadir_lmo_budget *budget, bool *found)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
     const double range = rows->order->range;
-    const double within = beta * NADIR_ROWS_WITHIN;
+    const double within = beta * NADIR_LMO_INSIDE;
     totals all;
     passing at = {.rows = rows,
                   .weights = weights,
@@ -247,7 +248,7 @@ nadir_status nadir_rows_step_find(nadir_context *context, const nadir_rows *rows
         goto cleanup;
     }
     NADIR_NEW(context, at.room, at.threads * at.each);
-    at.step = (nadir_rows_step){.kappa = start * unit, .unit = unit};
+    at.step = (nadir_lmo_streamed){.kappa = start * unit, .unit = unit};
     at.inverse = 1 / unit;
     if (start > 0 && isfinite(at.step.kappa)) {
         NADIR_CHECK(iterate(context, &at, within, WARM_LIMIT, &all, found));
@@ -258,7 +259,7 @@ nadir_status nadir_rows_step_find(nadir_context *context, const nadir_rows *rows
     }
     if (*found) {
         *step = at.step;
-        *budget = (nadir_row_budget){.tau = range * unit / (2 * step->kappa),
+        *budget = (nadir_lmo_budget){.tau = range * unit / (2 * step->kappa),
                                      .step = step->kappa / unit,
                                      .gain = all.gain * range,
                                      .norm = sqrt(all.square)};
@@ -273,13 +274,13 @@ static void write_row(const passing *at, int64_t row, double weight, double *roo
                       const nadir_perturbed *perturbed)
 {
     const nadir_model *model = at->rows->model;
-    const double alpha = nadir_rows_scale(at->rows, row);
+    const double alpha = nadir_lmo_scale(at->rows, row);
     const double slope = alpha * (at->step.kappa * (alpha * weight * at->inverse));
     perturbed->nominal[row] = !(slope > 0);
     if (perturbed->nominal[row]) {
         return;
     }
-    const nadir_row_view view = nadir_row_view_make(at->rows, row, room);
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(at->rows, row, room);
     double *values = perturbed->values + model->row_starts[row];
     solved row_is;
     solve_row(&view, slope, &row_is);
@@ -289,9 +290,9 @@ static void write_row(const passing *at, int64_t row, double weight, double *roo
     }
 }
 
-nadir_status nadir_rows_step_kernel(nadir_context *context, const nadir_rows *rows,
-                                    const nadir_row_weights *weights, const nadir_rows_step *step,
-                                    nadir_kernel **kernel)
+nadir_status nadir_lmo_streamed_kernel(nadir_context *context, const nadir_lmo *rows,
+                                       const nadir_lmo_weights *weights, const nadir_lmo_streamed *step,
+                                       nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = rows->model;
@@ -303,12 +304,12 @@ nadir_status nadir_rows_step_kernel(nadir_context *context, const nadir_rows *ro
                   .threads = nadir_threads_for(context, 2 * model->row_starts[model->rows])};
     (void)find_unit(rows, weights, &at.each);
     NADIR_NEW(context, at.room, at.threads * at.each);
-    NADIR_CHECK(nadir_rows_blank(context, rows, kernel, &perturbed));
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, rows, kernel, &perturbed));
 #pragma omp parallel for num_threads(at.threads) schedule(static)
     for (int64_t s = 0; s < model->states; s++) {
         double *room = at.room + at.each * omp_get_thread_num();
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            write_row(&at, row, nadir_row_weight(weights, s, row), room, perturbed);
+            write_row(&at, row, nadir_lmo_weight(weights, s, row), room, perturbed);
         }
     }
 cleanup:

@@ -7,7 +7,7 @@
  * chosen at random, O(entries). Of entries at the threshold all give the same share, so that no order among
  * them matters. tau = threshold / 2 is the multiplier of sum |Delta| / alpha.
  */
-#include "adversary/rows/parts.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include "base/random.h"
 
@@ -71,8 +71,8 @@ static found_threshold find_threshold(int64_t count, candidate *list, double bud
     return (found_threshold){0, 0};
 }
 
-void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double threshold, double share,
-                              nadir_row_answer *answer)
+void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double threshold, double share,
+                      nadir_lmo_solution *answer)
 {
     double level = 0;
     double moved = 0;
@@ -92,44 +92,44 @@ void nadir_rows_threshold_row(const nadir_row_view *view, double scale, double t
 }
 
 /* Where the candidates of each row start: one for each of its entries, those that cannot move with key 0. */
-static int64_t candidates_before(const nadir_row_group *group, int64_t row)
+static int64_t candidates_before(const nadir_lmo_group *group, int64_t row)
 {
     const nadir_model *model = group->rows->model;
     return model->dense != NULL ? (row - group->first) * model->states
                                 : model->row_starts[row] - model->row_starts[group->first];
 }
 
-static void list_row(const nadir_row_group *group, int64_t row, double *room, void *data)
+static void list_row(const nadir_lmo_group *group, int64_t row, double *room, void *data)
 {
     candidate *list = (candidate *)data + candidates_before(group, row);
-    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
-    const double share = nadir_row_group_share(group, row);
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(group->rows, row, room);
+    const double share = nadir_lmo_group_weight(group, row);
     for (int64_t i = 0; i < view.count; i++) {
         list[i] = (candidate){share * view.x[i], view.phat[i] / view.alpha};
     }
 }
 
-static void answer_row(const nadir_row_group *group, int64_t row, double *room, void *data)
+static void answer_row(const nadir_lmo_group *group, int64_t row, double *room, void *data)
 {
     const found_threshold *found = data;
-    nadir_row_answer *answer = &group->answers[row - group->first];
-    const nadir_row_view view = nadir_row_view_make(group->rows, row, room);
-    const double share = nadir_row_group_share(group, row);
-    nadir_rows_threshold_row(&view, share, found->key, found->share, answer);
+    nadir_lmo_solution *answer = &group->answers[row - group->first];
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(group->rows, row, room);
+    const double share = nadir_lmo_group_weight(group, row);
+    nadir_lmo_l1_row(&view, share, found->key, found->share, answer);
     answer->step = 2 * share / found->key;
 }
 
 /* One dense row alone: its entries in the order's own order, from the end on, as far as the budget lasts. */
-static nadir_row_common answer_dense_row(const nadir_row_group *group)
+static nadir_lmo_common answer_dense_row(const nadir_lmo_group *group)
 {
-    const nadir_order *order = group->rows->order;
+    const nadir_value_order *order = group->rows->order;
     const nadir_row row = nadir_model_row(group->rows->model, group->first);
-    const double base = nadir_row_base(group->rows, &row);
-    const double alpha = nadir_rows_scale(group->rows, group->first);
+    const double base = nadir_lmo_row_base(group->rows, &row);
+    const double alpha = nadir_lmo_scale(group->rows, group->first);
     const double budget = group->beta * alpha / 2;
-    nadir_row_answer *answer = group->answers;
+    nadir_lmo_solution *answer = group->answers;
     double moved = 0;
-    *answer = (nadir_row_answer){0};
+    *answer = (nadir_lmo_solution){0};
     int64_t end = order->states;
     while (end > 0 && order->sorted[end - 1] > base && moved < budget) {
         /* entries of equal x together */
@@ -153,10 +153,10 @@ static nadir_row_common answer_dense_row(const nadir_row_group *group)
     answer->norm = 2 * moved / alpha;
     const double key = moved < budget ? 0 : answer->omega;
     answer->step = 2 / key;
-    return (nadir_row_common){2 / key, key / 2};
+    return (nadir_lmo_common){2 / key, key / 2};
 }
 
-nadir_row_common nadir_rows_threshold(const nadir_row_group *group)
+nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group)
 {
     if (group->end - group->first == 1 && group->rows->model->dense != NULL) {
         return answer_dense_row(group);
@@ -166,13 +166,13 @@ nadir_row_common nadir_rows_threshold(const nadir_row_group *group)
     for (int64_t i = 0; i < all; i++) {
         list[i] = (candidate){0, 0};
     }
-    nadir_row_group_run(group, list_row, list);
+    nadir_lmo_group_run(group, list_row, list);
     int64_t count = 0;
     for (int64_t i = 0; i < all; i++) {
         list[count] = list[i];
         count += list[i].key > 0 && list[i].mass > 0;
     }
     found_threshold found = find_threshold(count, list, group->beta / 2);
-    nadir_row_group_run(group, answer_row, &found);
-    return (nadir_row_common){2 / found.key, found.key / 2};
+    nadir_lmo_group_run(group, answer_row, &found);
+    return (nadir_lmo_common){2 / found.key, found.key / 2};
 }

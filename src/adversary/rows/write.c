@@ -1,16 +1,16 @@
 /* write.c: the answer of a row problem as the numbers of a row; see rows.h. */
-#include "adversary/rows/parts.h"
+#include "adversary/rows/lmo_internal.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-static const nadir_row_rest nothing_else = {.extra = -1};
+static const nadir_lmo_tail nothing_else = {.extra = -1};
 
 /* Of one row: its entries, where they go, and what they are. */
 typedef struct writing {
-    const nadir_rows *rows;
-    const nadir_row_answer *answer;
+    const nadir_lmo *rows;
+    const nadir_lmo_solution *answer;
     nadir_row raw;
     double alpha;
     double base;    /* what x is measured from */
@@ -33,10 +33,10 @@ static double x_of(const writing *at, int64_t i)
 }
 
 /* p = 1: the first allowed entry of the smallest v takes what moves; with none, the state itself. */
-static nadir_row_rest write_threshold(const writing *at)
+static nadir_lmo_tail write_threshold(const writing *at)
 {
-    const nadir_row_answer *answer = at->answer;
-    const nadir_order *order = at->rows->order;
+    const nadir_lmo_solution *answer = at->answer;
+    const nadir_value_order *order = at->rows->order;
     int64_t taker = -1;
     double moved = 0;
     for (int64_t i = 0; i < at->raw.count; i++) {
@@ -51,11 +51,11 @@ static nadir_row_rest write_threshold(const writing *at)
         at->values[taker] += moved;
         return nothing_else;
     }
-    return (nadir_row_rest){.extra = order->order[0], .amount = moved};
+    return (nadir_lmo_tail){.extra = order->order[0], .amount = moved};
 }
 
 /* p = infinity, dense rows of domain simplex */
-static nadir_row_rest write_capped_full(const writing *at)
+static nadir_lmo_tail write_capped_full(const writing *at)
 {
     const int32_t *rank = at->rows->order->rank;
     const int32_t pivot = at->answer->pivot;
@@ -72,10 +72,10 @@ static nadir_row_rest write_capped_full(const writing *at)
 }
 
 /* p = infinity */
-static nadir_row_rest write_capped(const writing *at)
+static nadir_lmo_tail write_capped(const writing *at)
 {
-    const nadir_row_answer *answer = at->answer;
-    const nadir_order *order = at->rows->order;
+    const nadir_lmo_solution *answer = at->answer;
+    const nadir_value_order *order = at->rows->order;
     const double r = at->alpha * answer->step;
     bool own_pivot = !spreads(at);
     for (int64_t i = 0; i < at->raw.count; i++) {
@@ -88,7 +88,7 @@ static nadir_row_rest write_capped(const writing *at)
     if (!spreads(at)) {
         return nothing_else;
     }
-    nadir_row_rest rest = {.omega = r, .length = answer->pivot, .extra = -1};
+    nadir_lmo_tail rest = {.omega = r, .length = answer->pivot, .extra = -1};
     if (!own_pivot && answer->share > 0) {
         rest.extra = order->order[answer->pivot];
         rest.amount = answer->share;
@@ -103,10 +103,10 @@ static bool takes(const writing *at, int64_t i)
 }
 
 /* All mass at the smallest v. */
-static nadir_row_rest write_settled(const writing *at)
+static nadir_lmo_tail write_settled(const writing *at)
 {
     const int64_t count = at->raw.count;
-    double takers = spreads(at) ? (double)nadir_order_below(at->rows->order, DBL_TRUE_MIN).count : 0;
+    double takers = spreads(at) ? (double)nadir_value_order_below(at->rows->order, DBL_TRUE_MIN).count : 0;
     double moved = 0;
     for (int64_t i = 0; i < count; i++) {
         takers += takes(at, i) && !spreads(at);
@@ -115,7 +115,7 @@ static nadir_row_rest write_settled(const writing *at)
     for (int64_t i = 0; i < count; i++) {
         at->values[i] = takes(at, i) ? at->raw.values[i] + moved / takers : 0;
     }
-    return spreads(at) ? (nadir_row_rest){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
+    return spreads(at) ? (nadir_lmo_tail){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
                        : nothing_else;
 }
 
@@ -151,7 +151,7 @@ static void write_quadratic_full(const writing *at, double omega, double slope)
 }
 
 /* p = 2 */
-static nadir_row_rest write_quadratic(const writing *at)
+static nadir_lmo_tail write_quadratic(const writing *at)
 {
     const double omega = at->answer->omega;
     const double slope = at->alpha * at->answer->step;
@@ -178,37 +178,37 @@ static nadir_row_rest write_quadratic(const writing *at)
     if (!spreads(at)) {
         return nothing_else;
     }
-    const int64_t length = nadir_order_below(at->rows->order, omega).count;
-    return (nadir_row_rest){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
+    const int64_t length = nadir_value_order_below(at->rows->order, omega).count;
+    return (nadir_lmo_tail){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
 }
 
-/* Other p: what other states get is no line; see nadir_row_elsewhere. */
-static nadir_row_rest write_power(const writing *at)
+/* Other p: what other states get is no line; see nadir_lmo_tail_value. */
+static nadir_lmo_tail write_power(const writing *at)
 {
     for (int64_t i = 0; i < at->raw.count; i++) {
         const double phat = at->raw.values[i];
         const double change =
-            at->alpha * nadir_rows_mixture(at->rows->p, at->answer, at->alpha, phat, x_of(at, i));
+            at->alpha * nadir_lmo_lp_displacement(at->rows->p, at->answer, at->alpha, phat, x_of(at, i));
         at->values[i] = allowed(at, i) ? fmax(0, phat + change) : 0;
     }
     return nothing_else;
 }
 
-nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                               double *values)
+nadir_lmo_tail nadir_lmo_write_row(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+                                   double *values)
 {
     writing at = {
         .rows = rows,
         .answer = answer,
         .raw = nadir_model_row(rows->model, row),
-        .alpha = nadir_rows_scale(rows, row),
+        .alpha = nadir_lmo_scale(rows, row),
         .values = values,
     };
     if (!(answer->step > 0) || !(at.alpha > 0)) {
         memcpy(values, at.raw.values, (size_t)at.raw.count * sizeof *values);
         return nothing_else;
     }
-    at.base = nadir_row_base(rows, &at.raw);
+    at.base = nadir_lmo_row_base(rows, &at.raw);
     if (isinf(rows->p)) {
         const bool full = at.raw.columns == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
         return full ? write_capped_full(&at) : write_capped(&at);
@@ -222,38 +222,38 @@ nadir_row_rest nadir_row_write(const nadir_rows *rows, int64_t row, const nadir_
     return rows->p == 2 ? write_quadratic(&at) : write_power(&at);
 }
 
-int64_t nadir_row_elsewhere_count(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                                  const nadir_row_rest *rest)
+int64_t nadir_lmo_tail_count(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+                             const nadir_lmo_tail *rest)
 {
-    const bool moves = answer->step > 0 && nadir_rows_scale(rows, row) > 0;
+    const bool moves = answer->step > 0 && nadir_lmo_scale(rows, row) > 0;
     const bool spread = rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
     if (!moves || !spread || rows->p == 1 || rows->p == 2 || isinf(rows->p) || isinf(answer->step)) {
         return rest->length;
     }
-    return nadir_order_below(rows->order, answer->share > 0 ? answer->upper : answer->omega).count;
+    return nadir_value_order_below(rows->order, answer->share > 0 ? answer->upper : answer->omega).count;
 }
 
-double nadir_row_elsewhere(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer,
-                           const nadir_row_rest *rest, int64_t place)
+double nadir_lmo_tail_value(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+                            const nadir_lmo_tail *rest, int64_t place)
 {
     const double x = rows->order->sorted[place];
     if (rest->length > 0) {
         return rest->omega - rest->slope * x;
     }
-    const double alpha = nadir_rows_scale(rows, row);
-    return alpha * nadir_rows_mixture(rows->p, answer, alpha, 0, x);
+    const double alpha = nadir_lmo_scale(rows, row);
+    return alpha * nadir_lmo_lp_displacement(rows->p, answer, alpha, 0, x);
 }
 
-void nadir_rows_expand(const nadir_rows *rows, int64_t row, const nadir_row_answer *answer, double *room,
-                       double *X)
+void nadir_lmo_write_dense(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer, double *room,
+                           double *X)
 {
     const nadir_row raw = nadir_model_row(rows->model, row);
     double *values = room;
-    const nadir_row_rest rest = nadir_row_write(rows, row, answer, values);
-    const int64_t count = nadir_row_elsewhere_count(rows, row, answer, &rest);
+    const nadir_lmo_tail rest = nadir_lmo_write_row(rows, row, answer, values);
+    const int64_t count = nadir_lmo_tail_count(rows, row, answer, &rest);
     memset(X, 0, (size_t)rows->model->states * sizeof *X);
     for (int64_t i = 0; i < count; i++) {
-        X[rows->order->order[i]] = nadir_row_elsewhere(rows, row, answer, &rest, i);
+        X[rows->order->order[i]] = nadir_lmo_tail_value(rows, row, answer, &rest, i);
     }
     if (rest.extra >= 0) {
         X[rest.extra] += rest.amount;

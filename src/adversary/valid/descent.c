@@ -69,7 +69,7 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
         problem->model->exchange != NULL ||
         (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
     find->operator=(nadir_valid_operator){.problem = problem};
-    find->rows = (nadir_rows){
+    find->rows = (nadir_lmo){
         .model = problem->model,
         .order = &find->order,
         .scales = set->scales,
@@ -79,10 +79,10 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     };
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->here));
     NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
-    NADIR_CHECK(nadir_rows_remote_open(context, &find->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
-                                       problem->policy->probabilities, &find->remote));
+    NADIR_CHECK(nadir_lmo_device_open(context, &find->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
+                                      problem->policy->probabilities, &find->remote));
     /* who sorts there need not do so here: nadir_descent_answer */
-    find->order.unsorted = find->order.unsorted || (find->remote.step != NULL && find->remote.spread);
+    find->order.unsorted = find->order.unsorted || (find->remote.step != NULL && find->remote.off_support);
     NADIR_NEW(context, find->work, 2 * problem->states);
     if (problem->near != NULL) {
         find->budget.step = problem->near->budget.step;
@@ -93,11 +93,11 @@ cleanup:
 
 void nadir_descent_finish(nadir_context *context, nadir_descent *find)
 {
-    nadir_rows_remote_close(&find->remote);
+    nadir_lmo_device_close(&find->remote);
     nadir_valid_operator_clear(context, &find->operator);
     nadir_descent_point_clear(context, &find->here);
     nadir_descent_point_clear(context, &find->there);
-    nadir_order_clear(context, &find->order);
+    nadir_value_order_clear(context, &find->order);
     nadir_kernel_free(find->before);
     nadir_release(context, find->answers);
     nadir_release(context, find->weights);

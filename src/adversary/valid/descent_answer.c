@@ -23,18 +23,18 @@ cleanup:
 }
 
 /* Row by row, with all that is known of each. */
-static nadir_status answer_each(nadir_context *context, nadir_descent *find, const nadir_row_weights *weights)
+static nadir_status answer_each(nadir_context *context, nadir_descent *find, const nadir_lmo_weights *weights)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = find->problem->model;
     NADIR_CHECK(make_room(context, find));
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            find->weights[row] = nadir_row_weight(weights, s, row);
+            find->weights[row] = nadir_lmo_weight(weights, s, row);
         }
     }
     NADIR_CHECK(
-        nadir_rows_share_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
+        nadir_lmo_solve_all(context, &find->rows, find->weights, find->beta, find->answers, &find->budget));
 cleanup:
     return status;
 }
@@ -42,16 +42,17 @@ cleanup:
 static nadir_status answer_here(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
-    const nadir_row_weights weights = nadir_descent_weights(find);
+    const nadir_lmo_weights weights = nadir_descent_weights(find);
     find->remotely = false;
     find->stepped = false;
-    if (find->remote.step != NULL && find->remote.spread && find->order.unsorted) { /* from now on sorted */
-        nadir_order_clear(context, &find->order);
-        NADIR_CHECK(nadir_order_make(context, find->problem->states, find->here.v, &find->order));
+    if (find->remote.step != NULL && find->remote.off_support &&
+        find->order.unsorted) { /* from now on sorted */
+        nadir_value_order_clear(context, &find->order);
+        NADIR_CHECK(nadir_value_order_make(context, find->problem->states, find->here.v, &find->order));
     }
-    if (nadir_rows_step_suits(&find->rows)) {
-        NADIR_CHECK(nadir_rows_step_find(context, &find->rows, &weights, find->beta, find->budget.step,
-                                         &find->step, &find->budget, &find->stepped));
+    if (nadir_lmo_streamed_applies(&find->rows)) {
+        NADIR_CHECK(nadir_lmo_streamed_solve(context, &find->rows, &weights, find->beta, find->budget.step,
+                                             &find->step, &find->budget, &find->stepped));
     }
     if (!find->stepped) {
         NADIR_CHECK(answer_each(context, find, &weights));
@@ -65,12 +66,12 @@ cleanup:
 nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_order_make(context, find->problem->states, find->here.v, &find->order));
+    NADIR_CHECK(nadir_value_order_make(context, find->problem->states, find->here.v, &find->order));
     find->remotely = false;
     find->stepped = false;
     if (find->remote.step != NULL) {
-        NADIR_CHECK(nadir_rows_remote_answer(context, &find->remote, &find->order, find->here.d, find->beta,
-                                             &find->budget, &find->remotely));
+        NADIR_CHECK(nadir_lmo_device_solve(context, &find->remote, &find->order, find->here.d, find->beta,
+                                           &find->budget, &find->remotely));
     }
     if (!find->remotely) {
         NADIR_CHECK(answer_here(context, find));
@@ -83,16 +84,16 @@ cleanup:
 nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_row_weights weights = nadir_descent_weights(find);
+    const nadir_lmo_weights weights = nadir_descent_weights(find);
     if (find->remotely) {
-        status = nadir_rows_remote_kernel(context, &find->remote, kernel);
+        status = nadir_lmo_device_kernel(context, &find->remote, kernel);
         if (status != NADIR_ERROR_MEMORY) {
             return status;
         }
         NADIR_CHECK(answer_here(context, find));
     }
-    NADIR_CHECK(find->stepped ? nadir_rows_step_kernel(context, &find->rows, &weights, &find->step, kernel)
-                              : nadir_rows_kernel(context, &find->rows, find->answers, kernel));
+    NADIR_CHECK(find->stepped ? nadir_lmo_streamed_kernel(context, &find->rows, &weights, &find->step, kernel)
+                              : nadir_lmo_kernel(context, &find->rows, find->answers, kernel));
 cleanup:
     return status;
 }

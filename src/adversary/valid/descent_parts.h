@@ -2,8 +2,8 @@
 #ifndef NADIR_ADVERSARY_DESCENT_PARTS_H
 #define NADIR_ADVERSARY_DESCENT_PARTS_H
 
-#include "adversary/rows/remote.h"
-#include "adversary/rows/step.h"
+#include "adversary/rows/lmo.h"
+#include "adversary/rows/lmo_device.h"
 #include "adversary/valid/descent.h"
 #include "adversary/valid/operator.h"
 
@@ -21,17 +21,17 @@ struct nadir_descent {
     nadir_valid_operator operator;
     nadir_descent_point here;
     nadir_descent_point there; /* the next one; its kernel is filled anew for every step */
-    nadir_order order;         /* of here.v */
-    nadir_rows rows;
-    nadir_rows_remote remote; /* linear steps by a device, where there is one */
-    bool remotely;            /* the last answer is there */
-    nadir_rows_step step;     /* the same made here, without a number for each row, where rows suit that */
-    bool stepped;             /* the last answer is of this kind */
-    double *work;             /* [2 * states] */
+    nadir_value_order order;   /* of here.v */
+    nadir_lmo rows;
+    nadir_lmo_device remote; /* linear steps by a device, where there is one */
+    bool remotely;           /* the last answer is there */
+    nadir_lmo_streamed step; /* the same made here, without a number for each row, where rows suit that */
+    bool stepped;            /* the last answer is of this kind */
+    double *work;            /* [2 * states] */
     /* Where the rows do not suit, or once neither finds an answer; NULL until then: */
-    nadir_row_answer *answers; /* [rows] the linear step from here */
-    double *weights;           /* [rows] gamma d pi */
-    nadir_row_budget budget;
+    nadir_lmo_solution *answers; /* [rows] the linear step from here */
+    double *weights;             /* [rows] gamma d pi */
+    nadir_lmo_budget budget;
     double gap;
     bool rough;           /* v and d of steps need not be better than the steps after them make them */
     nadir_kernel *before; /* where the last step came from, if it went part of the way; NULL otherwise */
@@ -55,10 +55,10 @@ nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
 nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find);
 
 /* Of the rows, from here. */
-static inline nadir_row_weights nadir_descent_weights(const nadir_descent *find)
+static inline nadir_lmo_weights nadir_descent_weights(const nadir_descent *find)
 {
     const nadir_problem *problem = find->problem;
-    return (nadir_row_weights){problem->gamma, find->here.d, problem->policy->probabilities};
+    return (nadir_lmo_weights){problem->gamma, find->here.d, problem->policy->probabilities};
 }
 /* The kernel of the answers. */
 nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel);

@@ -148,14 +148,13 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, nad
     const bool support = find->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
     const nadir_model *model = find->problem->model;
     const bool dense = model->dense != NULL && !support;
-    const nadir_row_weights weights = nadir_descent_weights(find);
+    const nadir_lmo_weights weights = nadir_descent_weights(find);
     nadir_explicit kernel = {0};
     double *p = NULL;
     bool done = false;
     *total = 0;
     if (find->remotely) {
-        NADIR_CHECK(
-            nadir_rows_remote_slack(context, &find->remote, of, find->order.range, tau, total, &done));
+        NADIR_CHECK(nadir_lmo_device_slack(context, &find->remote, of, find->order.range, tau, total, &done));
         if (done) {
             goto cleanup;
         }
@@ -165,7 +164,7 @@ static nadir_status total_slack(nadir_context *context, nadir_descent *find, nad
     NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double weight = nadir_row_weight(&weights, s, row);
+            const double weight = nadir_lmo_weight(&weights, s, row);
             if (nadir_uncertainty_scale(find->problem->uncertainty, row) == 0 || weight == 0) {
                 continue;
             }

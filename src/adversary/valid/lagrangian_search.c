@@ -95,21 +95,21 @@ static void narrow(bracket *between, const nadir_lagrangian *at)
 
 /* The same row by row. */
 static nadir_status share_each(nadir_context *context, const nadir_lagrangian_search *search,
-                               const nadir_row_weights *weights, nadir_row_budget *budget)
+                               const nadir_lmo_weights *weights, nadir_lmo_budget *budget)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = search->problem->model;
-    const nadir_rows *rows = &search->priced.rows;
+    const nadir_lmo *rows = &search->priced.rows;
     double *each = NULL;
-    nadir_row_answer *answers = NULL;
+    nadir_lmo_solution *answers = NULL;
     NADIR_NEW(context, each, model->rows);
     NADIR_NEW_ZERO(context, answers, model->rows);
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            each[row] = nadir_row_weight(weights, s, row);
+            each[row] = nadir_lmo_weight(weights, s, row);
         }
     }
-    NADIR_CHECK(nadir_rows_share_all(context, rows, each, search->beta, answers, budget));
+    NADIR_CHECK(nadir_lmo_solve_all(context, rows, each, search->beta, answers, budget));
 cleanup:
     nadir_release(context, each);
     nadir_release(context, answers);
@@ -121,15 +121,15 @@ static nadir_status guess(nadir_context *context, nadir_lagrangian_search *searc
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    const nadir_row_weights weights = {problem->gamma, problem->d, problem->policy->probabilities};
+    const nadir_lmo_weights weights = {problem->gamma, problem->d, problem->policy->probabilities};
     nadir_priced *priced = &search->priced;
-    nadir_row_budget budget = {0};
-    nadir_rows_step step;
+    nadir_lmo_budget budget = {0};
+    nadir_lmo_streamed step;
     bool found = false;
-    NADIR_CHECK(nadir_order_make(context, problem->states, problem->v, &priced->order));
-    if (nadir_rows_step_suits(&priced->rows)) {
-        NADIR_CHECK(
-            nadir_rows_step_find(context, &priced->rows, &weights, search->beta, 0, &step, &budget, &found));
+    NADIR_CHECK(nadir_value_order_make(context, problem->states, problem->v, &priced->order));
+    if (nadir_lmo_streamed_applies(&priced->rows)) {
+        NADIR_CHECK(nadir_lmo_streamed_solve(context, &priced->rows, &weights, search->beta, 0, &step,
+                                             &budget, &found));
     }
     if (!found) {
         NADIR_CHECK(share_each(context, search, &weights, &budget));

@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* Numbers that the bound of a row takes, and its answer. */
-#define BOUND_ROOM  ((int64_t)(sizeof(nadir_row_bound) / sizeof(double)))
-#define ANSWER_ROOM ((int64_t)(sizeof(nadir_row_answer) / sizeof(double)))
-_Static_assert(sizeof(nadir_row_answer) % sizeof(double) == 0, "answers are put into arrays of numbers");
+#define BOUND_ROOM  ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
+#define ANSWER_ROOM ((int64_t)(sizeof(nadir_lmo_solution) / sizeof(double)))
+_Static_assert(sizeof(nadir_lmo_solution) % sizeof(double) == 0, "answers are put into arrays of numbers");
 
 /* Working space for the rows of any state: a weight, a norm, a bound and an answer for each, and that of the
  * problems themselves. */
-static int64_t most_room(const nadir_rows *rows)
+static int64_t most_room(const nadir_lmo *rows)
 {
     const nadir_model *model = rows->model;
     int64_t most = 0;
@@ -24,7 +24,7 @@ static int64_t most_room(const nadir_rows *rows)
         const int64_t first = model->state_rows[s];
         const int64_t end = model->state_rows[s + 1];
         const int64_t room =
-            nadir_rows_room(rows, first, end) + (end - first) * (BOUND_ROOM + ANSWER_ROOM + 2);
+            nadir_lmo_work_size(rows, first, end) + (end - first) * (BOUND_ROOM + ANSWER_ROOM + 2);
         most = room > most ? room : most;
     }
     return most;
@@ -38,7 +38,7 @@ nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *prob
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     *priced = (nadir_priced){.problem = problem, .beta = beta, .d_bar = d_bar};
-    priced->rows = (nadir_rows){
+    priced->rows = (nadir_lmo){
         .model = problem->model,
         .order = &priced->order,
         .scales = set->scales,
@@ -48,7 +48,7 @@ nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *prob
     };
     priced->threads = nadir_threads_for(context, 4 * entries);
     priced->room_each = most_room(&priced->rows);
-    if (!nadir_rows_step_suits(&priced->rows)) {
+    if (!nadir_lmo_streamed_applies(&priced->rows)) {
         NADIR_NEW_ZERO(context, priced->answers, model->rows);
     }
     NADIR_NEW_ZERO(context, priced->taken, model->states);
@@ -63,7 +63,7 @@ cleanup:
 
 void nadir_priced_clear(nadir_context *context, nadir_priced *priced)
 {
-    nadir_order_clear(context, &priced->order);
+    nadir_value_order_clear(context, &priced->order);
     nadir_release(context, priced->answers);
     nadir_release(context, priced->taken);
     nadir_release(context, priced->norms);
@@ -79,12 +79,12 @@ double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, 
 }
 
 /* Where the answers of a state go, and what is left of the room. */
-static nadir_row_answer *answers_of(const nadir_priced *priced, int64_t state, double **room)
+static nadir_lmo_solution *answers_of(const nadir_priced *priced, int64_t state, double **room)
 {
     const nadir_model *model = priced->rows.model;
     const int64_t first = model->state_rows[state];
     const int64_t count = model->state_rows[state + 1] - first;
-    nadir_row_answer *own = (nadir_row_answer *)*room;
+    nadir_lmo_solution *own = (nadir_lmo_solution *)*room;
     if (priced->answers != NULL) {
         return priced->answers + first;
     }
@@ -95,10 +95,10 @@ static nadir_row_answer *answers_of(const nadir_priced *priced, int64_t state, d
 
 /* Each row by itself; where they use more than beta together, they share it: the cost is that of beta^p then,
  * whichever way. */
-static double answer_state(const nadir_priced *priced, double tau, int64_t state, nadir_row_answer *answers,
+static double answer_state(const nadir_priced *priced, double tau, int64_t state, nadir_lmo_solution *answers,
                            double *room, double *norm)
 {
-    const nadir_rows *rows = &priced->rows;
+    const nadir_lmo *rows = &priced->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
     const bool entered = priced->d_bar[state] > 0;
@@ -110,17 +110,17 @@ static double answer_state(const nadir_priced *priced, double tau, int64_t state
     for (int64_t i = 0; i < count; i++) {
         weights[i] = entered ? priced->problem->gamma * priced->problem->policy->probabilities[first + i] : 0;
         if (weights[i] > 0) {
-            nadir_rows_priced(rows, first + i, weights[i], price, rest, &answers[i]);
+            nadir_lmo_penalized(rows, first + i, weights[i], price, rest, &answers[i]);
         } else {
-            answers[i] = (nadir_row_answer){0};
+            answers[i] = (nadir_lmo_solution){0};
         }
         norms[i] = answers[i].norm;
         taken += weights[i] * answers[i].gain - nadir_priced_cost(priced, tau, state, norms[i]);
     }
     *norm = nadir_norm_short(count, norms, rows->p);
     if (*norm > priced->beta) {
-        nadir_row_budget budget;
-        nadir_rows_share(rows, first, first + count, weights, priced->beta, rest, answers, &budget);
+        nadir_lmo_budget budget;
+        nadir_lmo_solve(rows, first, first + count, weights, priced->beta, rest, answers, &budget);
         taken = budget.gain - nadir_priced_cost(priced, tau, state, budget.norm);
         *norm = budget.norm;
     }
@@ -131,14 +131,14 @@ nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, d
 {
     nadir_status status = NADIR_OK;
     const int64_t states = priced->problem->states;
-    NADIR_CHECK(nadir_order_make(context, states, v, &priced->order));
+    NADIR_CHECK(nadir_value_order_make(context, states, v, &priced->order));
 #pragma omp parallel num_threads(priced->threads)
     {
         double *room = priced->room + priced->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
             double *rest = room;
-            nadir_row_answer *answers = answers_of(priced, s, &rest);
+            nadir_lmo_solution *answers = answers_of(priced, s, &rest);
             priced->taken[s] = answer_state(priced, tau, s, answers, rest, &priced->norms[s]);
         }
     }
@@ -153,9 +153,9 @@ nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, d
     const nadir_model *model = priced->rows.model;
     nadir_perturbed *perturbed;
     if (priced->answers != NULL) {
-        return nadir_rows_kernel(context, &priced->rows, priced->answers, kernel);
+        return nadir_lmo_kernel(context, &priced->rows, priced->answers, kernel);
     }
-    NADIR_CHECK(nadir_rows_blank(context, &priced->rows, kernel, &perturbed));
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, &priced->rows, kernel, &perturbed));
 #pragma omp parallel num_threads(priced->threads)
     {
         double *room = priced->room + priced->room_each * omp_get_thread_num();
@@ -163,10 +163,10 @@ nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, d
         for (int64_t s = 0; s < model->states; s++) {
             double norm;
             double *rest = room;
-            nadir_row_answer *answers = answers_of(priced, s, &rest);
+            nadir_lmo_solution *answers = answers_of(priced, s, &rest);
             (void)answer_state(priced, tau, s, answers, rest, &norm);
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-                nadir_rows_fill(&priced->rows, row, &answers[row - model->state_rows[s]], perturbed);
+                nadir_lmo_kernel_fill(&priced->rows, row, &answers[row - model->state_rows[s]], perturbed);
             }
         }
     }
@@ -177,7 +177,7 @@ cleanup:
 /* More weight and a lower price allow to take more; what underflows is below the least normal number. */
 static double bound_state(const nadir_priced *priced, double tau, int64_t state, double *room)
 {
-    const nadir_rows *rows = &priced->rows;
+    const nadir_lmo *rows = &priced->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
     const double *pi = priced->problem->policy->probabilities + first;
@@ -186,25 +186,25 @@ static double bound_state(const nadir_priced *priced, double tau, int64_t state,
     if (!(priced->d_bar[state] > 0)) {
         return 0;
     }
-    nadir_row_answer *answers = answers_of(priced, state, &room);
+    nadir_lmo_solution *answers = answers_of(priced, state, &room);
     if (priced->answers == NULL) {
         double norm;
         (void)answer_state(priced, tau, state, answers, room, &norm);
     }
     double *weights = room;
-    nadir_row_bound *bounds = (nadir_row_bound *)(room + count);
+    nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)(room + count);
     double *rest = room + count * (BOUND_ROOM + 1);
     for (int64_t i = 0; i < count; i++) {
         weights[i] = pi[i] > 0 ? priced->problem->gamma * pi[i] * (1 + 2 * DBL_EPSILON) + DBL_MIN : 0;
-        nadir_row_answer hint = answers[i];
+        nadir_lmo_solution hint = answers[i];
         if (rows->p == 1) { /* at 2 / step = range nothing moves, and a higher price only loosens the bound */
             hint.step = fmax(hint.step, 2);
         }
-        bounds[i] = nadir_rows_bound(rows, first + i, &hint, rest);
-        taken += nadir_rows_bound_priced(rows, first + i, weights[i], price, &bounds[i]);
+        bounds[i] = nadir_lmo_bound(rows, first + i, &hint, rest);
+        taken += nadir_lmo_bound_penalized(rows, first + i, weights[i], price, &bounds[i]);
     }
-    const double capped = nadir_rows_bound_charged(rows, first, first + count, weights,
-                                                   priced->beta * (1 + DBL_EPSILON), price, bounds);
+    const double capped = nadir_lmo_bound_charged(rows, first, first + count, weights,
+                                                  priced->beta * (1 + DBL_EPSILON), price, bounds);
     return fmin(taken * (1 + DBL_EPSILON * (double)(count + 4)), capped);
 }
 

@@ -11,18 +11,19 @@
 #define NADIR_ADVERSARY_PRICED_H
 
 #include "adversary/problem.h"
-#include "adversary/rows/step.h"
+#include "adversary/rows/lmo.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_priced {
     const nadir_problem *problem;
     double beta;
     const double *d_bar; /* [states] */
-    nadir_rows rows;
-    nadir_order order;
-    nadir_row_answer *answers; /* [rows]; NULL where rows are solved faster than answers are kept (step.h) */
-    double *taken;             /* [states] gamma Phat^pi v less the minimum, 0 or more */
-    double *norms;             /* [states] x_s^(1/p) */
+    nadir_lmo rows;
+    nadir_value_order order;
+    nadir_lmo_solution
+        *answers;  /* [rows]; NULL where rows are solved faster than answers are kept (step.h) */
+    double *taken; /* [states] gamma Phat^pi v less the minimum, 0 or more */
+    double *norms; /* [states] x_s^(1/p) */
     double *room;
     int64_t room_each;
     int threads;
@@ -36,7 +37,7 @@ void nadir_priced_clear(nadir_context *context, nadir_priced *priced);
 /* Answers to v: [states], from the last answers on. */
 nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, double tau, const double *v);
 
-/* The kernel of the answers to the same tau; as nadir_rows_kernel. */
+/* The kernel of the answers to the same tau; as nadir_lmo_kernel. */
 nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, double tau,
                                  nadir_kernel **kernel);
 

@@ -18,7 +18,7 @@
  */
 #include "adversary/valid/second_order.h"
 
-#include "adversary/rows/remote.h"
+#include "adversary/rows/lmo_device.h"
 #include "adversary/valid/standing.h"
 #include "linalg/distributed.h"
 #include "linalg/lanczos.h"
@@ -46,7 +46,7 @@ typedef struct large {
     nadir_pull pull;
     double radius;
     double *spread; /* [states] and ghosts; several processes */
-    nadir_rows_remote remote;
+    nadir_lmo_device remote;
     nadir_vec place; /* of the vectors of products */
     const double *y; /* [states] that rows of K are weighted by */
     const double *w; /* [states] */
@@ -60,7 +60,7 @@ static void clear(nadir_context *context, large *of)
     nadir_pull_clear(context, &of->pull);
     nadir_centre_clear(context, &of->star);
     nadir_release(context, of->spread);
-    nadir_rows_remote_close(&of->remote);
+    nadir_lmo_device_close(&of->remote);
 }
 
 static nadir_status start(nadir_context *context, const nadir_visits *visits, const nadir_attack *attack,
@@ -82,11 +82,11 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
                                           unvisited, &of->standing, &of->pull));
     of->radius = 2 * of->beta * (1 + 1e-12);
     const nadir_uncertainty *set = of->problem->uncertainty;
-    const nadir_rows rows = {
+    const nadir_lmo rows = {
         .model = of->problem->model, .scales = set->scales, .domain = set->domain, .p = set->p, .q = set->q};
     if (of->problem->model->dense == NULL && set->domain == NADIR_DOMAIN_SUPPORT) {
-        NADIR_CHECK(nadir_rows_remote_open(context, &rows, NADIR_DEVICE_ALL_ROWS, of->problem->gamma,
-                                           of->problem->policy->probabilities, &of->remote));
+        NADIR_CHECK(nadir_lmo_device_open(context, &rows, NADIR_DEVICE_ALL_ROWS, of->problem->gamma,
+                                          of->problem->policy->probabilities, &of->remote));
     }
 cleanup:
     nadir_sensitivity_clear(context, &at_star);
@@ -139,7 +139,7 @@ static nadir_status apply_rows(nadir_context *context, const large *of, const do
 {
     const nadir_exchange *exchange = of->live->exchange;
     if (of->remote.step != NULL) {
-        return nadir_rows_remote_centred(context, &of->remote, of->y, z, y);
+        return nadir_lmo_device_centred(context, &of->remote, of->y, z, y);
     }
     if (exchange == NULL) {
         add_rows(of, z, y);

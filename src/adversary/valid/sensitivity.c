@@ -29,10 +29,10 @@ void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitiv
 {
     for (int part = 0; part < sensitivity->threads; part++) {
         if (sensitivity->rising != NULL) {
-            nadir_order_clear(context, &sensitivity->rising[part]);
+            nadir_value_order_clear(context, &sensitivity->rising[part]);
         }
         if (sensitivity->falling != NULL) {
-            nadir_order_clear(context, &sensitivity->falling[part]);
+            nadir_value_order_clear(context, &sensitivity->falling[part]);
         }
     }
     nadir_release(context, sensitivity->rising);
@@ -128,9 +128,9 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *li
     }
     for (int part = 0; part < sensitivity->threads && count_listed(sensitivity) > 0; part++) {
         NADIR_CHECK(
-            nadir_order_make(context, live->states, sensitivity->negative, &sensitivity->rising[part]));
-        NADIR_CHECK(
-            nadir_order_make(context, live->states, sensitivity->negative, &sensitivity->falling[part]));
+            nadir_value_order_make(context, live->states, sensitivity->negative, &sensitivity->rising[part]));
+        NADIR_CHECK(nadir_value_order_make(context, live->states, sensitivity->negative,
+                                           &sensitivity->falling[part]));
     }
 cleanup:
     if (status != NADIR_OK) {
@@ -140,11 +140,11 @@ cleanup:
 }
 
 /* sigma^2 of a row that allows all states, for -g in order. */
-static double spread_square(const nadir_order *order, int64_t count, const int32_t *positive)
+static double spread_square(const nadir_value_order *order, int64_t count, const int32_t *positive)
 {
     double level = 0;
     double above = 0;
-    nadir_below below = {0};
+    nadir_value_order_sums below = {0};
     for (int64_t j = 0; j < count; j++) {
         level += order->x[positive[j]];
     }
@@ -159,7 +159,7 @@ static double spread_square(const nadir_order *order, int64_t count, const int32
             above += far > 0 ? far * far : 0;
             more += far >= 0; /* those at the level move with it */
         }
-        below = nadir_order_below(order, level);
+        below = nadir_value_order_below(order, level);
         const double move = (below.first - first) / (double)(below.count + more);
         if (step == STEPS || !(move > CLOSE * level)) {
             break;
@@ -224,8 +224,9 @@ static squares listed_squares(int64_t count, const int32_t *columns, const doubl
 }
 
 /* What the rows of one state add up to. falling, rising: of -g and g. whole: |g|^2. */
-static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state, const nadir_order *falling,
-                             const nadir_order *rising, const double *g, double whole)
+static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state,
+                             const nadir_value_order *falling, const nadir_value_order *rising,
+                             const double *g, double whole)
 {
     const nadir_live *live = sensitivity->live;
     const double factor = 1 + 2 * UNIT * (double)(2 * live->total + 64);
@@ -254,8 +255,8 @@ static nadir_status fill_column(nadir_context *context, const nadir_sensitivity 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = sensitivity->live->states;
-    nadir_order *rising = &sensitivity->rising[thread];
-    nadir_order *falling = &sensitivity->falling[thread];
+    nadir_value_order *rising = &sensitivity->rising[thread];
+    nadir_value_order *falling = &sensitivity->falling[thread];
     double *negative = sensitivity->negative + thread * n;
     double whole = 0;
     for (int64_t j = 0; j < n; j++) {
@@ -263,8 +264,8 @@ static nadir_status fill_column(nadir_context *context, const nadir_sensitivity 
         whole += g[j] * g[j];
     }
     if (count_listed(sensitivity) > 0) {
-        NADIR_CHECK(nadir_order_make(context, n, g, rising));
-        NADIR_CHECK(nadir_order_make(context, n, negative, falling));
+        NADIR_CHECK(nadir_value_order_make(context, n, g, rising));
+        NADIR_CHECK(nadir_value_order_make(context, n, negative, falling));
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t s = 0; s < n; s++) {

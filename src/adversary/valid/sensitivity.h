@@ -11,7 +11,7 @@
 #ifndef NADIR_ADVERSARY_SENSITIVITY_H
 #define NADIR_ADVERSARY_SENSITIVITY_H
 
-#include "adversary/rows/order.h"
+#include "adversary/rows/value_order.h"
 #include "adversary/valid/live.h"
 
 /* A struct of zeros holds nothing. */
@@ -23,8 +23,8 @@ typedef struct nadir_sensitivity {
     double *full;      /* [states] sum of (alpha pi)^2 over rows that count as positive everywhere */
     bool symmetric;    /* all rows do: k(s, g) = k(s, -g) */
     int threads;
-    nadir_order *rising, *falling; /* [threads] of a column and of its negative */
-    double *negative;              /* [threads * states] */
+    nadir_value_order *rising, *falling; /* [threads] of a column and of its negative */
+    double *negative;                    /* [threads * states] */
 } nadir_sensitivity;
 
 /* X is kept, not copied. */
