@@ -1,48 +1,48 @@
 /*
- * remote.h: linear steps of rows.h made by the device of an engine (base/device.h): all rows of a model that
- * is large enough, where the device makes steps of this kind. Answers stay there; what comes back is the
- * budget, and the kernel.
+ * lmo_device.h: the linear minimisation oracle on the device of an engine (base/device.h), for all rows of a
+ * model that is large enough, where the device has an oracle of this kind. Solutions stay on the device; the
+ * budget and the kernel come back.
  */
-#ifndef NADIR_ADVERSARY_ROWS_REMOTE_H
-#define NADIR_ADVERSARY_ROWS_REMOTE_H
+#ifndef NADIR_ADVERSARY_LMO_DEVICE_H
+#define NADIR_ADVERSARY_LMO_DEVICE_H
 
 #include "adversary/rows/lmo.h"
 #include "base/device.h"
 
-/* step NULL: there is none. */
+/* step NULL: the device has no such oracle. */
 typedef struct nadir_lmo_device {
     const struct nadir_device *device;
     void *step;
     nadir_model *model;
     double p;
-    bool spread; /* states that a row does not have get something, too: sparse models, domain simplex */
+    bool off_support; /* rows may reach other states than their nominal successors: sparse, domain simplex */
 } nadir_lmo_device;
 
-/* Of weights gamma max(d(s), 0) pi(row); probabilities: [rows]. Where the device has no room for it, or does
- * not make such steps, there is none. */
-nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *rows, nadir_device_shares shares,
+/* For weights gamma max(d(s), 0) pi(row); probabilities: [rows]. remote->step stays NULL where the device
+ * lacks memory, or does not solve such problems. */
+nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_shares shares,
                                    double gamma, const double *probabilities, nadir_lmo_device *remote);
 void nadir_lmo_device_close(nadir_lmo_device *remote);
 
-/* Of the order nothing but x is looked at. d: [states], NULL: weights are one where pi is positive, and pi
- * itself where the rows of a state share. *found: false where the ball does not matter or nothing moves:
- * nadir_lmo_solve_all tells. Where not all rows share it is false only if nothing moves, and the budget says
- * nothing. */
+/* Only x of the order is read. d: [states], NULL: weights are one where pi is positive, and pi itself where
+ * the rows of a state share. *found: false where the constraint is inactive or nothing moves: use
+ * nadir_lmo_solve_all. Where not all rows share it is false only if nothing moves, and the budget is
+ * undefined. */
 nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_device *remote,
                                     const nadir_value_order *order, const double *d, double beta,
                                     nadir_lmo_budget *budget, bool *found);
 
 /* p = infinity, or where not all rows share: gains(s) <- sum over a of pi(a|s) (Phat_sa - X_sa) . v of the
- * last answer; [states]. */
+ * last solution; [states]. */
 nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_device *remote,
                                     const nadir_value_order *order, double *gains);
 
-/* The kernel of the last answer, as nadir_lmo_kernel makes it, but on the device alone, where it is
- * averaged: nadir_kernel_device_fetch brings it here. */
+/* The kernel of the last solution, as nadir_lmo_kernel makes it, but on the device, where it is averaged;
+ * nadir_kernel_device_fetch copies it to the host. */
 nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_device *remote,
                                      nadir_kernel **kernel);
 
-/* p = 2: sum over rows of P . g - min g, g = w v + 2 tau Delta / alpha^2, at the last answer's weights.
+/* p = 2: sum over rows of P . g - min g, g = w v + 2 tau Delta / alpha^2, at the last solution's weights.
  * *done: false where the kernel P is not on the device. */
 nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_device *remote,
                                     const nadir_kernel *kernel, double range, double tau, double *slack,

@@ -1,24 +1,24 @@
-/* remote.c: linear steps made by a device; see remote.h. */
+/* lmo_device.c: the linear minimisation oracle on a device; see lmo_device.h. */
 #include "adversary/rows/lmo_device.h"
 
 #include "adversary/rows/lmo_internal.h"
 #include "kernel/kernel_device.h"
 
-/* Fewer entries are gone through here in the time of a few calls. */
+/* The host handles fewer entries in the time of a few calls to the device. */
 #define LEAST_ENTRIES 65536
 #define LEAST_DENSE   1048576
-/* Dense kernels that a search has at a time, and one more. */
+/* Dense kernels that a search holds at a time, and one more. */
 #define KERNELS 4
 
-/* Whether the model is large enough for a device, and whole. */
-static bool is_worth(const nadir_model *model)
+/* Whether the model is large enough for a device, and not distributed. */
+static bool is_large(const nadir_model *model)
 {
     return model->exchange == NULL &&
            (model->dense == NULL ? model->nonzeros >= LEAST_ENTRIES
                                  : model->rows >= (LEAST_DENSE - 1) / model->states + 1);
 }
 
-static bool has_room(const nadir_context *context, const nadir_model *model)
+static bool has_memory(const nadir_context *context, const nadir_model *model)
 {
     double taken;
     double left;
@@ -26,27 +26,27 @@ static bool has_room(const nadir_context *context, const nadir_model *model)
     return model->dense == NULL || KERNELS * 8.0 * (double)model->rows * (double)model->states <= left;
 }
 
-nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *rows, nadir_device_shares shares,
+nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_shares shares,
                                    double gamma, const double *probabilities, nadir_lmo_device *remote)
 {
     const nadir_device *device = context->device;
     const nadir_device_ball ball = {.gamma = gamma,
-                                    .p = rows->p,
-                                    .simplex = rows->domain == NADIR_DOMAIN_SIMPLEX,
+                                    .p = lmo->p,
+                                    .simplex = lmo->domain == NADIR_DOMAIN_SIMPLEX,
                                     .shares = shares,
                                     .probabilities = probabilities,
-                                    .scales = rows->scales};
-    void *kept = NULL;
+                                    .scales = lmo->scales};
+    void *model_rows = NULL;
     *remote = (nadir_lmo_device){.device = device,
-                                 .model = rows->model,
-                                 .p = rows->p,
-                                 .spread = ball.simplex && rows->model->dense == NULL};
-    if (device == NULL || !is_worth(rows->model) || !has_room(context, rows->model)) {
+                                 .model = lmo->model,
+                                 .p = lmo->p,
+                                 .off_support = ball.simplex && lmo->model->dense == NULL};
+    if (device == NULL || !is_large(lmo->model) || !has_memory(context, lmo->model)) {
         return NADIR_OK;
     }
-    nadir_status status = nadir_kernel_device_rows(context, rows->model, &kept);
+    nadir_status status = nadir_kernel_device_rows(context, lmo->model, &model_rows);
     if (status == NADIR_OK) {
-        status = device->step_open(kept, context, &ball, &remote->step);
+        status = device->step_open(model_rows, context, &ball, &remote->step);
     }
     return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
 }
@@ -104,8 +104,8 @@ nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_dev
     nadir_kernel *made = NULL;
     void *numbers = NULL;
     nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
-    if (perturbed == NULL || (perturbed->x != NULL) != remote->spread) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, remote->spread, &made));
+    if (perturbed == NULL || (perturbed->x != NULL) != remote->off_support) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, remote->off_support, &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
     }

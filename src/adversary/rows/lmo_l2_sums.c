@@ -1,11 +1,11 @@
-/* quadratic_sums.c: the sums of a row about a level; see quadratic.h. */
+/* lmo_l2_sums.c: sums over the entries of a row about a level, p = 2; see lmo_internal.h. */
 #include "adversary/rows/lmo_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Entries by fours, in vectors of the language as GCC and Clang extend it: the sums come in the same order
- * everywhere, whatever a processor takes at once. Two fours at a time do not wait for each other. */
+/* Entries by fours, in the vector types of GCC and Clang: the order of the sums is the same on every
+ * processor. Two fours at a time do not wait for each other. */
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
 typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
 
@@ -57,8 +57,7 @@ ALWAYS double join_least(const four *even, const four *odd)
     return least;
 }
 
-/* Of the entries that a row has itself. What fills the last lanes lies at omega: positive entries of d = 0,
- * of which only the count must go. */
+/* The last lanes are filled with positive entries of d = 0, which only change the count. */
 ALWAYS void add_all(const nadir_lmo_row_view *view, double omega, double slope, nadir_lmo_l2_sums *sums)
 {
     const int64_t whole = view->count - view->count % LANES;
@@ -88,7 +87,7 @@ ALWAYS void add_all(const nadir_lmo_row_view *view, double omega, double slope, 
 }
 
 #if defined __x86_64__
-/* The same instructions of the language, for processors that take four numbers at once. */
+/* The same code for processors with registers for four doubles. */
 __attribute__((target("avx2"))) static void add_entries_wide(const nadir_lmo_row_view *view, double omega,
                                                              double slope, nadir_lmo_l2_sums *sums)
 {

@@ -1,4 +1,4 @@
-/* order.c: the states in rising order of a value; see order.h. */
+/* value_order.c: the states in rising order of a value; see value_order.h. */
 #include "adversary/rows/value_order.h"
 
 #include "linalg/distributed.h"
@@ -30,8 +30,8 @@ static void merge(const placed_state *from, int64_t first, int64_t middle, int64
     }
 }
 
-/* Merges runs of twice, four times, ... the length; those in order already are only copied, which makes an
- * order that hardly changed cheap. Returns where the result is: list or other. */
+/* Merge sort from below. Runs that are in order already are only copied, so that an order that hardly changed
+ * is cheap. Returns where the result is: list or other. */
 static placed_state *sort(int64_t count, placed_state *list, placed_state *other)
 {
     for (int64_t width = 1; width < count; width *= 2) {
@@ -51,7 +51,7 @@ static placed_state *sort(int64_t count, placed_state *list, placed_state *other
     return list;
 }
 
-/* A sum of positive numbers and what its roundings lost. */
+/* A compensated sum of positive numbers. */
 typedef struct long_sum {
     double sum, lost;
 } long_sum;
@@ -64,8 +64,9 @@ static void add(long_sum *to, double term)
     to->sum = next;
 }
 
-/* With the gap g = x_i - x_(i-1): first_i = first_(i-1) + i g, second_i = second_(i-1) + g (2 first_(i-1) + i
- * g). All terms are positive. */
+/* With the gap g = x_i - x_(i-1):
+ *     first_i = first_(i-1) + i g,    second_i = second_(i-1) + g (2 first_(i-1) + i g).
+ * All terms are positive. */
 static void fill_sums(nadir_value_order *order)
 {
     long_sum first = {0, 0};
@@ -115,8 +116,8 @@ cleanup:
     return status;
 }
 
-/* Squares of less would vanish; beside the rounding of v such a part of the range is nothing. */
-#define LEAST 1e-140
+/* Squares of smaller x would underflow; such a part of the range is far below the rounding of v. */
+#define SMALLEST_X 1e-140
 
 /* x = (v - min v) / range; v: [own] */
 static nadir_status scale_values(nadir_context *context, int64_t own, const double *v,
@@ -143,7 +144,7 @@ static nadir_status scale_values(nadir_context *context, int64_t own, const doub
     }
     for (int64_t s = 0; s < own; s++) {
         const double x = range > 0 ? (v[s] - lowest) / range : 0;
-        order->x[s] = x >= LEAST ? x : 0;
+        order->x[s] = x >= SMALLEST_X ? x : 0;
     }
     order->lowest = lowest;
     order->range = range;

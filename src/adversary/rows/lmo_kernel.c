@@ -1,6 +1,6 @@
 /*
- * kernel.c: the answers of all row problems as a kernel; see rows.h. Tilted where what a row gives to states
- * that it does not have is a line in x, with explicit rows otherwise.
+ * lmo_kernel.c: the solutions of all rows as a kernel; see lmo.h. Support values and a tail where what a row
+ * gives to other states is affine in x, explicit rows otherwise.
  */
 #include "adversary/rows/lmo_internal.h"
 
@@ -24,64 +24,64 @@ static int64_t longest_row(const nadir_model *model)
     return longest;
 }
 
-static bool spreads(const nadir_lmo *rows)
+static bool has_tail(const nadir_lmo *lmo)
 {
-    return rows->model->dense == NULL && rows->domain == NADIR_DOMAIN_SIMPLEX;
+    return lmo->model->dense == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
 }
 
-void nadir_lmo_kernel_fill(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer,
+void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
                            nadir_perturbed *perturbed)
 {
-    const bool nominal = !(answer->step > 0) || !(nadir_lmo_scale(rows, row) > 0);
+    const bool nominal = !(solution->step > 0) || !(nadir_lmo_scale(lmo, row) > 0);
     if (nominal && perturbed->nominal[row]) {
         return;
     }
     perturbed->nominal[row] = nominal;
-    nadir_lmo_tail rest = {.extra = -1};
+    nadir_lmo_tail tail = {.extra = -1};
     if (!nominal) {
-        rest = nadir_lmo_write_row(rows, row, answer, perturbed->values + row_start(rows->model, row));
+        tail = nadir_lmo_write_row(lmo, row, solution, perturbed->values + row_start(lmo->model, row));
     }
     if (perturbed->x != NULL) {
-        perturbed->omega[row] = rest.omega;
-        perturbed->slope[row] = rest.slope;
-        perturbed->length[row] = rest.length;
-        perturbed->extra[row] = rest.extra;
-        perturbed->amount[row] = rest.amount;
+        perturbed->omega[row] = tail.omega;
+        perturbed->slope[row] = tail.slope;
+        perturbed->length[row] = tail.length;
+        perturbed->extra[row] = tail.extra;
+        perturbed->amount[row] = tail.amount;
     }
 }
 
-nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *rows, nadir_kernel **kernel,
+nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo, nadir_kernel **kernel,
                                     nadir_perturbed **perturbed)
 {
     nadir_status status = NADIR_OK;
-    const size_t states = (size_t)rows->model->states;
+    const size_t states = (size_t)lmo->model->states;
     nadir_kernel *made = NULL;
     *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
-    if (*perturbed == NULL || ((*perturbed)->x != NULL) != spreads(rows)) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, rows->model, spreads(rows), &made));
+    if (*perturbed == NULL || ((*perturbed)->x != NULL) != has_tail(lmo)) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, lmo->model, has_tail(lmo), &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
         *perturbed = nadir_kernel_perturbed(made);
     }
     if ((*perturbed)->x != NULL) {
-        memcpy((*perturbed)->x, rows->order->x, states * sizeof *(*perturbed)->x);
-        memcpy((*perturbed)->order, rows->order->order, states * sizeof *(*perturbed)->order);
+        memcpy((*perturbed)->x, lmo->order->x, states * sizeof *(*perturbed)->x);
+        memcpy((*perturbed)->order, lmo->order->order, states * sizeof *(*perturbed)->order);
     }
 cleanup:
     return status;
 }
 
-static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *rows,
-                                   const nadir_lmo_solution *answers, nadir_kernel **kernel)
+static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *lmo,
+                                   const nadir_lmo_solution *solutions, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = rows->model;
+    const nadir_model *model = lmo->model;
     nadir_perturbed *perturbed;
-    NADIR_CHECK(nadir_lmo_kernel_blank(context, rows, kernel, &perturbed));
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
     const int threads = nadir_threads_for(context, row_start(model, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
-        nadir_lmo_kernel_fill(rows, row, &answers[row], perturbed);
+        nadir_lmo_kernel_fill(lmo, row, &solutions[row], perturbed);
     }
 cleanup:
     return status;
@@ -93,7 +93,7 @@ typedef struct entry {
     double value;
 } entry;
 
-/* Restores the heap under place i of list[count], largest column first. */
+/* Restores the heap below index i of list[count], largest column first. */
 static void sift(int64_t count, entry *list, int64_t i)
 {
     for (;;) {
@@ -126,21 +126,21 @@ static void sort(int64_t count, entry *list)
 
 /* The entries of X in rising order into list[states]; returns how many. taken: [states] all false before and
  * after. values: [entries of the row]. */
-static int64_t list_row(const nadir_lmo *rows, int64_t row, const nadir_lmo_solution *answer, double *values,
+static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution, double *values,
                         bool *taken, entry *list)
 {
-    const nadir_row raw = nadir_model_row(rows->model, row);
-    const nadir_lmo_tail rest = nadir_lmo_write_row(rows, row, answer, values);
-    const int64_t elsewhere = nadir_lmo_tail_count(rows, row, answer, &rest);
+    const nadir_row raw = nadir_model_row(lmo->model, row);
+    const nadir_lmo_tail tail = nadir_lmo_write_row(lmo, row, solution, values);
+    const int64_t reached = nadir_lmo_tail_count(lmo, row, solution, &tail);
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
         taken[raw.columns[i]] = true;
         list[count++] = (entry){raw.columns[i], values[i]};
     }
-    for (int64_t i = 0; i < elsewhere; i++) {
-        const int32_t state = rows->order->order[i];
+    for (int64_t i = 0; i < reached; i++) {
+        const int32_t state = lmo->order->order[i];
         if (!taken[state]) {
-            list[count++] = (entry){state, nadir_lmo_tail_value(rows, row, answer, &rest, i)};
+            list[count++] = (entry){state, nadir_lmo_tail_value(lmo, row, solution, &tail, i)};
         }
     }
     for (int64_t i = 0; i < raw.count; i++) {
@@ -150,21 +150,22 @@ static int64_t list_row(const nadir_lmo *rows, int64_t row, const nadir_lmo_solu
     return count;
 }
 
-/* Explicit rows as they grow. */
-typedef struct growing {
+/* A growing list of explicit rows. */
+typedef struct row_list {
     nadir_changed_rows made;
     int64_t *rows, *starts;
     int32_t *columns;
     double *values;
-    size_t columns_room, values_room;
-} growing;
+    size_t columns_capacity, values_capacity;
+} row_list;
 
-static nadir_status append(nadir_context *context, growing *to, int64_t row, int64_t count, const entry *list)
+static nadir_status append(nadir_context *context, row_list *to, int64_t row, int64_t count,
+                           const entry *list)
 {
     nadir_status status = NADIR_OK;
     const int64_t start = to->starts[to->made.count];
-    NADIR_RESERVE(context, to->columns, start + count, to->columns_room);
-    NADIR_RESERVE(context, to->values, start + count, to->values_room);
+    NADIR_RESERVE(context, to->columns, start + count, to->columns_capacity);
+    NADIR_RESERVE(context, to->values, start + count, to->values_capacity);
     for (int64_t i = 0; i < count; i++) {
         to->columns[start + i] = list[i].column;
         to->values[start + i] = list[i].value;
@@ -175,28 +176,28 @@ cleanup:
     return status;
 }
 
-static nadir_status make_explicit(nadir_context *context, const nadir_lmo *rows,
-                                  const nadir_lmo_solution *answers, nadir_kernel **kernel)
+static nadir_status make_explicit(nadir_context *context, const nadir_lmo *lmo,
+                                  const nadir_lmo_solution *solutions, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = rows->model;
-    growing to = {0};
+    const nadir_model *model = lmo->model;
+    row_list to = {0};
     double *values = NULL;
     entry *list = NULL;
     bool *taken = NULL;
     nadir_kernel *made = NULL;
     NADIR_NEW(context, to.rows, model->rows);
     NADIR_NEW_ZERO(context, to.starts, model->rows + 1);
-    to.columns_room = (size_t)model->nonzeros;
-    to.values_room = to.columns_room;
-    NADIR_NEW(context, to.columns, to.columns_room);
-    NADIR_NEW(context, to.values, to.values_room);
+    to.columns_capacity = (size_t)model->nonzeros;
+    to.values_capacity = to.columns_capacity;
+    NADIR_NEW(context, to.columns, to.columns_capacity);
+    NADIR_NEW(context, to.values, to.values_capacity);
     NADIR_NEW(context, values, longest_row(model));
     NADIR_NEW(context, list, model->states);
     NADIR_NEW_ZERO(context, taken, model->states);
     for (int64_t row = 0; row < model->rows; row++) {
-        if (answers[row].step > 0 && nadir_lmo_scale(rows, row) > 0) {
-            const int64_t count = list_row(rows, row, &answers[row], values, taken, list);
+        if (solutions[row].step > 0 && nadir_lmo_scale(lmo, row) > 0) {
+            const int64_t count = list_row(lmo, row, &solutions[row], values, taken, list);
             NADIR_CHECK(append(context, &to, row, count, list));
         }
     }
@@ -204,7 +205,7 @@ static nadir_status make_explicit(nadir_context *context, const nadir_lmo *rows,
     to.made.starts = to.starts;
     to.made.columns = to.columns;
     to.made.values = to.values;
-    NADIR_CHECK(nadir_kernel_create_changed(context, rows->model, &to.made, &made));
+    NADIR_CHECK(nadir_kernel_create_changed(context, lmo->model, &to.made, &made));
     nadir_kernel_free(*kernel);
     *kernel = made;
 cleanup:
@@ -218,10 +219,10 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *rows,
-                              const nadir_lmo_solution *answers, nadir_kernel **kernel)
+nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *lmo,
+                              const nadir_lmo_solution *solutions, nadir_kernel **kernel)
 {
-    const bool line = rows->p == 1 || rows->p == 2 || isinf(rows->p);
-    return line || !spreads(rows) ? make_perturbed(context, rows, answers, kernel)
-                                  : make_explicit(context, rows, answers, kernel);
+    const bool affine = lmo->p == 1 || lmo->p == 2 || isinf(lmo->p);
+    return affine || !has_tail(lmo) ? make_perturbed(context, lmo, solutions, kernel)
+                                    : make_explicit(context, lmo, solutions, kernel);
 }

@@ -2,8 +2,8 @@
 #include "support/support.h"
 
 #include "linalg/norm.h"
-#include "support/lmo.h"
 #include "support/reference.h"
+#include "support/lmo.h"
 
 #include <math.h>
 #include <stdlib.h>

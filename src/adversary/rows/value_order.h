@@ -1,7 +1,7 @@
 /*
- * order.h: the states in rising order of a value, with sums along it.
+ * value_order.h: the states in rising order of a value, with sums along it.
  *
- * Row problems do not change when v is shifted or scaled, so they are solved for
+ * Linear problems over rows do not change when v is shifted or scaled, so they are solved for
  *
  *     x = (v - min v) / range in [0, 1],    range = max v - min v (constant v: x = 0, range = 0),
  *
@@ -9,17 +9,17 @@
  * order, comes from first_i = sum over j <= i of (x_i - x_j) and second_i, the same with squares: nothing
  * cancels, however close together the values are.
  */
-#ifndef NADIR_ADVERSARY_ORDER_H
-#define NADIR_ADVERSARY_ORDER_H
+#ifndef NADIR_ADVERSARY_VALUE_ORDER_H
+#define NADIR_ADVERSARY_VALUE_ORDER_H
 
 #include "linalg/exchange.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_value_order {
-    /* Of a model that is spread over processes, set by who makes the struct: then own states and their ghosts
-     * are in the order, which domain support alone can do with. NULL: all states are here. */
+    /* Of a model distributed over processes, set by the caller: the order then holds own states and their
+     * ghosts, which is enough for domain support alone. NULL: all states are here. */
     const nadir_exchange *exchange;
-    bool unsorted; /* likewise: nothing but x is wanted */
+    bool unsorted; /* set by the caller: only x is wanted */
     int64_t states;
     double lowest, range;             /* min v, max v - min v */
     double *x;                        /* [states] of each state */
@@ -31,7 +31,7 @@ typedef struct nadir_value_order {
     struct nadir_placed_state *lists; /* [2 * states] work space */
 } nadir_value_order;
 
-/* What states below a level add up to. */
+/* Over the states below a level. */
 typedef struct nadir_value_order_sums {
     int64_t count; /* of states with x < omega */
     double first;  /* sum of omega - x over them */
