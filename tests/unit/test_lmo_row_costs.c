@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/rows/lmo_row_costs.h"
+#include "adversary/proof/difference_bound.h"
 #include "support/families.h"
 #include "support/reference.h"
 #include "support/tiny.h"
@@ -42,7 +42,7 @@ static void set_costs(nadir_context *context, setting *at, nadir_random *random,
         pi[i] = nadir_random_below(random, 4) == 0 ? 0 : nadir_random_uniform(random);
     }
     assert_ok(context, nadir_lmo_row_costs_set(context, &at->costs, 0.9, numbers + 2 * n, pi, numbers,
-                                               numbers + 3 * n, pi + at->problem->rows, numbers + n));
+                                       numbers + 3 * n, pi + at->problem->rows, numbers + n));
     free(numbers);
 }
 
@@ -58,8 +58,7 @@ static void setting_make(nadir_context *context, setting *at, nadir_random *rand
     const nadir_ball ball = test_ball(set, domain, p, &at->radius, at->scales);
     at->made = test_problem_make(context, model, policy, &ball, NULL, 1);
     at->problem = test_problem_view(&at->made);
-    assert_ok(context,
-              nadir_lmo_row_costs_make(context, at->problem->model, at->problem->uncertainty, &at->costs));
+    assert_ok(context, nadir_lmo_row_costs_make(context, at->problem->model, at->problem->uncertainty, &at->costs));
     set_costs(context, at, random, nadir_random_below(random, 4) == 0 ? 1e150 : 1);
     test_note("seed %d, %s, %s, norm %g, radius %g, %d states", SEED, nadir_set_name(set),
               nadir_domain_name(domain), p, at->radius, (int)states);
