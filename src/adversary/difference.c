@@ -144,9 +144,14 @@ static bool forms_columns(const comparison *run)
     return run->problem[0].states <= NADIR_PROOF_STATES || run->settings.certify == NADIR_CERTIFY_STRICT;
 }
 
+/* The last kernel that the search evaluated may be another one: both operators are set to the kernel found. */
 static nadir_status check_found(comparison *run)
 {
     nadir_status status = NADIR_OK;
+    for (int i = 0; i < 2; i++) {
+        NADIR_CHECK(
+            nadir_valid_operator_set(run->context, &run->search.operators[i], run->found.point.kernel));
+    }
     const nadir_difference_witness witness = witness_of(run);
     NADIR_CHECK(
         nadir_difference_check(run->context, run->problem, &witness, forms_columns(run), &run->facts));
