@@ -73,7 +73,7 @@ nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, do
     if (raw.columns != NULL) {
         view.base = copy_values(lmo, &raw, work);
         view.x = work;
-        view.off_support = lmo->domain == NADIR_DOMAIN_SIMPLEX;
+        view.off_support = nadir_lmo_has_tail(lmo);
         return view;
     }
     view.base = nadir_lmo_row_base(lmo, &raw);
@@ -121,38 +121,28 @@ nadir_lmo_concentrated nadir_lmo_concentrate(const nadir_lmo *lmo, const nadir_l
     return made;
 }
 
-static int64_t row_length(const nadir_model *model, int64_t row)
-{
-    return model->dense != NULL ? model->states : model->row_starts[row + 1] - model->row_starts[row];
-}
-
-static int64_t longest_row(const nadir_model *model, int64_t first, int64_t end)
+int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t end)
 {
     int64_t longest = 0;
     for (int64_t row = first; row < end; row++) {
-        const int64_t length = row_length(model, row);
+        const int64_t length = nadir_lmo_row_start(model, row + 1) - nadir_lmo_row_start(model, row);
         longest = length > longest ? length : longest;
     }
     return longest;
 }
 
-static int64_t entries_of(const nadir_model *model, int64_t first, int64_t end)
-{
-    return model->dense != NULL ? (end - first) * model->states
-                                : model->row_starts[end] - model->row_starts[first];
-}
-
 int64_t nadir_lmo_scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
     if (lmo->p == 1) {
-        return 2 * entries_of(lmo->model, first, end);
+        return 2 * (nadir_lmo_row_start(lmo->model, end) - nadir_lmo_row_start(lmo->model, first));
     }
     return (lmo->p == 2 ? NADIR_LMO_PIECE_SIZE : 1) * (end - first);
 }
 
 int64_t nadir_lmo_work_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
-    return 3 * longest_row(lmo->model, first, end) + nadir_lmo_scratch_size(lmo, first, end) + (end - first);
+    return 3 * nadir_lmo_longest_row(lmo->model, first, end) + nadir_lmo_scratch_size(lmo, first, end) +
+           (end - first);
 }
 
 /* Whether nobody has asked to stop. */
@@ -350,7 +340,7 @@ static void share_budget(nadir_lmo_group *group, nadir_lmo_budget *budget)
 void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights, double beta,
                      double *work, nadir_lmo_solution *solutions, nadir_lmo_budget *budget)
 {
-    const int64_t each = 3 * longest_row(lmo->model, first, end);
+    const int64_t each = 3 * nadir_lmo_longest_row(lmo->model, first, end);
     nadir_lmo_group group = {
         .lmo = lmo,
         .first = first,
@@ -372,13 +362,13 @@ nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, c
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->model;
-    const int64_t each = 3 * longest_row(model, 0, model->rows);
+    const int64_t each = 3 * nadir_lmo_longest_row(model, 0, model->rows);
     nadir_lmo_group group = {
         .lmo = lmo,
         .end = model->rows,
         .weights = weights,
         .beta = beta * NADIR_LMO_INSIDE,
-        .threads = nadir_threads_for(context, 4 * entries_of(model, 0, model->rows)),
+        .threads = nadir_threads_for(context, 4 * nadir_lmo_row_start(model, model->rows)),
         .work_each = each,
         .solutions = solutions,
         .global = model->exchange != NULL ? context : NULL,

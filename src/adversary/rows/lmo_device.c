@@ -37,10 +37,8 @@ nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo,
                                     .probabilities = probabilities,
                                     .scales = lmo->scales};
     void *model_rows = NULL;
-    *remote = (nadir_lmo_device){.device = device,
-                                 .model = lmo->model,
-                                 .p = lmo->p,
-                                 .off_support = ball.simplex && lmo->model->dense == NULL};
+    *remote = (nadir_lmo_device){
+        .device = device, .model = lmo->model, .p = lmo->p, .off_support = nadir_lmo_has_tail(lmo)};
     if (device == NULL || !is_large(lmo->model) || !has_memory(context, lmo->model)) {
         return NADIR_OK;
     }

@@ -7,13 +7,28 @@
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 
+/* Where the entries of a row start among those of all rows; row = rows: their number. */
+static inline int64_t nadir_lmo_row_start(const nadir_model *model, int64_t row)
+{
+    return model->dense != NULL ? row * model->states : model->row_starts[row];
+}
+
+/* The largest number of entries of rows first .. end - 1. */
+int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t end);
+
+/* Whether rows may reach other states than those that they list: sparse model, domain simplex. */
+static inline bool nadir_lmo_has_tail(const nadir_lmo *lmo)
+{
+    return lmo->model->dense == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
+}
+
 /* A row's allowed nominal successors as plain arrays. */
 typedef struct nadir_lmo_row_view {
     int64_t count;
     const double *phat; /* [count] */
     const double *x;    /* [count] less the smallest allowed one, so that the smallest is 0 */
     double base;        /* that one: 0 for domain simplex */
-    bool off_support;   /* all other states are allowed too: domain simplex, sparse model */
+    bool off_support;   /* nadir_lmo_has_tail */
     double alpha;
 } nadir_lmo_row_view;
 

@@ -7,27 +7,8 @@
 #include "linalg/threads.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
-static int64_t row_start(const nadir_model *model, int64_t row)
-{
-    return model->dense != NULL ? row * model->states : model->row_starts[row];
-}
-
-static int64_t longest_row(const nadir_model *model)
-{
-    int64_t longest = 0;
-    for (int64_t row = 0; row < model->rows; row++) {
-        const int64_t length = row_start(model, row + 1) - row_start(model, row);
-        longest = length > longest ? length : longest;
-    }
-    return longest;
-}
-
-static bool has_tail(const nadir_lmo *lmo)
-{
-    return lmo->model->dense == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
-}
 
 void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
                            nadir_perturbed *perturbed)
@@ -39,7 +20,8 @@ void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
     perturbed->nominal[row] = nominal;
     nadir_lmo_tail tail = {.extra = -1};
     if (!nominal) {
-        tail = nadir_lmo_write_row(lmo, row, solution, perturbed->values + row_start(lmo->model, row));
+        tail =
+            nadir_lmo_write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo->model, row));
     }
     if (perturbed->x != NULL) {
         perturbed->omega[row] = tail.omega;
@@ -57,8 +39,8 @@ nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo
     const size_t states = (size_t)lmo->model->states;
     nadir_kernel *made = NULL;
     *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
-    if (*perturbed == NULL || ((*perturbed)->x != NULL) != has_tail(lmo)) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, lmo->model, has_tail(lmo), &made));
+    if (*perturbed == NULL || ((*perturbed)->x != NULL) != nadir_lmo_has_tail(lmo)) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, lmo->model, nadir_lmo_has_tail(lmo), &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
         *perturbed = nadir_kernel_perturbed(made);
@@ -78,7 +60,7 @@ static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *lmo,
     const nadir_model *model = lmo->model;
     nadir_perturbed *perturbed;
     NADIR_CHECK(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
-    const int threads = nadir_threads_for(context, row_start(model, model->rows));
+    const int threads = nadir_threads_for(context, nadir_lmo_row_start(model, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
         nadir_lmo_kernel_fill(lmo, row, &solutions[row], perturbed);
@@ -93,35 +75,11 @@ typedef struct entry {
     double value;
 } entry;
 
-/* Restores the heap below index i of list[count], largest column first. */
-static void sift(int64_t count, entry *list, int64_t i)
+static int compare_columns(const void *a, const void *b)
 {
-    for (;;) {
-        int64_t largest = i;
-        for (int64_t child = 2 * i + 1; child <= 2 * i + 2 && child < count; child++) {
-            largest = list[child].column > list[largest].column ? child : largest;
-        }
-        if (largest == i) {
-            return;
-        }
-        const entry swap = list[i];
-        list[i] = list[largest];
-        list[largest] = swap;
-        i = largest;
-    }
-}
-
-static void sort(int64_t count, entry *list)
-{
-    for (int64_t i = count / 2 - 1; i >= 0; i--) {
-        sift(count, list, i);
-    }
-    for (int64_t end = count - 1; end > 0; end--) {
-        const entry swap = list[0];
-        list[0] = list[end];
-        list[end] = swap;
-        sift(end, list, 0);
-    }
+    const int32_t i = ((const entry *)a)->column;
+    const int32_t j = ((const entry *)b)->column;
+    return i < j ? -1 : i > j;
 }
 
 /* The entries of X in rising order into list[states]; returns how many. taken: [states] all false before and
@@ -146,7 +104,7 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
     for (int64_t i = 0; i < raw.count; i++) {
         taken[raw.columns[i]] = false;
     }
-    sort(count, list);
+    qsort(list, (size_t)count, sizeof *list, compare_columns);
     return count;
 }
 
@@ -192,7 +150,7 @@ static nadir_status make_explicit(nadir_context *context, const nadir_lmo *lmo,
     to.values_capacity = to.columns_capacity;
     NADIR_NEW(context, to.columns, to.columns_capacity);
     NADIR_NEW(context, to.values, to.values_capacity);
-    NADIR_NEW(context, values, longest_row(model));
+    NADIR_NEW(context, values, nadir_lmo_longest_row(model, 0, model->rows));
     NADIR_NEW(context, list, model->states);
     NADIR_NEW_ZERO(context, taken, model->states);
     for (int64_t row = 0; row < model->rows; row++) {
@@ -223,6 +181,6 @@ nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *lmo,
                               const nadir_lmo_solution *solutions, nadir_kernel **kernel)
 {
     const bool affine = lmo->p == 1 || lmo->p == 2 || isinf(lmo->p);
-    return affine || !has_tail(lmo) ? make_perturbed(context, lmo, solutions, kernel)
-                                    : make_explicit(context, lmo, solutions, kernel);
+    return affine || !nadir_lmo_has_tail(lmo) ? make_perturbed(context, lmo, solutions, kernel)
+                                              : make_explicit(context, lmo, solutions, kernel);
 }

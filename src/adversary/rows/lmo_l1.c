@@ -95,8 +95,7 @@ void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double thres
 static int64_t candidates_before(const nadir_lmo_group *group, int64_t row)
 {
     const nadir_model *model = group->lmo->model;
-    return model->dense != NULL ? (row - group->first) * model->states
-                                : model->row_starts[row] - model->row_starts[group->first];
+    return nadir_lmo_row_start(model, row) - nadir_lmo_row_start(model, group->first);
 }
 
 static void list_row(const nadir_lmo_group *group, int64_t row, double *work, void *data)

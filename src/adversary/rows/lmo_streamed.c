@@ -211,18 +211,15 @@ cleanup:
     return status;
 }
 
-/* The largest alpha w, and the longest row. */
-static double find_unit(const nadir_lmo *lmo, const nadir_lmo_weights *weights, int64_t *longest)
+/* The largest alpha w. */
+static double find_unit(const nadir_lmo *lmo, const nadir_lmo_weights *weights)
 {
     const nadir_model *model = lmo->model;
     double unit = 0;
-    *longest = 0;
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const double reach = nadir_lmo_scale(lmo, row) * nadir_lmo_weight(weights, s, row);
-            const int64_t length = model->row_starts[row + 1] - model->row_starts[row];
             unit = reach > unit ? reach : unit;
-            *longest = length > *longest ? length : *longest;
         }
     }
     return unit;
@@ -239,8 +236,9 @@ nadir_status nadir_lmo_streamed_solve(nadir_context *context, const nadir_lmo *l
     totals all;
     stream self = {.lmo = lmo,
                    .weights = weights,
+                   .each = nadir_lmo_longest_row(model, 0, model->rows),
                    .threads = nadir_threads_for(context, 4 * model->row_starts[model->rows])};
-    double unit = find_unit(lmo, weights, &self.each);
+    double unit = find_unit(lmo, weights);
     unit = model->exchange != NULL ? nadir_allreduce_maximum(context, unit) : unit;
     *found = false;
     if (!(unit >= DBL_MIN && range > 0 && within * within > SMALLEST_SQUARE)) {
@@ -300,8 +298,8 @@ nadir_status nadir_lmo_streamed_kernel(nadir_context *context, const nadir_lmo *
                    .weights = weights,
                    .solution = *streamed,
                    .inverse = 1 / streamed->unit,
+                   .each = nadir_lmo_longest_row(model, 0, model->rows),
                    .threads = nadir_threads_for(context, 2 * model->row_starts[model->rows])};
-    (void)find_unit(lmo, weights, &self.each);
     NADIR_NEW(context, self.work, self.threads * self.each);
     NADIR_CHECK(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
 #pragma omp parallel for num_threads(self.threads) schedule(static)

@@ -17,11 +17,6 @@ typedef struct row_writer {
     double *values; /* [raw.count] */
 } row_writer;
 
-static bool has_tail(const row_writer *self)
-{
-    return self->raw.columns != NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX;
-}
-
 static bool allowed(const row_writer *self, int64_t i)
 {
     return self->lmo->domain == NADIR_DOMAIN_SIMPLEX || self->raw.values[i] > 0;
@@ -78,7 +73,7 @@ static nadir_lmo_tail write_linf(const row_writer *self)
     const nadir_lmo_solution *solution = self->solution;
     const nadir_value_order *order = self->lmo->order;
     const double r = self->alpha * solution->step;
-    bool own_pivot = !has_tail(self);
+    bool own_pivot = !nadir_lmo_has_tail(self->lmo);
     for (int64_t i = 0; i < self->raw.count; i++) {
         const int32_t rank = order->rank[nadir_row_column(&self->raw, i)];
         const double phat = self->raw.values[i];
@@ -86,7 +81,7 @@ static nadir_lmo_tail write_linf(const row_writer *self)
         self->values[i] = allowed(self, i) ? fmax(0, phat + change) : 0;
         own_pivot = own_pivot || rank == solution->pivot;
     }
-    if (!has_tail(self)) {
+    if (!nadir_lmo_has_tail(self->lmo)) {
         return no_tail;
     }
     nadir_lmo_tail tail = {.omega = r, .length = solution->pivot, .extra = -1};
@@ -107,18 +102,20 @@ static bool takes(const row_writer *self, int64_t i)
 static nadir_lmo_tail write_concentrated(const row_writer *self)
 {
     const int64_t count = self->raw.count;
-    double takers =
-        has_tail(self) ? (double)nadir_value_order_below(self->lmo->order, DBL_TRUE_MIN).count : 0;
+    double takers = nadir_lmo_has_tail(self->lmo)
+                        ? (double)nadir_value_order_below(self->lmo->order, DBL_TRUE_MIN).count
+                        : 0;
     double moved = 0;
     for (int64_t i = 0; i < count; i++) {
-        takers += takes(self, i) && !has_tail(self);
+        takers += takes(self, i) && !nadir_lmo_has_tail(self->lmo);
         moved += takes(self, i) ? 0 : self->raw.values[i];
     }
     for (int64_t i = 0; i < count; i++) {
         self->values[i] = takes(self, i) ? self->raw.values[i] + moved / takers : 0;
     }
-    return has_tail(self) ? (nadir_lmo_tail){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
-                          : no_tail;
+    return nadir_lmo_has_tail(self->lmo)
+               ? (nadir_lmo_tail){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
+               : no_tail;
 }
 
 /* p = 2, dense rows of domain simplex. */
@@ -178,7 +175,7 @@ static nadir_lmo_tail write_l2(const row_writer *self)
         const double value = phat[i] + slope * (omega - x_of(self, i));
         self->values[i] = value > 0 ? value : 0;
     }
-    if (!has_tail(self)) {
+    if (!nadir_lmo_has_tail(self->lmo)) {
         return no_tail;
     }
     const int64_t length = nadir_value_order_below(self->lmo->order, omega).count;
@@ -229,8 +226,8 @@ int64_t nadir_lmo_tail_count(const nadir_lmo *lmo, int64_t row, const nadir_lmo_
                              const nadir_lmo_tail *tail)
 {
     const bool moves = solution->step > 0 && nadir_lmo_scale(lmo, row) > 0;
-    const bool off_support = lmo->model->dense == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
-    if (!moves || !off_support || lmo->p == 1 || lmo->p == 2 || isinf(lmo->p) || isinf(solution->step)) {
+    if (!moves || !nadir_lmo_has_tail(lmo) || lmo->p == 1 || lmo->p == 2 || isinf(lmo->p) ||
+        isinf(solution->step)) {
         return tail->length;
     }
     return nadir_value_order_below(lmo->order, solution->share > 0 ? solution->upper : solution->omega).count;
