@@ -144,7 +144,8 @@ static bool forms_columns(const comparison *run)
     return run->problem[0].states <= NADIR_PROOF_STATES || run->settings.certify == NADIR_CERTIFY_STRICT;
 }
 
-/* The last kernel that the search evaluated may be another one: both operators are set to the kernel found. */
+/* The last kernel that the search evaluated may be another one: both operators are set to the kernel
+ * found. */
 static nadir_status check_found(comparison *run)
 {
     nadir_status status = NADIR_OK;

@@ -21,13 +21,13 @@ typedef struct nadir_robust_bellman {
     const nadir_uncertainty *set; /* s or sa */
     nadir_model *model;
     double gamma;
-    nadir_value_order order;         /* of v; domains simplex and support */
-    nadir_lmo rows;           /* likewise */
+    nadir_value_order order;     /* of v; domains simplex and support */
+    nadir_lmo rows;              /* likewise */
     nadir_lmo_solution *answers; /* [rows] likewise: the worst rows, of actions that have no part too */
-    double sigma;              /* sigma_q(v); domain free */
-    double *q;                 /* [rows] R + gamma Phat v */
-    double *policy;            /* [rows] the best mixture */
-    double *value;             /* [states] Tv */
+    double sigma;                /* sigma_q(v); domain free */
+    double *q;                   /* [rows] R + gamma Phat v */
+    double *policy;              /* [rows] the best mixture */
+    double *value;               /* [states] Tv */
     double *room;
     nadir_level_action *actions;
     int64_t room_each, actions_each; /* of a thread */

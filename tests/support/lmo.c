@@ -1,9 +1,9 @@
-/* rows.c: small random row problems; see rows.h. */
+/* lmo.c: small random problems for the oracle; see lmo.h. */
 #include "support/support.h"
 
 #include "linalg/norm.h"
-#include "support/reference.h"
 #include "support/lmo.h"
+#include "support/reference.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * rows.h: small random row problems of every shape, and rows and norms computed naively. Include
+ * lmo.h: small random problems of every shape for the oracle, and rows and norms computed naively. Include
  * support/support.h first.
  */
-#ifndef NADIR_TESTS_ROWS_H
-#define NADIR_TESTS_ROWS_H
+#ifndef NADIR_TESTS_LMO_H
+#define NADIR_TESTS_LMO_H
 
 #include "adversary/rows/lmo.h"
 #include "base/random.h"
@@ -18,15 +18,15 @@ typedef struct test_rows {
     nadir_model *model;
     nadir_value_order order;
     nadir_lmo rows;
-    int64_t states, count;     /* count: of rows */
-    double *v;                 /* [states] */
-    double *scales;            /* [count] some zero */
-    double *weights;           /* [count] some zero */
-    double *phat;              /* [count * states] */
-    double *room;              /* for all rows at once */
-    double *X;                 /* [count * states] work space */
+    int64_t states, count;       /* count: of rows */
+    double *v;                   /* [states] */
+    double *scales;              /* [count] some zero */
+    double *weights;             /* [count] some zero */
+    double *phat;                /* [count * states] */
+    double *room;                /* for all rows at once */
+    double *X;                   /* [count * states] work space */
     nadir_lmo_solution *answers; /* [count] zeros */
-    nadir_lmo_row_bound *bounds;   /* [count] */
+    nadir_lmo_row_bound *bounds; /* [count] */
 } test_rows;
 
 /* values: how v looks, 0 .. TEST_ROWS_VALUES - 1: normal, few different ones, constant, close together, of

@@ -1,4 +1,4 @@
-/* Linear steps of sparse models by a device against those made here, and what comes of them. Without a
+/* Linear steps of sparse models on a device against those on the host, and evaluations with them. Without a
  * device: that there are none. */
 #include "support/support.h"
 

@@ -1,7 +1,6 @@
 /*
- * Linear steps of dense models by a device against those made here: answers, kernels, averages and what rows
- * lack of being stationary, of all norms, both domains; and what evaluations come to. Without a device: that
- * there are none.
+ * Linear steps of dense models on a device against those on the host: solutions, kernels, averages and
+ * slacks, of all norms, both domains; and evaluations with them. Without a device: that there are none.
  */
 #include "support/support.h"
 

@@ -1,4 +1,4 @@
-/* Linear steps of sparse models on the domain simplex by a device against those made here. Without a device:
+/* Linear steps of sparse models on domain simplex, on a device against those on the host. Without a device:
  * that there are none. */
 #include "support/support.h"
 

@@ -1,4 +1,4 @@
-/* Row problems against bisections in long double, degenerate ones, and the kernels made of the answers. */
+/* The oracle against bisections in long double, degenerate rows, and the kernels of its solutions. */
 #include "support/support.h"
 
 #include "support/lmo.h"

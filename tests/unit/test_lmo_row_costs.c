@@ -1,7 +1,6 @@
 /*
- * Linear problems over rows with costs of their own: what the step attains is what its bound allows, so that
- * both are right; kernels lie in the set; the step with a price on the way satisfies its variational
- * inequality.
+ * The oracle with costs for each row: the gain of the linear step equals its upper bound, so that both are
+ * right; kernels lie in the set; the proximal step satisfies its variational inequality.
  */
 #include "support/support.h"
 
@@ -42,7 +41,7 @@ static void set_costs(nadir_context *context, setting *at, nadir_random *random,
         pi[i] = nadir_random_below(random, 4) == 0 ? 0 : nadir_random_uniform(random);
     }
     assert_ok(context, nadir_lmo_row_costs_set(context, &at->costs, 0.9, numbers + 2 * n, pi, numbers,
-                                       numbers + 3 * n, pi + at->problem->rows, numbers + n));
+                                               numbers + 3 * n, pi + at->problem->rows, numbers + n));
     free(numbers);
 }
 
@@ -58,7 +57,8 @@ static void setting_make(nadir_context *context, setting *at, nadir_random *rand
     const nadir_ball ball = test_ball(set, domain, p, &at->radius, at->scales);
     at->made = test_problem_make(context, model, policy, &ball, NULL, 1);
     at->problem = test_problem_view(&at->made);
-    assert_ok(context, nadir_lmo_row_costs_make(context, at->problem->model, at->problem->uncertainty, &at->costs));
+    assert_ok(context,
+              nadir_lmo_row_costs_make(context, at->problem->model, at->problem->uncertainty, &at->costs));
     set_costs(context, at, random, nadir_random_below(random, 4) == 0 ? 1e150 : 1);
     test_note("seed %d, %s, %s, norm %g, radius %g, %d states", SEED, nadir_set_name(set),
               nadir_domain_name(domain), p, at->radius, (int)states);
@@ -120,7 +120,7 @@ static void check_step(nadir_context *context, setting *at)
     free(nominal);
 }
 
-/* <c + bend (X - from) / alpha^2, Y - X> >= 0 for every Y of the set, from being one too. */
+/* <c + curvature (X - from) / alpha^2, Y - X> >= 0 for every Y of the set, from being one too. */
 static void check_near(nadir_context *context, setting *at, nadir_random *random)
 {
     const int64_t count = at->problem->rows * at->problem->states;
@@ -133,8 +133,8 @@ static void check_near(nadir_context *context, setting *at, nadir_random *random
     double *start = entries_of(context, at);
     assert_ok(context, nadir_kernel_create_changed(context, at->problem->model, &at->costs.changed, &from));
     set_costs(context, at, random, 1);
-    const double bend = pow(10, 4 * nadir_random_uniform(random) - 2);
-    assert_ok(context, nadir_lmo_row_costs_proximal(context, &at->costs, from, bend, &length));
+    const double curvature = pow(10, 4 * nadir_random_uniform(random) - 2);
+    assert_ok(context, nadir_lmo_row_costs_proximal(context, &at->costs, from, curvature, &length));
     double *X = entries_of(context, at);
     assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
     double *far = entries_of(context, at);
@@ -147,7 +147,7 @@ static void check_near(nadir_context *context, setting *at, nadir_random *random
         for (int64_t i = 0; i < count; i++) {
             const double alpha = nadir_uncertainty_scale(at->problem->uncertainty, i / at->problem->states);
             const double Y = j < 4 ? tried[j][i] : (far[i] + other[i]) / 2;
-            const double g = cost_of(at, i) + (alpha > 0 ? bend * (X[i] - start[i]) / alpha / alpha : 0);
+            const double g = cost_of(at, i) + (alpha > 0 ? curvature * (X[i] - start[i]) / alpha / alpha : 0);
             product += g * (Y - X[i]);
             size += fabs(g * (Y - X[i]));
             moved += j == 0 && alpha > 0 ? (X[i] - start[i]) / alpha * ((X[i] - start[i]) / alpha) : 0;

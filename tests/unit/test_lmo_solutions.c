@@ -1,4 +1,4 @@
-/* Answers of row problems: in the domain and the ball, and as good as weak duality allows. */
+/* Solutions of the oracle: in the domain and the ball, and as good as weak duality allows. */
 #include "support/support.h"
 
 #include "support/lmo.h"

@@ -1,5 +1,5 @@
-/* The linear step that keeps nothing for a row, against the one that does and against its conditions; what
- * kernels made of it do to averages, and mixtures of them. */
+/* The oracle that stores nothing for a row, against the one that does and against its optimality conditions;
+ * averages of its kernels, and of their mixtures. */
 #include "support/support.h"
 
 #include "adversary/rows/lmo.h"

@@ -9,8 +9,8 @@
 
 /* ------------------------------------------------------------------------------------------ check */
 
-/* On the free domain the rows of P* may give no bound on the error of v; the norms of perturbation_bound.h do, or
- * D at P*. */
+/* On the free domain the rows of P* may give no bound on the error of v; the norms of perturbation_bound.h
+ * do, or D at P*. */
 static nadir_status bound_error_by_norms(nadir_context *context, const nadir_problem *problem,
                                          const nadir_difference_witness *witness, bool form_inverse, int i,
                                          nadir_difference_facts *facts)

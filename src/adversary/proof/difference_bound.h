@@ -13,16 +13,16 @@
  *
  * where the minimum is bounded by weak duality (nadir_lmo_row_costs_bound).
  *
- * Second order, around a stationary kernel P*, non-rectangular ball, p = 2. With delta = P - P*, v and d at P*,
- * rho_i(s) = gamma delta^i_s . v_i for the policies i = A, B,
+ * Second order, around a stationary kernel P*, non-rectangular ball, p = 2. With delta = P - P*, v and d at
+ * P*, rho_i(s) = gamma delta^i_s . v_i for the policies i = A, B,
  *
  *     f(P) - f(P*) = sum_s d^A_P rho_A - d^B_P rho_B
  *                  = <G, delta> + sum_s (d^A_P - d_A) rho_A - (d^B_P - d_B) rho_B
  *
  * exactly. Rows of P* that are optimal for G + 2 tau Delta* / alpha^2 up to a slack e have
- * <G, delta> >= -e - 2 tau <Delta*, delta>, and -2 <Delta*, delta> >= |delta|^2 - (beta^2 - |Delta*|^2) since P
- * lies in the ball (norms over 1 / alpha). d^i_P - d_i = gamma D_i^T (delta^i)^T d^i_P at P*, so that the second
- * sum is a quadratic form in delta,
+ * <G, delta> >= -e - 2 tau <Delta*, delta>, and -2 <Delta*, delta> >= |delta|^2 - (beta^2 - |Delta*|^2) since
+ * P lies in the ball (norms over 1 / alpha). d^i_P - d_i = gamma D_i^T (delta^i)^T d^i_P at P*, so that the
+ * second sum is a quadratic form in delta,
  *
  *     |sum| <= C |delta|^2,     f(P) >= f(P*) - e - tau (beta^2 - |Delta*|^2)_+ - 4 beta^2 (C - tau)_+.
  *
@@ -51,7 +51,8 @@ typedef struct nadir_difference_witness {
     double tau;                    /* non-rectangular, p = 2: multiplier of the ball; 0: none */
 } nadir_difference_witness;
 
-/* What is known about both policies: filled by nadir_difference_check, ranges and perturbations by the caller. */
+/* What is known about both policies: filled by nadir_difference_check, ranges and perturbations by the
+ * caller. */
 typedef struct nadir_difference_facts {
     nadir_perturbation_bound perturbation[2];
     nadir_occupancy_range range[2]; /* high NULL: not made */
@@ -63,8 +64,8 @@ typedef struct nadir_difference_facts {
     double lower, upper;            /* of f(P*) */
 } nadir_difference_facts;
 
-/* P* lies in the set (NADIR_ERROR_VERIFICATION otherwise), and f(P*) between facts->lower and upper. problem: of A
- * and B. form_inverse: D may be formed where the rows of P* have no bound. */
+/* P* lies in the set (NADIR_ERROR_VERIFICATION otherwise), and f(P*) between facts->lower and upper. problem:
+ * of A and B. form_inverse: D may be formed where the rows of P* have no bound. */
 nadir_status nadir_difference_check(nadir_context *context, const nadir_problem problem[2],
                                     const nadir_difference_witness *witness, bool form_inverse,
                                     nadir_difference_facts *facts);

@@ -175,8 +175,8 @@ cleanup:
     return status;
 }
 
-/* At least the largest eigenvalue of (M + M^T) / 2, M >= 0 of order n: for every z > 0 the largest quotient of
- * (M + M^T) z / 2 and z bounds it (Collatz, Wielandt). z comes from power steps. z, next: [n] */
+/* At least the largest eigenvalue of (M + M^T) / 2, M >= 0 of order n: for every z > 0 the largest quotient
+ * of (M + M^T) z / 2 and z bounds it (Collatz, Wielandt). z comes from power steps. z, next: [n] */
 static double bound_eigenvalue(int64_t n, const double *matrix, double *z, double *next)
 {
     double best = INFINITY;
@@ -235,8 +235,8 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------ bound */
 
-/* d <- the occupancy of policy i at P*. *error: at least the change of its part of <G, delta> by the errors of v
- * and d. */
+/* d <- the occupancy of policy i at P*. *error: at least the change of its part of <G, delta> by the errors
+ * of v and d. */
 static nadir_status solve_occupancy(nadir_context *context, const nadir_problem *problem,
                                     const nadir_difference_witness *witness,
                                     const nadir_difference_facts *facts, int i, double *d, double *error)

@@ -147,7 +147,8 @@ static int compare_values(const void *a, const void *b, void *values)
     return x > y ? -1 : x < y;
 }
 
-/* At least max sum y_s value_s over 0 <= y <= high, sum y <= total. value: [states]; indices: [states] work */
+/* At least max sum y_s value_s over 0 <= y <= high, sum y <= total. value, indices: [states],
+ * the latter working space. */
 static double solve_knapsack(const nadir_problem *problem, const nadir_occupancy_range *range, double *value,
                              int32_t *indices)
 {

@@ -1,9 +1,9 @@
 /*
- * occupancy_range.h: bounds low <= d_P <= high on the occupancies of a policy over all kernels of the set; every
- * set and norm, domains simplex and support.
+ * occupancy_range.h: bounds low <= d_P <= high on the occupancies of a policy over all kernels of the set;
+ * every set and norm, domains simplex and support.
  *
- * A row changes the mean of x by at most |Delta_sa|_p sigma_sa(x), sigma_sa the generalised standard deviation of
- * x over the allowed successors of the row. The rows of a state together change it by at most
+ * A row changes the mean of x by at most |Delta_sa|_p sigma_sa(x), sigma_sa the generalised standard
+ * deviation of x over the allowed successors of the row. The rows of a state together change it by at most
  * |Delta_s / alpha|_p response(s, x), where
  *
  *     response(s, x) = |alpha_sa pi(a|s) sigma_sa(x)|_q over a
@@ -15,7 +15,8 @@
  *                        beta |y_s response(s, De_t)|_q           (non-rectangular), or
  *                        sum_s beta_s y_s response(s, De_t)       (rectangular),
  *
- * which is a fractional knapsack, since y_s^q <= y_s high_s^(q-1). Every pass lowers `high`, and may be the last.
+ * which is a fractional knapsack, since y_s^q <= y_s high_s^(q-1). Every pass lowers `high`, and may be the
+ * last.
  */
 #ifndef NADIR_ADVERSARY_OCCUPANCY_RANGE_H
 #define NADIR_ADVERSARY_OCCUPANCY_RANGE_H
@@ -37,12 +38,13 @@ void nadir_occupancy_range_clear(nadir_context *context, nadir_occupancy_range *
 void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_range *range,
                                  double *width);
 
-/* response(s, x) for every s, rounded up, where x is known to `error`. work: [3 * states]; response: [states]. */
+/* response(s, x) for every s, rounded up, where x is known to `error`. work: [3 * states]; response:
+ * [states]. */
 nadir_status nadir_row_response(nadir_context *context, const nadir_problem *problem, const double *x,
                                 double error, double *work, double *response);
 
-/* At least beta |weight_s response_s|_q, or sum_s beta_s weight_s response_s: the most that kernels of the set
- * change a sum with these weights. work: [states] */
+/* At least beta |weight_s response_s|_q, or sum_s beta_s weight_s response_s: the most that kernels of the
+ * set change a sum with these weights. work: [states] */
 double nadir_row_response_total(const nadir_problem *problem, const double *weight, const double *response,
                                 double *work);
 

@@ -1,6 +1,6 @@
 /*
- * perturbation_bound.h: how far the kernels of a set can move the return of one policy, by norms alone: on every
- * domain, also where entries are negative.
+ * perturbation_bound.h: how far the kernels of a set can move the return of one policy, by norms alone: on
+ * every domain, also where entries are negative.
  *
  * Rows of Delta = P - Phat are zero-sum, so that Delta^pi x depends on x up to a constant only, and
  *
@@ -19,8 +19,8 @@
  *
  *     |J_P - J - gamma d . Delta^pi v| <= reach kappa / (1 - kappa) s(v).
  *
- * If w solves (I - gamma P^pi) w = R^pi up to a residual r, e = v_P - w has e = D r + gamma D Delta^pi e, so that
- * s(e) <= s(D r) / (1 - kappa), and mu . e = d . r + gamma d . Delta^pi e gives
+ * If w solves (I - gamma P^pi) w = R^pi up to a residual r, e = v_P - w has e = D r + gamma D Delta^pi e, so
+ * that s(e) <= s(D r) / (1 - kappa), and mu . e = d . r + gamma d . Delta^pi e gives
  *
  *     |mu . e| <= |D r|_max + reach s(e),    |D r|_max <= |r|_max / (1 - gamma),    s(x) <= factor |x|_max,
  *
@@ -52,8 +52,8 @@ double nadir_perturbation_bound_error(const nadir_context *context, const nadir_
 nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_problem *problem,
                                          const double *x, double *work, double *seminorm);
 
-/* At least |D_P|_inf = max over s of sum_t |D_P(s, t)|, `occupancy` being that of P, of any signs. Forms D: if X
- * holds the computed columns and I - (I - gamma P^pi) X has entries of at most r,
+/* At least |D_P|_inf = max over s of sum_t |D_P(s, t)|, `occupancy` being that of P, of any signs. Forms D:
+ * if X holds the computed columns and I - (I - gamma P^pi) X has entries of at most r,
  * |D_P|_inf <= |X|_inf / (1 - S r). Infinity: nothing is known. */
 nadir_status nadir_inverse_norm_bound(nadir_context *context, const nadir_problem *problem,
                                       nadir_occupancy *occupancy, double *norm);

@@ -92,7 +92,7 @@ static nadir_status open_remote(nadir_context *context, nadir_worst_rows *worst)
     rows.scales = reach;
     const bool share = problem->uncertainty->set == NADIR_SET_S && !isinf(rows.p);
     NADIR_CHECK(nadir_lmo_device_open(context, &rows, share ? NADIR_DEVICE_STATES : NADIR_DEVICE_ROWS,
-                                       problem->gamma, problem->policy->probabilities, &worst->remote));
+                                      problem->gamma, problem->policy->probabilities, &worst->remote));
 cleanup:
     nadir_release(context, reach);
     return status;
@@ -152,14 +152,14 @@ static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
     nadir_lmo_budget budget;
     if (worst->problem->uncertainty->set == NADIR_SET_S) {
         nadir_lmo_solve(&worst->rows, first, end, pi + first, radius_of(worst, state, first), room,
-                         worst->answers + first, &budget);
+                        worst->answers + first, &budget);
         return budget.gain;
     }
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
         const double weight = pi[row] > 0 ? 1 : 0; /* rows that are never used stay as they are */
         nadir_lmo_solve(&worst->rows, row, row + 1, &weight, radius_of(worst, state, row), room,
-                         worst->answers + row, &budget);
+                        worst->answers + row, &budget);
         gain += pi[row] * worst->answers[row].gain;
     }
     return gain;

@@ -5,8 +5,8 @@
 #define NADIR_ADVERSARY_WORST_ROWS_H
 
 #include "adversary/problem.h"
-#include "adversary/rows/lmo_device.h"
 #include "adversary/rows/lmo.h"
+#include "adversary/rows/lmo_device.h"
 
 /* Numbers that the bound of a row takes. */
 #define NADIR_BOUND_ROOM ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
@@ -18,12 +18,12 @@ typedef struct nadir_worst_rows {
     nadir_lmo rows;
     nadir_value_order order;
     nadir_lmo_solution *answers; /* [rows] */
-    double *gain;              /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
+    double *gain;                /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
     double *room;
     int64_t room_each;
     int threads;
     nadir_lmo_device remote; /* a device answers; NULL step: none does */
-    bool moves;               /* it moves anything */
+    bool moves;              /* it moves anything */
 } nadir_worst_rows;
 
 /* rows.order points into the struct: it must stay where it is. */

@@ -44,7 +44,7 @@ typedef struct nadir_lmo_solution {
         share;   /* p = 1: of the entries at omega that moves; p = inf: the change of the entry at omega; else
                      the share of `upper` in the mixture */
     double step; /* 1 < p < inf: see above; p = 1: entries by more than 2 / step above the smallest move;
-                     p = inf: beta. 0: the row is nominal; infinity (p < inf): all mass is at the smallest v */
+                     p = inf: beta. 0: the row is nominal; infinity (p < inf): all mass at the smallest v */
     int32_t pivot; /* p = inf: the rank of omega in the order, which breaks ties */
     double gain;   /* Phat . v - X . v >= 0 */
     double norm;   /* |Delta|_p / alpha */
@@ -82,7 +82,8 @@ nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, c
  *     Phat . x - X . x <= Phat . g2 + |Delta|_p |g1|_q.
  *
  * omega and the split follow from omega and step of a solution, which may be any numbers: they decide how
- * tight the bound is, not whether it holds. Rounding is included, that of x too: all bounds hold for v itself.
+ * tight the bound is, not whether it holds. Rounding is included, that of x too: all bounds hold for v
+ * itself.
  */
 typedef struct nadir_lmo_row_bound {
     double fixed; /* at least Phat . g2 range */

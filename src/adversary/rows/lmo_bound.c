@@ -50,8 +50,8 @@ static double largest_g1(const nadir_lmo *lmo, const nadir_lmo_solution *solutio
     return pow(phat / (alpha * solution->step), p - 1);
 }
 
-/* parts[count] <- |g1| of the row's own entries; 0 for those below omega where all states below it are counted
- * along the order. Returns Phat . g2; *largest: raised to the largest g1. */
+/* parts[count] <- |g1| of the row's own entries; 0 for those below omega where all states below it are
+ * counted along the order. Returns Phat . g2; *largest: raised to the largest g1. */
 static double split(const nadir_lmo *lmo, const nadir_lmo_row_view *view, const nadir_lmo_solution *solution,
                     double omega, double *parts, double *largest)
 {
@@ -172,7 +172,7 @@ double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weigh
     if (!(alpha > 0) || !(weight > 0)) {
         return 0;
     }
-    /* the largest c t - price t^p over t = |Delta|_p / alpha in [0, 2 / alpha]: |Delta|_p <= |Delta|_1 <= 2 */
+    /* the largest c t - price t^p over t = |Delta|_p / alpha <= 2 / alpha, since |Delta|_1 <= 2 */
     double best = p == 1 ? 2 / alpha * fmax(0, c - price) : 2 * up(weight * bound->slope);
     if (p > 1 && price > 0) {
         /* not below the exact one where the quotient underflows */
@@ -188,8 +188,8 @@ double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, 
     return nadir_lmo_bound_charged(lmo, first, end, weights, beta, 0, bounds);
 }
 
-/* With C = |w alpha slope|_q, fixed + C b - price b^p is a bound where b <= beta is used. With the larger of C
- * and p price beta^(p-1) for C it rises up to b = beta. */
+/* With C = |w alpha slope|_q, fixed + C b - price b^p is a bound where b <= beta is used. With the larger of
+ * C and p price beta^(p-1) for C it rises up to b = beta. */
 double nadir_lmo_bound_charged(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
                                double beta, double price, const nadir_lmo_row_bound *bounds)
 {

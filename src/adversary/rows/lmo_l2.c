@@ -100,8 +100,8 @@ static void sum_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double
 }
 
 /*
- * The sums at solution->omega and the slope without a pass, where I cannot have changed since the last one, at
- * omega and slope `other`: since x lies in [0, 1], no Phat - slope d has changed by more than
+ * The sums at solution->omega and the slope without a pass, where I cannot have changed since the last one,
+ * at omega and slope `other`: since x lies in [0, 1], no Phat - slope d has changed by more than
  * |slope' - slope| max |d| + slope' |omega' - omega|.
  */
 static bool move_sums(const nadir_lmo_row_view *view, double omega, double other, double slope, piece *stored,

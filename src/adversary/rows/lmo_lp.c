@@ -26,7 +26,7 @@ enum { LEVEL_LIMIT = 300, STEP_LIMIT = 200, BRACKET_LIMIT = 60 };
 typedef struct power_sums {
     double plus, minus;           /* of |Delta| / alpha */
     double plus_rate, minus_rate; /* of change / |d|, without those that are clipped */
-    double free;                  /* of change |d|, without those that are clipped */
+    double unclipped;             /* of change |d|, of the others */
     double clipped;               /* of Phat / alpha |d|, of those */
     double largest;               /* |Delta| / alpha */
 } power_sums;
@@ -39,7 +39,7 @@ static void add_below(double p, double step, int64_t count, const double *x, dou
             const double change = nadir_lmo_lp_change(p, step, g);
             sums->plus += change;
             sums->plus_rate += change / g;
-            sums->free += change * g;
+            sums->unclipped += change * g;
             sums->largest = change > sums->largest ? change : sums->largest;
         }
     }
@@ -62,7 +62,7 @@ static power_sums sum_at(const nadir_lmo *lmo, const nadir_lmo_row_view *view, d
             const double size = change < most ? change : most;
             sums.minus += size;
             sums.minus_rate += change < most ? change / g : 0;
-            sums.free += change < most ? change * g : 0;
+            sums.unclipped += change < most ? change * g : 0;
             sums.clipped += change < most ? 0 : most * g;
             sums.largest = size > sums.largest ? size : sums.largest;
         }
@@ -217,7 +217,7 @@ static void measure_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, 
     const double p = lmo->p;
     const double largest = sums->largest;
     const double g = p < 2 ? pow(largest, p - 1) / solution->step : pow(largest / solution->step, p - 1);
-    double sum = sums->free > 0 ? sums->free / largest / g : 0;
+    double sum = sums->unclipped > 0 ? sums->unclipped / largest / g : 0;
     for (int64_t i = 0; i < view->count && sums->clipped > 0; i++) {
         const double most = view->phat[i] / view->alpha;
         const double d = view->x[i] - solution->omega;
@@ -226,7 +226,7 @@ static void measure_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, 
         }
     }
     solution->norm = largest * pow(sum, 1 / p);
-    solution->gain = view->alpha * (sums->free + sums->clipped);
+    solution->gain = view->alpha * (sums->unclipped + sums->clipped);
 }
 
 void nadir_lmo_lp_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution)

@@ -62,9 +62,10 @@ nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs
 /* The linear step. Rows without costs become nominal. */
 nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_costs *costs);
 
-/* The proximal step: min sum_r c_r . X_r + bend / 2 |X - from|^2 over the set, |.| over 1 / alpha; `from` lies
- * in the set, bend > 0 in units of the return. *length: |X - from|^2. omega and step are not set. */
+/* The proximal step: min sum_r c_r . X_r + curvature / 2 |X - from|^2 over the set, |.| over 1 / alpha;
+ * `from` lies in the set, curvature > 0 in units of the return. *length: |X - from|^2. omega and step are not
+ * set. */
 nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_costs *costs,
-                                          const nadir_kernel *from, double bend, double *length);
+                                          const nadir_kernel *from, double curvature, double *length);
 
 #endif

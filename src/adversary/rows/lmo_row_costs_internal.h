@@ -1,5 +1,5 @@
-/* lmo_row_costs_internal.h: one row of lmo_row_costs.h, and rows that share a radius. For its files and its bound
- * alone. */
+/* lmo_row_costs_internal.h: one row of lmo_row_costs.h, and rows that share a radius. For its files and its
+ * bound alone. */
 #ifndef NADIR_ADVERSARY_LMO_ROW_COSTS_INTERNAL_H
 #define NADIR_ADVERSARY_LMO_ROW_COSTS_INTERNAL_H
 

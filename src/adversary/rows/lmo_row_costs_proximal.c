@@ -1,10 +1,11 @@
 /*
  * lmo_row_costs_proximal.c: the proximal step; see nadir_lmo_row_costs_proximal.
  *
- * With z = X - Phat, z0 = from - Phat, l = bend / alpha^2 and a multiplier k of the ball, an entry that is
- * not clipped has
+ * With z = X - Phat, z0 = from - Phat, l = curvature / alpha^2 and a multiplier k of the ball, an entry that
+ * is not clipped has
  *
- *     l z + k sign(z) |z|^(p-1) / alpha^p = h,    h = l z0 + omega - c    (p = inf: l z = h, |z| <= alpha radius)
+ *     l z + k sign(z) |z|^(p-1) / alpha^p = h,    h = l z0 + omega - c
+ *     (p = inf: l z = h with |z| <= alpha radius)
  *
  * whose solution is monotone in h: by a formula for p = 1, 2, inf, otherwise by Newton's method from above in
  * z, or in z^(p-1) where that makes it convex. Sums are monotone in omega, norms in k; both are found by
@@ -25,8 +26,8 @@ typedef struct proximal {
     const nadir_lmo_row_costs *costs;
     nadir_lmo_cost_work *work;
     nadir_explicit *from;
-    double *dense; /* [states] a row of `from` */
-    double bend;   /* in units of the costs */
+    double *dense;    /* [states] a row of `from` */
+    double curvature; /* in units of the costs */
 } proximal;
 
 /* z >= 0 with l z + k z^(p-1) = h, h > 0. */
@@ -62,7 +63,7 @@ static double entry_at(const proximal *self, int64_t i, double k, double radius,
 {
     const nadir_lmo_cost_row *row = &self->work->row;
     const nadir_uncertainty *set = self->costs->set;
-    const double l = self->bend / row->alpha / row->alpha;
+    const double l = self->curvature / row->alpha / row->alpha;
     const double h = l * self->work->second[i] + (omega - row->cost[i]);
     const double z = isinf(set->p) ? fmin(fabs(h) / l, radius)
                      : h == 0      ? 0
@@ -84,7 +85,7 @@ static double sum_at(const proximal *self, double k, double radius, double omega
 static void solve_row(const proximal *self, double k, double radius)
 {
     const nadir_lmo_cost_row *row = &self->work->row;
-    const double l = self->bend / row->alpha / row->alpha;
+    const double l = self->curvature / row->alpha / row->alpha;
     double low = INFINITY;
     double high = -INFINITY;
     for (int64_t i = 0; i < row->count; i++) { /* levels at which all entries fall, or rise */
@@ -173,8 +174,8 @@ static double find_multiplier(const proximal *self, const nadir_lmo_cost_group *
     if (isinf(self->costs->set->p) || norm_at(self, group, 0) <= radius) {
         return 0;
     }
-    double low = self->bend;
-    double high = self->bend;
+    double low = self->curvature;
+    double high = self->curvature;
     double outside = norm_at(self, group, low);
     double inside = outside;
     while (outside <= radius && low > 0) {
@@ -211,7 +212,7 @@ static double find_multiplier(const proximal *self, const nadir_lmo_cost_group *
 }
 
 nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_costs *costs,
-                                          const nadir_kernel *from, double bend, double *length)
+                                          const nadir_kernel *from, double curvature, double *length)
 {
     nadir_status status = NADIR_OK;
     nadir_explicit rows = {0};
@@ -221,8 +222,8 @@ nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_
     NADIR_NEW_ZERO(context, self.dense, costs->model->states);
     NADIR_CHECK(nadir_explicit_make(context, from, &rows));
     self.work = &costs->works->each[0];
-    self.bend = bend / costs->scale;
-    for (int64_t next = 0; next < costs->model->rows && self.bend > 0 && isfinite(self.bend);) {
+    self.curvature = curvature / costs->scale;
+    for (int64_t next = 0; next < costs->model->rows && self.curvature > 0 && isfinite(self.curvature);) {
         const nadir_lmo_cost_group group = nadir_lmo_cost_group_from(costs, next);
         const double k = group.radius > 0 ? find_multiplier(&self, &group) : 0;
         next = group.end;

@@ -110,8 +110,8 @@ static double sum_at(const nadir_lmo_cost_row *row, double p, double step, doubl
     return sum;
 }
 
-/* The root omega by false position (Illinois), which keeps a bracket. Where omega runs out of digits, X is the
- * mixture of both ends whose sum is 1. */
+/* The root omega by false position (Illinois), which keeps a bracket. Where omega runs out of digits, X is
+ * the mixture of both ends whose sum is 1. */
 static double solve_lp(const nadir_lmo_cost_row *row, double p, double step, double *X)
 {
     double low = 0;

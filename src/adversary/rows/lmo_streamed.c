@@ -1,14 +1,14 @@
 /*
  * lmo_streamed.c: the linear minimisation oracle with nothing stored for a row; see lmo.h.
  *
- * With the closed forms of lmo_l2.c: at a given kappa each row is solved, from the set of all entries on, whose
- * level, the mean, is above the solution: levels fall to it. With the sets I of that kappa,
+ * With the closed forms of lmo_l2.c: at a given kappa each row is solved, from the set of all entries on,
+ * whose level, the mean, is above the solution: levels fall to it. With the sets I of that kappa,
  *
  *     kappa'^2 sum_r u_r^2 V_r = beta^2 - sum_r (m_r^2 / n_r + Q_r) / alpha_r^2
  *
  * gives the next kappa, until it does not change. Since I shrinks as kappa grows, and the norm at a kappa is
- * less than with the I of a smaller one, kappa rises from 0 to its limit; from a warm start it mostly does too,
- * sooner. Solving a row in every pass takes less time than reading and writing its sums.
+ * less than with the I of a smaller one, kappa rises from 0 to its limit; from a warm start it mostly does
+ * too, sooner. Solving a row in every pass takes less time than reading and writing its sums.
  */
 #include "adversary/rows/lmo_internal.h"
 #include "linalg/threads.h"

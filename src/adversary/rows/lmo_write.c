@@ -27,8 +27,8 @@ static double x_of(const row_writer *self, int64_t i)
     return self->lmo->order->x[nadir_row_column(&self->raw, i)] - self->base;
 }
 
-/* p = 1: the first allowed entry of the smallest v takes what moves; if the row has none, the first state of the
- * order does. */
+/* p = 1: the first allowed entry of the smallest v takes what moves; if the row has none, the first state of
+ * the order does. */
 static nadir_lmo_tail write_l1(const row_writer *self)
 {
     const nadir_lmo_solution *solution = self->solution;

@@ -3,10 +3,11 @@
  *
  * Full steps to the X of the linear step, as long as f falls by a small share of the gap: where the ball is
  * curved these converge fast. But the minimum of f need not be at a vertex of a polytope, even on rectangular
- * sets, and steps to vertices then make little progress. So when the first full step fails, spectral projected
- * gradient steps take over: to the X of the proximal step, with the curvature of the last step (Barzilai and
- * Borwein), shortened by the minimum of a parabola until f falls. The gap of the linear step still measures how
- * far from stationary the point is. f has several minima where the ball is large: hence several starts.
+ * sets, and steps to vertices then make little progress. So when the first full step fails, spectral
+ * projected gradient steps take over: to the X of the proximal step, with the curvature of the last step
+ * (Barzilai and Borwein), shortened by the minimum of a parabola until f falls. The gap of the linear step
+ * still measures how far from stationary the point is. f has several minima where the ball is large: hence
+ * several starts.
  */
 #include "adversary/search/difference_search.h"
 
@@ -61,8 +62,8 @@ typedef struct descent {
     double tau;       /* multiplier of the step that led to the current point */
 } descent;
 
-/* Shortens the step to `target`, self->next at first, until f falls enough. slope: of f along all of it, below
- * 0. *moved: the part of the way; 0: no step helps. */
+/* Shortens the step to `target`, self->next at first, until f falls enough. slope: of f along all of it,
+ * below 0. *moved: the part of the way; 0: no step helps. */
 static nadir_status shorten(nadir_context *context, descent *self, const nadir_kernel *target, double slope,
                             double *moved)
 {
@@ -128,7 +129,7 @@ cleanup:
 }
 
 /* current <- X, or a point on the way to it. *moved: 0 when no step helps. */
-static nadir_status step(nadir_context *context, descent *self, double gap, double *moved)
+static nadir_status take_step(nadir_context *context, descent *self, double gap, double *moved)
 {
     nadir_status status = NADIR_OK;
     *moved = 0;
@@ -174,8 +175,8 @@ static double rounding_level(const nadir_difference_search *search, const nadir_
     return nadir_round_error(32) * largest / (1 - problem->gamma);
 }
 
-/* Descent from `start`, a kernel of the set (NULL: the nominal one; not kept). found: of zeros. A limit reached is
- * not an error. */
+/* Descent from `start`, a kernel of the set (NULL: the nominal one; not kept). found: of zeros. A limit
+ * reached is not an error. */
 static nadir_status descend(nadir_context *context, nadir_difference_search *search,
                             const nadir_kernel *start, double tolerance, int64_t iterations_limit,
                             nadir_difference_found *found)
@@ -202,7 +203,7 @@ static nadir_status descend(nadir_context *context, nadir_difference_search *sea
             break;
         }
         NADIR_CHECK(nadir_progress(context, "worst kernel of the difference", -1));
-        NADIR_CHECK(step(context, &self, found->gap, &moved));
+        NADIR_CHECK(take_step(context, &self, found->gap, &moved));
         found->iterations++;
         if (moved == 0) {
             found->stop_reason = "stable";

@@ -58,8 +58,9 @@ typedef struct nadir_difference_found {
     const char *stop_reason;
 } nadir_difference_found;
 
-/* Searches from the nominal kernel, from worst_a and best_b, kernels of the set that are bad for A and good for
- * B, from their mean and, on small models, from random kernels; keeps the best result. found: of zeros. */
+/* Searches from the nominal kernel, from worst_a and best_b, kernels of the set that are bad for A and good
+ * for B, from their mean and, on small models, from random kernels; keeps the best result. found: of
+ * zeros. */
 nadir_status nadir_difference_search_run(nadir_context *context, nadir_difference_search *search,
                                          const nadir_kernel *worst_a, const nadir_kernel *best_b,
                                          double tolerance, int64_t iterations_limit,

@@ -45,13 +45,14 @@ static nadir_status answer_here(nadir_context *context, nadir_descent *find)
     const nadir_lmo_weights weights = nadir_descent_weights(find);
     find->remotely = false;
     find->stepped = false;
-    if (find->remote.step != NULL && find->remote.off_support && find->order.unsorted) { /* from now on sorted */
+    if (find->remote.step != NULL && find->remote.off_support &&
+        find->order.unsorted) { /* from now on sorted */
         nadir_value_order_clear(context, &find->order);
         NADIR_CHECK(nadir_value_order_make(context, find->problem->states, find->here.v, &find->order));
     }
     if (nadir_lmo_streamed_applies(&find->rows)) {
         NADIR_CHECK(nadir_lmo_streamed_solve(context, &find->rows, &weights, find->beta, find->budget.step,
-                                         &find->step, &find->budget, &find->stepped));
+                                             &find->step, &find->budget, &find->stepped));
     }
     if (!find->stepped) {
         NADIR_CHECK(answer_each(context, find, &weights));
@@ -70,7 +71,7 @@ nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
     find->stepped = false;
     if (find->remote.step != NULL) {
         NADIR_CHECK(nadir_lmo_device_solve(context, &find->remote, &find->order, find->here.d, find->beta,
-                                             &find->budget, &find->remotely));
+                                           &find->budget, &find->remotely));
     }
     if (!find->remotely) {
         NADIR_CHECK(answer_here(context, find));

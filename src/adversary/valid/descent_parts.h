@@ -2,8 +2,8 @@
 #ifndef NADIR_ADVERSARY_DESCENT_PARTS_H
 #define NADIR_ADVERSARY_DESCENT_PARTS_H
 
-#include "adversary/rows/lmo_device.h"
 #include "adversary/rows/lmo.h"
+#include "adversary/rows/lmo_device.h"
 #include "adversary/valid/descent.h"
 #include "adversary/valid/operator.h"
 
@@ -21,16 +21,16 @@ struct nadir_descent {
     nadir_valid_operator operator;
     nadir_descent_point here;
     nadir_descent_point there; /* the next one; its kernel is filled anew for every step */
-    nadir_value_order order;         /* of here.v */
+    nadir_value_order order;   /* of here.v */
     nadir_lmo rows;
     nadir_lmo_device remote; /* linear steps by a device, where there is one */
-    bool remotely;            /* the last answer is there */
-    nadir_lmo_streamed step;     /* the same made here, without a number for each row, where rows suit that */
-    bool stepped;             /* the last answer is of this kind */
-    double *work;             /* [2 * states] */
+    bool remotely;           /* the last answer is there */
+    nadir_lmo_streamed step; /* the same made here, without a number for each row, where rows suit that */
+    bool stepped;            /* the last answer is of this kind */
+    double *work;            /* [2 * states] */
     /* Where the rows do not suit, or once neither finds an answer; NULL until then: */
     nadir_lmo_solution *answers; /* [rows] the linear step from here */
-    double *weights;           /* [rows] gamma d pi */
+    double *weights;             /* [rows] gamma d pi */
     nadir_lmo_budget budget;
     double gap;
     bool rough;           /* v and d of steps need not be better than the steps after them make them */

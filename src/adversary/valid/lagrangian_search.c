@@ -128,8 +128,8 @@ static nadir_status guess(nadir_context *context, nadir_lagrangian_search *searc
     bool found = false;
     NADIR_CHECK(nadir_value_order_make(context, problem->states, problem->v, &priced->order));
     if (nadir_lmo_streamed_applies(&priced->rows)) {
-        NADIR_CHECK(
-            nadir_lmo_streamed_solve(context, &priced->rows, &weights, search->beta, 0, &step, &budget, &found));
+        NADIR_CHECK(nadir_lmo_streamed_solve(context, &priced->rows, &weights, search->beta, 0, &step,
+                                             &budget, &found));
     }
     if (!found) {
         NADIR_CHECK(share_each(context, search, &weights, &budget));

@@ -20,9 +20,10 @@ typedef struct nadir_priced {
     const double *d_bar; /* [states] */
     nadir_lmo rows;
     nadir_value_order order;
-    nadir_lmo_solution *answers; /* [rows]; NULL where rows are solved faster than answers are kept (step.h) */
-    double *taken;             /* [states] gamma Phat^pi v less the minimum, 0 or more */
-    double *norms;             /* [states] x_s^(1/p) */
+    nadir_lmo_solution
+        *answers;  /* [rows]; NULL where rows are solved faster than answers are kept (step.h) */
+    double *taken; /* [states] gamma Phat^pi v less the minimum, 0 or more */
+    double *norms; /* [states] x_s^(1/p) */
     double *room;
     int64_t room_each;
     int threads;

@@ -129,8 +129,8 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *li
     for (int part = 0; part < sensitivity->threads && count_listed(sensitivity) > 0; part++) {
         NADIR_CHECK(
             nadir_value_order_make(context, live->states, sensitivity->negative, &sensitivity->rising[part]));
-        NADIR_CHECK(
-            nadir_value_order_make(context, live->states, sensitivity->negative, &sensitivity->falling[part]));
+        NADIR_CHECK(nadir_value_order_make(context, live->states, sensitivity->negative,
+                                           &sensitivity->falling[part]));
     }
 cleanup:
     if (status != NADIR_OK) {
@@ -224,8 +224,9 @@ static squares listed_squares(int64_t count, const int32_t *columns, const doubl
 }
 
 /* What the rows of one state add up to. falling, rising: of -g and g. whole: |g|^2. */
-static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state, const nadir_value_order *falling,
-                             const nadir_value_order *rising, const double *g, double whole)
+static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state,
+                             const nadir_value_order *falling, const nadir_value_order *rising,
+                             const double *g, double whole)
 {
     const nadir_live *live = sensitivity->live;
     const double factor = 1 + 2 * UNIT * (double)(2 * live->total + 64);

@@ -24,7 +24,7 @@ typedef struct nadir_sensitivity {
     bool symmetric;    /* all rows do: k(s, g) = k(s, -g) */
     int threads;
     nadir_value_order *rising, *falling; /* [threads] of a column and of its negative */
-    double *negative;              /* [threads * states] */
+    double *negative;                    /* [threads * states] */
 } nadir_sensitivity;
 
 /* X is kept, not copied. */
