@@ -81,7 +81,7 @@ void nadir_lmo_row_costs_clear(nadir_context *context, nadir_lmo_row_costs *cost
 }
 
 /* x <- v - min v; returns max v - min v. */
-static double subtract_smallest(int64_t count, const double *v, double *x, double *smallest)
+static double subtract_smallest(int64_t count, const double *v, double *x)
 {
     double low = INFINITY;
     double high = -INFINITY;
@@ -92,7 +92,6 @@ static double subtract_smallest(int64_t count, const double *v, double *x, doubl
     for (int64_t i = 0; i < count; i++) {
         x[i] = v[i] - low;
     }
-    *smallest = low;
     return high - low;
 }
 
@@ -101,8 +100,8 @@ nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs
                                      const double *d_b, const double *pi_b, const double *v_b)
 {
     const nadir_model *model = costs->model;
-    const double range_a = subtract_smallest(model->states, v_a, costs->x, &costs->x_min);
-    const double range_b = subtract_smallest(model->states, v_b, costs->y, &costs->y_min);
+    const double range_a = subtract_smallest(model->states, v_a, costs->x);
+    const double range_b = subtract_smallest(model->states, v_b, costs->y);
     costs->scale = fmax(range_a, range_b);
     bool finite = isfinite(range_a) && isfinite(range_b);
     for (int64_t s = 0; s < model->states; s++) {

@@ -32,7 +32,6 @@ typedef struct nadir_lmo_row_costs {
     double *a, *b; /* [rows] of any sign */
     double *x, *y; /* [states] values less their smallest, over `scale` */
     double scale;  /* 0: all are constant */
-    double x_min, y_min;
     /* Of the last solution: */
     double *omega; /* [rows] level above the smallest cost of the row */
     double *step;  /* [rows]; 0: the row is nominal; p = inf: the radius */
