@@ -13,13 +13,13 @@
 #ifndef NADIR_PAPER_INSIDE_H
 #define NADIR_PAPER_INSIDE_H
 
-#include "adversary/check/check_rank_one.h"
-#include "adversary/free/breakdown.h"
-#include "adversary/free/dual.h"
 #include "adversary/method.h"
+#include "adversary/proof/breakdown.h"
+#include "adversary/proof/rank_one_check.h"
 #include "adversary/question.h"
 #include "adversary/robust.h"
 #include "adversary/rows/lmo.h"
+#include "adversary/search/rank_one_candidate.h"
 #include "adversary/valid/kernel_mix.h"
 #include "adversary/valid/operator.h"
 #include "adversary/valid/proof.h"

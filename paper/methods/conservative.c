@@ -2,7 +2,7 @@
  * conservative.c: method conservative, and its form for the free domain; see conservative.h.
  *
  * On the free domain the minimiser of the linearised return is X = Phat - b k^T: b expands c = beta W d / |W
- * d| to rows as nadir_dual_expand does, and k = Phi v / |Phi v|. All iterates are Phat - (expansion of) C
+ * d| to rows as nadir_rank_one_states_expand does, and k = Phi v / |Phi v|. All iterates are Phat - (expansion of) C
  * with one states x states matrix C, |C|_F <= beta:
  *
  *     C <- (1 - t) C + t c k^T,    P^pi = Phat^pi - W C,    gap = gamma (beta |W d| |Phi v| - d . W C v)
@@ -138,7 +138,7 @@ static nadir_status make_attack(nadir_context *context, iteration *self, nadir_a
     for (int64_t s = 0; s < n; s++) {
         self->c[s] = 1 - 8 * DBL_EPSILON; /* rounding stays in the ball */
     }
-    nadir_dual_expand(problem, self->c, shape);
+    nadir_rank_one_states_expand(problem, self->c, shape);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
             const nadir_row nominal = nadir_model_row(problem->model, row);

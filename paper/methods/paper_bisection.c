@@ -140,7 +140,7 @@ static void keep_pair(bisection *self)
         self->x[i] *= self->beta;
     }
     if (self->reduced) {
-        nadir_dual_expand(problem, self->x, self->b);
+        nadir_rank_one_states_expand(problem, self->x, self->b);
         return;
     }
     for (int64_t row = 0; row < problem->rows; row++) {
@@ -157,7 +157,7 @@ static nadir_status find_upper_end(nadir_context *context, const bisection *self
     double limit;
     double v_square = 0;
     double Wd_square = 0;
-    NADIR_CHECK(nadir_breakdown_exact(context, problem, &limit, &converged));
+    NADIR_CHECK(nadir_breakdown_estimate(context, problem, &limit, &converged));
     for (int64_t s = 0; s < problem->states; s++) {
         const double Wd = problem->uncertainty->W[s] * problem->d[s];
         v_square += self->Phi_v[s] * self->Phi_v[s];

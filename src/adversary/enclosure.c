@@ -1,5 +1,5 @@
 /* enclosure.c: products with D and bounds on their errors; see enclosure.h. */
-#include "adversary/enclosure.h"
+#include "adversary/proof/verified_solve.h"
 
 #include "linalg/distributed.h"
 #include "linalg/low_rank_basis.h"
@@ -27,7 +27,7 @@ double nadir_up_norm_2(const nadir_context *context, int64_t count, const double
     return nadir_global_norm_2(context, count, x) * (1 + (48 + members) * UNIT);
 }
 
-nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_problem *problem)
+nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, const nadir_problem *problem)
 {
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t *state_rows = problem->model->state_rows;
@@ -37,7 +37,7 @@ nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_p
         actions = here > actions ? here : actions;
     }
     actions = (int64_t)nadir_allreduce_maximum(context, (double)actions);
-    nadir_enclosure known = {.averaging = UNIT * (double)(actions + 2)};
+    nadir_verified_solver known = {.averaging = UNIT * (double)(actions + 2)};
     /* the norm is a sum of as many terms as a row has */
     const double terms = nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
     known.size = problem->gamma * average->norm * (1 + (terms + 8) * UNIT + 2 * known.averaging);
@@ -45,7 +45,7 @@ nadir_enclosure nadir_enclosure_make(const nadir_context *context, const nadir_p
     return known;
 }
 
-double nadir_enclosure_error(const nadir_enclosure *known, double residual)
+double nadir_verified_solve_error(const nadir_verified_solver *known, double residual)
 {
     return known->gap > 0 ? residual / known->gap * (1 + 4 * UNIT) : residual == 0 ? 0 : INFINITY;
 }
@@ -64,18 +64,18 @@ static double norm_of(const nadir_context *context, bool transposed, int64_t n, 
 }
 
 /* From the residual of the solve, and enclosed->b_error. */
-static void assess(const nadir_context *context, const nadir_enclosure *known, bool transposed, int64_t n,
-                   const double *x, double residual, nadir_enclosed *enclosed)
+static void assess(const nadir_context *context, const nadir_verified_solver *known, bool transposed,
+                   int64_t n, const double *x, double residual, nadir_solve_error *enclosed)
 {
     enclosed->largest = norm_of(context, transposed, n, x);
     enclosed->residual =
         (residual + known->averaging * known->size * enclosed->largest + enclosed->b_error) * (1 + 8 * UNIT);
-    enclosed->error = nadir_enclosure_error(known, enclosed->residual);
+    enclosed->error = nadir_verified_solve_error(known, enclosed->residual);
 }
 
-nadir_status nadir_enclosure_solve(nadir_context *context, const nadir_problem *problem,
-                                   const nadir_enclosure *known, bool transposed, const double *b,
-                                   double b_error, double *x, nadir_enclosed *enclosed)
+nadir_status nadir_verified_solve(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_verified_solver *known, bool transposed, const double *b,
+                                  double b_error, double *x, nadir_solve_error *enclosed)
 {
     nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
@@ -86,9 +86,10 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_enclosure_improve(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_enclosure *known, bool transposed, const double *b,
-                                     double b_error, double tolerance, double *x, nadir_enclosed *enclosed)
+nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_verified_solver *known, bool transposed, const double *b,
+                                       double b_error, double tolerance, double *x,
+                                       nadir_solve_error *enclosed)
 {
     nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
@@ -124,8 +125,9 @@ typedef struct spanned {
  *
  * F is in x: [states]; returns the bound.
  */
-static double bound_remainder(const nadir_context *context, const spanned *by, const nadir_enclosure *known,
-                              bool transposed, int64_t n, const double *t, double residual, const double *x)
+static double bound_remainder(const nadir_context *context, const spanned *by,
+                              const nadir_verified_solver *known, bool transposed, int64_t n, const double *t,
+                              double residual, const double *x)
 {
     const double F = norm_of(context, transposed, n, x);
     const double rounding = nadir_low_rank_basis_rounding(by->rank);
@@ -144,7 +146,7 @@ static double bound_remainder(const nadir_context *context, const spanned *by, c
 /* X = D B by products for a basis of B, where that is small: `residuals`, [count], are what they are known
  * to. *done: false where it is not. Columns of B are of size one, or zero. */
 static nadir_status solve_spanned(nadir_context *context, const nadir_problem *problem,
-                                  const nadir_enclosure *known, bool transposed, int64_t count,
+                                  const nadir_verified_solver *known, bool transposed, int64_t count,
                                   const double *b, double *x, double *residuals, bool *done)
 {
     nadir_status status = NADIR_OK;
@@ -188,8 +190,9 @@ cleanup:
  * residuals that are alike; theirs is that over the power. Zero is solved by zero. span: look for columns
  * that are combinations of others. */
 static nadir_status solve_many(nadir_context *context, const nadir_problem *problem,
-                               const nadir_enclosure *known, bool transposed, bool span, int64_t count,
-                               double *b, const double *const *guesses, double *x, nadir_enclosed *enclosed)
+                               const nadir_verified_solver *known, bool transposed, bool span, int64_t count,
+                               double *b, const double *const *guesses, double *x,
+                               nadir_solve_error *enclosed)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -225,25 +228,25 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_enclosure_solve_many(nadir_context *context, const nadir_problem *problem,
-                                        const nadir_enclosure *known, bool transposed, int64_t count,
-                                        double *b, const double *const *guesses, double *x,
-                                        nadir_enclosed *enclosed)
+nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_verified_solver *known, bool transposed, int64_t count,
+                                       double *b, const double *const *guesses, double *x,
+                                       nadir_solve_error *enclosed)
 {
     return solve_many(context, problem, known, transposed, true, count, b, guesses, x, enclosed);
 }
 
 nadir_status nadir_enclosure_solve_apart(nadir_context *context, const nadir_problem *problem,
-                                         const nadir_enclosure *known, bool transposed, int64_t count,
+                                         const nadir_verified_solver *known, bool transposed, int64_t count,
                                          double *b, const double *const *guesses, double *x,
-                                         nadir_enclosed *enclosed)
+                                         nadir_solve_error *enclosed)
 {
     return solve_many(context, problem, known, transposed, false, count, b, guesses, x, enclosed);
 }
 
-nadir_status nadir_enclosure_columns(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_enclosure *known, int64_t count, const int64_t *which,
-                                     double *D, double *residual)
+nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_problem *problem,
+                                          const nadir_verified_solver *known, int64_t count,
+                                          const int64_t *which, double *D, double *residual)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;

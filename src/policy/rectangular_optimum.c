@@ -16,9 +16,9 @@
 #include "policy/rectangular_optimum.h"
 
 #include "adversary/check/membership.h"
-#include "adversary/free/rectangular_free.h"
 #include "adversary/question.h"
 #include "adversary/rectangular/rectangular.h"
+#include "adversary/search/free_search.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
 #include "nominal/value_check.h"
@@ -400,7 +400,7 @@ static nadir_status bound_free(optimum *at, nadir_rectangular_optimum_result *re
     bool exact;
     double breakdown;
     NADIR_CHECK(pose(at, at->policy, &question));
-    NADIR_CHECK(nadir_rectangular_free_check(context, &question.asked.problem, 1, at->best, &exact,
+    NADIR_CHECK(nadir_rectangular_free_bound(context, &question.asked.problem, 1, at->best, &exact,
                                              &result->lower, &breakdown));
     nadir_ball_default(&ball);
     ball = at->ball != NULL ? *at->ball : ball;

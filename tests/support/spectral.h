@@ -2,7 +2,7 @@
 #ifndef NADIR_TESTS_SPECTRAL_H
 #define NADIR_TESTS_SPECTRAL_H
 
-#include "adversary/free/spectral.h"
+#include "adversary/search/spectral.h"
 #include "base/random.h"
 #include "support/problem.h"
 

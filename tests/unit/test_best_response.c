@@ -4,9 +4,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/free/best_response.h"
-#include "adversary/free/spectral.h"
-#include "adversary/free/strike.h"
+#include "adversary/search/free_search.h"
+#include "adversary/search/spectral.h"
 #include "linalg/norm.h"
 #include "support/families.h"
 #include "support/golden.h"
@@ -284,11 +283,11 @@ static void test_limits(void **state)
             test_problem made = golden_problem(context, i, norms[j], NULL);
             const nadir_problem *problem = test_problem_view(&made);
             nadir_attack attack = {0};
-            nadir_strike_facts facts;
-            assert_ok(context, j == 0
-                                   ? nadir_strike_solve(context, problem, false, 1, &radius, &attack, &facts)
-                                   : nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radius,
-                                                               &attack));
+            nadir_l1_enumeration_bounds facts;
+            assert_ok(
+                context,
+                j == 0 ? nadir_l1_enumeration_solve(context, problem, false, 1, &radius, &attack, &facts)
+                       : nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radius, &attack));
             penalties[j] = attack.lambda;
             nadir_attack_clear(context, &attack);
             test_problem_clear(&made);
@@ -323,11 +322,11 @@ static void test_not_below_strike(void **state)
         nadir_problem inside = *problem;
         nadir_attack attack = {0};
         nadir_attack strike = {0};
-        nadir_strike_facts facts;
+        nadir_l1_enumeration_bounds facts;
         test_note("case %d, seed %d", i, SEED + 1);
         assert_ok(context, nadir_uncertainty_make(context, model, policy, &inner, &one));
         inside.uncertainty = &one;
-        assert_ok(context, nadir_strike_solve(context, &inside, false, 1, &radius, &strike, &facts));
+        assert_ok(context, nadir_l1_enumeration_solve(context, &inside, false, 1, &radius, &strike, &facts));
         assert_ok(context,
                   nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radius, &attack));
         assert_that(attack.lambda >= strike.lambda * (1 - 1e-12), "the penalty is %.17g, less than %.17g",

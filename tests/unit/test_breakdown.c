@@ -1,7 +1,7 @@
 /* test_breakdown.c: the breakdown radius: proven bounds below the truth, and the truth itself. */
 #include "support/support.h"
 
-#include "adversary/free/breakdown.h"
+#include "adversary/proof/breakdown.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"
@@ -47,7 +47,7 @@ static void check_model(nadir_context *context, nadir_model *model, nadir_policy
     double exact = NAN;
     bool converged = false;
     check_proofs(context, problem, truth, ratios);
-    assert_ok(context, nadir_breakdown_exact(context, problem, &exact, &converged));
+    assert_ok(context, nadir_breakdown_estimate(context, problem, &exact, &converged));
     assert_true(converged);
     assert_that(isinf(exact) ? truth > (long double)DBL_MAX : fabsl((long double)exact / truth - 1) < 1e-9L,
                 "exact %.17g, the truth is %.17Lg", exact, truth);
@@ -70,7 +70,7 @@ static void test_golden_radii(void **state)
         double low = NAN;
         bool converged = false;
         test_note("%s", test_goldens[i].name);
-        assert_ok(context, nadir_breakdown_exact(context, test_problem_view(&made), &exact, &converged));
+        assert_ok(context, nadir_breakdown_estimate(context, test_problem_view(&made), &exact, &converged));
         assert_true(converged);
         assert_that(fabs(exact / radii[i] - 1) < 1e-9, "%.17g instead of %.12g", exact, radii[i]);
         assert_ok(context, nadir_breakdown_low(context, &made.problem, NADIR_BREAKDOWN_CHOLESKY, 0, &low));
@@ -168,7 +168,7 @@ static void test_norms_and_backends(void **state)
         bool converged = false;
         test_note("p=%g, %s", p, backends[i / 5]);
         assert_ok(context, nadir_breakdown_low(context, problem, NADIR_BREAKDOWN_CHOLESKY, 0, &low));
-        assert_ok(context, nadir_breakdown_exact(context, problem, &exact, &converged));
+        assert_ok(context, nadir_breakdown_estimate(context, problem, &exact, &converged));
         first = i == 0 ? exact : first;
         assert_true(converged && low <= exact * (1 + 1e-9));
         assert_close(exact / first, 1, 1e-9);
@@ -210,7 +210,7 @@ static void test_extremes(void **state)
         if (i < 3) {
             double exact = NAN;
             bool converged = false;
-            assert_ok(context, nadir_breakdown_exact(context, problem, &exact, &converged));
+            assert_ok(context, nadir_breakdown_estimate(context, problem, &exact, &converged));
             assert_true(isinf(exact) && converged);
         }
         test_problem_clear(&made);
@@ -240,7 +240,7 @@ static void test_scarce_memory(void **state)
             bool converged;
             scarce.left = allowed;
             status = kind == 0 ? nadir_breakdown_low(context, problem, NADIR_BREAKDOWN_CHOLESKY, 0, &found)
-                               : nadir_breakdown_exact(context, problem, &found, &converged);
+                               : nadir_breakdown_estimate(context, problem, &found, &converged);
             assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
             /* the operator keeps room to work in */
             assert_that(scarce.blocks <= before + 8, "%d blocks", (int)(scarce.blocks - before));

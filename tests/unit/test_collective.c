@@ -63,7 +63,7 @@ static double mixing_reference(const nadir_problem *problem, const double *kerne
 static bool check_mixing(nadir_context *context, const nadir_problem *problem, const double *kernel,
                          double share)
 {
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     double easy;
     double fair;
     double hard;

@@ -3,8 +3,8 @@
 #include "support/support.h"
 
 #include "adversary/check/check_combined.h"
-#include "adversary/free/breakdown.h"
-#include "adversary/free/dual.h"
+#include "adversary/proof/breakdown.h"
+#include "adversary/search/rank_one_candidate.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/problem.h"
@@ -282,7 +282,7 @@ static double minimum_of(const subject *at, const double *s, const double *t)
     for (int64_t i = 0; i < n; i++) {
         c[i] = at->beta * (double)x[i];
     }
-    nadir_dual_expand(at->problem, c, b);
+    nadir_rank_one_states_expand(at->problem, c, b);
     for (int64_t row = 0; row < at->problem->rows; row++) {
         for (int64_t i = 0; i < n; i++) {
             smallest = fmin(smallest, nominal[row * n + i] - b[row] * (double)y[i]);

@@ -1,7 +1,7 @@
 /* Kernels Phat - b k^T of the free domain, from (c, k) to the return. */
 #include "support/support.h"
 
-#include "adversary/free/dual.h"
+#include "adversary/search/rank_one_candidate.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 #include "linalg/vector.h"
@@ -71,7 +71,7 @@ static void test_expand(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         double *pair = make_pair(context, problem, 0.3, &random);
         double *b = test_new(problem->rows, sizeof *b);
-        nadir_dual_expand(problem, pair, b);
+        nadir_rank_one_states_expand(problem, pair, b);
         test_note("norm %g, seed %d", norms[i], SEED);
         for (int64_t s = 0; s < problem->states; s++) {
             long double average = 0;
@@ -111,8 +111,8 @@ static void test_return(void **state)
             double *pair = make_pair(context, problem, beta, &random);
             nadir_attack attack = {.iterations = 7, .method = "mine"};
             test_note("norm %g, family %s, seed %d", norms[i], test_families[family].name, SEED + family);
-            assert_ok(context,
-                      nadir_dual_attack(context, problem, beta, pair, pair + problem->states, &attack));
+            assert_ok(context, nadir_rank_one_candidate(context, problem, beta, pair, pair + problem->states,
+                                                        &attack));
             const test_found found = test_found_measure(context, problem, attack.kernel);
             assert_close(attack.J, found.J, 1e-12);
             assert_true(attack.J == problem->J - attack.lambda);
@@ -142,12 +142,12 @@ static void test_repair(void **state)
     nadir_attack clean = {0};
     nadir_attack attack = {0};
     double norm;
-    assert_ok(context, nadir_dual_attack(context, problem, 0.1, pair, pair + n, &clean));
+    assert_ok(context, nadir_rank_one_candidate(context, problem, 0.1, pair, pair + n, &clean));
     for (int64_t s = 0; s < n; s++) {
         pair[s] *= 1 + 1e-9;
         pair[n + s] = 1.5 * pair[n + s] + 1e-3;
     }
-    assert_ok(context, nadir_dual_attack(context, problem, 0.1, pair, pair + n, &attack));
+    assert_ok(context, nadir_rank_one_candidate(context, problem, 0.1, pair, pair + n, &attack));
     assert_close(attack.lambda, clean.lambda, 1e-13);
     assert_ok(context, nadir_norm_p(context, n, attack.c, 3, &norm));
     assert_that(norm <= 0.1 && norm >= 0.1 * (1 - 1e-14), "norm of c %.17g", norm);
@@ -179,7 +179,8 @@ static void test_offset(void **state)
         shifted.v = v;
         double *pair = make_pair(context, &shifted, 0.1, &random);
         nadir_attack attack = {0};
-        assert_ok(context, nadir_dual_attack(context, &shifted, 0.1, pair, pair + shifted.states, &attack));
+        assert_ok(context,
+                  nadir_rank_one_candidate(context, &shifted, 0.1, pair, pair + shifted.states, &attack));
         lambda[i] = attack.lambda;
         nadir_attack_clear(context, &attack);
         free(pair);
@@ -200,7 +201,7 @@ static void test_nothing(void **state)
     const nadir_problem *problem = test_problem_view(&made);
     double *zeros = test_new(problem->states, sizeof *zeros);
     nadir_attack attack = {0};
-    assert_ok(context, nadir_dual_attack(context, problem, 0, zeros, zeros, &attack));
+    assert_ok(context, nadir_rank_one_candidate(context, problem, 0, zeros, zeros, &attack));
     assert_true(attack.lambda == 0 && attack.J == problem->J);
     assert_true(nadir_kernel_minimum(context, attack.kernel) ==
                 nadir_kernel_minimum(context, problem->kernel));
@@ -232,13 +233,13 @@ static void test_past_breakdown(void **state)
     nadir_gstd gstd;
     assert_ok(context, nadir_gstd_compute(context, 0, n, g, 2, NULL, k, &gstd));
     nadir_attack attack = {0};
-    assert_ok(context, nadir_dual_attack(context, problem, 100, c, k, &attack));
+    assert_ok(context, nadir_rank_one_candidate(context, problem, 100, c, k, &attack));
     nadir_attack_clear(context, &attack);
     for (int64_t s = 0; s < n; s++) {
         k[s] = -k[s];
     }
-    assert_fails(context, nadir_dual_attack(context, problem, 100, c, k, &attack), NADIR_ERROR_ILL_POSED,
-                 "the radius 100 is at or past breakdown");
+    assert_fails(context, nadir_rank_one_candidate(context, problem, 100, c, k, &attack),
+                 NADIR_ERROR_ILL_POSED, "the radius 100 is at or past breakdown");
     assert_null(attack.kernel);
     assert_null(attack.c);
     free(c);
@@ -262,7 +263,7 @@ static void test_scarce_memory(void **state)
     const int64_t held = scarce.blocks;
     for (; status != NADIR_OK; most++) {
         scarce.left = most;
-        status = nadir_dual_attack(context, problem, 0.1, pair, pair + problem->states, &attack);
+        status = nadir_rank_one_candidate(context, problem, 0.1, pair, pair + problem->states, &attack);
         assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
         assert_true(status == NADIR_OK || (attack.kernel == NULL && scarce.blocks == held));
     }

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/enclosure.h"
+#include "adversary/proof/verified_solve.h"
 #include "base/random.h"
 #include "support/golden.h"
 #include "support/problem.h"
@@ -20,18 +20,18 @@
 
 /* From near a product x of b that is known as `known_x` says: known as well, whatever the start. */
 static void check_improved(nadir_context *context, const nadir_problem *problem, bool transposed,
-                           const double *b, const double *x, const nadir_enclosed *known_x,
+                           const double *b, const double *x, const nadir_solve_error *known_x,
                            nadir_random *random)
 {
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     const int64_t n = problem->states;
     double *near = test_new(n, sizeof *near);
-    nadir_enclosed enclosed;
+    nadir_solve_error enclosed;
     for (int64_t s = 0; s < n; s++) {
         near[s] = x[s] * (1 + 1e-7 * nadir_random_normal(random));
     }
     assert_ok(context,
-              nadir_enclosure_improve(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
+              nadir_verified_solve_from(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
     assert_that(enclosed.residual <= 8 * known_x->residual, "%g from near by, %g from nothing",
                 enclosed.residual, known_x->residual);
     for (int64_t s = 0; s < n; s++) {
@@ -50,7 +50,7 @@ static void test_enclosures(void **state)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     enum { SOME = 5 };
     const int64_t n = problem->states;
     const double sizes[SOME] = {1, 1e-200, 1e150, 0, 3e-9};
@@ -58,7 +58,7 @@ static void test_enclosures(void **state)
     double *x = test_new(SOME * n, sizeof *x);
     double *one = test_new(2 * n, sizeof *one);
     for (int transposed = 0; transposed < 2; transposed++) {
-        nadir_enclosed enclosed[SOME] = {{0}};
+        nadir_solve_error enclosed[SOME] = {{0}};
         nadir_random random;
         nadir_random_seed(&random, SEED);
         for (int64_t i = 0; i < SOME * n; i++) {
@@ -67,12 +67,12 @@ static void test_enclosures(void **state)
         double *kept = test_new(SOME * n, sizeof *kept);
         memcpy(kept, b, (size_t)(SOME * n) * sizeof *b);
         enclosed[0].b_error = 0.5;
-        assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, transposed != 0, SOME, b,
-                                                      NULL, x, enclosed));
+        assert_ok(context, nadir_verified_solve_many(context, problem, &known, transposed != 0, SOME, b, NULL,
+                                                     x, enclosed));
         for (int j = 0; j < SOME; j++) {
-            nadir_enclosed alone;
-            assert_ok(context, nadir_enclosure_solve(context, problem, &known, transposed != 0, kept + j * n,
-                                                     j == 0 ? 0.5 : 0, one, &alone));
+            nadir_solve_error alone;
+            assert_ok(context, nadir_verified_solve(context, problem, &known, transposed != 0, kept + j * n,
+                                                    j == 0 ? 0.5 : 0, one, &alone));
             assert_that(enclosed[j].residual <= 8 * alone.residual, "column %d: %g among many, %g alone", j,
                         enclosed[j].residual, alone.residual);
             for (int64_t s = 0; s < n; s++) {
@@ -112,16 +112,16 @@ static void draw_combinations(int64_t n, const double *basis, nadir_random *rand
 
 /* x as `enclosed` has it against products that are solved for one by one, by factors. */
 static void check_products(nadir_context *context, const nadir_problem *exact, bool transposed, double wider,
-                           const double *b, const double *x, const nadir_enclosed *enclosed)
+                           const double *b, const double *x, const nadir_solve_error *enclosed)
 {
-    const nadir_enclosure known = nadir_enclosure_make(context, exact);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, exact);
     const int64_t n = exact->states;
     double *one = test_new(n, sizeof *one);
     for (int j = 0; j < COLUMNS; j++) {
-        nadir_enclosed alone;
+        nadir_solve_error alone;
         double sum = 0;
         assert_ok(context,
-                  nadir_enclosure_solve(context, exact, &known, transposed, b + j * n, 0, one, &alone));
+                  nadir_verified_solve(context, exact, &known, transposed, b + j * n, 0, one, &alone));
         assert_that(enclosed[j].residual <= wider * alone.residual, "column %d: %g among many, %g alone", j,
                     enclosed[j].residual, alone.residual);
         /* roundings that a product may have cannot be fewer in a sum of such */
@@ -164,15 +164,15 @@ static void test_spanned_enclosures(void **state)
     }
     for (int i = 0; i < 4; i++) {
         const nadir_problem *problem = test_problem_view(&made[i / 2]);
-        const nadir_enclosure known = nadir_enclosure_make(context, problem);
-        nadir_enclosed enclosed[COLUMNS] = {{0}};
+        const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
+        nadir_solve_error enclosed[COLUMNS] = {{0}};
         nadir_backend_statistics before;
         nadir_backend_statistics after;
         draw_combinations(n, basis, &random, b);
         memcpy(kept, b, (size_t)(COLUMNS * n) * sizeof *b);
         nadir_occupancy_statistics(problem->occupancy, &before);
-        assert_ok(context, nadir_enclosure_solve_many(context, problem, &known, i % 2 == 1, COLUMNS, b, NULL,
-                                                      x, enclosed));
+        assert_ok(context, nadir_verified_solve_many(context, problem, &known, i % 2 == 1, COLUMNS, b, NULL,
+                                                     x, enclosed));
         nadir_occupancy_statistics(problem->occupancy, &after);
         assert_that(i >= 2 || after.solves - before.solves == BASIS, "%lld solves",
                     (long long)(after.solves - before.solves));

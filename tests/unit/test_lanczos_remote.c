@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/free/breakdown.h"
+#include "adversary/proof/breakdown.h"
 #include "base/context.h"
 #include "base/device.h"
 #include "kernel/average.h"
@@ -371,7 +371,7 @@ static double breakdown(nadir_context *context, const char *backend)
     nadir_model *model = test_generate(context, "garnet", &shape);
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     test_problem made = test_problem_make(context, model, policy, &ball, backend, 1);
-    assert_ok(context, nadir_breakdown_exact(context, test_problem_view(&made), &found, &converged));
+    assert_ok(context, nadir_breakdown_estimate(context, test_problem_view(&made), &found, &converged));
     assert_true(converged);
     test_problem_clear(&made);
     free(scales);

@@ -1,8 +1,8 @@
 /* test_rank_one_check.c: kernels Phat - b k^T: norm, row sums, smallest entry, and bounds on their return. */
 #include "support/support.h"
 
-#include "adversary/check/check_rank_one.h"
-#include "adversary/free/dual.h"
+#include "adversary/proof/rank_one_check.h"
+#include "adversary/search/rank_one_candidate.h"
 #include "kernel/rank_one.h"
 #include "support/families.h"
 #include "support/generated.h"
@@ -23,7 +23,7 @@ static nadir_status check_pair(nadir_context *context, const nadir_problem *prob
     nadir_kernel *kernel = NULL;
     double *b = NULL;
     NADIR_NEW(context, b, problem->rows);
-    nadir_dual_expand(problem, c, b);
+    nadir_rank_one_states_expand(problem, c, b);
     NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, k, &kernel));
     NADIR_CHECK(nadir_rank_one_check_kernel(context, problem, 1e300, kernel, refactor, check));
 cleanup:
@@ -75,7 +75,7 @@ static void instance_make_as(instance *at, bool plain, nadir_context *context, n
         at->c[s] = (double)(beta * at->c[s] / c_size);
         at->k[s] = k_size > 0 ? (double)((at->k[s] - mean) / k_size) : 0;
     }
-    nadir_dual_expand(at->problem, at->c, at->b);
+    nadir_rank_one_states_expand(at->problem, at->c, at->b);
 }
 
 static void instance_make(instance *at, nadir_context *context, nadir_model *model, nadir_policy *policy,
@@ -253,7 +253,7 @@ static void test_pairs(void **state)
         assert_ok(context, nadir_rank_one_check_kernels(context, at.problem, COUNT, asked, false, checks));
         for (int j = 0; j < COUNT; j++) {
             memcpy(at.c, all + j * n, (size_t)n * sizeof *at.c);
-            nadir_dual_expand(at.problem, at.c, at.b);
+            nadir_rank_one_states_expand(at.problem, at.c, at.b);
             check_measures(&at, beta, &checks[j]);
             check_return(&at, &checks[j]);
             const long double off = product_residual(&at, products + j * n);
@@ -348,7 +348,7 @@ static void test_towards_breakdown(void **state)
         for (int64_t s = 0; s < n; s++) {
             at.c[s] = -c[s] / feedback * (1 - short_of);
         }
-        nadir_dual_expand(problem, at.c, at.b);
+        nadir_rank_one_states_expand(problem, at.c, at.b);
         assert_ok(context, check_pair(context, problem, at.c, at.k, false, &check));
         const long double J = return_of(&at, &condition);
         assert_precise((long double)check.lower <= J && J <= (long double)check.upper,

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/free/rectangular_free.h"
+#include "adversary/search/free_search.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/norms.h"
@@ -257,7 +257,7 @@ static void test_bounds(void **state)
                   nadir_set_name(problem->uncertainty->set), factor, SEED + 1);
         const nadir_status status = nadir_rectangular_free_solve(context, problem, 1, &factor, &attack);
         if (status == NADIR_OK) {
-            assert_ok(context, nadir_rectangular_free_check(context, problem, factor, attack.v, &exact,
+            assert_ok(context, nadir_rectangular_free_bound(context, problem, factor, attack.v, &exact,
                                                             &lower, &breakdown));
             assert_true(lower <= attack.J && (isfinite(lower) == (breakdown >= factor)));
             if (isfinite(lower)) {
@@ -297,20 +297,20 @@ static void test_bound_of_wrong_value(void **state)
     double breakdown;
     assert_ok(context, nadir_rectangular_free_solve(context, problem, 1, &one, &attack));
     assert_ok(context,
-              nadir_rectangular_free_check(context, problem, 1, attack.v, &exact, &lower, &breakdown));
+              nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown));
     assert_true(exact && lower <= attack.J);
     assert_close(lower, attack.J, 1e-12);
     attack.v[3] += 0.01; /* an error of 0.01 costs up to 0.01 / (1 - gamma) */
     assert_ok(context,
-              nadir_rectangular_free_check(context, problem, 1, attack.v, &exact, &lower, &breakdown));
+              nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown));
     assert_that(lower < attack.J - 1e-4 && lower > attack.J - 0.11, "the bound is %.17g", lower);
     /* The nominal value is above the fixed point everywhere. */
     assert_ok(context,
-              nadir_rectangular_free_check(context, problem, 1, problem->v, &exact, &lower, &breakdown));
+              nadir_rectangular_free_bound(context, problem, 1, problem->v, &exact, &lower, &breakdown));
     assert_that(exact && lower < attack.J, "the bound is %.17g, the return %.17g", lower, attack.J);
     attack.v[3] = NAN;
     assert_int_not_equal(
-        nadir_rectangular_free_check(context, problem, 1, attack.v, &exact, &lower, &breakdown), NADIR_OK);
+        nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown), NADIR_OK);
     nadir_attack_clear(context, &attack);
     test_problem_clear(&made);
     nadir_context_free(context);
@@ -365,7 +365,7 @@ static void assert_nothing_lost(test_problem *made)
     assert_ok(context, nadir_rectangular_free_solve(context, problem, 1, &one, &attack));
     assert_true(fabs(attack.lambda) <= 1e-13 * fabs(problem->J));
     assert_ok(context,
-              nadir_rectangular_free_check(context, problem, 1, attack.v, &exact, &lower, &breakdown));
+              nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown));
     assert_close(lower, attack.J, 1e-12);
     assert_true(lower <= attack.J && breakdown >= 1);
     nadir_attack_clear(context, &attack);
@@ -417,7 +417,7 @@ static void test_scaled_rewards(void **state)
             double breakdown;
             assert_ok(context,
                       nadir_rectangular_free_solve(context, test_problem_view(&made), 1, &one, &attack));
-            assert_ok(context, nadir_rectangular_free_check(context, &made.problem, 1, attack.v, &exact,
+            assert_ok(context, nadir_rectangular_free_bound(context, &made.problem, 1, attack.v, &exact,
                                                             &lower, &breakdown));
             expected = j == 0 ? attack.lambda : expected;
             assert_close(attack.lambda / test_reward_sizes[j], expected, 1e-13);
@@ -455,7 +455,7 @@ static void test_scarce_memory(void **state)
         double lower;
         double breakdown;
         scarce.left = tries;
-        status = nadir_rectangular_free_check(context, problem, 1, attack.v, &exact, &lower, &breakdown);
+        status = nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown);
         assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
     }
     assert_true(tries > 2);

@@ -1,9 +1,9 @@
 /* The worst kernel of the non-rectangular L_2 ball on the free domain. */
 #include "support/support.h"
 
-#include "adversary/free/dual.h"
+#include "adversary/search/rank_one_candidate.h"
 
-#include "adversary/free/subspace.h"
+#include "adversary/search/spectral_subspace.h"
 #include "support/families.h"
 #include "support/free_reference.h"
 #include "support/golden.h"
@@ -152,7 +152,7 @@ static void test_many_radii(void **state)
                             test_spectral_penalty(context, problem, NADIR_SPECTRAL_NEWTON, radii[i]), 1e-10);
             assert_true(i == 0 || attacks[i].lambda > attacks[i - 1].lambda);
         }
-        assert_ok(context, nadir_dual_make_kernel(context, problem, &attacks[COUNT - 1]));
+        assert_ok(context, nadir_rank_one_candidate_kernel(context, problem, &attacks[COUNT - 1]));
         test_spectral_check(context, problem, radii[COUNT - 1], &attacks[COUNT - 1]);
         for (int i = 0; i < COUNT; i++) {
             nadir_attack_clear(context, &attacks[i]);
@@ -223,7 +223,7 @@ static void test_restarts(void **state)
     }
     assert_ok(context, nadir_spectral_solve(context, problem, NADIR_SPECTRAL_NEWTON, TEST_SPECTRAL_TOLERANCE,
                                             TEST_SPECTRAL_LIMIT, COUNT, radii, attacks));
-    assert_true(attacks[0].iterations > NADIR_SUBSPACE_LIMIT); /* there was no room for them all */
+    assert_true(attacks[0].iterations > NADIR_SPECTRAL_SUBSPACE_LIMIT); /* there was no room for them all */
     for (int i = 0; i < COUNT; i++) {
         test_note("%g of breakdown", shares[i]);
         assert_true(attacks[i].converged);

@@ -2,7 +2,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/check/check_rank_one.h"
+#include "adversary/proof/rank_one_check.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/problem.h"

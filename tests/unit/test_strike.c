@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/free/strike.h"
+#include "adversary/search/free_search.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"
@@ -36,15 +36,15 @@ static void test_golden_values(void **state)
         const int golden = i / 2;
         test_problem made = golden_problem(context, golden, i % 2 == 1, radii[golden]);
         nadir_attack attack = {0};
-        nadir_strike_facts facts;
+        nadir_l1_enumeration_bounds facts;
         double high;
         test_note("%s", test_goldens[golden].name);
-        assert_ok(context, nadir_strike_solve(context, test_problem_view(&made), false, 1, &radii[golden],
-                                              &attack, &facts));
+        assert_ok(context, nadir_l1_enumeration_solve(context, test_problem_view(&made), false, 1,
+                                                      &radii[golden], &attack, &facts));
         assert_close(attack.J, values[golden], 1e-11);
         assert_true(facts.lambda_high >= attack.lambda && attack.converged);
         assert_close(facts.lambda_high / attack.lambda, 1, 1e-9);
-        assert_ok(context, nadir_strike_check(context, &made.problem, radii[golden], attack.lambda, &high));
+        assert_ok(context, nadir_l1_bound(context, &made.problem, radii[golden], attack.lambda, &high));
         assert_true(high >= attack.lambda);
         assert_close(high / attack.lambda, 1, 1e-9);
         nadir_attack_clear(context, &attack);
@@ -174,9 +174,9 @@ static void compare_with_truth(nadir_context *context, const nadir_problem *prob
                                const double *radii, bool exact)
 {
     nadir_attack attacks[RADII] = {{0}};
-    nadir_strike_facts facts[RADII];
+    nadir_l1_enumeration_bounds facts[RADII];
     const double breakdown = (double)(1 / of->widest);
-    assert_ok(context, nadir_strike_solve(context, problem, exact, RADII, radii, attacks, facts));
+    assert_ok(context, nadir_l1_enumeration_solve(context, problem, exact, RADII, radii, attacks, facts));
     for (int i = 0; i < RADII; i++) {
         const double penalty = find_penalty(of, radii[i]);
         double *entries = test_kernel_entries(context, attacks[i].kernel);
@@ -194,10 +194,10 @@ static void compare_with_truth(nadir_context *context, const nadir_problem *prob
         assert_true(facts[i].breakdown_low <= breakdown * (1 + 1e-15));
         assert_that(!exact || facts[i].breakdown_low >= breakdown * (1 - 1e-10),
                     "breakdown is %.17g, not %.17g", facts[i].breakdown_low, breakdown);
-        assert_ok(context, nadir_strike_check(context, problem, radii[i], attacks[i].lambda, &high));
+        assert_ok(context, nadir_l1_bound(context, problem, radii[i], attacks[i].lambda, &high));
         assert_true(high >= penalty * (1 - 1e-15));
         assert_close(high, penalty, 1e-8);
-        assert_ok(context, nadir_strike_check(context, problem, radii[i], attacks[i].lambda / 2, &high));
+        assert_ok(context, nadir_l1_bound(context, problem, radii[i], attacks[i].lambda / 2, &high));
         assert_true(high >= penalty * (1 - 1e-15)); /* a claim that is wrong is not confirmed */
         free(entries);
         nadir_attack_clear(context, &attacks[i]);
@@ -239,8 +239,8 @@ static void test_random_kernels(void **state)
         const double radius = 0.6 / fmax((double)of.widest, 1e-3);
         double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
         nadir_attack attack = {0};
-        nadir_strike_facts facts;
-        assert_ok(context, nadir_strike_solve(context, problem, false, 1, &radius, &attack, &facts));
+        nadir_l1_enumeration_bounds facts;
+        assert_ok(context, nadir_l1_enumeration_solve(context, problem, false, 1, &radius, &attack, &facts));
         for (int trial = 0; trial < test_often(100); trial++) {
             test_random_kernel(problem, &random, radius, kernel); /* the problem's own radius is 1 */
             const double J = (double)test_return(problem, kernel);
@@ -268,10 +268,10 @@ static void test_breakdown(void **state)
         for (int j = 0; j < 4; j++) {
             const double radius = breakdown * factors[j];
             nadir_attack attack = {0};
-            nadir_strike_facts facts;
+            nadir_l1_enumeration_bounds facts;
             double high;
             const nadir_status status =
-                nadir_strike_solve(context, problem, false, 1, &radius, &attack, &facts);
+                nadir_l1_enumeration_solve(context, problem, false, 1, &radius, &attack, &facts);
             test_note("%s, breakdown times 1 + %g", test_goldens[i].name, factors[j] - 1);
             if (j == 0) {
                 assert_ok(context, status);
@@ -282,7 +282,7 @@ static void test_breakdown(void **state)
                 assert_close(strtod(number + strlen("breakdown, "), NULL) / breakdown, 1, 1e-9);
                 assert_null(attack.kernel);
             }
-            assert_ok(context, nadir_strike_check(context, problem, radius, 1, &high));
+            assert_ok(context, nadir_l1_bound(context, problem, radius, 1, &high));
             assert_true(isinf(high) == (j > 0));
             nadir_attack_clear(context, &attack);
         }
@@ -331,16 +331,16 @@ static void test_few_columns(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         const double states = (double)problem->states;
         nadir_attack attack = {0};
-        nadir_strike_facts facts;
+        nadir_l1_enumeration_bounds facts;
         double high;
         test_note("%s, radius %g", cases[i].kind, radius);
-        assert_ok(context, nadir_strike_solve(context, problem, false, 1, &radius, &attack, &facts));
+        assert_ok(context, nadir_l1_enumeration_solve(context, problem, false, 1, &radius, &attack, &facts));
         assert_that((double)facts.columns <= cases[i].share * states, "%lld columns of %lld",
                     (long long)facts.columns, (long long)problem->states);
         assert_close(facts.lambda_high / attack.lambda, 1, 1e-6);
         assert_true(facts.breakdown_low > radius);
         const int64_t before = solves_of(&made);
-        assert_ok(context, nadir_strike_check(context, problem, radius, attack.lambda, &high));
+        assert_ok(context, nadir_l1_bound(context, problem, radius, attack.lambda, &high));
         const int64_t solves = solves_of(&made) - before;
         assert_that((double)solves <= cases[i].check_share * states, "the check made %lld solves",
                     (long long)solves);
@@ -366,18 +366,19 @@ static void test_skipped_columns(void **state)
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     nadir_attack attacks[60] = {{0}};
-    nadir_strike_facts facts[60];
+    nadir_l1_enumeration_bounds facts[60];
     double radii[60];
     double previous = INFINITY;
     truth of = find_truth(problem);
     for (int i = 0; i < 60; i++) {
         radii[i] = 0.016 * (60 - i) / (double)of.widest;
     }
-    assert_ok(context, nadir_strike_solve(context, problem, false, 60, radii, attacks, facts));
+    assert_ok(context, nadir_l1_enumeration_solve(context, problem, false, 60, radii, attacks, facts));
     for (int i = 0; i < 60; i++) {
         nadir_attack alone = {0};
-        nadir_strike_facts alone_facts;
-        assert_ok(context, nadir_strike_solve(context, problem, true, 1, &radii[i], &alone, &alone_facts));
+        nadir_l1_enumeration_bounds alone_facts;
+        assert_ok(context,
+                  nadir_l1_enumeration_solve(context, problem, true, 1, &radii[i], &alone, &alone_facts));
         assert_close(attacks[i].lambda / alone.lambda, 1, 1e-13);
         assert_close(attacks[i].lambda / find_penalty(&of, radii[i]), 1, 1e-11);
         assert_true(attacks[i].lambda < previous);
@@ -412,9 +413,9 @@ static void test_groups(void **state)
         truth of = find_truth(problem);
         const double radius = (double)(0.7 / of.widest);
         nadir_attack attack = {0};
-        nadir_strike_facts facts;
+        nadir_l1_enumeration_bounds facts;
         test_note("%s", kinds[i]);
-        assert_ok(context, nadir_strike_solve(context, problem, true, 1, &radius, &attack, &facts));
+        assert_ok(context, nadir_l1_enumeration_solve(context, problem, true, 1, &radius, &attack, &facts));
         assert_close(attack.lambda, find_penalty(&of, radius), 1e-11);
         assert_true(facts.lambda_high >= find_penalty(&of, radius));
         assert_close(facts.breakdown_low * (double)of.widest, 1, 1e-9);
@@ -438,16 +439,16 @@ static void test_degenerate(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         const double radius = made.uncertainty.radius;
         nadir_attack attack = {0};
-        nadir_strike_facts facts;
+        nadir_l1_enumeration_bounds facts;
         double high;
         test_note("case %d", which);
-        assert_ok(context, nadir_strike_solve(context, problem, true, 1, &radius, &attack, &facts));
+        assert_ok(context, nadir_l1_enumeration_solve(context, problem, true, 1, &radius, &attack, &facts));
         const double slack = 1e-13 * fabs(problem->J);
         assert_true(attack.lambda >= 0 && attack.lambda <= slack && facts.lambda_high <= slack);
         assert_true(attack.J == problem->J - attack.lambda && facts.breakdown_low > radius);
         assert_true(isinf(facts.breakdown_low) ==
                     (which == TEST_ONE_STATE || which == TEST_NO_FUTURE || which == TEST_ALL_PINNED));
-        assert_ok(context, nadir_strike_check(context, problem, radius, attack.lambda, &high));
+        assert_ok(context, nadir_l1_bound(context, problem, radius, attack.lambda, &high));
         assert_true(high >= attack.lambda && high <= slack);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
@@ -465,11 +466,11 @@ static void test_scaled_rewards(void **state)
         const double radius = 0.5;
         test_problem made = test_problem_scaled(context, 1, i, NADIR_SET_NONRECT, 1, radius);
         nadir_attack attack = {0};
-        nadir_strike_facts facts;
+        nadir_l1_enumeration_bounds facts;
         double high;
-        assert_ok(context,
-                  nadir_strike_solve(context, test_problem_view(&made), false, 1, &radius, &attack, &facts));
-        assert_ok(context, nadir_strike_check(context, &made.problem, radius, attack.lambda, &high));
+        assert_ok(context, nadir_l1_enumeration_solve(context, test_problem_view(&made), false, 1, &radius,
+                                                      &attack, &facts));
+        assert_ok(context, nadir_l1_bound(context, &made.problem, radius, attack.lambda, &high));
         expected = i == 0 ? attack.lambda : expected;
         assert_close(attack.lambda / test_reward_sizes[i] / expected, 1, 1e-12);
         assert_close(high / test_reward_sizes[i] / expected, 1, 1e-9);
@@ -488,12 +489,12 @@ static void test_scarce_memory(void **state)
     const nadir_problem *problem = test_problem_view(&made);
     const double radii[2] = {0.1, 0.2};
     nadir_attack attacks[2] = {{0}};
-    nadir_strike_facts facts[2];
+    nadir_l1_enumeration_bounds facts[2];
     nadir_status status = NADIR_ERROR_MEMORY;
     int64_t tries = 0;
     for (; status != NADIR_OK; tries++) {
         scarce.left = tries;
-        status = nadir_strike_solve(context, problem, false, 2, radii, attacks, facts);
+        status = nadir_l1_enumeration_solve(context, problem, false, 2, radii, attacks, facts);
         assert_true(status == NADIR_OK || (status == NADIR_ERROR_MEMORY && attacks[0].kernel == NULL));
     }
     assert_true(tries > 10);
@@ -501,7 +502,7 @@ static void test_scarce_memory(void **state)
     for (tries = 0; status != NADIR_OK; tries++) {
         double high;
         scarce.left = tries;
-        status = nadir_strike_check(context, problem, 0.1, attacks[0].lambda, &high);
+        status = nadir_l1_bound(context, problem, 0.1, attacks[0].lambda, &high);
         assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
     }
     assert_true(tries > 2);

@@ -9,7 +9,7 @@
 #ifndef NADIR_ADVERSARY_CHECK_COMBINED_H
 #define NADIR_ADVERSARY_CHECK_COMBINED_H
 
-#include "adversary/check/check_spectral.h"
+#include "adversary/proof/spectral_check.h"
 
 /* A vector of a stack: at least its 2-norm, and how far it is from the exact one. */
 typedef struct nadir_combined_size {

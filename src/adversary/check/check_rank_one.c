@@ -15,11 +15,11 @@
  *
  * which asks for nothing of the sign of P's entries: only Phat is taken to be stochastic.
  */
-#include "adversary/check/check_rank_one.h"
+#include "adversary/proof/rank_one_check.h"
 
-#include "adversary/check/state_shape.h"
-#include "adversary/enclosure.h"
-#include "adversary/free/dual.h"
+#include "adversary/proof/rank_one_states.h"
+#include "adversary/proof/verified_solve.h"
+#include "adversary/search/rank_one_candidate.h"
 #include "kernel/rank_one.h"
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
@@ -45,33 +45,33 @@
 /* What all kernels share. */
 typedef struct shared {
     const nadir_problem *problem;
-    nadir_enclosure known;
-    double mu_size;          /* |mu|_1 */
-    double R_size;           /* largest reward */
-    double *v;               /* [states] nominal, less its mean: as k sums to zero only differences count */
-    double *zeros;           /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
-    double residual;         /* at least |R^pi - (I - gamma Phat^pi) v| */
-    double *b;               /* [rows] of the last kernel that was given by c; NULL: there was none */
-    double *work;            /* [rows] */
-    nadir_state_shape shape; /* once a kernel was given by c, where that fits */
+    nadir_verified_solver known;
+    double mu_size;  /* |mu|_1 */
+    double R_size;   /* largest reward */
+    double *v;       /* [states] nominal, less its mean: as k sums to zero only differences count */
+    double *zeros;   /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
+    double residual; /* at least |R^pi - (I - gamma Phat^pi) v| */
+    double *b;       /* [rows] of the last kernel that was given by c; NULL: there was none */
+    double *work;    /* [rows] */
+    nadir_rank_one_states shape; /* once a kernel was given by c, where that fits */
     nadir_rank_one_search search;
 } shared;
 
 typedef struct measured {
     shared *of;
-    const double *guess;    /* of v_b, or NULL */
-    const double *k;        /* [states] */
-    double k_size;          /* |k|_1 */
-    const double *b;        /* [rows] while it is measured; NULL: of->shape has it by states */
-    double b_largest;       /* |b|, the largest, where it is NULL */
-    double *b_pi;           /* [states] until there is v, which takes its place */
-    double b_size;          /* at least max_s of sum_a pi |b| */
-    double *v_b;            /* [states] D b^pi */
-    nadir_enclosed v_b_off; /* how well it is known */
-    double *product;        /* [states] a copy of v_b; NULL: none is wanted */
-    double b_change;        /* at least |b^pi - W c|, where one is */
-    double denominator_low; /* at most 1 + gamma k . v_b */
-    double *v;              /* [states] under the kernel: nominal - gamma f v_b */
+    const double *guess;       /* of v_b, or NULL */
+    const double *k;           /* [states] */
+    double k_size;             /* |k|_1 */
+    const double *b;           /* [rows] while it is measured; NULL: of->shape has it by states */
+    double b_largest;          /* |b|, the largest, where it is NULL */
+    double *b_pi;              /* [states] until there is v, which takes its place */
+    double b_size;             /* at least max_s of sum_a pi |b| */
+    double *v_b;               /* [states] D b^pi */
+    nadir_solve_error v_b_off; /* how well it is known */
+    double *product;           /* [states] a copy of v_b; NULL: none is wanted */
+    double b_change;           /* at least |b^pi - W c|, where one is */
+    double denominator_low;    /* at most 1 + gamma k . v_b */
+    double *v;                 /* [states] under the kernel: nominal - gamma f v_b */
     double f;
     double amplification; /* |mu . D_P r| <= this times |r| */
 } measured;
@@ -82,7 +82,7 @@ static void clear(nadir_context *context, shared *of)
     nadir_release(context, of->zeros);
     nadir_release(context, of->b);
     nadir_release(context, of->work);
-    nadir_state_shape_clear(context, &of->shape);
+    nadir_rank_one_states_clear(context, &of->shape);
     nadir_rank_one_clear(context, &of->search);
 }
 
@@ -112,7 +112,7 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    *of = (shared){.problem = problem, .known = nadir_enclosure_make(context, problem)};
+    *of = (shared){.problem = problem, .known = nadir_verified_solver_make(context, problem)};
     NADIR_NEW(context, of->v, n);
     NADIR_NEW(context, of->work, problem->rows);
     NADIR_CHECK(nadir_rank_one_begin(context, problem->model, count, &of->search));
@@ -136,14 +136,14 @@ static nadir_status read_pair(nadir_context *context, shared *of, const nadir_ra
         NADIR_NEW(context, of->b, of->problem->rows);
     }
     at->k = asked->k;
-    if (nadir_state_shape_fits(of->problem)) {
+    if (nadir_rank_one_states_fits(of->problem)) {
         if (of->shape.square == NULL) {
-            NADIR_CHECK(nadir_state_shape_make(context, of->problem, &of->shape));
+            NADIR_CHECK(nadir_rank_one_states_make(context, of->problem, &of->shape));
         }
-        nadir_state_shape_read(of->problem, &of->shape, asked->c, at->b_pi, &at->b_largest);
+        nadir_rank_one_states_read(of->problem, &of->shape, asked->c, at->b_pi, &at->b_largest);
         at->b_size = nadir_global_largest(context, of->problem->states, at->b_pi);
     } else {
-        nadir_dual_expand(of->problem, asked->c, of->b);
+        nadir_rank_one_states_expand(of->problem, asked->c, of->b);
         at->b = of->b;
     }
 cleanup:
@@ -184,7 +184,7 @@ static nadir_status read_kernel(nadir_context *context, shared *of, const nadir_
         at->k = of->zeros + problem->rows;
     }
     if (at->b != NULL) {
-        nadir_state_average(problem, at->b, at->b_pi, &at->b_size);
+        nadir_rank_one_states_average(problem, at->b, at->b_pi, &at->b_size);
         at->b_size = nadir_allreduce_maximum(context, at->b_size);
     }
     at->b_size *= 1 + of->known.averaging;
@@ -260,7 +260,7 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->of->problem;
     const nadir_uncertainty *set = problem->uncertainty;
-    const nadir_state_shape *shape = &at->of->shape;
+    const nadir_rank_one_states *shape = &at->of->shape;
     const double n = (double)nadir_model_total(problem->model);
     double b_largest = at->b_largest;
     double of_k;
@@ -403,7 +403,7 @@ cleanup:
 
 /* v_b of all, then v of all. room: [2 * states * count] for b^pi, later v, and for v_b. */
 static nadir_status enclose_all(nadir_context *context, const shared *of, int64_t count, measured *all,
-                                nadir_enclosed *enclosed, double *room, nadir_rank_one_check *checks)
+                                nadir_solve_error *enclosed, double *room, nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = of->problem;
@@ -416,8 +416,8 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
         guesses[i] = all[i].guess;
         guessed = guessed || guesses[i] != NULL;
     }
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &of->known, false, count, room,
-                                           guessed ? guesses : NULL, room + numbers, enclosed));
+    NADIR_CHECK(nadir_verified_solve_many(context, problem, &of->known, false, count, room,
+                                          guessed ? guesses : NULL, room + numbers, enclosed));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_off = enclosed[i];
         if (all[i].product != NULL) {
@@ -439,7 +439,7 @@ static nadir_status check_block(nadir_context *context, shared *of, int64_t coun
     nadir_status status = NADIR_OK;
     const int64_t n = of->problem->states;
     measured *all = NULL;
-    nadir_enclosed *enclosed = NULL;
+    nadir_solve_error *enclosed = NULL;
     double *room = NULL;
     NADIR_NEW_ZERO(context, all, count);
     NADIR_NEW(context, enclosed, count);

@@ -6,8 +6,8 @@
 #define NADIR_ADVERSARY_CHECK_RANK_ONE_H
 
 #include "adversary/attack.h"
-#include "adversary/free/breakdown.h"
 #include "adversary/problem.h"
+#include "adversary/proof/breakdown.h"
 
 typedef struct nadir_rank_one_check {
     double norm;         /* scaled p-norm of b k^T, the largest of a group for rectangular sets; rounded up */

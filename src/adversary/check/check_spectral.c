@@ -17,7 +17,7 @@
  * breakdown_low). Every quantity carries the distance to the exact one: errors of solves, of averages, of
  * rounding.
  */
-#include "adversary/check/check_spectral.h"
+#include "adversary/proof/spectral_check.h"
 
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
@@ -213,12 +213,12 @@ static void take_product(const nadir_context *context, const nadir_spectral_ques
     for (int64_t s = 0; s < n; s++) {
         pair->g[s] = asked->product[s] * pair->inverse;
     }
-    nadir_enclosed *of = &pair->enclosed; /* b_error is u |W x| */
+    nadir_solve_error *of = &pair->enclosed; /* b_error is u |W x| */
     of->largest = nadir_global_largest(context, n, pair->g);
     of->residual = (pair->inverse * asked->product_off + 2 * of->b_error +
                     2 * UNIT * (1 + pair->known.size) * of->largest) *
                    (1 + 16 * UNIT);
-    of->error = nadir_enclosure_error(&pair->known, of->residual);
+    of->error = nadir_verified_solve_error(&pair->known, of->residual);
 }
 
 static bool any_usable(const nadir_spectral_pairs *made)
@@ -260,9 +260,9 @@ static nadir_status solve_for_products(nadir_context *context, const nadir_spect
         guessed = guessed || guesses[j] != NULL;
         made->enclosed[j] = made->pairs[j].enclosed;
     }
-    NADIR_CHECK(nadir_enclosure_solve_many(context, made->pairs->problem, &made->pairs->known, false,
-                                           made->count, made->work, guessed ? guesses : NULL, made->g,
-                                           made->enclosed));
+    NADIR_CHECK(nadir_verified_solve_many(context, made->pairs->problem, &made->pairs->known, false,
+                                          made->count, made->work, guessed ? guesses : NULL, made->g,
+                                          made->enclosed));
     for (int64_t j = 0; j < made->count; j++) {
         made->pairs[j].enclosed = made->enclosed[j];
     }
@@ -278,7 +278,7 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     nadir_spectral_pair common = {.problem = problem,
-                                  .known = nadir_enclosure_make(context, problem),
+                                  .known = nadir_verified_solver_make(context, problem),
                                   .breakdown_low = breakdown_low,
                                   .unit_off = UNIT_OFF};
     *made = (nadir_spectral_pairs){0};
@@ -350,8 +350,8 @@ static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pair
     for (int64_t j = 0; j < made->count; j++) {
         made->enclosed[j].b_error = 0;
     }
-    NADIR_CHECK(nadir_enclosure_solve_many(context, problem, &made->pairs->known, true, made->count,
-                                           made->work, NULL, made->h, made->enclosed));
+    NADIR_CHECK(nadir_verified_solve_many(context, problem, &made->pairs->known, true, made->count,
+                                          made->work, NULL, made->h, made->enclosed));
     for (int64_t j = 0; j < made->count; j++) {
         made->pairs[j].enclosed = made->enclosed[j];
     }
@@ -371,7 +371,7 @@ static void apply_transposed(const nadir_context *context, const nadir_spectral_
     const double length = (double)nadir_model_total(problem->model);
     const double sum = fabs(nadir_global_sum(context, n, pair->y)) * (1 + 2 * UNIT) +
                        2 * length * UNIT * length * UNIT * sqrt(length);
-    const double h_off = pair->enclosed.error + nadir_enclosure_error(&pair->known, sum);
+    const double h_off = pair->enclosed.error + nadir_verified_solve_error(&pair->known, sum);
     for (int64_t s = 0; s < n; s++) {
         to[s] = gamma * problem->uncertainty->W[s] * (problem->d[s] * pair->loss - pair->lambda * pair->h[s]);
     }

@@ -2,14 +2,14 @@
 #ifndef NADIR_ADVERSARY_CHECK_SPECTRAL_H
 #define NADIR_ADVERSARY_CHECK_SPECTRAL_H
 
-#include "adversary/check/check_rank_one.h"
-#include "adversary/enclosure.h"
+#include "adversary/proof/rank_one_check.h"
+#include "adversary/proof/verified_solve.h"
 
 /* A pair at a radius, with what the operator E_lambda is made of. name_size: at least the 2-norm of what was
  * computed; name_off: at least how far that is from the exact one, vectors in the 2-norm. */
 typedef struct nadir_spectral_pair {
     const nadir_problem *problem;
-    nadir_enclosure known;
+    nadir_verified_solver known;
     double beta, breakdown_low;
     double rest; /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
     double W_smallest, W_largest;
@@ -29,17 +29,17 @@ typedef struct nadir_spectral_pair {
     double loss, loss_off;         /* y . Phi v */
     double lambda;                 /* the penalty of the pair, rounded: any number would do */
     double *h;                     /* [states] D^T y, once it was asked for */
-    nadir_enclosed enclosed;       /* of g before it was centred; later of h */
+    nadir_solve_error enclosed;    /* of g before it was centred; later of h */
 } nadir_spectral_pair;
 
 /* Several pairs whose systems are solved together. A struct of zeros holds nothing. */
 typedef struct nadir_spectral_pairs {
     int64_t count;
-    nadir_spectral_pair *pairs; /* [count] */
-    nadir_enclosed *enclosed;   /* [count] */
-    double *v;                  /* [states] */
-    double *x, *y, *g, *h;      /* [states * count] of one pair after another */
-    double *work;               /* [states * (count + 1)] */
+    nadir_spectral_pair *pairs;  /* [count] */
+    nadir_solve_error *enclosed; /* [count] */
+    double *v;                   /* [states] */
+    double *x, *y, *g, *h;       /* [states * count] of one pair after another */
+    double *work;                /* [states * (count + 1)] */
 } nadir_spectral_pairs;
 
 nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,

@@ -2,7 +2,7 @@
  * check_spectral_dense.c: the check of a pair (c, k) at p = 2 with E_lambda written out, whose norm is proven
  * by a Cholesky factorisation (eigen.h): theta need not be isolated. See check_spectral.c.
  */
-#include "adversary/check/check_spectral.h"
+#include "adversary/proof/spectral_check.h"
 
 #include "linalg/distributed.h"
 #include "linalg/eigen.h"
@@ -51,7 +51,7 @@ static nadir_status prove(nadir_context *context, const nadir_spectral_pair *pai
     double off;
     double norm;
     NADIR_NEW(context, E, n * n);
-    NADIR_CHECK(nadir_enclosure_columns(context, pair->problem, &pair->known, n, NULL, E, &residual));
+    NADIR_CHECK(nadir_verified_solve_columns(context, pair->problem, &pair->known, n, NULL, E, &residual));
     fill(context, pair, residual, E, &off);
     /* a power of two: nothing is rounded that matters */
     const double scale = nadir_scale_for(nadir_vector_largest(n * n, E));

@@ -2,8 +2,8 @@
  * check_combined.h. */
 #include "adversary/check/check_combined.h"
 
-#include "adversary/check/state_shape.h"
-#include "adversary/free/dual.h"
+#include "adversary/proof/rank_one_states.h"
+#include "adversary/search/rank_one_candidate.h"
 #include "kernel/rank_one.h"
 #include "linalg/low_rank_basis.h"
 
@@ -13,12 +13,12 @@
 /* What the kernels are written out into. */
 typedef struct writing {
     const nadir_combined *of;
-    bool by_states;          /* X stands for c / W, rows are not written */
-    double *X;               /* [states * m] */
-    double *c;               /* [states * block] */
-    double *k;               /* [states * block] */
-    double *b;               /* [rows] */
-    nadir_state_shape shape; /* by_states */
+    bool by_states;              /* X stands for c / W, rows are not written */
+    double *X;                   /* [states * m] */
+    double *c;                   /* [states * block] */
+    double *k;                   /* [states * block] */
+    double *b;                   /* [rows] */
+    nadir_rank_one_states shape; /* by_states */
     nadir_rank_one_search search;
 } writing;
 
@@ -28,7 +28,7 @@ static void clear_writing(nadir_context *context, writing *at)
     nadir_release(context, at->c);
     nadir_release(context, at->k);
     nadir_release(context, at->b);
-    nadir_state_shape_clear(context, &at->shape);
+    nadir_rank_one_states_clear(context, &at->shape);
     nadir_rank_one_clear(context, &at->search);
 }
 
@@ -41,14 +41,14 @@ static nadir_status begin_writing(nadir_context *context, const nadir_combined *
     const double *W = problem->uncertainty->W;
     const double *X = of->right.vectors + (of->size + 2) * n;
     at->of = of;
-    at->by_states = nadir_state_shape_fits(problem);
+    at->by_states = nadir_rank_one_states_fits(problem);
     NADIR_NEW(context, at->X, n * of->size);
     NADIR_NEW(context, at->c, n * block);
     NADIR_NEW(context, at->k, n * block);
     NADIR_NEW(context, at->b, problem->rows);
     NADIR_CHECK(nadir_rank_one_begin(context, problem->model, count, &at->search));
     if (at->by_states) {
-        NADIR_CHECK(nadir_state_shape_make(context, problem, &at->shape));
+        NADIR_CHECK(nadir_rank_one_states_make(context, problem, &at->shape));
     }
     for (int64_t s = 0; s < n; s++) {
         const double factor = !at->by_states ? 1 : W[s] > 0 ? 1 / W[s] : 0;
@@ -70,7 +70,7 @@ static nadir_status find_minimum(nadir_context *context, writing *at, int64_t i,
                                          at->shape.top, at->b, k, minimum);
         return NADIR_OK;
     }
-    nadir_dual_expand(problem, c, at->b);
+    nadir_rank_one_states_expand(problem, c, at->b);
     return nadir_rank_one_minimum(context, &at->search, at->b, k, minimum);
 }
 

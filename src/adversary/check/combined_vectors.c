@@ -67,7 +67,7 @@ static double subtract_mean(const nadir_context *context, int64_t n, double *x)
 
 /* Phi D W X, and what it is known to. b: [states * m] for work. */
 static nadir_status fill_products(nadir_context *context, const nadir_combined_basis *basis,
-                                  nadir_enclosed *enclosed, double *b, nadir_combined *made)
+                                  nadir_solve_error *enclosed, double *b, nadir_combined *made)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = made->pair.problem;
@@ -111,7 +111,7 @@ static void fill_directions(const nadir_context *context, const nadir_combined_b
 
 /* W D^T Phi K. b: [states * (m + 1)] for work; sums: as above. */
 static nadir_status fill_transposed(nadir_context *context, const nadir_combined_basis *basis,
-                                    const double *sums, nadir_enclosed *enclosed, double *b,
+                                    const double *sums, nadir_solve_error *enclosed, double *b,
                                     nadir_combined *made)
 {
     nadir_status status = NADIR_OK;
@@ -133,7 +133,7 @@ static nadir_status fill_transposed(nadir_context *context, const nadir_combined
         /* D^T Phi k is D^T k up to the sum over gap */
         made->right.sizes[1 + j].off =
             made->pair.W_largest *
-            (enclosed[j].error + nadir_enclosure_error(&made->pair.known, sums[j]) +
+            (enclosed[j].error + nadir_verified_solve_error(&made->pair.known, sums[j]) +
              2 * UNIT * enclosed[j].largest) *
             (1 + 8 * UNIT);
     }
@@ -243,13 +243,13 @@ nadir_status nadir_combined_make(nadir_context *context, const nadir_problem *pr
     const int64_t n = problem->states;
     const int m = basis->size;
     const int N = 2 * m + 2;
-    nadir_enclosed *enclosed = NULL;
+    nadir_solve_error *enclosed = NULL;
     double *work = NULL;
     *made = (nadir_combined){.size = m,
                              .bounded = bounded,
                              .rounding = UNIT * (2 * N + 16 + UNIT * (double)n * (double)n) * 1.01,
                              .pair = {.problem = problem,
-                                      .known = nadir_enclosure_make(context, problem),
+                                      .known = nadir_verified_solver_make(context, problem),
                                       .breakdown_low = breakdown_low}};
     NADIR_NEW(context, enclosed, m + 1);
     NADIR_NEW(context, work, (n + 1) * (m + 1));

@@ -6,11 +6,12 @@
  * pi^2, A - 1 of the sum and one of the product: A + 2 in all, as nothing changes its sign within a state.
  * Roundings are monotone: the largest f pi as rounded is that of the largest pi.
  */
-#include "adversary/check/state_shape.h"
+#include "adversary/proof/rank_one_states.h"
 
 #include <math.h>
 
-void nadir_state_average(const nadir_problem *problem, const double *b, double *b_pi, double *largest)
+void nadir_rank_one_states_average(const nadir_problem *problem, const double *b, double *b_pi,
+                                   double *largest)
 {
     const int64_t *state_rows = problem->model->state_rows;
     const double *pi = problem->policy->probabilities;
@@ -28,21 +29,21 @@ void nadir_state_average(const nadir_problem *problem, const double *b, double *
     }
 }
 
-bool nadir_state_shape_fits(const nadir_problem *problem)
+bool nadir_rank_one_states_fits(const nadir_problem *problem)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     return set->set == NADIR_SET_NONRECT && set->p == 2 && set->q == 2 && set->scales == NULL &&
            problem->model->exchange == NULL;
 }
 
-void nadir_state_shape_clear(nadir_context *context, nadir_state_shape *shape)
+void nadir_rank_one_states_clear(nadir_context *context, nadir_rank_one_states *shape)
 {
     nadir_release(context, shape->square);
-    *shape = (nadir_state_shape){0};
+    *shape = (nadir_rank_one_states){0};
 }
 
-nadir_status nadir_state_shape_make(nadir_context *context, const nadir_problem *problem,
-                                    nadir_state_shape *shape)
+nadir_status nadir_rank_one_states_make(nadir_context *context, const nadir_problem *problem,
+                                        nadir_rank_one_states *shape)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -68,8 +69,8 @@ cleanup:
     return status;
 }
 
-void nadir_state_shape_read(const nadir_problem *problem, nadir_state_shape *shape, const double *c,
-                            double *b_pi, double *b_largest)
+void nadir_rank_one_states_read(const nadir_problem *problem, nadir_rank_one_states *shape, const double *c,
+                                double *b_pi, double *b_largest)
 {
     const double *W = problem->uncertainty->W;
     double largest = 0;

@@ -4,12 +4,11 @@
  */
 #include "adversary/check/verify.h"
 
-#include "adversary/check/check_rank_one.h"
 #include "adversary/free/free.h"
-#include "adversary/free/penalty.h"
-#include "adversary/free/rectangular_free.h"
-#include "adversary/free/strike.h"
+#include "adversary/proof/rank_one_check.h"
 #include "adversary/rectangular/rectangular.h"
+#include "adversary/search/free_search.h"
+#include "adversary/search/penalty_bounds.h"
 #include "adversary/valid/proof.h"
 #include "nominal/value_check.h"
 
@@ -91,7 +90,7 @@ static nadir_status prove_by_pair(bound *of, const nadir_problem *problem, doubl
     nadir_status status = NADIR_OK;
     nadir_context *context = of->run->context;
     const nadir_certify effort = may_form_columns(of) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
-    nadir_penalty_bound found = {.asked = {.beta = beta, .c = c, .k = k}, .wanted = wanted_penalty(of)};
+    nadir_penalty_bound found = {.question = {.beta = beta, .c = c, .k = k}, .wanted = wanted_penalty(of)};
     nadir_known_breakdown known;
     bool inside;
     if (c == NULL || k == NULL) {
@@ -100,7 +99,7 @@ static nadir_status prove_by_pair(bound *of, const nadir_problem *problem, doubl
     NADIR_CHECK(nadir_breakdown_settle(context, problem, NADIR_CERTIFY_AUTO, beta, &known, &inside));
     NADIR_CHECK(nadir_penalty_bounds(context, problem, effort, 1, &found, &known));
     of->proof = found.proof;
-    of->lower = nadir_penalty_lower(problem, found.lambda_high);
+    of->lower = nadir_free_lower(problem, found.lambda_high);
     of->reason = "the ball is not shown to end before breakdown";
 cleanup:
     return status;
@@ -125,7 +124,7 @@ static nadir_status prove_enclosing(bound *of)
     if (set->set != NADIR_SET_NONRECT) {
         return lack(of, "it is one of the non-rectangular ball");
     }
-    NADIR_CHECK(nadir_enclosing_ball(of->run->context, of->problem, &two, &enclosing, &wider));
+    NADIR_CHECK(nadir_free_enclosing_ball(of->run->context, of->problem, &two, &enclosing, &wider));
     NADIR_CHECK(prove_by_pair(of, &enclosing, wider * set->radius, of->run->witness.c2, of->run->witness.k2));
 cleanup:
     nadir_uncertainty_clear(of->run->context, &two);
@@ -140,13 +139,13 @@ static nadir_status prove_enumeration(bound *of)
     if (set->set != NADIR_SET_NONRECT || set->p != 1) {
         return lack(of, "it is one of the non-rectangular ball of norm 1");
     }
-    NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
-                                   fmax(0, penalty_of(of, of->claimed)), &lambda_high));
-    of->lower = nadir_penalty_lower(of->problem, lambda_high);
+    NADIR_CHECK(nadir_l1_bound(of->run->context, of->problem, set->radius,
+                               fmax(0, penalty_of(of, of->claimed)), &lambda_high));
+    of->lower = nadir_free_lower(of->problem, lambda_high);
     if (of->lower < of->enough && isfinite(of->run->witness.lambda)) { /* as the evaluation began */
-        NADIR_CHECK(nadir_strike_check(of->run->context, of->problem, set->radius,
-                                       fmax(0, of->run->witness.lambda), &lambda_high));
-        of->lower = fmax(of->lower, nadir_penalty_lower(of->problem, lambda_high));
+        NADIR_CHECK(nadir_l1_bound(of->run->context, of->problem, set->radius,
+                                   fmax(0, of->run->witness.lambda), &lambda_high));
+        of->lower = fmax(of->lower, nadir_free_lower(of->problem, lambda_high));
     }
     of->proof = NADIR_PROOF_RIGOROUS;
     of->reason = "the ball is not shown to end before breakdown";
@@ -179,7 +178,7 @@ static nadir_status prove_rectangular(bound *of)
         return lack(of, v == NULL ? "the witness has no v" : "it is one of rectangular balls");
     }
     if (of->problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(nadir_rectangular_free_check(context, of->problem, 1, v, &exact, &of->lower, &breakdown));
+        NADIR_CHECK(nadir_rectangular_free_bound(context, of->problem, 1, v, &exact, &of->lower, &breakdown));
     } else {
         NADIR_CHECK(nadir_rectangular_check(context, of->problem, 1, v, &of->lower));
     }
@@ -277,7 +276,7 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
         if (strcmp(run->witness.bound, kinds[i].name) == 0) {
             set.domain = kinds[i].free ? NADIR_DOMAIN_FREE : set.domain;
             const bool room =
-                set.idle || set.domain != NADIR_DOMAIN_FREE || nadir_free_has_room(run->context, &problem);
+                set.idle || set.domain != NADIR_DOMAIN_FREE || nadir_free_rewards_fit(run->context, &problem);
             status = room ? kinds[i].prove(&of) : lack(&of, "the rewards leave no room for a proof");
         }
     }

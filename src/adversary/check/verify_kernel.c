@@ -4,9 +4,9 @@
  */
 #include "adversary/check/verify.h"
 
-#include "adversary/check/check_rank_one.h"
 #include "adversary/check/membership.h"
-#include "adversary/free/penalty.h"
+#include "adversary/proof/rank_one_check.h"
+#include "adversary/search/penalty_bounds.h"
 #include "nominal/value_check.h"
 
 #include <float.h>

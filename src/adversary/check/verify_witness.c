@@ -4,9 +4,8 @@
  */
 #include "adversary/check/verify.h"
 
-#include "adversary/free/penalty.h"
-#include "adversary/free/rectangular_free.h"
-#include "adversary/free/strike.h"
+#include "adversary/search/free_search.h"
+#include "adversary/search/penalty_bounds.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static nadir_status find_by_norm(nadir_verify_run *run, const char *how, double 
     double wider;
     double low = 0;
     bool converged = false;
-    NADIR_CHECK(nadir_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
+    NADIR_CHECK(nadir_free_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
     for (int proof = 0; proof < 3; proof++) {
         if (strcmp(how, names[proof]) == 0) {
             NADIR_CHECK(nadir_breakdown_low(run->context, &enclosing, (nadir_breakdown_proof)proof,
@@ -40,7 +39,7 @@ static nadir_status find_by_norm(nadir_verify_run *run, const char *how, double 
         }
     }
     if (strcmp(how, "lanczos") == 0) {
-        NADIR_CHECK(nadir_breakdown_exact(run->context, &enclosing, &low, &converged));
+        NADIR_CHECK(nadir_breakdown_estimate(run->context, &enclosing, &low, &converged));
         low = converged ? low * (1 + ESTIMATE) : 0;
     }
     *found = nadir_breakdown_for_norm(problem, low);
@@ -59,11 +58,11 @@ static nadir_status find_by_enumeration(nadir_verify_run *run, double claimed, d
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &run->asked.problem;
     nadir_attack attack = {0};
-    nadir_strike_facts facts;
+    nadir_l1_enumeration_bounds facts;
     for (int exact = 0; exact < 2 && *found < claimed * (1 - AGREEMENT); exact++) {
         nadir_attack_clear(run->context, &attack);
-        NADIR_CHECK(nadir_strike_solve(run->context, problem, exact != 0, 1, &problem->uncertainty->radius,
-                                       &attack, &facts));
+        NADIR_CHECK(nadir_l1_enumeration_solve(run->context, problem, exact != 0, 1,
+                                               &problem->uncertainty->radius, &attack, &facts));
         *found = facts.breakdown_low;
     }
 cleanup:
@@ -84,7 +83,7 @@ static nadir_status find_breakdown(nadir_verify_run *run, const char *how, doubl
     }
     if (set->set != NADIR_SET_NONRECT) {
         if (strcmp(how, "contraction") == 0 && run->witness.v != NULL) {
-            NADIR_CHECK(nadir_rectangular_free_check(run->context, problem, 1, run->witness.v, &exact, &lower,
+            NADIR_CHECK(nadir_rectangular_free_bound(run->context, problem, 1, run->witness.v, &exact, &lower,
                                                      found));
             *found *= set->radius;
         }

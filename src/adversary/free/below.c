@@ -132,9 +132,9 @@ nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *pr
     return evaluate(context, problem, settings, false, count, factors, verdicts);
 }
 
-nadir_status nadir_free_evaluate_kept(nadir_context *context, const nadir_problem *problem,
-                                      const nadir_robust_settings *settings, int64_t count,
-                                      const double *factors, nadir_verdict *verdicts)
+nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
+                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                 nadir_verdict *verdicts)
 {
     return evaluate(context, problem, settings, true, count, factors, verdicts);
 }

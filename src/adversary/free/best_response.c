@@ -12,9 +12,9 @@
  * pays, which is what makes radii near breakdown affordable. The error of the penalty is the square of that
  * of c and k, so y need be known only roughly.
  */
-#include "adversary/free/best_response.h"
+#include "adversary/search/free_search.h"
 
-#include "adversary/free/equation.h"
+#include "adversary/search/scalar_newton.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
@@ -87,7 +87,7 @@ static nadir_status answer_with_k(const search *at, const chain *on, const doubl
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
-    const nadir_equation equation = {
+    const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
         .count = at->states,
         .a = problem->v,
@@ -97,7 +97,8 @@ static nadir_status answer_with_k(const search *at, const chain *on, const doubl
         .q = at->q,
         .centred = true,
     };
-    NADIR_CHECK(nadir_equation_solve(at->context, &equation, start, at->trial + 3 * at->states, k, lambda));
+    NADIR_CHECK(
+        nadir_scalar_newton_solve(at->context, &equation, start, at->trial + 3 * at->states, k, lambda));
     if (isinf(*lambda)) {
         status = refuse(at, on, problem->gamma * nadir_blocks_dot(at->context, at->states, k, g));
     }
@@ -111,7 +112,7 @@ static nadir_status answer_with_c(const search *at, chain *on, const double *Wy)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
     const double push = problem->gamma * on->radius;
-    const nadir_equation equation = {
+    const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
         .count = at->states,
         .a = at->Wd,
@@ -121,8 +122,8 @@ static nadir_status answer_with_c(const search *at, chain *on, const double *Wy)
         .q = at->q,
     };
     double lambda;
-    NADIR_CHECK(
-        nadir_equation_solve(at->context, &equation, on->lambda, at->trial + 3 * at->states, on->c, &lambda));
+    NADIR_CHECK(nadir_scalar_newton_solve(at->context, &equation, on->lambda, at->trial + 3 * at->states,
+                                          on->c, &lambda));
     if (isinf(lambda)) {
         status = refuse(at, on, push * nadir_blocks_dot(at->context, at->states, on->c, Wy));
         goto cleanup;
@@ -432,10 +433,10 @@ static nadir_status finish(search *at, int64_t target, double radius, nadir_atta
     const chain *best = best_of(at, target);
     if (best == NULL) { /* no start */
         memset(at->trial, 0, (size_t)(2 * at->states) * sizeof *at->trial);
-        NADIR_CHECK(
-            nadir_dual_attack(at->context, at->problem, radius, at->trial, at->trial + at->states, attack));
+        NADIR_CHECK(nadir_rank_one_candidate(at->context, at->problem, radius, at->trial,
+                                             at->trial + at->states, attack));
     } else {
-        NADIR_CHECK(nadir_dual_attack(at->context, at->problem, radius, best->c, best->k, attack));
+        NADIR_CHECK(nadir_rank_one_candidate(at->context, at->problem, radius, best->c, best->k, attack));
     }
     attack->method = "best-response";
     attack->converged = best == NULL || best->converged;

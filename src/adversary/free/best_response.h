@@ -5,7 +5,7 @@
 #ifndef NADIR_ADVERSARY_BEST_RESPONSE_H
 #define NADIR_ADVERSARY_BEST_RESPONSE_H
 
-#include "adversary/free/dual.h"
+#include "adversary/search/rank_one_candidate.h"
 
 /* As nadir_spectral_solve, for any 1 < p < infinity; the best of the starts. NADIR_ERROR_ILL_POSED when the
  * search comes upon a kernel that shows a radius to be at or past breakdown; it does not look for one. */

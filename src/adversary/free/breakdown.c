@@ -29,7 +29,7 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
     double *shape = NULL;
-    *of = (nadir_breakdown){.problem = problem, .known = nadir_enclosure_make(context, problem)};
+    *of = (nadir_breakdown){.problem = problem, .known = nadir_verified_solver_make(context, problem)};
     NADIR_NEW(context, of->W, problem->states);
     NADIR_NEW(context, shape, problem->rows);
     for (int64_t s = 0; s < problem->states; s++) {
@@ -167,8 +167,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_breakdown_exact(nadir_context *context, const nadir_problem *problem, double *radius,
-                                   bool *converged)
+nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_problem *problem, double *radius,
+                                      bool *converged)
 {
     nadir_status status = NADIR_OK;
     nadir_breakdown of;

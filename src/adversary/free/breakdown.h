@@ -26,8 +26,8 @@ nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_
 
 /* The breakdown radius at p = 2 to about 1e-9, by Lanczos iterations that converged from two starts: an
  * estimate, not a bound. *converged: false when they did not. */
-nadir_status nadir_breakdown_exact(nadir_context *context, const nadir_problem *problem, double *radius,
-                                   bool *converged);
+nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_problem *problem, double *radius,
+                                      bool *converged);
 
 /* From a lower bound on the radius at p = 2, or from the exact one, a lower bound for the problem's own p:
  * 1 <= p <= 2: the same; p > 2: over (number of entries)^(1/2 - 1/p). */

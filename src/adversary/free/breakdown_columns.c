@@ -63,7 +63,7 @@ static void fill_centred(const nadir_context *context, const nadir_breakdown *of
         W_smallest = fmin(W_smallest, of->W[s]);
     }
     const double through = W_smallest > 0 ? residual * norm / W_smallest : INFINITY;
-    const double off = fmin(nadir_enclosure_error(&of->known, residual), through);
+    const double off = fmin(nadir_verified_solve_error(&of->known, residual), through);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         const double mean = centre_of(CENTRE_MEAN, n, D + t * n);
@@ -119,8 +119,8 @@ nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_brea
     NADIR_NEW(context, D, n * n);
     NADIR_NEW(context, N, n * n);
     NADIR_NEW(context, work, 3 * n);
-    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, n, NULL, D, &residual));
-    const double error = nadir_enclosure_error(&of->known, residual);
+    NADIR_CHECK(nadir_verified_solve_columns(context, of->problem, &of->known, n, NULL, D, &residual));
+    const double error = nadir_verified_solve_error(&of->known, residual);
     if (isinf(error)) {
         goto cleanup;
     }

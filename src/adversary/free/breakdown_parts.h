@@ -2,13 +2,13 @@
 #ifndef NADIR_ADVERSARY_BREAKDOWN_PARTS_H
 #define NADIR_ADVERSARY_BREAKDOWN_PARTS_H
 
-#include "adversary/enclosure.h"
-#include "adversary/free/breakdown.h"
+#include "adversary/proof/breakdown.h"
+#include "adversary/proof/verified_solve.h"
 
 /* W: [states] |alpha_s pi_s|_2 rounded up, whatever the problem's own norm. */
 typedef struct nadir_breakdown {
     const nadir_problem *problem;
-    nadir_enclosure known;
+    nadir_verified_solver known;
     double *W;
     double W_largest;
     bool thorough; /* power steps as of any backend, with accurate solves */

@@ -250,7 +250,7 @@ static double bound_by_centring(const nadir_context *context, const nadir_breakd
     if (!(rest > 0)) {
         return INFINITY;
     }
-    return of->W_largest * (1 + nadir_enclosure_error(&of->known, gamma * off)) / rest * (1 + 8 * UNIT);
+    return of->W_largest * (1 + nadir_verified_solve_error(&of->known, gamma * off)) / rest * (1 + 8 * UNIT);
 }
 
 /* minima <- r, rounded down. */
@@ -260,7 +260,7 @@ static nadir_status raise_minima(nadir_context *context, const nadir_breakdown *
     const int64_t n = of->problem->states;
     const double gamma = of->problem->gamma;
     double *through = seen->work; /* D^T m */
-    nadir_enclosed enclosed;
+    nadir_solve_error enclosed;
     double low;
     double high;
     double mass = 0;
@@ -274,7 +274,7 @@ static nadir_status raise_minima(nadir_context *context, const nadir_breakdown *
     range_of_sums(context, of, seen, &low, &high);
     const double least = 1 / ((1 - gamma * fmin(low, 1)) * (1 + 4 * UNIT) + 4 * UNIT); /* of D 1 */
     NADIR_CHECK(
-        nadir_enclosure_solve(context, of->problem, &of->known, true, seen->minima, 0, through, &enclosed));
+        nadir_verified_solve(context, of->problem, &of->known, true, seen->minima, 0, through, &enclosed));
     for (int64_t t = 0; t < n; t++) {
         const double direct = seen->minima[t] * least;
         seen->minima[t] = gamma * fmax(direct, through[t] - enclosed.error) * (1 - 8 * UNIT);
@@ -344,8 +344,9 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown *o
         return NADIR_OK;
     }
     NADIR_NEW(context, columns, n * count);
-    NADIR_CHECK(nadir_enclosure_columns(context, of->problem, &of->known, count, which, columns, &residual));
-    const double error = nadir_enclosure_error(&of->known, residual);
+    NADIR_CHECK(
+        nadir_verified_solve_columns(context, of->problem, &of->known, count, which, columns, &residual));
+    const double error = nadir_verified_solve_error(&of->known, residual);
     for (int64_t j = 0; j < count; j++) {
         double smallest = INFINITY;
         for (int64_t s = 0; s < n; s++) {
@@ -368,7 +369,7 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->problem->states;
-    nadir_enclosed enclosed;
+    nadir_solve_error enclosed;
     const double close = of->thorough ? 0 : CLOSE;
     double rounding;
     double sum = 0;
@@ -376,7 +377,8 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
         w[s] = of->W[s] * x[s] * (1 + 2 * UNIT);
     }
     memset(y, 0, (size_t)n * sizeof *y);
-    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, false, w, 0, close, y, &enclosed));
+    NADIR_CHECK(
+        nadir_verified_solve_from(context, of->problem, &of->known, false, w, 0, close, y, &enclosed));
     const double shift = nadir_global_dot(context, n, r, w, &rounding);
     const double above = enclosed.error + rounding + 4 * UNIT * (enclosed.largest + shift);
     for (int64_t s = 0; s < n; s++) {
@@ -387,8 +389,8 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown *o
     const double total = (double)nadir_model_total(of->problem->model);
     const double sum_low = sum * (1 - total * UNIT);
     memset(z, 0, (size_t)n * sizeof *z);
-    NADIR_CHECK(nadir_enclosure_improve(context, of->problem, &of->known, true, y, 0, close / total, z,
-                                        &enclosed)); /* the error is that of the sum of all entries */
+    NADIR_CHECK(nadir_verified_solve_from(context, of->problem, &of->known, true, y, 0, close / total, z,
+                                          &enclosed)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
         const double rest = z[s] - r[s] * sum_low + enclosed.error + 4 * UNIT * (fabs(z[s]) + r[s] * sum);
         z[s] = of->W[s] * fmax(rest, 0) * (1 + 4 * UNIT);

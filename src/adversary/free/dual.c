@@ -8,7 +8,7 @@
  * Of v only differences count, as k sums to zero: its mean is taken off first, so that large values that
  * differ little keep their digits.
  */
-#include "adversary/free/dual.h"
+#include "adversary/search/rank_one_candidate.h"
 
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
@@ -59,7 +59,7 @@ static void shape_state_2(const nadir_problem *problem, int64_t first, int64_t e
     }
 }
 
-void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b)
+void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c, double *b)
 {
     const int64_t *state_rows = problem->model->state_rows;
     for (int64_t s = 0; s < problem->states; s++) {
@@ -137,8 +137,8 @@ static products multiply(const nadir_context *context, const nadir_problem *prob
     };
 }
 
-nadir_status nadir_dual_make_kernel(nadir_context *context, const nadir_problem *problem,
-                                    nadir_attack *attack)
+nadir_status nadir_rank_one_candidate_kernel(nadir_context *context, const nadir_problem *problem,
+                                             nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     double *b = NULL;
@@ -150,7 +150,7 @@ nadir_status nadir_dual_make_kernel(nadir_context *context, const nadir_problem 
         return nadir_kernel_create(context, problem->model, &attack->kernel);
     }
     NADIR_NEW(context, b, problem->rows);
-    nadir_dual_expand(problem, attack->c, b);
+    nadir_rank_one_states_expand(problem, attack->c, b);
     NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, attack->k, &attack->kernel));
 cleanup:
     nadir_release(context, b);
@@ -198,8 +198,9 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem *problem, double beta,
-                                     const double *c, const double *k, const double *g, nadir_attack *attack)
+nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_problem *problem, double beta,
+                                            const double *c, const double *k, const double *g,
+                                            nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -240,8 +241,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *problem, double beta,
-                               const double *c, const double *k, nadir_attack *attack)
+nadir_status nadir_rank_one_candidate(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const double *c, const double *k, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     double *g = NULL;
@@ -250,8 +251,8 @@ nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *prob
         g[s] = problem->uncertainty->W[s] * c[s];
     }
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, g, g, NULL));
-    NADIR_CHECK(nadir_dual_attack_known(context, problem, beta, c, k, g, attack));
-    NADIR_CHECK(nadir_dual_make_kernel(context, problem, attack));
+    NADIR_CHECK(nadir_rank_one_candidate_known(context, problem, beta, c, k, g, attack));
+    NADIR_CHECK(nadir_rank_one_candidate_kernel(context, problem, attack));
 cleanup:
     if (status != NADIR_OK) {
         nadir_attack_clear(context, attack);

@@ -21,26 +21,27 @@
 #include "adversary/problem.h"
 
 /* b: [rows] from c: [states]. */
-void nadir_dual_expand(const nadir_problem *problem, const double *c, double *b);
+void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c, double *b);
 
 /* Fills attack->kernel, J, lambda, c, k and, where solves are iterations, g from c and k, [states] each, of
  * one kernel: an accurate solve for v_b; v is the problem's. |c|_p is scaled down where rounding put it above
  * the radius `beta`, and k made zero-sum with |k|_p <= 1 exactly up to rounding. The other members are the
  * caller's to set, and attack has nothing of these yet. A failure clears it. NADIR_ERROR_ILL_POSED when 1 +
  * gamma k . g is not positive. */
-nadir_status nadir_dual_attack(nadir_context *context, const nadir_problem *problem, double beta,
-                               const double *c, const double *k, nadir_attack *attack);
+nadir_status nadir_rank_one_candidate(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const double *c, const double *k, nadir_attack *attack);
 
 /* The same without a solve, for those who have g = D W c, [states], as accurately, and without a kernel. */
-nadir_status nadir_dual_attack_known(nadir_context *context, const nadir_problem *problem, double beta,
-                                     const double *c, const double *k, const double *g, nadir_attack *attack);
+nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_problem *problem, double beta,
+                                            const double *c, const double *k, const double *g,
+                                            nadir_attack *attack);
 
 /* Phat - b k^T row after row, where actions are taken at all. b: [rows], k: [states]. */
 nadir_status nadir_dual_write_out(nadir_context *context, const nadir_problem *problem, const double *b,
                                   const double *k, nadir_kernel **kernel);
 
 /* attack->kernel from its c and k, unless there is one. */
-nadir_status nadir_dual_make_kernel(nadir_context *context, const nadir_problem *problem,
-                                    nadir_attack *attack);
+nadir_status nadir_rank_one_candidate_kernel(nadir_context *context, const nadir_problem *problem,
+                                             nadir_attack *attack);
 
 #endif

@@ -1,5 +1,5 @@
 /* equation.c: Newton's method for x = size(s a - x t b); see equation.h. */
-#include "adversary/free/equation.h"
+#include "adversary/search/scalar_newton.h"
 
 #include "linalg/blocks.h"
 #include "linalg/gstd.h"
@@ -14,7 +14,7 @@
 
 /* u <- the direction at x; x <- what it attains, as x + (size - x) / (1 + t u . b): of a and b, which may
  * have much in common in all places, little is left in size. */
-static nadir_status attain(nadir_context *context, const nadir_equation *at, double *work, double *u,
+static nadir_status attain(nadir_context *context, const nadir_scalar_newton *at, double *work, double *u,
                            double *x)
 {
     nadir_status status = NADIR_OK;
@@ -35,8 +35,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_equation_solve(nadir_context *context, const nadir_equation *equation, double start,
-                                  double *work, double *u, double *x)
+nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scalar_newton *equation,
+                                       double start, double *work, double *u, double *x)
 {
     nadir_status status = NADIR_OK;
     double now = start;

@@ -16,7 +16,7 @@
 
 #include "base/context.h"
 
-typedef struct nadir_equation {
+typedef struct nadir_scalar_newton {
     int64_t first; /* global place of the first entry of this process */
     int64_t count;
     const double *a; /* [count] */
@@ -24,13 +24,13 @@ typedef struct nadir_equation {
     double s, t;
     double q;
     bool centred; /* size is sigma_q rather than |.|_q */
-} nadir_equation;
+} nadir_scalar_newton;
 
 /* start: where to begin; the nearer to the root from below the better, 0 will always do. work: [count]; u:
  * [count], the direction at the root: x is what it attains. *x: infinity when there is no root, t size(b)
  * being 1 or more (which may go unnoticed: that some root is found does not show that there is one for every
  * a). */
-nadir_status nadir_equation_solve(nadir_context *context, const nadir_equation *equation, double start,
-                                  double *work, double *u, double *x);
+nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scalar_newton *equation,
+                                       double start, double *work, double *u, double *x);
 
 #endif

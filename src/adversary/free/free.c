@@ -8,13 +8,11 @@
  *     rectangular               scalar equation; exact where all occupancies stay positive
  */
 #include "adversary/free/free.h"
-#include "adversary/free/best_response.h"
-#include "adversary/free/dual.h"
-#include "adversary/free/penalty.h"
-#include "adversary/free/rectangular_free.h"
-#include "adversary/free/spectral.h"
-#include "adversary/free/strike.h"
 #include "adversary/free/sweep.h"
+#include "adversary/search/free_search.h"
+#include "adversary/search/penalty_bounds.h"
+#include "adversary/search/rank_one_candidate.h"
+#include "adversary/search/spectral.h"
 #include "adversary/verdict.h"
 #include "base/context.h"
 #include "linalg/distributed.h"
@@ -93,7 +91,7 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
         hand_over(&attacks[i], &run->verdicts[i]);
         nadir_attack *attack = &run->verdicts[i].attack;
         if (refactor || run->problem->model->exchange != NULL) {
-            NADIR_CHECK(nadir_dual_make_kernel(run->context, run->problem, attack));
+            NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, attack));
         }
         asked[i] = (nadir_rank_one_question){
             .kernel = attack->kernel,
@@ -134,7 +132,7 @@ static void set_lower(const nadir_problem *problem, double lambda_high, nadir_pr
                       nadir_verdict *verdict)
 {
     if (!isinf(lambda_high)) {
-        verdict->lower = nadir_penalty_lower(problem, lambda_high);
+        verdict->lower = nadir_free_lower(problem, lambda_high);
         verdict->proof = proof;
         verdict->bound = bound;
     }
@@ -303,13 +301,13 @@ static nadir_status evaluate_strike(free_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_attack *attacks = NULL;
-    nadir_strike_facts *facts = NULL;
+    nadir_l1_enumeration_bounds *facts = NULL;
     const bool strict = run->settings->certify == NADIR_CERTIFY_STRICT;
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
     NADIR_NEW_ZERO(run->context, facts, run->count);
-    NADIR_CHECK(
-        nadir_strike_solve(run->context, run->problem, strict, run->count, run->radii, attacks, facts));
+    NADIR_CHECK(nadir_l1_enumeration_solve(run->context, run->problem, strict, run->count, run->radii,
+                                           attacks, facts));
     const double found = nadir_clock_seconds();
     NADIR_CHECK(check_kernels(run, attacks));
     for (int64_t i = 0; i < run->count; i++) {
@@ -318,8 +316,8 @@ static nadir_status evaluate_strike(free_run *run)
         verdict->breakdown = facts[i].breakdown_low;
         verdict->breakdown_proof = "enumeration";
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
-            NADIR_CHECK(nadir_strike_check(run->context, run->problem, run->radii[i], verdict->attack.lambda,
-                                           &lambda_high));
+            NADIR_CHECK(nadir_l1_bound(run->context, run->problem, run->radii[i], verdict->attack.lambda,
+                                       &lambda_high));
             set_lower(run->problem, lambda_high, NADIR_PROOF_RIGOROUS, "enumeration", verdict);
         }
     }
@@ -401,7 +399,7 @@ static nadir_status evaluate_best_response(free_run *run)
     bool inside;
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
-    NADIR_CHECK(nadir_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
+    NADIR_CHECK(nadir_free_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
     NADIR_CHECK(nadir_breakdown_settle(run->context, &enclosing, run->settings->certify,
                                        wider * largest_of(run->count, run->radii), &known, &inside));
     const double settled = nadir_clock_seconds();
@@ -439,7 +437,7 @@ static nadir_status evaluate_rectangular(free_run *run)
         bool exact;
         double lower;
         double breakdown_factor;
-        NADIR_CHECK(nadir_rectangular_free_check(run->context, problem, run->factors[i], verdict->attack.v,
+        NADIR_CHECK(nadir_rectangular_free_bound(run->context, problem, run->factors[i], verdict->attack.v,
                                                  &exact, &lower, &breakdown_factor));
         verdict->breakdown = breakdown_factor * problem->uncertainty->radius;
         verdict->breakdown_proof = "contraction";
@@ -468,7 +466,7 @@ static double most_reward(const nadir_context *context, const nadir_problem *pro
     return PRODUCT_MOST * gap * gap / fmax(1, W);
 }
 
-bool nadir_free_has_room(const nadir_context *context, const nadir_problem *problem)
+bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem)
 {
     return !nadir_rewards_underflow(context, problem) &&
            nadir_global_largest(context, problem->rows, problem->rewards) <= most_reward(context, problem);
@@ -476,7 +474,7 @@ bool nadir_free_has_room(const nadir_context *context, const nadir_problem *prob
 
 static nadir_status check_rewards(nadir_context *context, const nadir_problem *problem)
 {
-    return nadir_free_has_room(context, problem)
+    return nadir_free_rewards_fit(context, problem)
                ? NADIR_OK
                : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                             "the largest reward is %g, which leaves too little room for bounds on the domain "

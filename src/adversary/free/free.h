@@ -6,7 +6,7 @@
 
 /* Whether the rewards are far enough from underflow and overflow, for bounds that hold; if not, the functions
  * below answer NADIR_ERROR_UNSUPPORTED. */
-bool nadir_free_has_room(const nadir_context *context, const nadir_problem *problem);
+bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem);
 
 /* As a nadir_family; NADIR_ERROR_ILL_POSED when any radius is at or past breakdown. *limit: where breakdown
  * is, if that was found out; else infinity. keep: attacks have c and k whatever the count. */
@@ -15,6 +15,6 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
                                      const double *factors, nadir_verdict *verdicts, double *limit);
 
 /* nadir_free_evaluate with c and k of every kernel kept. */
-nadir_family nadir_free_evaluate_kept;
+nadir_family nadir_free_evaluate;
 
 #endif

@@ -1,5 +1,5 @@
 /* penalty.c: bounds on the penalty of every kernel of an L_2 ball on the free domain; see penalty.h. */
-#include "adversary/free/penalty.h"
+#include "adversary/search/penalty_bounds.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static nadir_status estimate(nadir_context *context, const nadir_problem *proble
     if (!isnan(known->estimate)) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_breakdown_exact(context, problem, &known->estimate, &converged));
+    NADIR_CHECK(nadir_breakdown_estimate(context, problem, &known->estimate, &converged));
     if (!converged) {
         known->estimate = NAN;
     }
@@ -184,14 +184,14 @@ cleanup:
     return status;
 }
 
-double nadir_penalty_lower(const nadir_problem *problem, double lambda_high)
+double nadir_free_lower(const nadir_problem *problem, double lambda_high)
 {
     const double rounding = 2 * DBL_EPSILON * (fabs(problem->J) + fabs(lambda_high));
     return problem->J - problem->J_error - lambda_high - rounding;
 }
 
-nadir_status nadir_enclosing_ball(nadir_context *context, const nadir_problem *problem,
-                                  nadir_uncertainty *two, nadir_problem *enclosing, double *wider)
+nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_problem *problem,
+                                       nadir_uncertainty *two, nadir_problem *enclosing, double *wider)
 {
     const nadir_uncertainty *own = problem->uncertainty;
     const nadir_ball ball = {

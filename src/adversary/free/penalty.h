@@ -5,8 +5,8 @@
 #ifndef NADIR_ADVERSARY_PENALTY_H
 #define NADIR_ADVERSARY_PENALTY_H
 
-#include "adversary/check/check_rank_one.h"
-#include "adversary/free/breakdown.h"
+#include "adversary/proof/breakdown.h"
+#include "adversary/proof/rank_one_check.h"
 #include "adversary/verdict.h"
 
 /* Up to so many states D is formed without being asked: its columns cost about as much as the factors. */
@@ -46,11 +46,11 @@ nadir_status nadir_penalty_bounds(nadir_context *context, const nadir_problem *p
                                   int64_t count, nadir_penalty_bound *bounds, nadir_known_breakdown *known);
 
 /* J - lambda_high, rounded down. */
-double nadir_penalty_lower(const nadir_problem *problem, double lambda_high);
+double nadir_free_lower(const nadir_problem *problem, double lambda_high);
 
 /* The same problem with an L_2 ball that holds the set: U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)). *wider is
  * that factor, rounded up; two is to be cleared after success, and *enclosing points to it. */
-nadir_status nadir_enclosing_ball(nadir_context *context, const nadir_problem *problem,
-                                  nadir_uncertainty *two, nadir_problem *enclosing, double *wider);
+nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_problem *problem,
+                                       nadir_uncertainty *two, nadir_problem *enclosing, double *wider);
 
 #endif

@@ -6,9 +6,9 @@
  * R^pi - gamma sigma_q(v) b^pi: along that line x = sigma_q(v_U) is the only unknown. Radii times a factor
  * are b^pi and v_b times the factor, so that one solve serves any number of factors.
  */
-#include "adversary/free/rectangular_free.h"
+#include "adversary/search/free_search.h"
 
-#include "adversary/free/equation.h"
+#include "adversary/search/scalar_newton.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 
@@ -37,7 +37,7 @@ static void fill_change(const rectangle *at)
         for (int64_t s = 0; s < problem->states; s++) {
             at->line[s] = nadir_uncertainty_radius(set, s, model->state_rows[s]);
         }
-        nadir_dual_expand(problem, at->line, at->b);
+        nadir_rank_one_states_expand(problem, at->line, at->b);
     }
     for (int64_t s = 0; s < problem->states; s++) {
         double sum = 0;
@@ -99,7 +99,7 @@ static nadir_status attack_at(const rectangle *at, double factor, nadir_attack *
     const nadir_problem *problem = at->problem;
     const int64_t n = problem->states;
     const double reach = problem->gamma * factor;
-    const nadir_equation equation = {
+    const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
         .count = n,
         .a = problem->v,
@@ -112,7 +112,7 @@ static nadir_status attack_at(const rectangle *at, double factor, nadir_attack *
     nadir_attack made = {
         .method = "equation", .stop_reason = "tolerance", .converged = true, .iterations = 1};
     double x;
-    NADIR_CHECK(nadir_equation_solve(context, &equation, 0, at->line, at->k, &x));
+    NADIR_CHECK(nadir_scalar_newton_solve(context, &equation, 0, at->line, at->k, &x));
     NADIR_NEW(context, made.k, n);
     NADIR_NEW(context, made.v, n);
     memcpy(made.k, at->k, (size_t)n * sizeof *made.k);

@@ -11,7 +11,7 @@
 #ifndef NADIR_ADVERSARY_RECTANGULAR_FREE_H
 #define NADIR_ADVERSARY_RECTANGULAR_FREE_H
 
-#include "adversary/free/dual.h"
+#include "adversary/search/rank_one_candidate.h"
 
 /* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with
  * the largest factor that has an answer. attacks: [count] of zeros; filled with kernel, J, k, v (the fixed
@@ -30,7 +30,7 @@ nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_pr
  * *breakdown: a proven factor up to which no kernel is singular, 1 / (gamma |v_b|_q) with v_b at factor 1; no
  * less than `factor` where *exact is true.
  */
-nadir_status nadir_rectangular_free_check(nadir_context *context, const nadir_problem *problem, double factor,
+nadir_status nadir_rectangular_free_bound(nadir_context *context, const nadir_problem *problem, double factor,
                                           const double *v, bool *exact, double *lower, double *breakdown);
 
 #endif

@@ -8,7 +8,7 @@
  * bounds use. Rounding goes the safe way everywhere: b^pi, sigma_q and v_b are taken too large by their
  * relative errors, and what products lose is added to the residual.
  */
-#include "adversary/free/rectangular_free.h"
+#include "adversary/search/free_search.h"
 
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
@@ -229,7 +229,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_rectangular_free_check(nadir_context *context, const nadir_problem *problem, double factor,
+nadir_status nadir_rectangular_free_bound(nadir_context *context, const nadir_problem *problem, double factor,
                                           const double *v, bool *exact, double *lower, double *breakdown)
 {
     nadir_status status = NADIR_OK;

@@ -5,9 +5,9 @@
  *     bisect          spectral_plain.c: Algorithm 1 of the paper, with sigma_max from the same subspace
  *     best response   spectral_plain.c: b and k in turn
  */
-#include "adversary/free/spectral.h"
+#include "adversary/search/spectral.h"
 
-#include "adversary/free/spectral_parts.h"
+#include "adversary/search/spectral.h"
 #include "linalg/low_rank_basis.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, doubl
     attack->stop_reason = stop_reason;
     attack->converged = strcmp(stop_reason, "iterations") != 0;
     attack->iterations = iterations;
-    return nadir_dual_attack_known(run->context, run->problem, beta, x, k, g, attack);
+    return nadir_rank_one_candidate_known(run->context, run->problem, beta, x, k, g, attack);
 }
 
 static nadir_status solve_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
@@ -112,7 +112,7 @@ nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *p
                           .method = names[method],
                           .tolerance = nadir_spectral_tolerance(tolerance),
                           .iterations_limit = iterations_limit};
-    NADIR_CHECK(nadir_subspace_create(context, problem, &run.subspace));
+    NADIR_CHECK(nadir_spectral_subspace_create(context, problem, &run.subspace));
     for (int64_t i = 0; i < count; i++) {
         if (run.subspace->idle || radii[i] == 0) {
             NADIR_CHECK(finish_idle(&run, &attacks[i]));
@@ -123,12 +123,12 @@ nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *p
                                                     : solve_each(&run, method, count, radii, attacks));
     }
     if (count == 1) {
-        NADIR_CHECK(nadir_dual_make_kernel(context, problem, attacks));
+        NADIR_CHECK(nadir_rank_one_candidate_kernel(context, problem, attacks));
     }
 cleanup:
     for (int64_t i = 0; status != NADIR_OK && i < count; i++) {
         nadir_attack_clear(context, &attacks[i]);
     }
-    nadir_subspace_free(context, run.subspace);
+    nadir_spectral_subspace_free(context, run.subspace);
     return status;
 }

@@ -7,7 +7,7 @@
 #ifndef NADIR_ADVERSARY_SPECTRAL_H
 #define NADIR_ADVERSARY_SPECTRAL_H
 
-#include "adversary/free/dual.h"
+#include "adversary/search/rank_one_candidate.h"
 
 typedef enum nadir_spectral_method {
     NADIR_SPECTRAL_NEWTON,       /* the default: the root of f on a growing subspace, in closed form there */
@@ -16,7 +16,7 @@ typedef enum nadir_spectral_method {
 } nadir_spectral_method;
 
 /* attacks: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
- * with the kernel where there is one radius only: nadir_dual_make_kernel makes those of many that are wanted.
+ * with the kernel where there is one radius only: nadir_rank_one_candidate_kernel makes those of many that are wanted.
  * radii: [count], each below breakdown. tolerance: of the penalty, relative. A limit reached is not an error:
  * `converged` tells. */
 nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *problem,

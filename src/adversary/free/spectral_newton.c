@@ -13,7 +13,7 @@
  * solves and one transposed one. Residuals of different radii are nearly dependent (those of a Krylov space
  * lie in a plane): few directions serve all.
  */
-#include "adversary/free/spectral_parts.h"
+#include "adversary/search/spectral.h"
 #include "linalg/blocks.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@
 typedef struct candidate {
     double beta;
     bool open;
-    nadir_subspace_point point;
+    nadir_spectral_subspace_point point;
     double error;  /* estimate of what the penalty lacks, relative; infinity: no idea yet */
     double before; /* l when the residual was made */
     double gain;   /* e of the part of the residual that was taken in; 0: none was */
@@ -63,7 +63,7 @@ static nadir_status close_candidate(search *at, int64_t i, const char *stop_reas
     double *x = at->room;
     double *k = x + at->states;
     double *g = k + at->states;
-    nadir_subspace_expand(at->run->context, at->run->subspace, &one->point, x, k, g);
+    nadir_spectral_subspace_expand(at->run->context, at->run->subspace, &one->point, x, k, g);
     one->open = false;
     at->open--;
     return nadir_spectral_finish(at->run, one->beta, x, k, g, stop_reason, at->round, &at->attacks[i]);
@@ -72,7 +72,7 @@ static nadir_status close_candidate(search *at, int64_t i, const char *stop_reas
 /* (beta gamma)^2 m_max */
 static double square_epsilon(const search *at, const candidate *one)
 {
-    const nadir_subspace *subspace = at->run->subspace;
+    const nadir_spectral_subspace *subspace = at->run->subspace;
     const double reach = one->beta * subspace->problem->gamma;
     return reach * reach * subspace->m[subspace->size - 1];
 }
@@ -96,11 +96,11 @@ static nadir_status solve_projected(search *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
-    NADIR_CHECK(nadir_subspace_diagonalise(run->context, run->subspace));
+    NADIR_CHECK(nadir_spectral_subspace_diagonalise(run->context, run->subspace));
     for (int64_t i = 0; i < at->count; i++) {
         candidate *one = &at->candidates[i];
         if (one->open) {
-            NADIR_CHECK(nadir_subspace_root(run->context, run->subspace, one->beta, &one->point));
+            NADIR_CHECK(nadir_spectral_subspace_root(run->context, run->subspace, one->beta, &one->point));
             estimate_error(at, one);
             if (one->error <= run->tolerance / 2) {
                 NADIR_CHECK(close_candidate(at, i, "tolerance"));
@@ -145,15 +145,15 @@ static nadir_status make_residuals(search *at)
     const int64_t n = at->states;
     int kept = 0;
     for (int j = 0; j < at->chosen; j++) {
-        const nadir_subspace_point *point = &at->candidates[at->choice[j]].point;
-        nadir_subspace_expand(run->context, run->subspace, point, NULL, at->y + j * n, NULL);
+        const nadir_spectral_subspace_point *point = &at->candidates[at->choice[j]].point;
+        nadir_spectral_subspace_expand(run->context, run->subspace, point, NULL, at->y + j * n, NULL);
     }
     NADIR_CHECK(nadir_spectral_transposed(run, at->chosen, at->y, at->r));
     for (int j = 0; j < at->chosen; j++) {
         const int64_t i = at->choice[j];
         candidate *one = &at->candidates[i];
         double *r = at->r + j * n;
-        one->rho = nadir_subspace_residual(run->context, run->subspace, &one->point, r);
+        one->rho = nadir_spectral_subspace_residual(run->context, run->subspace, &one->point, r);
         const double share = one->rho / one->point.theta;
         one->left = share * share / 2 / (1 + run->problem->gamma * one->beta * one->point.feedback);
         one->before = one->point.l;
@@ -176,7 +176,7 @@ cleanup:
 static bool make_direction(const search *at, double rho, int taken, double *r)
 {
     const nadir_spectral *run = at->run;
-    double norm = nadir_subspace_reduce(run->context, run->subspace, r);
+    double norm = nadir_spectral_subspace_reduce(run->context, run->subspace, r);
     for (int k = 0; k < taken; k++) {
         const double *q = at->room + k * at->states;
         nadir_blocks_add(run->context, at->states, -nadir_blocks_dot(run->context, at->states, q, r), q, r);
@@ -241,11 +241,11 @@ static int take_directions(search *at)
 
 static void make_room(const search *at)
 {
-    const nadir_subspace_point *points[SIDES_LIMIT];
+    const nadir_spectral_subspace_point *points[SIDES_LIMIT];
     for (int j = 0; j < at->chosen; j++) {
         points[j] = &at->candidates[at->choice[j]].point;
     }
-    nadir_subspace_compress(at->run->context, at->run->subspace, at->chosen, points);
+    nadir_spectral_subspace_compress(at->run->context, at->run->subspace, at->chosen, points);
 }
 
 static nadir_status grow(search *at)
@@ -261,10 +261,10 @@ static nadir_status grow(search *at)
     if (taken == 0) { /* the residual is nothing but rounding */
         return close_candidate(at, at->choice[find_worst(at)], "stable");
     }
-    if (run->subspace->size + taken > NADIR_SUBSPACE_LIMIT) {
+    if (run->subspace->size + taken > NADIR_SPECTRAL_SUBSPACE_LIMIT) {
         make_room(at);
     }
-    NADIR_CHECK(nadir_subspace_append(run->context, run->subspace, taken, at->room));
+    NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, taken, at->room));
 cleanup:
     return status;
 }
@@ -273,7 +273,7 @@ static nadir_status run_rounds(search *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
-    NADIR_CHECK(nadir_subspace_begin(run->context, run->subspace, at->room));
+    NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, at->room));
     NADIR_CHECK(solve_projected(at));
     while (at->open > 0 && at->round < run->iterations_limit) {
         at->round++;

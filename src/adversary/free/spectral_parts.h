@@ -2,8 +2,8 @@
 #ifndef NADIR_ADVERSARY_SPECTRAL_PARTS_H
 #define NADIR_ADVERSARY_SPECTRAL_PARTS_H
 
-#include "adversary/free/dual.h"
-#include "adversary/free/subspace.h"
+#include "adversary/search/rank_one_candidate.h"
+#include "adversary/search/spectral_subspace.h"
 
 /* One call of nadir_spectral_solve. */
 typedef struct nadir_spectral {
@@ -12,7 +12,7 @@ typedef struct nadir_spectral {
     const char *method;
     double tolerance;
     int64_t iterations_limit;
-    nadir_subspace *subspace; /* not idle */
+    nadir_spectral_subspace *subspace; /* not idle */
 } nadir_spectral;
 
 /* What is asked for, or what rounding allows. */

@@ -10,7 +10,7 @@
  * after each; which is what the worst k against c and the worst c against k are under the kernel of the pair.
  * Every step raises lambda, by about (beta / breakdown)^4 of the step before.
  */
-#include "adversary/free/spectral_parts.h"
+#include "adversary/search/spectral.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
@@ -38,7 +38,7 @@ static nadir_status refuse(const nadir_spectral *run, double beta)
 typedef struct bisection {
     const nadir_spectral *run;
     double beta;
-    nadir_subspace_point point;
+    nadir_spectral_subspace_point point;
     int64_t steps;
     bool converged;
     double *y; /* [states] */
@@ -50,18 +50,18 @@ static nadir_status expand(bisection *at, double rho, bool *fresh)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
-    const nadir_subspace_point *const points[1] = {&at->point};
-    const double norm = nadir_subspace_reduce(run->context, run->subspace, at->r);
+    const nadir_spectral_subspace_point *const points[1] = {&at->point};
+    const double norm = nadir_spectral_subspace_reduce(run->context, run->subspace, at->r);
     *fresh = norm > ROUNDING_SHARE * rho;
     if (!*fresh) {
         return NADIR_OK;
     }
     nadir_vector_divide(run->problem->states, norm, at->r);
-    if (run->subspace->size == NADIR_SUBSPACE_LIMIT) {
-        nadir_subspace_compress(run->context, run->subspace, 1, points);
+    if (run->subspace->size == NADIR_SPECTRAL_SUBSPACE_LIMIT) {
+        nadir_spectral_subspace_compress(run->context, run->subspace, 1, points);
     }
-    NADIR_CHECK(nadir_subspace_append(run->context, run->subspace, 1, at->r));
-    NADIR_CHECK(nadir_subspace_diagonalise(run->context, run->subspace));
+    NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, 1, at->r));
+    NADIR_CHECK(nadir_spectral_subspace_diagonalise(run->context, run->subspace));
 cleanup:
     return status;
 }
@@ -74,14 +74,14 @@ static nadir_status evaluate(bisection *at, double l, bool accurately, double *f
     const double reach = at->beta * run->problem->gamma;
     bool growing = true;
     for (int grown = 0; growing && grown < GROWTH_LIMIT; grown++) {
-        NADIR_CHECK(nadir_subspace_top(run->context, run->subspace, l, &at->point));
+        NADIR_CHECK(nadir_spectral_subspace_top(run->context, run->subspace, l, &at->point));
         *f = reach * at->point.theta - l;
         if (*f > 0 && !accurately) {
             break;
         }
-        nadir_subspace_expand(run->context, run->subspace, &at->point, NULL, at->y, NULL);
+        nadir_spectral_subspace_expand(run->context, run->subspace, &at->point, NULL, at->y, NULL);
         NADIR_CHECK(nadir_spectral_transposed(run, 1, at->y, at->r));
-        const double rho = nadir_subspace_residual(run->context, run->subspace, &at->point, at->r);
+        const double rho = nadir_spectral_subspace_residual(run->context, run->subspace, &at->point, at->r);
         const bool negative = reach * (at->point.theta + rho) < l;
         if (rho <= RESIDUAL_SHARE * sqrt(run->tolerance) * at->point.theta || (negative && !accurately)) {
             break;
@@ -134,11 +134,11 @@ nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir
     at.y = room;
     at.r = room + n;
     if (run->subspace->size == 0) {
-        NADIR_CHECK(nadir_subspace_begin(run->context, run->subspace, at.r));
+        NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, at.r));
     }
     NADIR_CHECK(find_root(&at, &l));
     NADIR_CHECK(evaluate(&at, l, true, &f));
-    nadir_subspace_expand(run->context, run->subspace, &at.point, at.r, at.y, room + 2 * n);
+    nadir_spectral_subspace_expand(run->context, run->subspace, &at.point, at.r, at.y, room + 2 * n);
     NADIR_CHECK(nadir_spectral_finish(run, beta, at.r, at.y, room + 2 * n,
                                       at.converged ? "tolerance" : "iterations", at.steps, attack));
 cleanup:
@@ -173,7 +173,7 @@ static nadir_status respond_k(alternation *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
-    const nadir_subspace *subspace = run->subspace;
+    const nadir_spectral_subspace *subspace = run->subspace;
     const int64_t n = run->problem->states;
     const double gamma = run->problem->gamma;
     for (int64_t s = 0; s < n; s++) {
@@ -207,7 +207,7 @@ static nadir_status respond_c(alternation *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
-    const nadir_subspace *subspace = run->subspace;
+    const nadir_spectral_subspace *subspace = run->subspace;
     const int64_t n = run->problem->states;
     const double *W = run->problem->uncertainty->W;
     NADIR_CHECK(nadir_spectral_transposed(run, 1, at->k, at->w));

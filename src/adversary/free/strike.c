@@ -16,7 +16,7 @@
  *
  * and where this leaves many columns, D_ss <= (D 1_G)(s) for s in G: one solve for all states of a group G.
  */
-#include "adversary/free/strike.h"
+#include "adversary/search/free_search.h"
 
 #include "linalg/vector.h"
 
@@ -420,9 +420,9 @@ static nadir_status make_attacks(search *at, int64_t first, int64_t count, nadir
             k[of->up] += 0.5;
             k[of->down] -= 0.5;
         }
-        NADIR_CHECK(
-            nadir_dual_attack_known(at->context, at->problem, of->radius, c, k, at->columns + j * n, attack));
-        NADIR_CHECK(nadir_dual_make_kernel(at->context, at->problem, attack));
+        NADIR_CHECK(nadir_rank_one_candidate_known(at->context, at->problem, of->radius, c, k,
+                                                   at->columns + j * n, attack));
+        NADIR_CHECK(nadir_rank_one_candidate_kernel(at->context, at->problem, attack));
         attack->method = "enumeration";
         attack->stop_reason = "tolerance";
         attack->converged = true;
@@ -433,7 +433,7 @@ cleanup:
 }
 
 /* What was proven; the bounds of columns that were not formed are part of it. */
-static void state_facts(const search *at, nadir_strike_facts *facts)
+static void state_facts(const search *at, nadir_l1_enumeration_bounds *facts)
 {
     double most = 0;
     for (int64_t s = 0; s < at->states; s++) {
@@ -444,13 +444,13 @@ static void state_facts(const search *at, nadir_strike_facts *facts)
         for (int64_t s = 0; s < at->states; s++) {
             high = fmax(high, at->width[s] < 0 ? bound_root(at, &at->targets[i], s, true) : 0);
         }
-        facts[i] = (nadir_strike_facts){high, 1 / (most * (1 + 8 * UNIT)), at->solved};
+        facts[i] = (nadir_l1_enumeration_bounds){high, 1 / (most * (1 + 8 * UNIT)), at->solved};
     }
 }
 
-nadir_status nadir_strike_solve(nadir_context *context, const nadir_problem *problem, bool exact,
-                                int64_t count, const double *radii, nadir_attack *attacks,
-                                nadir_strike_facts *facts)
+nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,
+                                        int64_t count, const double *radii, nadir_attack *attacks,
+                                        nadir_l1_enumeration_bounds *facts)
 {
     nadir_status status = NADIR_OK;
     search at = {.context = context, .problem = problem, .states = problem->states, .count = count};

@@ -7,26 +7,26 @@
 #ifndef NADIR_ADVERSARY_STRIKE_H
 #define NADIR_ADVERSARY_STRIKE_H
 
-#include "adversary/free/dual.h"
+#include "adversary/search/rank_one_candidate.h"
 
-typedef struct nadir_strike_facts {
+typedef struct nadir_l1_enumeration_bounds {
     double lambda_high;   /* proven: no kernel of the ball costs more than this */
     double breakdown_low; /* proven lower bound on the breakdown radius at p = 1; exact, but for
                              errors of solves, where `exact` */
     int64_t columns;      /* of D, and sums of columns, that were solved for so far */
-} nadir_strike_facts;
+} nadir_l1_enumeration_bounds;
 
 /* exact: the breakdown radius to rounding, at the price of more columns. NADIR_ERROR_ILL_POSED, with the
  * number, when a radius is at or past breakdown. radii: [count], which share the columns; attacks: [count] of
  * zeros, filled with kernel, c, k, lambda, J and the rest but v; facts: [count]. */
-nadir_status nadir_strike_solve(nadir_context *context, const nadir_problem *problem, bool exact,
-                                int64_t count, const double *radii, nadir_attack *attacks,
-                                nadir_strike_facts *facts);
+nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,
+                                        int64_t count, const double *radii, nadir_attack *attacks,
+                                        nadir_l1_enumeration_bounds *facts);
 
 /* Bounds alone, without a kernel: proves that no kernel of the ball costs more than `lambda`, or gives the
  * smallest number above it that it can prove (errors of solves and rounding usually ask for one); infinity
  * when the ball cannot be shown to end before breakdown. Shares no code with the search but the solves. */
-nadir_status nadir_strike_check(nadir_context *context, const nadir_problem *problem, double beta,
-                                double lambda, double *lambda_high);
+nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem, double beta, double lambda,
+                            double *lambda_high);
 
 #endif

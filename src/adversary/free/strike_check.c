@@ -12,7 +12,7 @@
  * states that holds s, which one solve gives for all states of the set. Where it does not suffice the column
  * is formed.
  */
-#include "adversary/free/strike.h"
+#include "adversary/search/free_search.h"
 
 #include "linalg/vector.h"
 
@@ -174,8 +174,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_strike_check(nadir_context *context, const nadir_problem *problem, double beta,
-                                double lambda, double *lambda_high)
+nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem, double beta, double lambda,
+                            double *lambda_high)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;

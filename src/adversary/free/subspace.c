@@ -1,5 +1,5 @@
 /* subspace.c: the L_2 problem of the free domain on a subspace; see subspace.h for the formulas. */
-#include "adversary/free/subspace.h"
+#include "adversary/search/spectral_subspace.h"
 
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { LIMIT = NADIR_SUBSPACE_LIMIT };
+enum { LIMIT = NADIR_SPECTRAL_SUBSPACE_LIMIT };
 
 /* A vector of which less than this is new, when a basis is made smaller, is left out. */
 #define NEW_SHARE 1e-6
 
-void nadir_subspace_free(nadir_context *context, nadir_subspace *subspace)
+void nadir_spectral_subspace_free(nadir_context *context, nadir_spectral_subspace *subspace)
 {
     if (subspace == NULL) {
         return;
@@ -27,12 +27,12 @@ void nadir_subspace_free(nadir_context *context, nadir_subspace *subspace)
     nadir_release(context, subspace);
 }
 
-nadir_status nadir_subspace_create(nadir_context *context, const nadir_problem *problem,
-                                   nadir_subspace **subspace)
+nadir_status nadir_spectral_subspace_create(nadir_context *context, const nadir_problem *problem,
+                                            nadir_spectral_subspace **subspace)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    nadir_subspace *made = NULL;
+    nadir_spectral_subspace *made = NULL;
     nadir_gstd gstd;
     NADIR_NEW_ZERO(context, made, 1);
     NADIR_NEW(context, made->v_hat, n);
@@ -47,7 +47,7 @@ nadir_status nadir_subspace_create(nadir_context *context, const nadir_problem *
     *subspace = made;
     made = NULL;
 cleanup:
-    nadir_subspace_free(context, made);
+    nadir_spectral_subspace_free(context, made);
     return status;
 }
 
@@ -60,7 +60,8 @@ static const double *const *columns(double *const *vectors)
     return (const double *const *)vectors;
 }
 
-double nadir_subspace_reduce(const nadir_context *context, const nadir_subspace *subspace, double *x)
+double nadir_spectral_subspace_reduce(const nadir_context *context, const nadir_spectral_subspace *subspace,
+                                      double *x)
 {
     const int64_t n = subspace->problem->states;
     double factors[LIMIT];
@@ -76,7 +77,7 @@ double nadir_subspace_reduce(const nadir_context *context, const nadir_subspace 
 }
 
 /* z: [states], in: D W x of a new column x; out: its part orthogonal to 1 and v_hat. */
-static void add_image(const nadir_context *context, nadir_subspace *subspace, double *z)
+static void add_image(const nadir_context *context, nadir_spectral_subspace *subspace, double *z)
 {
     const int64_t n = subspace->problem->states;
     const int j = subspace->size;
@@ -98,7 +99,8 @@ static void add_image(const nadir_context *context, nadir_subspace *subspace, do
     subspace->size++;
 }
 
-nadir_status nadir_subspace_append(nadir_context *context, nadir_subspace *subspace, int count, double *x)
+nadir_status nadir_spectral_subspace_append(nadir_context *context, nadir_spectral_subspace *subspace,
+                                            int count, double *x)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = subspace->problem;
@@ -127,7 +129,7 @@ cleanup:
 }
 
 /* s <- V^T s, or V s. */
-static void rotate(const nadir_subspace *subspace, bool transposed, const double *from, double *to)
+static void rotate(const nadir_spectral_subspace *subspace, bool transposed, const double *from, double *to)
 {
     const int along = transposed ? LIMIT : 1;
     const int across = transposed ? 1 : LIMIT;
@@ -149,7 +151,7 @@ static nadir_status eigen(nadir_context *context, int size, double *matrix, doub
                             "the search for the worst kernel met numbers that are not finite");
 }
 
-nadir_status nadir_subspace_diagonalise(nadir_context *context, nadir_subspace *subspace)
+nadir_status nadir_spectral_subspace_diagonalise(nadir_context *context, nadir_spectral_subspace *subspace)
 {
     nadir_status status = NADIR_OK;
     const int size = subspace->size;
@@ -168,14 +170,15 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_subspace_begin(nadir_context *context, nadir_subspace *subspace, double *room)
+nadir_status nadir_spectral_subspace_begin(nadir_context *context, nadir_spectral_subspace *subspace,
+                                           double *room)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = subspace->problem->states;
     const double square = nadir_blocks_dot(context, n, subspace->Wd, subspace->Wd);
     nadir_blocks_scale(context, n, 1 / sqrt(square), subspace->Wd, room);
-    NADIR_CHECK(nadir_subspace_append(context, subspace, 1, room));
-    NADIR_CHECK(nadir_subspace_diagonalise(context, subspace));
+    NADIR_CHECK(nadir_spectral_subspace_append(context, subspace, 1, room));
+    NADIR_CHECK(nadir_spectral_subspace_diagonalise(context, subspace));
 cleanup:
     return status;
 }
@@ -185,7 +188,8 @@ cleanup:
  */
 
 /* Finishes a point from its l and s, which is in terms of the eigenvectors and of any length. */
-static void complete(const nadir_subspace *subspace, const double *s, nadir_subspace_point *point)
+static void complete(const nadir_spectral_subspace *subspace, const double *s,
+                     nadir_spectral_subspace_point *point)
 {
     const int size = subspace->size;
     double unit[LIMIT];
@@ -210,7 +214,7 @@ static void complete(const nadir_subspace *subspace, const double *s, nadir_subs
 }
 
 /* Phi D W X has the squared singular values of M + h h^T. */
-static nadir_status refuse(nadir_context *context, const nadir_subspace *subspace, double beta)
+static nadir_status refuse(nadir_context *context, const nadir_spectral_subspace *subspace, double beta)
 {
     nadir_status status = NADIR_OK;
     const int size = subspace->size;
@@ -232,8 +236,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_subspace_root(nadir_context *context, const nadir_subspace *subspace, double beta,
-                                 nadir_subspace_point *point)
+nadir_status nadir_spectral_subspace_root(nadir_context *context, const nadir_spectral_subspace *subspace,
+                                          double beta, nadir_spectral_subspace_point *point)
 {
     const int size = subspace->size;
     const double reach = beta * subspace->problem->gamma;
@@ -264,8 +268,8 @@ nadir_status nadir_subspace_root(nadir_context *context, const nadir_subspace *s
     return NADIR_OK;
 }
 
-nadir_status nadir_subspace_top(nadir_context *context, nadir_subspace *subspace, double l,
-                                nadir_subspace_point *point)
+nadir_status nadir_spectral_subspace_top(nadir_context *context, nadir_spectral_subspace *subspace, double l,
+                                         nadir_spectral_subspace_point *point)
 {
     nadir_status status = NADIR_OK;
     const int size = subspace->size;
@@ -297,8 +301,8 @@ cleanup:
  */
 
 /* result <- first times v_hat (0: none) + sum over j of factor s_j vectors[j]. */
-static void combine(const nadir_context *context, const nadir_subspace *subspace, double first, double factor,
-                    const double *s, double *const *vectors, double *result)
+static void combine(const nadir_context *context, const nadir_spectral_subspace *subspace, double first,
+                    double factor, const double *s, double *const *vectors, double *result)
 {
     const int64_t n = subspace->problem->states;
     double factors[LIMIT];
@@ -309,8 +313,9 @@ static void combine(const nadir_context *context, const nadir_subspace *subspace
     (void)nadir_blocks_add_many(context, n, subspace->size, columns(vectors), factors, result);
 }
 
-void nadir_subspace_expand(const nadir_context *context, const nadir_subspace *subspace,
-                           const nadir_subspace_point *point, double *x, double *y, double *g)
+void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_spectral_subspace *subspace,
+                                    const nadir_spectral_subspace_point *point, double *x, double *y,
+                                    double *g)
 {
     double hs = 0;
     for (int j = 0; j < subspace->size; j++) {
@@ -330,8 +335,8 @@ void nadir_subspace_expand(const nadir_context *context, const nadir_subspace *s
     }
 }
 
-double nadir_subspace_residual(const nadir_context *context, const nadir_subspace *subspace,
-                               const nadir_subspace_point *point, double *r)
+double nadir_spectral_subspace_residual(const nadir_context *context, const nadir_spectral_subspace *subspace,
+                                        const nadir_spectral_subspace_point *point, double *r)
 {
     const int64_t n = subspace->problem->states;
     const double *W = subspace->problem->uncertainty->W;
@@ -407,8 +412,8 @@ static void turn_columns(int64_t count, int size, int keep, const double *K, dou
     }
 }
 
-void nadir_subspace_compress(const nadir_context *context, nadir_subspace *subspace, int count,
-                             const nadir_subspace_point *const *points)
+void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectral_subspace *subspace,
+                                      int count, const nadir_spectral_subspace_point *const *points)
 {
     const int64_t n = subspace->problem->states;
     const int size = subspace->size;

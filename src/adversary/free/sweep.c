@@ -29,7 +29,7 @@ typedef struct sweep {
 } sweep;
 
 /* The coefficients of a point: x = X s, y = K t, K = (v_hat, Z). */
-static void read_point(const nadir_subspace_point *at, int size, double *s, double *t)
+static void read_point(const nadir_spectral_subspace_point *at, int size, double *s, double *t)
 {
     memcpy(s, at->s, (size_t)size * sizeof *s);
     t[0] = at->along;
@@ -51,7 +51,7 @@ static void fill_verdict(const sweep *at, const nadir_sweep_point *point, const 
                    .converged = true,
                    .iterations = point->rounds,
                    .lambda = answer->lambda},
-        .lower = bounded ? nadir_penalty_lower(problem, answer->lambda_high) : -INFINITY,
+        .lower = bounded ? nadir_free_lower(problem, answer->lambda_high) : -INFINITY,
         .upper = problem->J + problem->J_error - answer->lambda_low +
                  2 * DBL_EPSILON * (fabs(problem->J) + answer->lambda_low),
         .proof = bounded ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE,
@@ -114,8 +114,8 @@ static void clear_gathered(nadir_context *context, gathered *made)
     nadir_release(context, made->g);
 }
 
-static nadir_status gather(nadir_context *context, const nadir_subspace *subspace, double *const *images,
-                           bool guess, gathered *made)
+static nadir_status gather(nadir_context *context, const nadir_spectral_subspace *subspace,
+                           double *const *images, bool guess, gathered *made)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = subspace->problem->states;
@@ -142,7 +142,7 @@ cleanup:
 }
 
 /* Bounds and smallest entries of all that the search has found on its subspace. */
-static nadir_status prove(sweep *at, const nadir_subspace *subspace, double *const *images,
+static nadir_status prove(sweep *at, const nadir_spectral_subspace *subspace, double *const *images,
                           double breakdown_low)
 {
     nadir_status status = NADIR_OK;
@@ -217,7 +217,7 @@ nadir_status nadir_sweep_evaluate(nadir_context *context, const nadir_problem *p
     double *images[NADIR_SWEEP_SIZE + 1] = {NULL};
     *result = (nadir_sweep_result){.found = nadir_clock_seconds()};
     NADIR_CHECK(make_room(&at));
-    NADIR_CHECK(nadir_subspace_create(context, problem, &run.subspace));
+    NADIR_CHECK(nadir_spectral_subspace_create(context, problem, &run.subspace));
     if (run.subspace->idle) {
         goto cleanup;
     }
@@ -233,7 +233,7 @@ cleanup:
     for (int j = 0; j <= NADIR_SWEEP_SIZE; j++) {
         nadir_release(context, images[j]);
     }
-    nadir_subspace_free(context, run.subspace);
+    nadir_spectral_subspace_free(context, run.subspace);
     clear(&at);
     return status;
 }

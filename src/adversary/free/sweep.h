@@ -7,8 +7,8 @@
 #ifndef NADIR_ADVERSARY_SWEEP_H
 #define NADIR_ADVERSARY_SWEEP_H
 
-#include "adversary/free/penalty.h"
-#include "adversary/free/spectral_parts.h"
+#include "adversary/search/penalty_bounds.h"
+#include "adversary/search/spectral.h"
 
 /* How many vectors the subspace may have. */
 enum { NADIR_SWEEP_SIZE = 16 };
@@ -17,8 +17,8 @@ enum { NADIR_SWEEP_SIZE = 16 };
 typedef struct nadir_sweep_point {
     double beta;
     bool done;
-    nadir_subspace_point at; /* on the subspace as it is in the end */
-    int64_t rounds;          /* until it was done */
+    nadir_spectral_subspace_point at; /* on the subspace as it is in the end */
+    int64_t rounds;                   /* until it was done */
 } nadir_sweep_point;
 
 /* Grows the subspace, which is not idle and of dimension 0, until the penalties of all points are known to

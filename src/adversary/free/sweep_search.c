@@ -64,7 +64,7 @@ static nadir_status add_column(search *at, int j, const double *image)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = at->run->context;
-    const nadir_subspace *subspace = at->run->subspace;
+    const nadir_spectral_subspace *subspace = at->run->subspace;
     const int64_t n = subspace->problem->states;
     const double *W = subspace->problem->uncertainty->W;
     if (at->images != NULL) {
@@ -75,7 +75,7 @@ static nadir_status add_column(search *at, int j, const double *image)
     for (int64_t s = 0; s < n; s++) {
         at->U[j][s] = W[s] * image[s];
     }
-    (void)nadir_subspace_reduce(context, subspace, at->U[j]);
+    (void)nadir_spectral_subspace_reduce(context, subspace, at->U[j]);
     nadir_blocks_dots(context, n, j + 1, columns(at->U), at->U[j], at->G + j * STRIDE);
     for (int i = 0; i < j; i++) {
         at->G[i * STRIDE + j] = at->G[j * STRIDE + i];
@@ -89,7 +89,7 @@ static nadir_status add_columns(search *at)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
-    const nadir_subspace *subspace = run->subspace;
+    const nadir_spectral_subspace *subspace = run->subspace;
     const int64_t n = subspace->problem->states;
     const int end = subspace->size + 1;
     const int first = at->made;
@@ -127,7 +127,7 @@ static double square_of(const search *at, const double *f)
 /* (beta gamma)^2 m_max */
 static double square_epsilon(const search *at, double beta)
 {
-    const nadir_subspace *subspace = at->run->subspace;
+    const nadir_spectral_subspace *subspace = at->run->subspace;
     const double reach = beta * subspace->problem->gamma;
     return reach * reach * subspace->m[subspace->size - 1];
 }
@@ -153,7 +153,7 @@ static nadir_status solve_projected(search *at, int64_t round)
     const nadir_spectral *run = at->run;
     for (int64_t i = 0; i < at->count; i++) {
         nadir_sweep_point *point = &at->points[i];
-        NADIR_CHECK(nadir_subspace_root(run->context, run->subspace, point->beta, &point->at));
+        NADIR_CHECK(nadir_spectral_subspace_root(run->context, run->subspace, point->beta, &point->at));
         if (!point->done) {
             estimate_error(at, point, &at->candidates[i]);
             if (at->candidates[i].error <= run->tolerance / 2) {
@@ -216,7 +216,7 @@ static bool make_direction(const search *at, const double *f, double rho, int ta
     const int64_t n = at->run->problem->states;
     memset(q, 0, (size_t)n * sizeof *q);
     (void)nadir_blocks_add_many(context, n, at->made, columns(at->U), f, q);
-    (void)nadir_subspace_reduce(context, at->run->subspace, q);
+    (void)nadir_spectral_subspace_reduce(context, at->run->subspace, q);
     for (int k = 0; k < taken; k++) {
         const double *other = at->room + k * n;
         nadir_blocks_add(context, n, -nadir_blocks_dot(context, n, other, q), other, q);
@@ -289,7 +289,7 @@ static nadir_status run_rounds(search *at)
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = at->run;
     int taken = 1;
-    NADIR_CHECK(nadir_subspace_begin(run->context, run->subspace, at->room));
+    NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, at->room));
     NADIR_CHECK(solve_projected(at, 0));
     for (int64_t round = 1; at->open > 0 && round <= run->iterations_limit; round++) {
         NADIR_CHECK(nadir_progress(run->context, "searching the worst kernels", -1));
@@ -299,8 +299,8 @@ static nadir_status run_rounds(search *at)
         if (taken == 0 || run->subspace->size + taken > SIZE_LIMIT) {
             break;
         }
-        NADIR_CHECK(nadir_subspace_append(run->context, run->subspace, taken, at->room));
-        NADIR_CHECK(nadir_subspace_diagonalise(run->context, run->subspace));
+        NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, taken, at->room));
+        NADIR_CHECK(nadir_spectral_subspace_diagonalise(run->context, run->subspace));
         NADIR_CHECK(solve_projected(at, round));
     }
 cleanup:

@@ -1,6 +1,6 @@
 /* difference_second_order.c: the bound around a stationary kernel; see difference_bound.h for the proof. */
-#include "adversary/enclosure.h"
 #include "adversary/proof/difference_bound.h"
+#include "adversary/proof/verified_solve.h"
 #include "base/round.h"
 #include "kernel/explicit.h"
 #include "linalg/vector.h"
@@ -245,11 +245,11 @@ static nadir_status solve_occupancy(nadir_context *context, const nadir_problem 
     nadir_problem own = *problem;
     own.occupancy = witness->occupancy[i];
     const nadir_uncertainty *set = problem->uncertainty;
-    const nadir_enclosure known = nadir_enclosure_make(context, &own);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, &own);
     const nadir_perturbation_bound *perturbation = &facts->perturbation[i];
     const double v_error = value_error(facts, i);
-    nadir_enclosed enclosed;
-    NADIR_CHECK(nadir_enclosure_solve(context, &own, &known, true, own.mu, 0, d, &enclosed));
+    nadir_solve_error enclosed;
+    NADIR_CHECK(nadir_verified_solve(context, &own, &known, true, own.mu, 0, d, &enclosed));
     const double d_error = fmin(enclosed.error, nadir_round_up(enclosed.residual * facts->inverse[i], 4));
     const double largest = nadir_vector_largest(own.states, witness->v[i]) + v_error;
     /* |delta^pi_s . x| <= 2 max |x| between distributions, and sum d_P = 1 / (1 - gamma); on the free domain
@@ -260,7 +260,7 @@ static nadir_status solve_occupancy(nadir_context *context, const nadir_problem 
     const double per_v =
         set->domain == NADIR_DOMAIN_FREE
             ? 2 * perturbation->reach / (1 - perturbation->kappa) * perturbation->seminorm_factor
-            : 2 * own.gamma * nadir_enclosure_error(&known, 1);
+            : 2 * own.gamma * nadir_verified_solve_error(&known, 1);
     *error = nadir_round_up(
         own.gamma * per_d * largest * d_error + per_v * (v_error + facts->row_sum * largest), 32);
 cleanup:

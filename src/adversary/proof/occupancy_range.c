@@ -1,7 +1,7 @@
 /* occupancy_range.c: bounds on the occupancies of all kernels of a set; see occupancy_range.h. */
 #include "adversary/proof/occupancy_range.h"
 
-#include "adversary/enclosure.h"
+#include "adversary/proof/verified_solve.h"
 #include "base/round.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
@@ -116,7 +116,7 @@ nadir_status nadir_row_response_columns(nadir_context *context, const nadir_prob
     int64_t which[BLOCK];
     double residual;
     own.occupancy = occupancy;
-    const nadir_enclosure known = nadir_enclosure_make(context, &own);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, &own);
     NADIR_NEW(context, columns, n * (n < BLOCK ? n : BLOCK));
     NADIR_NEW(context, work, 3 * n);
     for (int64_t first = 0; first < n; first += BLOCK) {
@@ -124,8 +124,8 @@ nadir_status nadir_row_response_columns(nadir_context *context, const nadir_prob
         for (int64_t i = 0; i < count; i++) {
             which[i] = first + i;
         }
-        NADIR_CHECK(nadir_enclosure_columns(context, &own, &known, count, which, columns, &residual));
-        const double error = nadir_enclosure_error(&known, residual);
+        NADIR_CHECK(nadir_verified_solve_columns(context, &own, &known, count, which, columns, &residual));
+        const double error = nadir_verified_solve_error(&known, residual);
         for (int64_t i = 0; i < count; i++) {
             NADIR_CHECK(nadir_row_response(context, problem, columns + i * n, error, work,
                                            responses + (first + i) * n));
@@ -239,12 +239,12 @@ nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_prob
     nadir_status status = NADIR_OK;
     double *responses = NULL;
     const int64_t n = problem->states;
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     NADIR_NEW(context, responses, n * n);
     NADIR_NEW(context, range->low, n);
     NADIR_NEW(context, range->high, n);
     /* rows of every kernel sum to 1 up to the rounding of the average */
-    range->total = nadir_round_up(nadir_enclosure_error(&known, 1), state_roundings(problem));
+    range->total = nadir_round_up(nadir_verified_solve_error(&known, 1), state_roundings(problem));
     for (int64_t s = 0; s < n; s++) {
         range->low[s] = 0;
         range->high[s] = range->total;

@@ -1,8 +1,8 @@
 /* perturbation_bound.c: bounds on returns by norms; see perturbation_bound.h. */
 #include "adversary/proof/perturbation_bound.h"
 
-#include "adversary/enclosure.h"
-#include "adversary/free/breakdown.h"
+#include "adversary/proof/breakdown.h"
+#include "adversary/proof/verified_solve.h"
 #include "base/round.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
@@ -88,8 +88,8 @@ static nadir_status bound_rectangular(nadir_context *context, const nadir_proble
     const nadir_model *model = problem->model;
     const int64_t n = problem->states;
     const double roundings = state_roundings(problem);
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
-    nadir_enclosed enclosed;
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
+    nadir_solve_error enclosed;
     double *b = work;
     double *v_b = work + n; /* D b^pi */
     double reach = 0;
@@ -106,7 +106,7 @@ static nadir_status bound_rectangular(nadir_context *context, const nadir_proble
         reach += fabs(problem->d[s]) * b[s];
     }
     reach += problem->d_error * nadir_vector_largest(n, b);
-    NADIR_CHECK(nadir_enclosure_solve(context, problem, &known, false, b, 0, v_b, &enclosed));
+    NADIR_CHECK(nadir_verified_solve(context, problem, &known, false, b, 0, v_b, &enclosed));
     for (int64_t s = 0; s < n; s++) {
         v_b[s] = fabs(v_b[s]) + enclosed.error;
     }
@@ -149,9 +149,9 @@ double nadir_perturbation_bound_remainder(const nadir_perturbation_bound *bound)
 double nadir_perturbation_bound_error(const nadir_context *context, const nadir_problem *problem,
                                       const nadir_perturbation_bound *bound, double residual)
 {
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     const double kappa = bound->kappa;
-    const double error = nadir_enclosure_error(&known, residual);
+    const double error = nadir_verified_solve_error(&known, residual);
     if (!(kappa < 1)) {
         return INFINITY;
     }
@@ -168,10 +168,10 @@ nadir_status nadir_inverse_norm_bound(nadir_context *context, const nadir_proble
     double *columns = NULL;
     double residual;
     own.occupancy = occupancy;
-    const nadir_enclosure known = nadir_enclosure_make(context, &own);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, &own);
     *norm = INFINITY;
     NADIR_NEW(context, columns, n * n);
-    NADIR_CHECK(nadir_enclosure_columns(context, &own, &known, n, NULL, columns, &residual));
+    NADIR_CHECK(nadir_verified_solve_columns(context, &own, &known, n, NULL, columns, &residual));
     const double rest = nadir_round_below(1 - nadir_round_up((double)n * residual, 4), 1, 4);
     double largest = 0;
     for (int64_t s = 0; s < n; s++) {

@@ -292,7 +292,7 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
     }
     nadir_kernel_measure(context, centre->problem.kernel, &size);
     centre->sum_off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
-    centre->known = nadir_enclosure_make(context, &centre->problem);
+    centre->known = nadir_verified_solver_make(context, &centre->problem);
     centre->total = nadir_centre_total(context, problem);
 cleanup:
     if (status != NADIR_OK) {
@@ -318,19 +318,18 @@ nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem 
 
 /* x = D b, or D^T b: from `near`, [states], unless that is NULL. */
 static nadir_status solve(nadir_context *context, const nadir_centre *centre, bool transposed,
-                          const double *b, const double *near, double *x, nadir_enclosed *enclosed)
+                          const double *b, const double *near, double *x, nadir_solve_error *enclosed)
 {
     if (near == NULL) {
-        return nadir_enclosure_solve(context, &centre->problem, &centre->known, transposed, b, 0, x,
-                                     enclosed);
+        return nadir_verified_solve(context, &centre->problem, &centre->known, transposed, b, 0, x, enclosed);
     }
     memcpy(x, near, (size_t)centre->live->states * sizeof *x);
-    return nadir_enclosure_improve(context, &centre->problem, &centre->known, transposed, b, 0, 0, x,
-                                   enclosed);
+    return nadir_verified_solve_from(context, &centre->problem, &centre->known, transposed, b, 0, 0, x,
+                                     enclosed);
 }
 
 nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
-                                nadir_enclosed *enclosed)
+                                nadir_solve_error *enclosed)
 {
     const double *near = centre->near != NULL ? centre->near->v : NULL;
     return solve(context, centre, false, centre->problem.R, near, v, enclosed);
@@ -361,7 +360,7 @@ nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = centre->live->states;
-    nadir_enclosed enclosed;
+    nadir_solve_error enclosed;
     NADIR_NEW(context, centre->d, 2 * n);
     centre->off = centre->d + n;
     const double *near = centre->near != NULL ? centre->near->d : NULL;
@@ -416,8 +415,8 @@ nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre)
     NADIR_NEW(context, centre->D, n * n);
     NADIR_NEW(context, centre->d, 2 * n);
     centre->off = centre->d + n;
-    NADIR_CHECK(
-        nadir_enclosure_columns(context, &centre->problem, &centre->known, n, NULL, centre->D, &residual));
+    NADIR_CHECK(nadir_verified_solve_columns(context, &centre->problem, &centre->known, n, NULL, centre->D,
+                                             &residual));
     const int threads = nadir_threads_for(context, 4 * n * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {

@@ -13,14 +13,14 @@
 #define NADIR_ADVERSARY_CENTRE_H
 
 #include "adversary/attack.h"
-#include "adversary/enclosure.h"
+#include "adversary/proof/verified_solve.h"
 #include "adversary/valid/live.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_centre {
     const nadir_live *live;
     nadir_problem problem; /* the problem given, with the occupancy operator of X */
-    nadir_enclosure known;
+    nadir_verified_solver known;
     const double *X;      /* [entries] of the live rows; all others are nominal */
     double *own_X;        /* NULL: the numbers are those of `kernel`, or nominal */
     double sum_off;       /* how far a row of X may be from summing to one */
@@ -53,7 +53,7 @@ void nadir_centre_shift(nadir_centre *centre);
 
 /* v: [states] the value of X. */
 nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
-                                nadir_enclosed *enclosed);
+                                nadir_solve_error *enclosed);
 
 /* Which states a kernel does not visit, to 1e-12 of all visits: unvisited[states]. visits: [states] its
  * occupancy, where that is known already, or NULL; a wrong one is a poor choice, no error. */

@@ -36,8 +36,8 @@ typedef struct collective {
     const nadir_problem *problem;
     const nadir_live *live;
     double beta;
-    nadir_enclosure known; /* of the nominal kernel */
-    double K;              /* |sqrt(f) d| of the nominal kernel, at least */
+    nadir_verified_solver known; /* of the nominal kernel */
+    double K;                    /* |sqrt(f) d| of the nominal kernel, at least */
     double F;
     double nominal, star; /* G of both kernels */
     nadir_centre centre;  /* P* */
@@ -149,7 +149,7 @@ nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem 
                      .problem = problem,
                      .live = live,
                      .beta = beta,
-                     .known = nadir_enclosure_make(context, problem),
+                     .known = nadir_verified_solver_make(context, problem),
                      .star = INFINITY};
     NADIR_CHECK(nadir_mixing_bound(context, problem, &of.known, NADIR_MIXING_EASY, &of.nominal));
     if (isinf(of.nominal)) {
@@ -181,7 +181,7 @@ nadir_status nadir_collective_foresee(nadir_context *context, const nadir_proble
                                       const nadir_attack *attack, bool *hopeless)
 {
     nadir_status status = NADIR_OK;
-    const nadir_enclosure known = nadir_enclosure_make(context, problem);
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     const nadir_model *model = problem->model;
     double mixing;
     double nominal = 0;

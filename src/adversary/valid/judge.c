@@ -7,8 +7,8 @@
 #include "adversary/valid/judge.h"
 
 #include "adversary/check/membership.h"
-#include "adversary/free/dual.h"
 #include "adversary/free/free.h"
+#include "adversary/search/rank_one_candidate.h"
 #include "adversary/valid/collective.h"
 #include "adversary/valid/search.h"
 #include "base/context.h"
@@ -34,7 +34,7 @@ static bool free_may_help(const nadir_context *context, const nadir_problem *pro
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
     if (model->exchange != NULL || /* kernels of rank one cannot be looked at row by row */
-        !nadir_free_has_room(context, problem)) {
+        !nadir_free_rewards_fit(context, problem)) {
         return false;
     }
     return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
@@ -52,7 +52,7 @@ nadir_status nadir_valid_ask_free(nadir_context *context, const nadir_problem *o
     settings.certify = NADIR_CERTIFY_AUTO;
     nadir_status status = NADIR_ERROR_NOT_CONVERGED;
     if (free_may_help(context, own)) {
-        status = nadir_free_evaluate_kept(context, &problem, &settings, count, factors, verdicts);
+        status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
     }
     for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
         verdicts[i].refused = true;
@@ -71,7 +71,7 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, nadir_verdict *verdict,
         goto cleanup;
     }
     if (verdict->minimum >= 0 && nadir_verdict_is_close(run->problem, run->settings, verdict)) {
-        NADIR_CHECK(nadir_dual_make_kernel(run->context, run->problem, &verdict->attack));
+        NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, &verdict->attack));
         NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
                                              run->factor, &membership));
         *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;

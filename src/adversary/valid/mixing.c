@@ -84,7 +84,7 @@ static double estimate(int64_t n, const double *matrix, double *x)
 }
 
 nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *problem,
-                                const nadir_enclosure *known, nadir_mixing_effort effort, double *bound)
+                                const nadir_verified_solver *known, nadir_mixing_effort effort, double *bound)
 {
     nadir_status status = NADIR_OK;
     nadir_average *average = nadir_occupancy_average(problem->occupancy);

@@ -5,7 +5,7 @@
 #ifndef NADIR_ADVERSARY_MIXING_H
 #define NADIR_ADVERSARY_MIXING_H
 
-#include "adversary/enclosure.h"
+#include "adversary/proof/verified_solve.h"
 
 /* How much work a bound is worth: O(states^2), a third of states^3 more, or two thirds for one that is near.
  */
@@ -18,6 +18,7 @@ typedef enum nadir_mixing_effort {
 /* *bound >= |Phi D|_2 for the D of the problem's operator; infinity: nothing is known. Rounding is included.
  */
 nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *problem,
-                                const nadir_enclosure *known, nadir_mixing_effort effort, double *bound);
+                                const nadir_verified_solver *known, nadir_mixing_effort effort,
+                                double *bound);
 
 #endif

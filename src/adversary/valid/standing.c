@@ -40,7 +40,7 @@ static nadir_status solve_value(nadir_context *context, nadir_standing *standing
     nadir_status status = NADIR_OK;
     const nadir_centre *centre = standing->centre;
     const int64_t n = standing->live->states;
-    nadir_enclosed enclosed;
+    nadir_solve_error enclosed;
     double dot_error;
     double low = INFINITY;
     double high = -INFINITY;
