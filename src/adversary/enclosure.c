@@ -187,12 +187,11 @@ cleanup:
 }
 
 /* A solve tells the residual of its worst column. Columns brought to size one, by a power of two, have
- * residuals that are alike; theirs is that over the power. Zero is solved by zero. span: look for columns
- * that are combinations of others. */
-static nadir_status solve_many(nadir_context *context, const nadir_problem *problem,
-                               const nadir_verified_solver *known, bool transposed, bool span, int64_t count,
-                               double *b, const double *const *guesses, double *x,
-                               nadir_solve_error *enclosed)
+ * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
+nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_verified_solver *known, bool transposed, int64_t count,
+                                       double *b, const double *const *guesses, double *x,
+                                       nadir_solve_error *enclosed)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -209,7 +208,7 @@ static nadir_status solve_many(nadir_context *context, const nadir_problem *prob
             x[j * n + s] = guesses[j] != NULL && largest > 0 ? scales[j] * guesses[j][s] : 0;
         }
     }
-    if (guesses == NULL && span) {
+    if (guesses == NULL) {
         NADIR_CHECK(solve_spanned(context, problem, known, transposed, count, b, x, residuals, &done));
     }
     if (!done) {
@@ -226,22 +225,6 @@ static nadir_status solve_many(nadir_context *context, const nadir_problem *prob
 cleanup:
     nadir_release(context, scales);
     return status;
-}
-
-nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *known, bool transposed, int64_t count,
-                                       double *b, const double *const *guesses, double *x,
-                                       nadir_solve_error *enclosed)
-{
-    return solve_many(context, problem, known, transposed, true, count, b, guesses, x, enclosed);
-}
-
-nadir_status nadir_enclosure_solve_apart(nadir_context *context, const nadir_problem *problem,
-                                         const nadir_verified_solver *known, bool transposed, int64_t count,
-                                         double *b, const double *const *guesses, double *x,
-                                         nadir_solve_error *enclosed)
-{
-    return solve_many(context, problem, known, transposed, false, count, b, guesses, x, enclosed);
 }
 
 nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_problem *problem,

@@ -48,12 +48,6 @@ nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_probl
                                        double *b, const double *const *guesses, double *x,
                                        nadir_solve_error *enclosed);
 
-/* The same for right-hand sides of which none is a combination of the others. */
-nadir_status nadir_enclosure_solve_apart(nadir_context *context, const nadir_problem *problem,
-                                         const nadir_verified_solver *known, bool transposed, int64_t count,
-                                         double *b, const double *const *guesses, double *x,
-                                         nadir_solve_error *enclosed);
-
 /* residual / gap, rounded up. */
 double nadir_verified_solve_error(const nadir_verified_solver *known, double residual);
 

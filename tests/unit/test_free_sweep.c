@@ -1,5 +1,5 @@
-/* test_free_sweep.c: many radii of the L_2 ball on the free domain, found and proven by coefficients, against
- * evaluations of each alone: up to breakdown, where some need what the coefficients cannot give. */
+/* test_free_sweep.c: many radii of the L_2 ball on the free domain, which share one subspace and one breakdown
+ * radius, against evaluations of each alone: up to breakdown. */
 #include "support/support.h"
 
 #include "support/families.h"
@@ -129,8 +129,7 @@ static nadir_status make_place(nadir_context *context, test_place *here)
     return status;
 }
 
-/* Radii from nothing, of which the last need a kernel of their own: no cheap proof of breakdown reaches them.
- */
+/* No cheap proof of breakdown reaches the last of these radii. */
 static nadir_status attempt(nadir_context *context, const void *of)
 {
     const double radius = *(const double *)of;

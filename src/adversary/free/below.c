@@ -28,7 +28,6 @@ typedef struct below_run {
     nadir_context *context;
     const nadir_problem *problem;
     const nadir_robust_settings *settings;
-    bool keep;
     int64_t count;
     placed *order;           /* [count] factors rising */
     double *factors;         /* [count] in that order */
@@ -63,8 +62,8 @@ static nadir_status search(below_run *run, int64_t *fine)
     *fine = 0;
     for (;;) {
         double limit;
-        status = nadir_free_evaluate_all(run->context, run->problem, run->settings, run->keep, many,
-                                         run->factors, run->verdicts, &limit);
+        status = nadir_free_evaluate_all(run->context, run->problem, run->settings, many, run->factors,
+                                         run->verdicts, &limit);
         if (status == NADIR_OK) {
             *fine = many;
         } else if (status == NADIR_ERROR_ILL_POSED) {
@@ -98,12 +97,12 @@ static void hand_over(below_run *run, int64_t fine, nadir_verdict *verdicts)
     }
 }
 
-static nadir_status evaluate(nadir_context *context, const nadir_problem *problem,
-                             const nadir_robust_settings *settings, bool keep, int64_t count,
-                             const double *factors, nadir_verdict *verdicts)
+nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
+                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                 nadir_verdict *verdicts)
 {
     nadir_status status = NADIR_OK;
-    below_run run = {context, problem, settings, keep, count, NULL, NULL, NULL, INFINITY};
+    below_run run = {context, problem, settings, count, NULL, NULL, NULL, INFINITY};
     int64_t fine;
     NADIR_NEW(context, run.order, count);
     NADIR_NEW(context, run.factors, count);
@@ -123,18 +122,4 @@ cleanup:
     nadir_release(context, run.factors);
     nadir_release(context, run.verdicts);
     return status;
-}
-
-nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
-                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
-                                 nadir_verdict *verdicts)
-{
-    return evaluate(context, problem, settings, false, count, factors, verdicts);
-}
-
-nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
-                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
-                                 nadir_verdict *verdicts)
-{
-    return evaluate(context, problem, settings, true, count, factors, verdicts);
 }

@@ -8,7 +8,6 @@
  *     rectangular               scalar equation; exact where all occupancies stay positive
  */
 #include "adversary/free/free.h"
-#include "adversary/free/sweep.h"
 #include "adversary/search/free_search.h"
 #include "adversary/search/penalty_bounds.h"
 #include "adversary/search/rank_one_candidate.h"
@@ -38,7 +37,6 @@ typedef struct free_run {
     const double *factors; /* [count] */
     double *radii;         /* [count] */
     nadir_verdict *verdicts;
-    bool keep;            /* c and k of every radius are wanted */
     double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
     double *products_off; /* [count] how far: see check_rank_one.h */
     double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
@@ -226,39 +224,6 @@ cleanup:
     return status;
 }
 
-/* Those radii that have no verdict yet. */
-static nadir_status evaluate_rest(const free_run *run, nadir_known_breakdown *known)
-{
-    nadir_status status = NADIR_OK;
-    free_run rest = *run;
-    int64_t *which = NULL;
-    double *numbers = NULL;
-    rest.count = 0;
-    rest.verdicts = NULL;
-    NADIR_NEW(run->context, which, run->count);
-    NADIR_NEW(run->context, numbers, 2 * run->count);
-    NADIR_NEW_ZERO(run->context, rest.verdicts, run->count);
-    rest.radii = numbers;
-    rest.factors = numbers + run->count;
-    for (int64_t i = 0; i < run->count; i++) {
-        if (run->verdicts[i].attack.method == NULL) {
-            which[rest.count] = i;
-            numbers[rest.count] = run->radii[i];
-            numbers[run->count + rest.count++] = run->factors[i];
-        }
-    }
-    status = evaluate_pairs(&rest, known);
-    for (int64_t j = 0; j < rest.count; j++) {
-        run->verdicts[which[j]] = rest.verdicts[j];
-    }
-cleanup:
-    nadir_release(run->context, rest.products);
-    nadir_release(run->context, rest.verdicts);
-    nadir_release(run->context, numbers);
-    nadir_release(run->context, which);
-    return status;
-}
-
 static nadir_status evaluate_spectral(free_run *run)
 {
     nadir_status status = NADIR_OK;
@@ -275,18 +240,7 @@ static nadir_status evaluate_spectral(free_run *run)
         goto cleanup;
     }
     const double settled = nadir_clock_seconds();
-    if (!run->keep && spectral_method(run->settings) == NADIR_SPECTRAL_NEWTON &&
-        nadir_sweep_pays(run->context, problem, run->settings, run->count)) {
-        nadir_sweep_result result;
-        NADIR_CHECK(nadir_sweep_evaluate(run->context, problem, run->settings, known.low, run->count,
-                                         run->radii, run->verdicts, &result));
-        share_time(run, result.found - settled, nadir_clock_seconds() - result.found);
-        if (result.settled < run->count) {
-            NADIR_CHECK(evaluate_rest(run, &known));
-        }
-    } else {
-        NADIR_CHECK(evaluate_pairs(run, &known));
-    }
+    NADIR_CHECK(evaluate_pairs(run, &known));
     for (int64_t i = 0; i < run->count; i++) {
         set_breakdown(run, problem, &known, &run->verdicts[i]);
     }
@@ -503,7 +457,7 @@ static nadir_status check_method(nadir_context *context, const nadir_problem *pr
 }
 
 nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_robust_settings *settings, bool keep, int64_t count,
+                                     const nadir_robust_settings *settings, int64_t count,
                                      const double *factors, nadir_verdict *verdicts, double *limit)
 {
     nadir_status status = NADIR_OK;
@@ -511,7 +465,6 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
     free_run run = {.context = context,
                     .problem = problem,
                     .settings = settings,
-                    .keep = keep,
                     .count = count,
                     .factors = factors,
                     .verdicts = verdicts,

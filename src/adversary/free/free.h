@@ -9,12 +9,9 @@
 bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem);
 
 /* As a nadir_family; NADIR_ERROR_ILL_POSED when any radius is at or past breakdown. *limit: where breakdown
- * is, if that was found out; else infinity. keep: attacks have c and k whatever the count. */
+ * is, if that was found out; else infinity. */
 nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_robust_settings *settings, bool keep, int64_t count,
+                                     const nadir_robust_settings *settings, int64_t count,
                                      const double *factors, nadir_verdict *verdicts, double *limit);
-
-/* nadir_free_evaluate with c and k of every kernel kept. */
-nadir_family nadir_free_evaluate;
 
 #endif
