@@ -16,9 +16,10 @@
 #include "policy/rectangular_optimum.h"
 
 #include "adversary/check/membership.h"
+#include "adversary/proof/free_bounds.h"
 #include "adversary/question.h"
 #include "adversary/rectangular/rectangular.h"
-#include "adversary/search/free_search.h"
+#include "adversary/search/rectangular_free.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
 #include "nominal/value_check.h"

@@ -1,4 +1,5 @@
 /* spectral.c: problems and solutions of the L_2 ball on the free domain; see spectral.h. */
+#include "adversary/search/spectral.h"
 #include "support/support.h"
 
 #include "linalg/vector.h"

@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include "adversary/proof/breakdown.h"
+#include "adversary/search/breakdown_search.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

@@ -3,9 +3,9 @@
  * proven by them. The device is that of the engine that NADIR_TEST_ENGINE names, or else one that is
  * pretended (support/pretended.h): whoever touches its vectors from here ends the test.
  */
+#include "adversary/search/breakdown_search.h"
 #include "support/support.h"
 
-#include "adversary/proof/breakdown.h"
 #include "base/context.h"
 #include "base/device.h"
 #include "kernel/average.h"

@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "adversary/proof/rank_one_check.h"
-#include "adversary/search/rank_one_candidate.h"
+#include "adversary/proof/rank_one_states.h"
 #include "kernel/rank_one.h"
 #include "support/families.h"
 #include "support/generated.h"

@@ -4,7 +4,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/search/free_search.h"
+#include "adversary/proof/free_bounds.h"
+#include "adversary/search/rectangular_free.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/norms.h"

@@ -2,8 +2,8 @@
 #include "support/support.h"
 
 #include "adversary/search/rank_one_candidate.h"
+#include "adversary/search/spectral.h"
 
-#include "adversary/search/spectral_subspace.h"
 #include "support/families.h"
 #include "support/free_reference.h"
 #include "support/golden.h"

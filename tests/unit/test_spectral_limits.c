@@ -1,4 +1,5 @@
 /* The L_2 ball on the free domain: sizes, tolerances, degenerate cases, work and memory. */
+#include "adversary/search/spectral.h"
 #include "support/support.h"
 
 #include "support/families.h"

@@ -3,11 +3,11 @@
  * witness, by the check of the name that the witness gives; see verify.h and docs/robust.md.
  */
 #include "adversary/check/verify.h"
+#include "adversary/proof/free_bounds.h"
+#include "adversary/search/breakdown_search.h"
 
 #include "adversary/free/free.h"
-#include "adversary/proof/rank_one_check.h"
 #include "adversary/rectangular/rectangular.h"
-#include "adversary/search/free_search.h"
 #include "adversary/search/penalty_bounds.h"
 #include "adversary/valid/proof.h"
 #include "nominal/value_check.h"

@@ -3,10 +3,10 @@
  * witness claims of them. See verify.h.
  */
 #include "adversary/check/verify.h"
+#include "adversary/search/breakdown_search.h"
 
 #include "adversary/check/membership.h"
 #include "adversary/proof/rank_one_check.h"
-#include "adversary/search/penalty_bounds.h"
 #include "nominal/value_check.h"
 
 #include <float.h>

@@ -3,9 +3,10 @@
  * names; kappa and the bounds of occupancies, which the proof of the lower bound has found. See verify.h.
  */
 #include "adversary/check/verify.h"
+#include "adversary/proof/free_bounds.h"
+#include "adversary/search/breakdown_search.h"
 
-#include "adversary/search/free_search.h"
-#include "adversary/search/penalty_bounds.h"
+#include "adversary/search/l1_enumeration.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,9 +8,14 @@
  *     rectangular               scalar equation; exact where all occupancies stay positive
  */
 #include "adversary/free/free.h"
-#include "adversary/search/free_search.h"
+#include "adversary/proof/free_bounds.h"
+#include "adversary/proof/rank_one_check.h"
+#include "adversary/search/best_response.h"
+#include "adversary/search/breakdown_search.h"
+#include "adversary/search/l1_enumeration.h"
 #include "adversary/search/penalty_bounds.h"
 #include "adversary/search/rank_one_candidate.h"
+#include "adversary/search/rectangular_free.h"
 #include "adversary/search/spectral.h"
 #include "adversary/verdict.h"
 #include "base/context.h"
@@ -409,23 +414,6 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------------ */
 
-/* What products of values and occupancies may reach. */
-#define PRODUCT_MOST 1e290
-
-/* The largest reward that leaves room: |v d^T W| <= (largest reward) (max W) / (1 - gamma)^2. */
-static double most_reward(const nadir_context *context, const nadir_problem *problem)
-{
-    const double gap = 1 - problem->gamma;
-    const double W = nadir_global_largest(context, problem->states, problem->uncertainty->W);
-    return PRODUCT_MOST * gap * gap / fmax(1, W);
-}
-
-bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem)
-{
-    return !nadir_rewards_underflow(context, problem) &&
-           nadir_global_largest(context, problem->rows, problem->rewards) <= most_reward(context, problem);
-}
-
 static nadir_status check_rewards(nadir_context *context, const nadir_problem *problem)
 {
     return nadir_free_rewards_fit(context, problem)
@@ -435,7 +423,7 @@ static nadir_status check_rewards(nadir_context *context, const nadir_problem *p
                             "free; expected %g to %g: multiply all rewards by a number, and divide the "
                             "returns by it",
                             nadir_global_largest(context, problem->rows, problem->rewards),
-                            NADIR_REWARD_LEAST, most_reward(context, problem));
+                            NADIR_REWARD_LEAST, nadir_free_reward_most(context, problem));
 }
 
 static nadir_status check_method(nadir_context *context, const nadir_problem *problem, const char *method)
@@ -489,4 +477,29 @@ cleanup:
     nadir_release(context, run.products);
     *limit = run.limit;
     return status;
+}
+
+/* One radius, which may be refused. */
+static nadir_status evaluate_one(nadir_context *context, const nadir_problem *problem,
+                                 const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
+{
+    double limit;
+    nadir_status status = nadir_free_evaluate_all(context, problem, settings, 1, &factor, verdict, &limit);
+    if (status != NADIR_OK) {
+        nadir_verdict_clear(context, verdict);
+    }
+    if (status == NADIR_ERROR_ILL_POSED) {
+        *verdict =
+            (nadir_verdict){.refused = true, .breakdown = fmin(limit, factor * problem->uncertainty->radius)};
+        status = NADIR_OK;
+    }
+    return status;
+}
+
+nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
+                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                 nadir_verdict *verdicts)
+{
+    return count == 1 ? evaluate_one(context, problem, settings, *factors, verdicts)
+                      : nadir_admissible_radii_evaluate(context, problem, settings, count, factors, verdicts);
 }

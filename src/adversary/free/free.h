@@ -1,17 +1,16 @@
 /* free.h: robust evaluation on the free domain, where a ball can be too large. */
-#ifndef NADIR_ADVERSARY_FREE_H
-#define NADIR_ADVERSARY_FREE_H
+#ifndef NADIR_FREE_H
+#define NADIR_FREE_H
 
 #include "adversary/verdict.h"
 
-/* Whether the rewards are far enough from underflow and overflow, for bounds that hold; if not, the functions
- * below answer NADIR_ERROR_UNSUPPORTED. */
-bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem);
-
-/* As a nadir_family; NADIR_ERROR_ILL_POSED when any radius is at or past breakdown. *limit: where breakdown
+/* All `count` radii together, as a nadir_family; NADIR_ERROR_ILL_POSED when any radius is at or past breakdown. *limit: where breakdown
  * is, if that was found out; else infinity. */
 nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
                                      const nadir_robust_settings *settings, int64_t count,
                                      const double *factors, nadir_verdict *verdicts, double *limit);
+
+/* The radii that are below breakdown; the others are refused. */
+nadir_family nadir_admissible_radii_evaluate;
 
 #endif

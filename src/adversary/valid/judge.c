@@ -5,6 +5,7 @@
  * there is one, and all that proof.h has. A proof that fails shows where else to search.
  */
 #include "adversary/valid/judge.h"
+#include "adversary/proof/free_bounds.h"
 
 #include "adversary/check/membership.h"
 #include "adversary/free/free.h"

@@ -1,0 +1,125 @@
+/*
+ * below.c: those of many radii on the free domain that are below breakdown.
+ *
+ * A ball that holds a smaller one breaks down no later, so of the radii in rising order the first few are
+ * fine. How many is known from the breakdown radius, at p = 2; elsewhere it is found by halving, since what
+ * finds out is the search itself.
+ */
+#include "adversary/free/free.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A radius with its place. */
+typedef struct placed {
+    double factor;
+    int64_t place;
+} placed;
+
+static int by_factor(const void *left, const void *right)
+{
+    const placed *a = left;
+    const placed *b = right;
+    return a->factor != b->factor ? (a->factor > b->factor) - (a->factor < b->factor)
+                                  : (a->place > b->place) - (a->place < b->place);
+}
+
+typedef struct below_run {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    int64_t count;
+    placed *order;           /* [count] factors rising */
+    double *factors;         /* [count] in that order */
+    nadir_verdict *verdicts; /* [count] likewise */
+    double limit;            /* what breakdown is at, at most */
+} below_run;
+
+static void clear_verdicts(const below_run *run)
+{
+    for (int64_t i = 0; run->verdicts != NULL && i < run->count; i++) {
+        nadir_verdict_clear(run->context, &run->verdicts[i]);
+    }
+}
+
+/* How many radii, of those before `refused`, are below the limit. */
+static int64_t count_below(const below_run *run, int64_t refused)
+{
+    int64_t below = 0;
+    while (below < refused && run->factors[below] * run->problem->uncertainty->radius < run->limit) {
+        below++;
+    }
+    return below;
+}
+
+/* The largest number of radii that have an answer: `fine` and fewer do, `refused` and more do not; the last
+ * refusal stays in the context. */
+static nadir_status search(below_run *run, int64_t *fine)
+{
+    nadir_status status = NADIR_OK;
+    int64_t refused = run->count + 1;
+    int64_t many = run->count;
+    *fine = 0;
+    for (;;) {
+        double limit;
+        status = nadir_free_evaluate_all(run->context, run->problem, run->settings, many, run->factors,
+                                         run->verdicts, &limit);
+        if (status == NADIR_OK) {
+            *fine = many;
+        } else if (status == NADIR_ERROR_ILL_POSED) {
+            refused = many;
+            run->limit = fmin(limit, run->factors[many - 1] * run->problem->uncertainty->radius);
+            const int64_t below = isinf(limit) ? refused : count_below(run, refused);
+            refused = below < refused ? below + 1 : refused;
+        }
+        if (status != NADIR_OK && status != NADIR_ERROR_ILL_POSED) {
+            return status;
+        }
+        if (refused == 1 || (*fine + 1 == refused && status == NADIR_OK)) {
+            return NADIR_OK;
+        }
+        clear_verdicts(run);
+        many = isfinite(limit) || *fine + 1 == refused ? refused - 1 : *fine + (refused - *fine) / 2;
+    }
+}
+
+/* Back to the order that was asked for; what has no answer says so. */
+static void hand_over(below_run *run, int64_t fine, nadir_verdict *verdicts)
+{
+    for (int64_t i = 0; i < run->count; i++) {
+        nadir_verdict *to = &verdicts[run->order[i].place];
+        if (i < fine) {
+            *to = run->verdicts[i];
+            run->verdicts[i] = (nadir_verdict){0};
+        } else {
+            *to = (nadir_verdict){.refused = true, .breakdown = run->limit};
+        }
+    }
+}
+
+nadir_status nadir_admissible_radii_evaluate(nadir_context *context, const nadir_problem *problem,
+                                             const nadir_robust_settings *settings, int64_t count,
+                                             const double *factors, nadir_verdict *verdicts)
+{
+    nadir_status status = NADIR_OK;
+    below_run run = {context, problem, settings, count, NULL, NULL, NULL, INFINITY};
+    int64_t fine;
+    NADIR_NEW(context, run.order, count);
+    NADIR_NEW(context, run.factors, count);
+    NADIR_NEW_ZERO(context, run.verdicts, count);
+    for (int64_t i = 0; i < count; i++) {
+        run.order[i] = (placed){factors[i], i};
+    }
+    qsort(run.order, (size_t)count, sizeof *run.order, by_factor);
+    for (int64_t i = 0; i < count; i++) {
+        run.factors[i] = run.order[i].factor;
+    }
+    NADIR_CHECK(search(&run, &fine));
+    hand_over(&run, fine, verdicts);
+cleanup:
+    clear_verdicts(&run);
+    nadir_release(context, run.order);
+    nadir_release(context, run.factors);
+    nadir_release(context, run.verdicts);
+    return status;
+}

@@ -1,0 +1,95 @@
+/* breakdown.c: how large a ball of the free domain may be before a kernel of it is singular; see breakdown.h.
+ */
+#include "adversary/proof/breakdown.h"
+
+#include "linalg/distributed.h"
+#include "linalg/norm.h"
+
+#include <float.h>
+#include <math.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_operator *of)
+{
+    nadir_release(context, of->W);
+}
+
+nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_problem *problem,
+                                           nadir_breakdown_operator *of)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    double *shape = NULL;
+    *of = (nadir_breakdown_operator){.problem = problem,
+                                     .solver = nadir_verified_solver_make(context, problem)};
+    NADIR_NEW(context, of->W, problem->states);
+    NADIR_NEW(context, shape, problem->rows);
+    for (int64_t s = 0; s < problem->states; s++) {
+        const int64_t first = model->state_rows[s];
+        const int64_t actions = model->state_rows[s + 1] - first;
+        for (int64_t a = 0; a < actions; a++) {
+            shape[a] = nadir_uncertainty_scale(problem->uncertainty, first + a) *
+                       problem->policy->probabilities[first + a];
+        }
+        of->W[s] = nadir_norm_short(actions, shape, 2) * (1 + ((double)actions + 8) * UNIT);
+    }
+    of->W_largest = nadir_global_largest(context, problem->states, of->W);
+cleanup:
+    nadir_release(context, shape);
+    return status;
+}
+
+bool nadir_breakdown_operator_is_zero(const nadir_breakdown_operator *of)
+{
+    return nadir_model_total(of->problem->model) == 1 || of->problem->gamma == 0 || of->W_largest == 0;
+}
+
+nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
+                                 nadir_breakdown_proof proof, double beta, double *radius)
+{
+    nadir_status status = NADIR_OK;
+    nadir_breakdown_operator of = {0};
+    double norm = INFINITY;
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &of));
+    *radius = INFINITY;
+    if (nadir_breakdown_operator_is_zero(&of)) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_breakdown_by_products(context, &of, &norm));
+    if (proof != NADIR_BREAKDOWN_PRODUCTS) {
+        NADIR_CHECK(nadir_breakdown_by_columns(context, &of, proof == NADIR_BREAKDOWN_CHOLESKY, beta, &norm));
+    }
+    *radius = 1 / (problem->gamma * norm) * (1 - 4 * UNIT);
+cleanup:
+    nadir_breakdown_operator_clear(context, &of);
+    return status;
+}
+
+nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
+                                            double *radius)
+{
+    nadir_status status = NADIR_OK;
+    nadir_breakdown_operator of = {0};
+    double norm = INFINITY;
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &of));
+    of.thorough = true;
+    *radius = INFINITY;
+    if (!nadir_breakdown_operator_is_zero(&of)) {
+        NADIR_CHECK(nadir_breakdown_by_products(context, &of, &norm));
+        *radius = 1 / (problem->gamma * norm) * (1 - 4 * UNIT);
+    }
+cleanup:
+    nadir_breakdown_operator_clear(context, &of);
+    return status;
+}
+
+double nadir_breakdown_for_norm(const nadir_problem *problem, double radius)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    if (set->p <= 2) {
+        return radius;
+    }
+    const double exponent = isinf(set->p) ? 0.5 : 0.5 - 1 / set->p;
+    return radius / pow((double)set->entries, exponent) * (1 - 8 * UNIT);
+}

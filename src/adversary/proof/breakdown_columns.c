@@ -1,0 +1,136 @@
+/*
+ * breakdown_columns.c: |Phi D W|_2 bounded with all columns of D at hand.
+ *
+ * Quotient: Phi D W = Phi (D - 1 r^T) W whatever r, and |D - 1 r^T| <= |Dhat - 1 r^T| + error entry by entry:
+ * the quotient bound of eigen.h on the latter, times W, with r the column minima (best where columns
+ * have few large entries) and with r the column means (best where entries scatter about them).
+ *
+ * Cholesky: the norm itself, of Phi Dhat W, plus what the error of Dhat adds at most.
+ */
+#include "adversary/proof/breakdown.h"
+
+#include "linalg/eigen.h"
+#include "linalg/threads.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+
+#define UNIT (DBL_EPSILON / 2)
+
+/* Try the radius of interest a little larger than it is. */
+#define BEYOND 1e-6
+
+typedef enum centre { CENTRE_MINIMUM, CENTRE_MEAN } centre;
+
+static double centre_of(centre kind, int64_t n, const double *column)
+{
+    if (kind == CENTRE_MEAN) {
+        return nadir_vector_sum(n, column) / (double)n;
+    }
+    double smallest = column[0];
+    for (int64_t s = 1; s < n; s++) {
+        smallest = column[s] < smallest ? column[s] : smallest;
+    }
+    return smallest;
+}
+
+/* N = (|D - 1 r^T| + error) W, rounded up. */
+static void fill_sizes(const nadir_context *context, const nadir_breakdown_operator *of, centre kind,
+                       const double *D, double error, double *N)
+{
+    const int64_t n = of->problem->states;
+    const int threads = nadir_threads_for(context, n * n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < n; t++) {
+        const double r = centre_of(kind, n, D + t * n);
+        for (int64_t s = 0; s < n; s++) {
+            N[t * n + s] = (fabs(D[t * n + s] - r) + error) * of->W[t] * (1 + 4 * UNIT);
+        }
+    }
+}
+
+/* N = Phi D W, the columns of D known to a residual; norm >= |Phi D W|. *error: of N in the Frobenius norm.
+ * |Phi D r|_2 is at most sqrt(S) times that of |D r|_max, and at most |Phi D W| |r / W|_2. */
+static void fill_centred(const nadir_context *context, const nadir_breakdown_operator *of, double norm,
+                         double residual, const double *D, double *N, double *error)
+{
+    const int64_t n = of->problem->states;
+    const int threads = nadir_threads_for(context, n * n);
+    const double largest = nadir_vector_largest(n * n, D);
+    double W_smallest = INFINITY;
+    for (int64_t s = 0; s < n; s++) {
+        W_smallest = fmin(W_smallest, of->W[s]);
+    }
+    const double through = W_smallest > 0 ? residual * norm / W_smallest : INFINITY;
+    const double off = fmin(nadir_verified_solve_error(&of->solver, residual), through);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < n; t++) {
+        const double mean = centre_of(CENTRE_MEAN, n, D + t * n);
+        for (int64_t s = 0; s < n; s++) {
+            N[t * n + s] = (D[t * n + s] - mean) * of->W[t];
+        }
+    }
+    /* the mean is off by 3 roundings, the difference by one of at most 2 |D|, the product by another */
+    *error =
+        sqrt((double)n) * nadir_up_norm_2(context, n, of->W) * (off + 8 * UNIT * largest) * (1 + 8 * UNIT);
+}
+
+static double bound_by_quotients(const nadir_context *context, const nadir_breakdown_operator *of,
+                                 const double *D, double error, double *N, double *work)
+{
+    double best = INFINITY;
+    for (int kind = CENTRE_MINIMUM; kind <= CENTRE_MEAN; kind++) {
+        fill_sizes(context, of, (centre)kind, D, error, N);
+        best = fmin(best, nadir_spectral_norm_quotient(context, of->problem->states, N, work));
+    }
+    return best;
+}
+
+/* The radius of interest gets a trial of its own where the norm itself could not be proven. */
+static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakdown_operator *of, double beta,
+                                      double residual, const double *D, double *N, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->problem->states;
+    const double wanted = beta > 0 ? 1 / (of->problem->gamma * beta * (1 + BEYOND)) : INFINITY;
+    double proven;
+    double added;
+    fill_centred(context, of, *norm, residual, D, N, &added);
+    NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, 0, &proven));
+    *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
+    if (wanted < *norm && wanted > added) {
+        NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, wanted - added, &proven));
+        *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *of,
+                                        bool cholesky, double beta, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = of->problem->states;
+    double *D = NULL;
+    double *N = NULL;
+    double *work = NULL;
+    double residual;
+    NADIR_NEW(context, D, n * n);
+    NADIR_NEW(context, N, n * n);
+    NADIR_NEW(context, work, 3 * n);
+    NADIR_CHECK(nadir_verified_solve_columns(context, of->problem, &of->solver, n, NULL, D, &residual));
+    const double error = nadir_verified_solve_error(&of->solver, residual);
+    if (isinf(error)) {
+        goto cleanup;
+    }
+    *norm = fmin(*norm, bound_by_quotients(context, of, D, error, N, work));
+    if (cholesky) {
+        NADIR_CHECK(bound_by_cholesky(context, of, beta, residual, D, N, norm));
+    }
+cleanup:
+    nadir_release(context, D);
+    nadir_release(context, N);
+    nadir_release(context, work);
+    return status;
+}

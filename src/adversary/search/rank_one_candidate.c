@@ -1,0 +1,160 @@
+/*
+ * dual.c: from a pair (c, k) to the kernel Phat - b k^T and what it costs; see dual.h.
+ *
+ * Sherman-Morrison with b^pi = W c and g = D W c:
+ *
+ *     J_P = J - lambda,    lambda = gamma (d . W c) (k . v) / (1 + gamma k . g)
+ *
+ * Of v only differences count, as k sums to zero: its mean is taken off first, so that large values that
+ * differ little keep their digits.
+ */
+#include "adversary/search/rank_one_candidate.h"
+#include "adversary/proof/rank_one_states.h"
+
+#include "linalg/blocks.h"
+#include "linalg/distributed.h"
+#include "linalg/norm.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* x <- x times at most 1 so that |x|_p <= limit; the last few roundings are given away. Returns the factor.
+ */
+static nadir_status shrink(nadir_context *context, int64_t count, double p, double limit, double *x,
+                           double *factor)
+{
+    nadir_status status = NADIR_OK;
+    double norm;
+    if (p == 2) {
+        norm = nadir_global_norm_2(context, count, x);
+    } else {
+        status = nadir_norm_p(context, count, x, p, &norm);
+    }
+    *factor = 1;
+    if (status == NADIR_OK && norm > limit) {
+        *factor = limit / norm * (1 - 2 * DBL_EPSILON);
+        for (int64_t i = 0; i < count; i++) {
+            x[i] *= *factor;
+        }
+    }
+    return status;
+}
+
+static void subtract_mean(const nadir_context *context, int64_t count, double *x)
+{
+    const double mean = nadir_global_sum(context, count, x) / (double)nadir_global_count(context, count);
+    for (int64_t i = 0; i < count; i++) {
+        x[i] -= mean;
+    }
+}
+
+/* What Sherman-Morrison asks of v, d and g: [states] each. */
+typedef struct products {
+    double strength; /* d . W c */
+    double loss;     /* k . v */
+    double feedback; /* k . g */
+} products;
+
+static products multiply(const nadir_context *context, const nadir_problem *problem, const double *c,
+                         const double *k, const double *g)
+{
+    const double *W = problem->uncertainty->W;
+    const double mean =
+        nadir_global_sum(context, problem->states, problem->v) / (double)nadir_model_total(problem->model);
+    const double centre = isfinite(mean) ? mean : 0;
+    products made = {0};
+    for (int64_t s = 0; s < problem->states; s++) {
+        made.strength += problem->d[s] * (W[s] * c[s]);
+        made.loss += k[s] * (problem->v[s] - centre);
+        made.feedback += k[s] * g[s];
+    }
+    return (products){
+        .strength = nadir_allreduce_sum(context, made.strength),
+        .loss = nadir_allreduce_sum(context, made.loss),
+        .feedback = nadir_allreduce_sum(context, made.feedback),
+    };
+}
+
+nadir_status nadir_rank_one_candidate_kernel(nadir_context *context, const nadir_problem *problem,
+                                             nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    double *b = NULL;
+    if (attack->kernel != NULL) {
+        return NADIR_OK;
+    }
+    if (nadir_blocks_are_zero(context, problem->states, attack->c) ||
+        nadir_blocks_are_zero(context, problem->states, attack->k)) {
+        return nadir_kernel_create(context, problem->model, &attack->kernel);
+    }
+    NADIR_NEW(context, b, problem->rows);
+    nadir_rank_one_states_expand(problem, attack->c, b);
+    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, attack->k, &attack->kernel));
+cleanup:
+    nadir_release(context, b);
+    return status;
+}
+
+nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_problem *problem, double beta,
+                                            const double *c, const double *k, const double *g,
+                                            nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    const double p = problem->uncertainty->p;
+    nadir_attack made = {0};
+    double shrunk;
+    double ignored;
+    NADIR_NEW(context, made.c, n);
+    NADIR_NEW(context, made.k, n);
+    memcpy(made.c, c, (size_t)n * sizeof *c);
+    memcpy(made.k, k, (size_t)n * sizeof *k);
+    NADIR_CHECK(shrink(context, n, p, beta, made.c, &shrunk));
+    subtract_mean(context, n, made.k);
+    NADIR_CHECK(shrink(context, n, p, 1, made.k, &ignored));
+    const products of = multiply(context, problem, made.c, made.k, g);
+    const double denominator = 1 + problem->gamma * of.feedback * shrunk;
+    if (!(denominator > 0)) {
+        status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                            "the radius %.10g is at or past breakdown: a kernel of the ball makes "
+                            "I - gamma P singular (denominator %g); choose a smaller radius",
+                            beta, denominator);
+        goto cleanup;
+    }
+    made.lambda = problem->gamma * of.strength / denominator * of.loss;
+    made.J = problem->J - made.lambda;
+    if (nadir_occupancy_iterates(problem->occupancy)) {
+        NADIR_NEW(context, made.g, n);
+        memcpy(made.g, g, (size_t)n * sizeof *g);
+    }
+    attack->g = made.g;
+    attack->J = made.J;
+    attack->c = made.c;
+    attack->k = made.k;
+    attack->lambda = made.lambda;
+    made = (nadir_attack){0};
+cleanup:
+    nadir_attack_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_rank_one_candidate(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const double *c, const double *k, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    double *g = NULL;
+    NADIR_NEW(context, g, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        g[s] = problem->uncertainty->W[s] * c[s];
+    }
+    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, g, g, NULL));
+    NADIR_CHECK(nadir_rank_one_candidate_known(context, problem, beta, c, k, g, attack));
+    NADIR_CHECK(nadir_rank_one_candidate_kernel(context, problem, attack));
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_attack_clear(context, attack);
+    }
+    nadir_release(context, g);
+    return status;
+}

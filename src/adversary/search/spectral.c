@@ -1,0 +1,133 @@
+/*
+ * spectral.c: the worst kernel of the L_2 ball on the free domain, by one of three methods; see spectral.h.
+ *
+ *     newton          spectral_newton.c: the root of f on a subspace that grows by residuals
+ *     bisect          spectral_plain.c: Algorithm 1 of the paper, with sigma_max from the same subspace
+ *     best response   spectral_plain.c: b and k in turn
+ */
+#include "adversary/search/spectral.h"
+
+#include "linalg/low_rank_basis.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rounding of the solves leaves no more than this of the penalty. */
+#define LEAST_TOLERANCE 1e-13
+
+/* Vectors are combinations of others when no more than this is left of them. */
+#define SPAN_TOLERANCE 1e-14
+
+nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
+                                   double *g, const char *stop_reason, int64_t iterations,
+                                   nadir_attack *attack)
+{
+    for (int64_t s = 0; s < run->problem->states; s++) {
+        x[s] *= beta;
+        g[s] *= beta;
+    }
+    attack->method = run->method;
+    attack->stop_reason = stop_reason;
+    attack->converged = strcmp(stop_reason, "iterations") != 0;
+    attack->iterations = iterations;
+    return nadir_rank_one_candidate_known(run->context, run->problem, beta, x, k, g, attack);
+}
+
+static nadir_status solve_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
+{
+    /* The error of the penalty is the square of a residual: the root of the tolerance, with room. */
+    return nadir_occupancy_solve_roughly(run->context, run->problem->occupancy, true, count, y,
+                                         0.01 * sqrt(run->tolerance), w);
+}
+
+/* The y of different radii are images of one subspace. */
+nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = run->problem->states;
+    const int limit = nadir_low_rank_basis_limit(run->context, count);
+    double *Q = NULL;
+    if (limit == 0) {
+        return solve_transposed(run, count, y, w);
+    }
+    NADIR_NEW(run->context, Q, 2 * n * limit + limit * count + count);
+    double *Y = Q + n * limit;
+    double *T = Y + n * limit;
+    memcpy(w, y, (size_t)(n * count) * sizeof *w);
+    const int rank =
+        nadir_low_rank_basis_split(run->context, n, count, limit, SPAN_TOLERANCE, w, Q, T, T + limit * count);
+    if (rank <= 0) {
+        NADIR_CHECK(solve_transposed(run, count, y, w));
+        goto cleanup;
+    }
+    NADIR_CHECK(solve_transposed(run, rank, Q, Y));
+    nadir_low_rank_basis_combine(run->context, n, count, limit, rank, Y, T, w);
+cleanup:
+    nadir_release(run->context, Q);
+    return status;
+}
+
+/* The nominal kernel: nothing changes the return. */
+static nadir_status finish_idle(const nadir_spectral *run, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    double *zeros = NULL;
+    const int64_t n = run->problem->states;
+    NADIR_NEW_ZERO(run->context, zeros, 3 * n);
+    NADIR_CHECK(nadir_spectral_finish(run, 0, zeros, zeros + n, zeros + 2 * n, "tolerance", 0, attack));
+cleanup:
+    nadir_release(run->context, zeros);
+    return status;
+}
+
+static nadir_status solve_each(const nadir_spectral *run, nadir_spectral_method method, int64_t count,
+                               const double *radii, nadir_attack *attacks)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = 0; i < count; i++) {
+        if (attacks[i].c == NULL) {
+            NADIR_CHECK(method == NADIR_SPECTRAL_BISECT
+                            ? nadir_spectral_bisect(run, radii[i], &attacks[i])
+                            : nadir_spectral_alternate(run, radii[i], &attacks[i]));
+        }
+    }
+cleanup:
+    return status;
+}
+
+double nadir_spectral_tolerance(double tolerance)
+{
+    return tolerance > LEAST_TOLERANCE ? tolerance : LEAST_TOLERANCE;
+}
+
+nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *problem,
+                                  nadir_spectral_method method, double tolerance, int64_t iterations_limit,
+                                  int64_t count, const double *radii, nadir_attack *attacks)
+{
+    static const char *const names[] = {"newton", "bisect", "best-response"};
+    nadir_status status = NADIR_OK;
+    nadir_spectral run = {.context = context,
+                          .problem = problem,
+                          .method = names[method],
+                          .tolerance = nadir_spectral_tolerance(tolerance),
+                          .iterations_limit = iterations_limit};
+    NADIR_CHECK(nadir_spectral_subspace_create(context, problem, &run.subspace));
+    for (int64_t i = 0; i < count; i++) {
+        if (run.subspace->idle || radii[i] == 0) {
+            NADIR_CHECK(finish_idle(&run, &attacks[i]));
+        }
+    }
+    if (!run.subspace->idle) {
+        NADIR_CHECK(method == NADIR_SPECTRAL_NEWTON ? nadir_spectral_newton(&run, count, radii, attacks)
+                                                    : solve_each(&run, method, count, radii, attacks));
+    }
+    if (count == 1) {
+        NADIR_CHECK(nadir_rank_one_candidate_kernel(context, problem, attacks));
+    }
+cleanup:
+    for (int64_t i = 0; status != NADIR_OK && i < count; i++) {
+        nadir_attack_clear(context, &attacks[i]);
+    }
+    nadir_spectral_subspace_free(context, run.subspace);
+    return status;
+}
