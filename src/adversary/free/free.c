@@ -21,7 +21,6 @@
 #include "base/context.h"
 #include "linalg/distributed.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,13 +2,11 @@
  */
 #include "adversary/proof/breakdown.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 
-#include <float.h>
 #include <math.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_operator *of)
 {
@@ -32,7 +30,7 @@ nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_p
             shape[a] = nadir_uncertainty_scale(problem->uncertainty, first + a) *
                        problem->policy->probabilities[first + a];
         }
-        of->W[s] = nadir_norm_short(actions, shape, 2) * (1 + ((double)actions + 8) * UNIT);
+        of->W[s] = nadir_round_up(nadir_norm_short(actions, shape, 2), (double)actions + 8);
     }
     of->W_largest = nadir_global_largest(context, problem->states, of->W);
 cleanup:
@@ -60,7 +58,7 @@ nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *pr
     if (proof != NADIR_BREAKDOWN_PRODUCTS) {
         NADIR_CHECK(nadir_breakdown_by_columns(context, &of, proof == NADIR_BREAKDOWN_CHOLESKY, beta, &norm));
     }
-    *radius = 1 / (problem->gamma * norm) * (1 - 4 * UNIT);
+    *radius = nadir_round_down(1 / (problem->gamma * norm), 4);
 cleanup:
     nadir_breakdown_operator_clear(context, &of);
     return status;
@@ -77,7 +75,7 @@ nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_
     *radius = INFINITY;
     if (!nadir_breakdown_operator_is_zero(&of)) {
         NADIR_CHECK(nadir_breakdown_by_products(context, &of, &norm));
-        *radius = 1 / (problem->gamma * norm) * (1 - 4 * UNIT);
+        *radius = nadir_round_down(1 / (problem->gamma * norm), 4);
     }
 cleanup:
     nadir_breakdown_operator_clear(context, &of);
@@ -91,5 +89,5 @@ double nadir_breakdown_for_norm(const nadir_problem *problem, double radius)
         return radius;
     }
     const double exponent = isinf(set->p) ? 0.5 : 0.5 - 1 / set->p;
-    return radius / pow((double)set->entries, exponent) * (1 - 8 * UNIT);
+    return nadir_round_down(radius / pow((double)set->entries, exponent), 8);
 }

@@ -9,14 +9,12 @@
  */
 #include "adversary/proof/breakdown.h"
 
+#include "base/round.h"
 #include "linalg/eigen.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
-#include <float.h>
 #include <math.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 /* Try the radius of interest a little larger than it is. */
 #define BEYOND 1e-6
@@ -45,7 +43,7 @@ static void fill_sizes(const nadir_context *context, const nadir_breakdown_opera
     for (int64_t t = 0; t < n; t++) {
         const double r = centre_of(kind, n, D + t * n);
         for (int64_t s = 0; s < n; s++) {
-            N[t * n + s] = (fabs(D[t * n + s] - r) + error) * of->W[t] * (1 + 4 * UNIT);
+            N[t * n + s] = nadir_round_up((fabs(D[t * n + s] - r) + error) * of->W[t], 4);
         }
     }
 }
@@ -72,8 +70,8 @@ static void fill_centred(const nadir_context *context, const nadir_breakdown_ope
         }
     }
     /* the mean is off by 3 roundings, the difference by one of at most 2 |D|, the product by another */
-    *error =
-        sqrt((double)n) * nadir_up_norm_2(context, n, of->W) * (off + 8 * UNIT * largest) * (1 + 8 * UNIT);
+    *error = nadir_round_up(
+        sqrt((double)n) * nadir_up_norm_2(context, n, of->W) * (off + nadir_round_error(8) * largest), 8);
 }
 
 static double bound_by_quotients(const nadir_context *context, const nadir_breakdown_operator *of,
@@ -98,10 +96,10 @@ static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakd
     double added;
     fill_centred(context, of, *norm, residual, D, N, &added);
     NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, 0, &proven));
-    *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
+    *norm = fmin(*norm, nadir_round_up(proven + added, 2));
     if (wanted < *norm && wanted > added) {
         NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, wanted - added, &proven));
-        *norm = fmin(*norm, (proven + added) * (1 + 2 * UNIT));
+        *norm = fmin(*norm, nadir_round_up(proven + added, 2));
     }
 cleanup:
     return status;

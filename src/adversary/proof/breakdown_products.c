@@ -18,14 +18,12 @@
  */
 #include "adversary/proof/breakdown.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 enum { STEPS = 4, ROUGH_STEPS = 2, COLUMNS = 128, HEAVY = 8 };
 #define WORTH    0.95 /* another power step has to lower the bound to this share of it */
@@ -201,7 +199,7 @@ static void range_of_sums(const nadir_context *context, const nadir_breakdown_op
 {
     const int64_t n = of->problem->states;
     const int64_t total = nadir_model_total(of->problem->model);
-    const double off = (double)(total + 2) * UNIT + 2 * of->solver.averaging;
+    const double off = nadir_round_error((double)(total + 2)) + 2 * of->solver.averaging;
     *low = INFINITY;
     *high = 0;
     for (int64_t s = 0; s < n; s++) {
@@ -233,8 +231,9 @@ static double centred_norm(const nadir_context *context, const nadir_breakdown_o
     columns = nadir_allreduce_sum(context, columns);
     total = nadir_allreduce_sum(context, total);
     const double sum = squares + rows + columns + total * total;
-    const double square = (squares - rows) + (total * total - columns) + (4 * size + 32) * UNIT * sum;
-    return (sqrt(square) + of->solver.averaging * sqrt(squares) * 1.01) * (1 + 8 * UNIT);
+    const double square =
+        (squares - rows) + (total * total - columns) + nadir_round_error(4 * size + 32) * sum;
+    return nadir_round_up(sqrt(square) + of->solver.averaging * sqrt(squares) * 1.01, 8);
 }
 
 /* The first way; infinity where it says nothing. */
@@ -247,11 +246,12 @@ static double bound_by_centring(const nadir_context *context, const nadir_breakd
     range_of_sums(context, of, seen, &low, &high);
     const double off =
         fmax(fabs(high - 1), fabs(1 - low)) * sqrt((double)nadir_model_total(of->problem->model));
-    const double rest = 1 - gamma * centred_norm(context, of, seen) - 4 * UNIT;
+    const double rest = nadir_round_below(1 - gamma * centred_norm(context, of, seen), 1, 4);
     if (!(rest > 0)) {
         return INFINITY;
     }
-    return of->W_largest * (1 + nadir_verified_solve_error(&of->solver, gamma * off)) / rest * (1 + 8 * UNIT);
+    return nadir_round_up(of->W_largest * (1 + nadir_verified_solve_error(&of->solver, gamma * off)) / rest,
+                          8);
 }
 
 /* minima <- r, rounded down. */
@@ -273,12 +273,13 @@ static nadir_status raise_minima(nadir_context *context, const nadir_breakdown_o
         return NADIR_OK;
     }
     range_of_sums(context, of, seen, &low, &high);
-    const double least = 1 / ((1 - gamma * fmin(low, 1)) * (1 + 4 * UNIT) + 4 * UNIT); /* of D 1 */
+    const double least =
+        1 / (nadir_round_up(1 - gamma * fmin(low, 1), 4) + nadir_round_error(4)); /* of D 1 */
     NADIR_CHECK(
         nadir_verified_solve(context, of->problem, &of->solver, true, seen->minima, 0, through, &enclosed));
     for (int64_t t = 0; t < n; t++) {
         const double direct = seen->minima[t] * least;
-        seen->minima[t] = gamma * fmax(direct, through[t] - enclosed.error) * (1 - 8 * UNIT);
+        seen->minima[t] = nadir_round_down(gamma * fmax(direct, through[t] - enclosed.error), 8);
     }
 cleanup:
     return status;
@@ -356,7 +357,7 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown_op
         smallest = nadir_allreduce_minimum(context, smallest);
         const int64_t place = which[j] - first;
         if (place >= 0 && place < n) {
-            seen->minima[place] = fmax(seen->minima[place], (smallest - error) * (1 - 2 * UNIT));
+            seen->minima[place] = fmax(seen->minima[place], nadir_round_down(smallest - error, 2));
         }
     }
 cleanup:
@@ -375,26 +376,27 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_op
     double rounding;
     double sum = 0;
     for (int64_t s = 0; s < n; s++) {
-        w[s] = of->W[s] * x[s] * (1 + 2 * UNIT);
+        w[s] = nadir_round_up(of->W[s] * x[s], 2);
     }
     memset(y, 0, (size_t)n * sizeof *y);
     NADIR_CHECK(
         nadir_verified_solve_from(context, of->problem, &of->solver, false, w, 0, close, y, &enclosed));
     const double shift = nadir_global_dot(context, n, r, w, &rounding);
-    const double above = enclosed.error + rounding + 4 * UNIT * (enclosed.largest + shift);
+    const double above = enclosed.error + rounding + nadir_round_error(4) * (enclosed.largest + shift);
     for (int64_t s = 0; s < n; s++) {
         y[s] = fmax(y[s] - shift, 0) + above;
         sum += y[s];
     }
     sum = nadir_allreduce_sum(context, sum);
     const double total = (double)nadir_model_total(of->problem->model);
-    const double sum_low = sum * (1 - total * UNIT);
+    const double sum_low = nadir_round_down(sum, total);
     memset(z, 0, (size_t)n * sizeof *z);
     NADIR_CHECK(nadir_verified_solve_from(context, of->problem, &of->solver, true, y, 0, close / total, z,
                                           &enclosed)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
-        const double rest = z[s] - r[s] * sum_low + enclosed.error + 4 * UNIT * (fabs(z[s]) + r[s] * sum);
-        z[s] = of->W[s] * fmax(rest, 0) * (1 + 4 * UNIT);
+        const double rest =
+            z[s] - r[s] * sum_low + enclosed.error + nadir_round_error(4) * (fabs(z[s]) + r[s] * sum);
+        z[s] = nadir_round_up(of->W[s] * fmax(rest, 0), 4);
     }
 cleanup:
     return status;
@@ -463,7 +465,7 @@ static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakd
             break;
         }
     }
-    *norm = sqrt(best) * (1 + 4 * UNIT);
+    *norm = nadir_round_up(sqrt(best), 4);
 cleanup:
     nadir_release(context, x);
     return status;

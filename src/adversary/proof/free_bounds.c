@@ -2,9 +2,9 @@
 #include "adversary/proof/free_bounds.h"
 
 #include "adversary/verdict.h"
+#include "base/round.h"
 #include "linalg/distributed.h"
 
-#include <float.h>
 #include <math.h>
 
 /* What products of values and occupancies may reach. */
@@ -27,8 +27,8 @@ bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *p
 
 double nadir_free_lower(const nadir_problem *problem, double lambda_high)
 {
-    const double rounding = 2 * DBL_EPSILON * (fabs(problem->J) + fabs(lambda_high));
-    return problem->J - problem->J_error - lambda_high - rounding;
+    return nadir_round_below(problem->J - problem->J_error - lambda_high,
+                             fabs(problem->J) + fabs(lambda_high), 4);
 }
 
 nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_problem *problem,
@@ -48,6 +48,6 @@ nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_probl
     *enclosing = *problem;
     enclosing->uncertainty = two;
     const double factor = own->p > 2 ? pow((double)own->entries, 0.5 - 1 / own->p) : 1;
-    *wider = factor * (1 + 4 * DBL_EPSILON);
+    *wider = nadir_round_up(factor, 8);
     return status;
 }

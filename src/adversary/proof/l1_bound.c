@@ -15,13 +15,12 @@
 
 #include "adversary/proof/free_bounds.h"
 
+#include "base/round.h"
 #include "linalg/vector.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define UNIT (DBL_EPSILON / 2)
 /* Right-hand sides at a time. */
 enum { SIDES = 32 };
 
@@ -52,13 +51,13 @@ static double halfrange(int64_t count, double a, const double *x, double b, cons
 /* gamma beta W_s, rounded up. */
 static double push(const proof *at, int64_t s)
 {
-    return at->problem->gamma * at->beta * at->problem->uncertainty->W[s] * (1 + 8 * UNIT);
+    return nadir_round_up(at->problem->gamma * at->beta * at->problem->uncertainty->W[s], 8);
 }
 
 /* 1 - gamma beta W_s H_s, rounded down. */
 static double room(const proof *at, int64_t s)
 {
-    return 1 - push(at, s) * at->H[s] * (1 + 4 * UNIT) - 2 * UNIT;
+    return nadir_round_below(1 - nadir_round_up(push(at, s) * at->H[s], 4), 1, 2);
 }
 
 /* f_s(0) over the slope. */
@@ -69,7 +68,7 @@ static double simple_bound(const proof *at, int64_t s)
         return 0;
     }
     const double strength = push(at, s) * (fmax(0, problem->d[s]) + problem->d_error) * at->spread;
-    return room(at, s) > 0 ? strength / room(at, s) * (1 + 8 * UNIT) : INFINITY;
+    return room(at, s) > 0 ? nadir_round_up(strength / room(at, s), 8) : INFINITY;
 }
 
 static int64_t count_open(const proof *at)
@@ -90,7 +89,7 @@ static nadir_status solve(const proof *at, int64_t count, double *error)
     NADIR_CHECK(
         nadir_occupancy_solve(at->context, at->problem->occupancy, count, at->sides, at->sides, &accuracy));
     const double largest = nadir_vector_largest(count * at->problem->states, at->sides);
-    *error = accuracy.error_bound + at->averaging * largest / at->gap * (1 + 8 * UNIT);
+    *error = accuracy.error_bound + nadir_round_up(at->averaging * largest / at->gap, 8);
 cleanup:
     return status;
 }
@@ -107,7 +106,7 @@ static nadir_status sharpen(const proof *at)
     NADIR_CHECK(solve(at, SIDES, &error));
     for (int64_t s = 0; s < n; s++) {
         const double sum = at->sides[s % SIDES * n + s] + error;
-        at->H[s] = fmin(at->H[s], sum / 2 * (1 + 4 * UNIT));
+        at->H[s] = fmin(at->H[s], nadir_round_up(sum / 2, 4));
     }
 cleanup:
     return status;
@@ -120,7 +119,7 @@ static double column_bound(const proof *at, int64_t s, const double *column, dou
     const int64_t n = problem->states;
     const double d = problem->d[s];
     const double largest = nadir_vector_largest(n, column);
-    at->H[s] = fmin(at->H[s], (halfrange(n, 0, column, 1, column) + error) * (1 + 4 * UNIT));
+    at->H[s] = fmin(at->H[s], nadir_round_up(halfrange(n, 0, column, 1, column) + error, 4));
     if (!(room(at, s) > 0)) {
         return INFINITY;
     }
@@ -128,9 +127,9 @@ static double column_bound(const proof *at, int64_t s, const double *column, dou
      * three roundings of each term */
     const double width = halfrange(n, d, problem->v, at->lambda, column) + problem->d_error * at->spread +
                          fabs(d) * problem->v_error + at->lambda * error +
-                         4 * UNIT * (fabs(d) * at->size + at->lambda * largest);
-    const double above = push(at, s) * width * (1 + 4 * UNIT) - at->lambda;
-    return at->lambda + fmax(0, above) / room(at, s) * (1 + 8 * UNIT);
+                         nadir_round_error(4) * (fabs(d) * at->size + at->lambda * largest);
+    const double above = nadir_round_up(push(at, s) * width, 4) - at->lambda;
+    return at->lambda + nadir_round_up(fmax(0, above) / room(at, s), 8);
 }
 
 /* The columns of the states, [count] of them. */
@@ -189,16 +188,17 @@ nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem
         const int64_t own = problem->model->state_rows[s + 1] - problem->model->state_rows[s];
         actions = own > actions ? own : actions;
     }
-    at.averaging = UNIT * (double)(actions + 4);
-    at.gap = 1 - problem->gamma * norm * (1 + at.averaging + UNIT * (double)(n + 2)) - 2 * UNIT;
+    at.averaging = nadir_round_error((double)(actions + 4));
+    at.gap = nadir_round_below(
+        1 - problem->gamma * norm * (1 + at.averaging + nadir_round_error((double)(n + 2))), 1, 2);
     at.size = nadir_vector_largest(n, problem->v);
-    at.spread = (halfrange(n, 1, problem->v, 0, problem->v) + problem->v_error) * (1 + 4 * UNIT);
+    at.spread = nadir_round_up(halfrange(n, 1, problem->v, 0, problem->v) + problem->v_error, 4);
     if (!(at.gap > 0)) {
         *lambda_high = INFINITY;
         goto cleanup;
     }
     for (int64_t s = 0; s < n; s++) {
-        at.H[s] = n > 1 ? 0.5 / at.gap * (1 + 4 * UNIT) : 0;
+        at.H[s] = n > 1 ? nadir_round_up(0.5 / at.gap, 4) : 0;
     }
     NADIR_CHECK(prove(&at, lambda_high));
 cleanup:

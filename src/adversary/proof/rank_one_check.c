@@ -19,18 +19,16 @@
 
 #include "adversary/proof/rank_one_states.h"
 #include "adversary/proof/verified_solve.h"
+#include "base/round.h"
 #include "kernel/rank_one.h"
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define UNIT (DBL_EPSILON / 2)
-
 /* A p-norm as nadir_norm_p has it is off by less than this, relatively. */
-#define NORM_ROUNDING (64 * UNIT)
+#define NORM_ROUNDING nadir_round_error(64)
 
 /* Rounding may put a kernel this far outside its ball, relatively. */
 #define EXCESS_LIMIT 1e-10
@@ -102,9 +100,10 @@ static double nominal_residual(const nadir_context *context, const shared *of, d
     largest = nadir_allreduce_maximum(context, largest);
     const double v_size = nadir_global_largest(context, n, problem->v);
     const double through = of->known.size * v_size;
-    return (largest + of->known.averaging * (of->R_size + through) + (terms + 4) * UNIT * through +
-            4 * UNIT * (of->R_size + v_size + through)) *
-           (1 + 8 * UNIT);
+    return nadir_round_up(largest + of->known.averaging * (of->R_size + through) +
+                              nadir_round_error(terms + 4) * through +
+                              nadir_round_error(4) * (of->R_size + v_size + through),
+                          8);
 }
 
 static nadir_status begin(nadir_context *context, const nadir_problem *problem, int64_t count, shared *of)
@@ -159,7 +158,7 @@ static double change_of(const nadir_context *context, const nadir_problem *probl
         const double change = fabs(at->b_pi[s] - W[s] * c[s]);
         largest = change <= largest ? largest : change; /* a NaN stays */
     }
-    return (nadir_allreduce_maximum(context, largest) + UNIT * at->b_size) * (1 + 8 * UNIT);
+    return nadir_round_up(nadir_allreduce_maximum(context, largest) + nadir_round_error(1) * at->b_size, 8);
 }
 
 /* b and k of the kernel, and b^pi. */
@@ -200,7 +199,7 @@ cleanup:
 /* A group of rows of norm |b|_p |k|_p, up to `rounding`, against its radius. */
 static void judge(double of_b, double of_k, double rounding, double radius, nadir_rank_one_check *check)
 {
-    const double norm = of_b * of_k * (1 + rounding + 2 * NORM_ROUNDING + 4 * UNIT);
+    const double norm = of_b * of_k * (1 + rounding + 2 * NORM_ROUNDING + nadir_round_error(4));
     const double beyond = norm - radius;
     check->norm = norm > check->norm ? norm : check->norm;
     if (beyond > 0) {
@@ -243,7 +242,8 @@ static nadir_status measure_rows(nadir_context *context, const measured *at, dou
         const int64_t step = set->set == NADIR_SET_SA ? 1 : end - problem->model->state_rows[s];
         for (int64_t row = problem->model->state_rows[s]; row < end; row += step) {
             const double of_b = nadir_norm_short(step, scaled + row, set->p);
-            judge(of_b, of_k, (double)step * UNIT, factor * nadir_uncertainty_radius(set, s, row), check);
+            judge(of_b, of_k, nadir_round_error((double)step), factor * nadir_uncertainty_radius(set, s, row),
+                  check);
         }
     }
     check->norm = nadir_allreduce_maximum(context, check->norm);
@@ -273,15 +273,15 @@ static nadir_status measure(nadir_context *context, const measured *at, double f
     } else {
         double of_b;
         NADIR_CHECK(norm_of(context, problem->states, shape->sizes, 2, &of_b));
-        judge(of_b, of_k, at->of->known.averaging + 8 * UNIT, factor * set->radius, check);
+        judge(of_b, of_k, at->of->known.averaging + nadir_round_error(8), factor * set->radius, check);
         nadir_rank_one_minimum_of_states(context, &at->of->search, shape->factors,
                                          problem->policy->probabilities, shape->top, at->of->b, at->k,
                                          &check->minimum);
     }
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
-    const double sum = fabs(nadir_global_sum(context, problem->states, at->k)) * (1 + 2 * UNIT) +
-                       2 * n * UNIT * n * UNIT * at->k_size;
-    check->row_sum = b_largest * sum * (1 + 2 * UNIT);
+    const double sum = nadir_round_up(fabs(nadir_global_sum(context, problem->states, at->k)), 2) +
+                       2 * n * nadir_round_error(1) * n * nadir_round_error(1) * at->k_size;
+    check->row_sum = nadir_round_up(b_largest * sum, 2);
 cleanup:
     return status;
 }
@@ -297,8 +297,9 @@ static void update_value(const nadir_context *context, measured *at)
     double ignored;
     const double feedback = nadir_global_dot(context, n, at->k, at->v_b, &off);
     const double denominator = 1 + gamma * feedback;
-    at->denominator_low = denominator - gamma * (off + at->k_size * at->v_b_off.error) * (1 + 4 * UNIT) -
-                          4 * UNIT * (1 + gamma * fabs(feedback));
+    at->denominator_low =
+        nadir_round_below(denominator - nadir_round_up(gamma * (off + at->k_size * at->v_b_off.error), 4),
+                          1 + gamma * fabs(feedback), 4);
     const double loss = nadir_global_dot(context, n, at->k, of->v, &ignored);
     at->f = loss / denominator;
     for (int64_t s = 0; s < n; s++) {
@@ -309,7 +310,7 @@ static void update_value(const nadir_context *context, measured *at)
     at->amplification = INFINITY;
     if (at->denominator_low > 0 && of->known.gap > 0) {
         const double grown = of->mu_size + gamma * strength * at->k_size / at->denominator_low;
-        at->amplification = grown / of->known.gap * (1 + 16 * UNIT);
+        at->amplification = nadir_round_up(grown / of->known.gap, 16);
     }
 }
 
@@ -324,11 +325,11 @@ static double residual_of(const nadir_context *context, const measured *at)
     const double shift = nadir_global_dot(context, n, at->k, at->v, &off);
     const double moved = gamma * fabs(at->f);
     const double v_size = nadir_global_largest(context, n, at->v);
-    const double rounding = 4 * UNIT * (moved * at->v_b_off.largest + v_size);
-    const double open = fabs(at->f - shift) + off + 2 * UNIT * (fabs(at->f) + fabs(shift));
-    return (at->of->residual + moved * at->v_b_off.residual + (1 + at->of->known.size) * rounding +
-            gamma * at->b_size * open) *
-           (1 + 16 * UNIT);
+    const double rounding = nadir_round_error(4) * (moved * at->v_b_off.largest + v_size);
+    const double open = nadir_round_above(fabs(at->f - shift) + off, fabs(at->f) + fabs(shift), 2);
+    return nadir_round_up(at->of->residual + moved * at->v_b_off.residual +
+                              (1 + at->of->known.size) * rounding + gamma * at->b_size * open,
+                          16);
 }
 
 static void enclose(const nadir_context *context, const measured *at, nadir_rank_one_check *check)
@@ -337,7 +338,7 @@ static void enclose(const nadir_context *context, const measured *at, nadir_rank
     const nadir_problem *problem = at->of->problem;
     const double residual = residual_of(context, at);
     const double J = nadir_global_dot(context, problem->states, problem->mu, at->v, &off);
-    const double width = (at->amplification * residual + off) * (1 + 4 * UNIT) + 2 * UNIT * fabs(J);
+    const double width = nadir_round_above(nadir_round_up(at->amplification * residual + off, 4), fabs(J), 2);
     check->lower = isfinite(width) && isfinite(J) ? J - width : -INFINITY;
     check->upper = isfinite(width) && isfinite(J) ? J + width : INFINITY;
 }
@@ -405,11 +406,11 @@ static nadir_status compare(nadir_context *context, const measured *at, const na
     const double v_size = nadir_global_largest(context, n, at->v);
     /* entries as they were written, averages and rewards are off by some roundings */
     const double rounding =
-        (at->of->known.averaging + 4 * UNIT) *
+        (at->of->known.averaging + nadir_round_error(4)) *
         (at->of->R_size + (at->of->known.size + problem->gamma * at->b_size * at->k_size) * v_size);
     const double J = nadir_global_dot(context, n, problem->mu, at->v, &off);
-    const double width =
-        (at->amplification * (accuracy.residual + rounding) + off) * (1 + 8 * UNIT) + 2 * UNIT * fabs(J);
+    const double width = nadir_round_above(
+        nadir_round_up(at->amplification * (accuracy.residual + rounding) + off, 8), fabs(J), 2);
     if (J + width < check->lower || J - width > check->upper) {
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
                             "the return of the kernel is %.17g by a factorisation of its own, but between "
@@ -463,7 +464,7 @@ static nadir_status enclose_all(nadir_context *context, const shared *of, int64_
         all[i].v_b_off = enclosed[i];
         if (all[i].product != NULL) {
             memcpy(all[i].product, all[i].v_b, (size_t)problem->states * sizeof *all[i].product);
-            checks[i].product_off = (enclosed[i].residual + all[i].b_change) * (1 + 4 * UNIT);
+            checks[i].product_off = nadir_round_up(enclosed[i].residual + all[i].b_change, 4);
         }
         update_value(context, &all[i]);
         enclose(context, &all[i], &checks[i]);

@@ -10,16 +10,15 @@
  */
 #include "adversary/proof/free_bounds.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 #include "nominal/bellman.h"
 #include "nominal/value_check.h"
 
-#include <float.h>
 #include <math.h>
 
-#define UNIT (DBL_EPSILON / 2)
 /* Relative error of sigma_q, of q-norms (sums are compensated: a few roundings, and those of powers), and of
  * what the rounding of q itself does to them, which is log(S) / q roundings. */
 #define NORM_SLACK 2e-14
@@ -44,7 +43,7 @@ static void add_sum(int64_t count, const double *x, double *low, double *high)
     for (int64_t i = 0; i < count; i++) {
         sum += x[i];
     }
-    const double rounding = UNIT * (double)(count + 2) * sum;
+    const double rounding = nadir_round_error((double)(count + 2)) * sum;
     *low = fmin(*low, sum - rounding);
     *high = fmax(*high, sum + rounding);
 }
@@ -66,7 +65,7 @@ static void measure(proof *at)
     at->pi_low = nadir_allreduce_minimum(context, at->pi_low);
     at->pi_high = nadir_allreduce_maximum(context, at->pi_high);
     /* sums of the processes: one more rounding for each of them */
-    const double slack = UNIT * (double)context->communication->members;
+    const double slack = nadir_round_error((double)context->communication->members);
     at->mu_low = nadir_allreduce_sum(context, at->mu_low) * (1 - slack);
     at->mu_high = nadir_allreduce_sum(context, at->mu_high) * (1 + slack);
     nadir_kernel_measure(at->context, problem->kernel, &at->size);
@@ -78,7 +77,7 @@ static void fill_change(const proof *at)
     const nadir_problem *problem = at->problem;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t *state_rows = problem->model->state_rows;
-    const double slack = 1 + NORM_SLACK + UNIT * (double)(2 * at->actions);
+    const double slack = 1 + NORM_SLACK + nadir_round_error((double)(2 * at->actions));
     for (int64_t s = 0; s < problem->states; s++) {
         double sum = 0;
         for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
@@ -123,7 +122,7 @@ static bool set_is_valid(const proof *at)
     const double unit =
         nadir_gstd_unit(nadir_model_total(problem->model), problem->uncertainty->p) * (1 + NORM_SLACK);
     /* entries of the average are sums over the actions */
-    const double slack = 1 + UNIT * (double)(at->actions + 8);
+    const double slack = 1 + nadir_round_error((double)(at->actions + 8));
     bool valid = true;
     for (int64_t s = 0; valid && s < problem->states; s++) {
         const double least = at->factor * at->b[s] * unit * slack;
@@ -146,7 +145,7 @@ static nadir_status bound_by_residual(const proof *at, double *lower)
     double rounding;
     NADIR_CHECK(nadir_gstd_compute(context, nadir_model_first(problem->model), n, at->v,
                                    problem->uncertainty->q, at->work + problem->rows, NULL, &gstd));
-    const double take = problem->gamma * at->factor * gstd.sigma * (1 + NORM_SLACK + 8 * UNIT);
+    const double take = problem->gamma * at->factor * gstd.sigma * (1 + NORM_SLACK + nadir_round_error(8));
     nadir_kernel_multiply(context, problem->kernel, at->v, products);
     double worst = 0;
     double taken = 0;
@@ -163,12 +162,12 @@ static nadir_status bound_by_residual(const proof *at, double *lower)
     worst += nadir_bellman_rounding(&at->size, problem->gamma, at->actions,
                                     nadir_global_largest(context, problem->rows, problem->rewards),
                                     nadir_global_largest(context, n, at->v)) +
-             4 * UNIT * taken;
+             nadir_round_error(4) * taken;
     const double offset = nadir_check_offset(worst, problem->gamma, at->pi_low * at->size.sum_low,
                                              at->pi_high * at->size.sum_high);
     const double mean = nadir_global_dot(context, n, problem->mu, at->v, &rounding);
     const double loss = offset * at->mu_high + rounding;
-    *lower = mean - loss - 4 * UNIT * (fabs(mean) + loss);
+    *lower = nadir_round_below(mean - loss, fabs(mean) + loss, 4);
 cleanup:
     return status;
 }
@@ -185,9 +184,9 @@ static nadir_status bound_spread(const proof *at, double *mass, double *norm)
     double rounding;
     NADIR_CHECK(nadir_occupancy_solve(at->context, problem->occupancy, 1, at->b, v_b, &accuracy));
     /* the solve, and the rounding of the average that was solved with */
-    const double averaging =
-        gap > 0 ? UNIT * (double)(at->actions + 4) * nadir_global_largest(at->context, n, v_b) / gap
-                : INFINITY;
+    const double averaging = gap > 0 ? nadir_round_error((double)(at->actions + 4)) *
+                                           nadir_global_largest(at->context, n, v_b) / gap
+                                     : INFINITY;
     const double error = accuracy.error_bound + averaging;
     if (!isfinite(error)) {
         *mass = INFINITY;
@@ -211,8 +210,8 @@ static nadir_status bound_by_spread(const proof *at, double mass, double norm, d
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = at->problem;
     const int64_t n = problem->states;
-    const double reach = problem->gamma * at->factor * (1 + 4 * UNIT);
-    const double room = 1 - reach * norm - 4 * UNIT;
+    const double reach = nadir_round_up(problem->gamma * at->factor, 4);
+    const double room = nadir_round_below(1 - reach * norm, 1, 4);
     nadir_gstd gstd;
     NADIR_CHECK(nadir_gstd_compute(at->context, nadir_model_first(problem->model), n, problem->v,
                                    problem->uncertainty->q, at->work, NULL, &gstd));
@@ -220,8 +219,8 @@ static nadir_status bound_by_spread(const proof *at, double mass, double norm, d
                                                               1 / problem->uncertainty->q)) *
                          (1 + NORM_SLACK);
     const double penalty = reach * mass == 0 ? 0 : reach * mass * sigma / room;
-    *lower = problem->J - (problem->J_error + penalty);
-    *lower -= 8 * UNIT * (fabs(problem->J) + problem->J_error + penalty);
+    *lower = nadir_round_below(problem->J - (problem->J_error + penalty),
+                               fabs(problem->J) + problem->J_error + penalty, 8);
     if (!(room > 0) || !isfinite(*lower)) {
         *lower = -INFINITY;
     }
@@ -244,7 +243,7 @@ nadir_status nadir_rectangular_free_bound(nadir_context *context, const nadir_pr
     NADIR_CHECK(bound_spread(&at, &mass, &norm));
     NADIR_CHECK(bound_by_spread(&at, mass, norm, &weaker));
     *lower = weaker;
-    *breakdown = 1 / (problem->gamma * norm) * (1 - 4 * UNIT);
+    *breakdown = nadir_round_down(1 / (problem->gamma * norm), 4);
     *exact = set_is_valid(&at);
     if (*exact) {
         NADIR_CHECK(bound_by_residual(&at, lower));

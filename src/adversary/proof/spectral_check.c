@@ -19,14 +19,12 @@
  */
 #include "adversary/proof/spectral_check.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 /* Vectors that are shorter are not told from zero: their entries may have lost digits. */
 #define NORM_LEAST 1e-290
@@ -35,7 +33,7 @@
 #define PRODUCT_LEAST 1e-150
 
 /* |x|^2 of a vector that was divided by its norm is 1 up to this. */
-#define UNIT_OFF (256 * UNIT)
+#define UNIT_OFF nadir_round_error(256)
 
 /* Numbers that a block of pairs may hold at a time. */
 #define NUMBERS_LIMIT 4000000
@@ -61,8 +59,8 @@ static void subtract_mean(const nadir_context *context, int64_t n, const double 
 static double centre(const nadir_context *context, int64_t n, const double *from, double *to,
                      double *rounding)
 {
-    *rounding =
-        8 * UNIT * sqrt((double)nadir_global_count(context, n)) * nadir_global_largest(context, n, from);
+    *rounding = nadir_round_error(8) * sqrt((double)nadir_global_count(context, n)) *
+                nadir_global_largest(context, n, from);
     subtract_mean(context, n, from, to);
     return nadir_up_norm_2(context, n, to);
 }
@@ -72,9 +70,9 @@ static double centre(const nadir_context *context, int64_t n, const double *from
 double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual)
 {
     const double through = pair->problem->gamma * pair->breakdown_low * pair->W_smallest;
-    const double factor = fmax(through, pair->known.gap) * (1 - 8 * UNIT - 2 * pair->W_off);
+    const double factor = fmax(through, pair->known.gap) * (1 - nadir_round_error(8) - 2 * pair->W_off);
     return factor > 0
-               ? sqrt((double)nadir_model_total(pair->problem->model)) * residual / factor * (1 + 8 * UNIT)
+               ? nadir_round_up(sqrt((double)nadir_model_total(pair->problem->model)) * residual / factor, 8)
                : INFINITY;
 }
 
@@ -105,16 +103,16 @@ void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair
     }
     pair->W_smallest = nadir_allreduce_minimum(context, pair->W_smallest);
     pair->W_largest = nadir_global_largest(context, n, W);
-    pair->W_off = pair->known.averaging + 8 * UNIT;
-    pair->Wd_size = nadir_up_norm_2(context, n, Wd) * (1 + UNIT);
+    pair->W_off = pair->known.averaging + nadir_round_error(8);
+    pair->Wd_size = nadir_round_up(nadir_up_norm_2(context, n, Wd), 1);
     pair->d_size = nadir_up_norm_1(context, n, problem->d);
     pair->v_size = centre(context, n, problem->v, v, &rounding);
     pair->v = v;
     /* v_error is a residual over this gap */
     const double gap = 1 - problem->gamma * nadir_occupancy_average(problem->occupancy)->norm;
-    const double residual = gap > 0 ? problem->v_error * gap * (1 + 4 * UNIT) : INFINITY;
+    const double residual = gap > 0 ? nadir_round_up(problem->v_error * gap, 4) : INFINITY;
     pair->v_off =
-        rounding + fmin(sqrt((double)nadir_model_total(problem->model)) * problem->v_error * (1 + 4 * UNIT),
+        rounding + fmin(nadir_round_up(sqrt((double)nadir_model_total(problem->model)) * problem->v_error, 4),
                         nadir_spectral_pair_spread(pair, residual));
 }
 
@@ -143,9 +141,9 @@ static void note_vectors(const nadir_context *context, const nadir_spectral_ques
     }
     const double largest = nadir_global_largest(context, n, weighted);
     double rounding;
-    pair->enclosed.b_error = UNIT * largest;
+    pair->enclosed.b_error = nadir_round_error(1) * largest;
     pair->strength = nadir_global_dot(context, n, problem->d, weighted, &rounding);
-    pair->strength_off = rounding + (problem->d_error + 2 * UNIT * pair->d_size) * largest;
+    pair->strength_off = rounding + (problem->d_error + nadir_round_error(2) * pair->d_size) * largest;
     pair->loss = nadir_global_dot(context, n, pair->v, pair->y, &rounding);
     pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
 }
@@ -215,9 +213,9 @@ static void take_product(const nadir_context *context, const nadir_spectral_ques
     }
     nadir_solve_error *of = &pair->enclosed; /* b_error is u |W x| */
     of->largest = nadir_global_largest(context, n, pair->g);
-    of->residual = (pair->inverse * asked->product_off + 2 * of->b_error +
-                    2 * UNIT * (1 + pair->known.size) * of->largest) *
-                   (1 + 16 * UNIT);
+    of->residual = nadir_round_up(pair->inverse * asked->product_off + 2 * of->b_error +
+                                      nadir_round_error(2) * (1 + pair->known.size) * of->largest,
+                                  16);
     of->error = nadir_verified_solve_error(&pair->known, of->residual);
 }
 
@@ -288,7 +286,7 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
         nadir_spectral_pair *pair = &made->pairs[j];
         *pair = common;
         pair->beta = asked[j].beta;
-        pair->rest = 1 - pair->beta / breakdown_low - 4 * UNIT;
+        pair->rest = nadir_round_below(1 - pair->beta / breakdown_low, 1, 4);
         pair->x = made->x + j * n;
         pair->y = made->y + j * n;
         pair->g = made->g + j * n;
@@ -322,9 +320,9 @@ double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma)
     }
     const double at_zero =
         problem->gamma * (pair->v_size + pair->v_off) * (pair->Wd_size + pair->W_largest * problem->d_error);
-    const double coarse = pair->beta * at_zero * (1 + pair->W_off) / pair->rest * (1 + 16 * UNIT);
-    const double excess = fmax(pair->beta * sigma * (1 + pair->W_off) * (1 + 4 * UNIT) - pair->lambda, 0);
-    const double found = (pair->lambda + excess / pair->rest * (1 + 4 * UNIT)) * (1 + 2 * UNIT);
+    const double coarse = nadir_round_up(pair->beta * at_zero * (1 + pair->W_off) / pair->rest, 16);
+    const double excess = fmax(nadir_round_up(pair->beta * sigma * (1 + pair->W_off), 4) - pair->lambda, 0);
+    const double found = nadir_round_up(pair->lambda + nadir_round_up(excess / pair->rest, 4), 2);
     const double best = found < coarse ? found : coarse;
     return isnan(best) ? INFINITY : best;
 }
@@ -338,7 +336,7 @@ static double residual_norm(const nadir_context *context, int64_t n, const doubl
         e[s] = a[s] - theta * u[s];
     }
     const double size = nadir_up_norm_2(context, n, e);
-    return size + off + 4 * UNIT * (size + 2 * fabs(theta)) * (1 + 2 * UNIT_OFF);
+    return size + off + nadir_round_error(4) * (size + 2 * fabs(theta)) * (1 + 2 * UNIT_OFF);
 }
 
 /* h = D^T y of all pairs. */
@@ -369,18 +367,19 @@ static void apply_transposed(const nadir_context *context, const nadir_spectral_
     const double gamma = problem->gamma;
     /* |y|_1 <= sqrt(n) |y|_2 for the rounding of a compensated sum */
     const double length = (double)nadir_model_total(problem->model);
-    const double sum = fabs(nadir_global_sum(context, n, pair->y)) * (1 + 2 * UNIT) +
-                       2 * length * UNIT * length * UNIT * sqrt(length);
+    const double sum = nadir_round_up(fabs(nadir_global_sum(context, n, pair->y)), 2) +
+                       2 * length * nadir_round_error(1) * length * nadir_round_error(1) * sqrt(length);
     const double h_off = pair->enclosed.error + nadir_verified_solve_error(&pair->known, sum);
     for (int64_t s = 0; s < n; s++) {
         to[s] = gamma * problem->uncertainty->W[s] * (problem->d[s] * pair->loss - pair->lambda * pair->h[s]);
     }
     const double loss = fabs(pair->loss);
-    *off = gamma *
-           (pair->W_largest * (problem->d_error * (loss + pair->loss_off) + pair->lambda * h_off) +
-            pair->Wd_size * pair->loss_off +
-            8 * UNIT * (pair->Wd_size * loss + pair->lambda * pair->W_largest * pair->enclosed.largest)) *
-           (1 + 8 * UNIT);
+    *off = nadir_round_up(
+        gamma * (pair->W_largest * (problem->d_error * (loss + pair->loss_off) + pair->lambda * h_off) +
+                 pair->Wd_size * pair->loss_off +
+                 nadir_round_error(8) *
+                     (pair->Wd_size * loss + pair->lambda * pair->W_largest * pair->enclosed.largest)),
+        8);
 }
 
 /* E x into `to`, likewise. */
@@ -391,10 +390,11 @@ static void apply(const nadir_spectral_pair *pair, double *to, double *off)
         to[s] = gamma * (pair->v[s] * pair->strength - pair->lambda * pair->g[s]);
     }
     const double strength = fabs(pair->strength);
-    *off = gamma *
-           (pair->v_off * (strength + pair->strength_off) + pair->v_size * pair->strength_off +
-            pair->lambda * pair->g_off + 8 * UNIT * (pair->v_size * strength + pair->lambda * pair->g_size)) *
-           (1 + 8 * UNIT);
+    *off = nadir_round_up(
+        gamma * (pair->v_off * (strength + pair->strength_off) + pair->v_size * pair->strength_off +
+                 pair->lambda * pair->g_off +
+                 nadir_round_error(8) * (pair->v_size * strength + pair->lambda * pair->g_size)),
+        8);
 }
 
 /* At least sigma_max(E_lambda); infinity when theta is not isolated. work: [2 * states]. */
@@ -412,9 +412,9 @@ static double isolate(const nadir_context *context, const nadir_spectral_pair *p
     apply_transposed(context, pair, product, &off);
     const double right = residual_norm(context, n, product, theta, pair->x, off, difference);
     const double rho = hypot(left, right) * sqrt(0.5) * (1 + UNIT_OFF);
-    const double second = pair->lambda / pair->breakdown_low * (1 + pair->W_off) * (1 + 4 * UNIT);
-    const double distance = (theta - theta_off - second) - 4 * UNIT * (fabs(theta) + second);
-    return distance > 0 ? (theta + theta_off + rho * (rho / distance)) * (1 + 8 * UNIT) : INFINITY;
+    const double second = nadir_round_up(pair->lambda / pair->breakdown_low * (1 + pair->W_off), 4);
+    const double distance = nadir_round_below(theta - theta_off - second, fabs(theta) + second, 4);
+    return distance > 0 ? nadir_round_up(theta + theta_off + rho * (rho / distance), 8) : INFINITY;
 }
 
 static nadir_status check_block(nadir_context *context, const nadir_problem *problem, int64_t count,

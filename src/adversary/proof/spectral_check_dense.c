@@ -4,15 +4,13 @@
  */
 #include "adversary/proof/spectral_check.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/eigen.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
-#include <float.h>
 #include <math.h>
-
-#define UNIT (DBL_EPSILON / 2)
 
 /* D, [states * states] column after column and known to a residual, becomes E_lambda; *off: in the Frobenius
  * norm. */
@@ -34,11 +32,14 @@ static void fill(const nadir_context *context, const nadir_spectral_pair *pair, 
         }
     }
     /* a matrix with columns below a number has, times W, a Frobenius norm of at most that times |W|_2 */
-    const double column = nadir_spectral_pair_spread(pair, residual) + 16 * UNIT * sqrt((double)n) * D_size;
-    *off = problem->gamma *
-           (pair->v_off * pair->Wd_size + (pair->v_size + pair->v_off) * pair->W_largest * problem->d_error +
-            lambda * nadir_up_norm_2(context, n, W) * column + 16 * UNIT * pair->v_size * pair->Wd_size) *
-           (1 + 8 * UNIT);
+    const double column =
+        nadir_spectral_pair_spread(pair, residual) + nadir_round_error(16) * sqrt((double)n) * D_size;
+    *off =
+        nadir_round_up(problem->gamma * (pair->v_off * pair->Wd_size +
+                                         (pair->v_size + pair->v_off) * pair->W_largest * problem->d_error +
+                                         lambda * nadir_up_norm_2(context, n, W) * column +
+                                         nadir_round_error(16) * pair->v_size * pair->Wd_size),
+                       8);
 }
 
 /* At least sigma_max(E_lambda). */
@@ -59,7 +60,7 @@ static nadir_status prove(nadir_context *context, const nadir_spectral_pair *pai
         E[i] *= scale;
     }
     NADIR_CHECK(nadir_spectral_norm_prove(context, n, E, 0, &norm));
-    *sigma = (norm / scale + off) * (1 + 4 * UNIT);
+    *sigma = nadir_round_up(norm / scale + off, 4);
 cleanup:
     nadir_release(context, E);
     return status;

@@ -1,30 +1,28 @@
 /* enclosure.c: products with D and bounds on their errors; see enclosure.h. */
 #include "adversary/proof/verified_solve.h"
 
+#include "base/round.h"
 #include "linalg/distributed.h"
 #include "linalg/low_rank_basis.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define UNIT (DBL_EPSILON / 2)
-
 /* What is left of right-hand sides that are combinations of others is no more than this. */
-#define SPAN_TOLERANCE (32 * UNIT)
+#define SPAN_TOLERANCE nadir_round_error(32)
 
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 
 double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x)
 {
     const double total = (double)nadir_global_count(context, count);
-    return nadir_global_norm_1(context, count, x) * (1 + (total + 4) * UNIT);
+    return nadir_round_up(nadir_global_norm_1(context, count, x), total + 4);
 }
 
 double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x)
 {
     const double members = (double)context->communication->members;
-    return nadir_global_norm_2(context, count, x) * (1 + (48 + members) * UNIT);
+    return nadir_round_up(nadir_global_norm_2(context, count, x), 48 + members);
 }
 
 nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, const nadir_problem *problem)
@@ -37,17 +35,17 @@ nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, c
         actions = here > actions ? here : actions;
     }
     actions = (int64_t)nadir_allreduce_maximum(context, (double)actions);
-    nadir_verified_solver known = {.averaging = UNIT * (double)(actions + 2)};
+    nadir_verified_solver known = {.averaging = nadir_round_error((double)(actions + 2))};
     /* the norm is a sum of as many terms as a row has */
     const double terms = nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
-    known.size = problem->gamma * average->norm * (1 + (terms + 8) * UNIT + 2 * known.averaging);
-    known.gap = 1 - known.size > 4 * UNIT ? (1 - known.size) - 4 * UNIT : 0;
+    known.size = problem->gamma * average->norm * (1 + nadir_round_error(terms + 8) + 2 * known.averaging);
+    known.gap = 1 - known.size > nadir_round_error(4) ? (1 - known.size) - nadir_round_error(4) : 0;
     return known;
 }
 
 double nadir_verified_solve_error(const nadir_verified_solver *known, double residual)
 {
-    return known->gap > 0 ? residual / known->gap * (1 + 4 * UNIT) : residual == 0 ? 0 : INFINITY;
+    return known->gap > 0 ? nadir_round_up(residual / known->gap, 4) : residual == 0 ? 0 : INFINITY;
 }
 
 static nadir_status solve(nadir_context *context, const nadir_problem *problem, bool transposed,
@@ -69,7 +67,7 @@ static void assess(const nadir_context *context, const nadir_verified_solver *kn
 {
     enclosed->largest = norm_of(context, transposed, n, x);
     enclosed->residual =
-        (residual + known->averaging * known->size * enclosed->largest + enclosed->b_error) * (1 + 8 * UNIT);
+        nadir_round_up(residual + known->averaging * known->size * enclosed->largest + enclosed->b_error, 8);
     enclosed->error = nadir_verified_solve_error(known, enclosed->residual);
 }
 
@@ -139,8 +137,8 @@ static double bound_remainder(const nadir_context *context, const spanned *by,
         of_Q += fabs(t[k]) * by->Q_norms[k];
         of_Y += fabs(t[k]) * by->Y_norms[k];
     }
-    return (F + sum * residual + rounding * of_Q + rounding * (1 + known->size) * of_Y) *
-           (1 + (by->rank + 8) * UNIT);
+    return nadir_round_up(F + sum * residual + rounding * of_Q + rounding * (1 + known->size) * of_Y,
+                          by->rank + 8);
 }
 
 /* X = D B by products for a basis of B, where that is small: `residuals`, [count], are what they are known
@@ -252,7 +250,7 @@ nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_pr
             nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
         const double largest = nadir_global_largest(context, n * many, D + first * n);
         const double found = accuracy.residual + known->averaging * known->size * largest;
-        *residual = fmax(*residual, found * (1 + 8 * UNIT));
+        *residual = fmax(*residual, nadir_round_up(found, 8));
     }
 cleanup:
     nadir_release(context, sides);

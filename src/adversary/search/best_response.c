@@ -15,12 +15,12 @@
 #include "adversary/search/best_response.h"
 
 #include "adversary/search/scalar_newton.h"
+#include "base/round.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -283,7 +283,7 @@ static bool judge(search *at)
     for (int64_t i = 0; i < at->count; i++) {
         chain *on = &at->chains[i];
         const chain *best = best_of(at, on->target);
-        const double floor = 16 * DBL_EPSILON * on->radius * at->scale;
+        const double floor = nadir_round_error(32) * on->radius * at->scale;
         const bool late = on->sweeps > EARLY;
         on->converged = late && on->left <= fmax(at->tolerance * on->lambda, floor);
         const bool beaten = late && on->lambda + BEATEN * on->left < best->lambda;

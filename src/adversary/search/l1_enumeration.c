@@ -18,13 +18,12 @@
  */
 #include "adversary/search/l1_enumeration.h"
 
+#include "base/round.h"
 #include "linalg/vector.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define UNIT (DBL_EPSILON / 2)
 /* Columns formed at a time: few at first, as the best is often among them. Also the number of groups. */
 enum { FIRST_BLOCK = 8, BLOCK = 32 };
 /* Bounds are sharpened by groups when more columns than this would be needed. */
@@ -92,7 +91,7 @@ static double averaging_error(const nadir_model *model)
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         most = actions > most ? actions : most;
     }
-    return UNIT * (double)(most + 2);
+    return nadir_round_error((double)(most + 2));
 }
 
 /* What P^pi says of each state. */
@@ -137,22 +136,22 @@ static void bound_reach(const search *at)
     const nadir_average *average = nadir_occupancy_average(at->problem->occupancy);
     const int64_t n = at->states;
     const double gamma = at->problem->gamma;
-    const double off = at->averaging + 2 * UNIT;
-    const double sum_off = off + UNIT * (double)(nadir_average_row_length(average) + 2);
+    const double off = at->averaging + nadir_round_error(2);
+    const double sum_off = off + nadir_round_error((double)(nadir_average_row_length(average) + 2));
     const double sum = average->norm * (1 + sum_off);
     steps seen = {at->columns, at->columns + n, at->columns + 2 * n, at->columns + 3 * n, 0};
     scan_average(&average->matrix, &seen);
     for (int64_t s = 0; s < n; s++) {
         const double step = seen.most[s] * (1 + off);
-        const double missed = 1 - gamma * (sum - step) - 4 * UNIT;
-        const double hit = missed > 0 ? fmin(1, gamma * step / missed * (1 + 4 * UNIT)) : 1;
+        const double missed = nadir_round_below(1 - gamma * (sum - step), 1, 4);
+        const double hit = missed > 0 ? fmin(1, nadir_round_up(gamma * step / missed, 4)) : 1;
         const double self = fmin(sum, seen.stay[s] * (1 + off));
-        const double lost = 1 - gamma * self - gamma * (sum - self) * hit - 8 * UNIT;
+        const double lost = nadir_round_below(1 - gamma * self - gamma * (sum - self) * hit, 1, 8);
         const double rare = n == 1 || seen.entries[s] < (double)(n - 1) ? 0 : seen.least[s] * (1 - off);
         const double left = seen.row_least * (1 - sum_off) - rare;
-        const double common = gamma * rare / (1 - gamma * left + 4 * UNIT);
-        at->share[s] = n > 1 ? 1 - common * (1 - 4 * UNIT) + UNIT : 0;
-        at->reach[s] = n == 1 ? 0 : lost > 0 ? 0.5 / lost * at->share[s] * (1 + 8 * UNIT) : INFINITY;
+        const double common = gamma * rare / (1 - gamma * left + nadir_round_error(4));
+        at->share[s] = n > 1 ? 1 - nadir_round_down(common, 4) + nadir_round_error(1) : 0;
+        at->reach[s] = n == 1 ? 0 : lost > 0 ? nadir_round_up(0.5 / lost * at->share[s], 8) : INFINITY;
     }
 }
 
@@ -161,7 +160,7 @@ static double bound_root(const search *at, const target *of, int64_t s, bool pro
 {
     const nadir_problem *problem = at->problem;
     const double push = at->weight[s] * of->radius;
-    const double room = 1 - push * at->reach[s] * (1 + 8 * UNIT) - 2 * UNIT;
+    const double room = nadir_round_below(1 - nadir_round_up(push * at->reach[s], 8), 1, 2);
     if (push == 0) {
         return 0;
     }
@@ -170,7 +169,7 @@ static double bound_root(const search *at, const target *of, int64_t s, bool pro
     }
     const double d = fmax(0, problem->d[s]) + (proven ? problem->d_error : 0);
     const double spread = at->spread + (proven ? problem->v_error : 0);
-    return push * d * spread / room * (proven ? 1 + 32 * UNIT : 1);
+    return push * d * spread / room * (proven ? 1 + nadir_round_error(32) : 1);
 }
 
 /* A column against one radius: its root, and a proven bound on it. */
@@ -189,7 +188,7 @@ static void meet_target(const search *at, target *of, int64_t s, const double *c
     for (int step = 0; step < STEPS; step++) {
         const double denominator = 1 + push * (column[z.up] - column[z.down]) / 2;
         const double next = x + (z.width - x) / denominator;
-        if (!(next > x * (1 + 2 * DBL_EPSILON))) {
+        if (!(next > nadir_round_up(x, 4))) {
             break;
         }
         x = next;
@@ -198,9 +197,9 @@ static void meet_target(const search *at, target *of, int64_t s, const double *c
     /* the left-hand side at x, less x, with errors of d, v, D e_s and rounding of s v - x t g */
     const double errors =
         push * (problem->d_error * (at->spread + problem->v_error) + fabs(d) * problem->v_error + x * error) +
-        8 * UNIT * (push * fabs(d) * at->v_size + x * push * size + x);
-    const double room = 1 - push * at->reach[s] * (1 + 8 * UNIT) - 2 * UNIT;
-    const double high = x + (fmax(0, z.width - x) + errors) / room * (1 + 8 * UNIT);
+        nadir_round_error(8) * (push * fabs(d) * at->v_size + x * push * size + x);
+    const double room = nadir_round_below(1 - nadir_round_up(push * at->reach[s], 8), 1, 2);
+    const double high = x + nadir_round_up((fmax(0, z.width - x) + errors) / room, 8);
     of->high = fmax(of->high, fmin(bound, high));
     if (x > of->best) {
         of->best = x;
@@ -221,7 +220,7 @@ static nadir_status solve_columns(search *at, int64_t count, double *error)
     NADIR_CHECK(nadir_occupancy_solve(at->context, occupancy, count, at->columns, at->columns, &accuracy));
     at->solved += count;
     const double size = nadir_vector_largest(count * at->states, at->columns);
-    *error = accuracy.error_bound + (at->averaging + 2 * UNIT) * size / gap;
+    *error = accuracy.error_bound + (at->averaging + nadir_round_error(2)) * size / gap;
 cleanup:
     return status;
 }
@@ -265,7 +264,7 @@ static nadir_status form_columns(search *at)
         const double *column = at->columns + j * n;
         const double size = nadir_vector_largest(n, column);
         at->width[s] = find_ends(n, 0, at->problem->v, 1, column).width;
-        at->reach[s] = fmin(at->reach[s], (at->width[s] + error) * (1 + 4 * UNIT));
+        at->reach[s] = fmin(at->reach[s], nadir_round_up(at->width[s] + error, 4));
         for (int64_t i = 0; i < at->count; i++) {
             if (isinf(bound_root(at, &at->targets[i], s, true))) {
                 at->lost = &at->targets[i];
@@ -291,7 +290,7 @@ static nadir_status sharpen_by_groups(search *at)
     NADIR_CHECK(solve_columns(at, BLOCK, &error));
     for (int64_t s = 0; s < n; s++) {
         const double sum = at->columns[s % BLOCK * n + s];
-        at->reach[s] = fmin(at->reach[s], (sum + error) / 2 * at->share[s] * (1 + 8 * UNIT));
+        at->reach[s] = fmin(at->reach[s], nadir_round_up((sum + error) / 2 * at->share[s], 8));
     }
     at->grouped = true;
 cleanup:
@@ -444,7 +443,7 @@ static void state_facts(const search *at, nadir_l1_enumeration_bounds *facts)
         for (int64_t s = 0; s < at->states; s++) {
             high = fmax(high, at->width[s] < 0 ? bound_root(at, &at->targets[i], s, true) : 0);
         }
-        facts[i] = (nadir_l1_enumeration_bounds){high, 1 / (most * (1 + 8 * UNIT)), at->solved};
+        facts[i] = (nadir_l1_enumeration_bounds){high, 1 / nadir_round_up(most, 8), at->solved};
     }
 }
 

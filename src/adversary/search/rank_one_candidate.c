@@ -11,11 +11,11 @@
 #include "adversary/search/rank_one_candidate.h"
 #include "adversary/proof/rank_one_states.h"
 
+#include "base/round.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static nadir_status shrink(nadir_context *context, int64_t count, double p, doub
     }
     *factor = 1;
     if (status == NADIR_OK && norm > limit) {
-        *factor = limit / norm * (1 - 2 * DBL_EPSILON);
+        *factor = nadir_round_down(limit / norm, 4);
         for (int64_t i = 0; i < count; i++) {
             x[i] *= *factor;
         }

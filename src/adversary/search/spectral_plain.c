@@ -11,11 +11,11 @@
  * Every step raises lambda, by about (beta / breakdown)^4 of the step before.
  */
 #include "adversary/search/spectral.h"
+#include "base/round.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -223,7 +223,7 @@ cleanup:
 /* What is still to come when steps shrink by the factor of the last two. */
 static bool settled(const alternation *at, int64_t steps)
 {
-    const double rounding = 4 * DBL_EPSILON * at->l;
+    const double rounding = nadir_round_error(8) * at->l;
     if (steps < 3 || at->step <= rounding) {
         return steps >= 3;
     }
