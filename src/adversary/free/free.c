@@ -186,11 +186,11 @@ static nadir_status bound_spectral(free_run *run, nadir_known_breakdown *known)
     for (int64_t i = 0; i < run->count; i++) {
         const nadir_attack *attack = &run->verdicts[i].attack;
         bounds[i] = (nadir_penalty_bound){
-            .asked = {.beta = run->radii[i], .c = attack->c, .k = attack->k, .guess = attack->g},
+            .question = {.beta = run->radii[i], .c = attack->c, .k = attack->k, .guess = attack->g},
             .wanted = attack->lambda * (1 + 0.5 * run->settings->width)};
         if (run->products != NULL) {
-            bounds[i].asked.product = run->products + i * run->problem->states;
-            bounds[i].asked.product_off = run->products_off[i];
+            bounds[i].question.product = run->products + i * run->problem->states;
+            bounds[i].question.product_off = run->products_off[i];
         }
     }
     NADIR_CHECK(
@@ -300,7 +300,7 @@ static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, in
     NADIR_CHECK(search_spectral(run, enclosing, open, radii, attacks));
     for (int64_t j = 0; j < open; j++) {
         bounds[j] = (nadir_penalty_bound){
-            .asked = {.beta = radii[j], .c = attacks[j].c, .k = attacks[j].k, .guess = attacks[j].g},
+            .question = {.beta = radii[j], .c = attacks[j].c, .k = attacks[j].k, .guess = attacks[j].g},
             .wanted = attacks[j].lambda * (1 + run->settings->width)};
     }
     NADIR_CHECK(nadir_penalty_bounds(run->context, enclosing, run->settings->certify, open, bounds, known));

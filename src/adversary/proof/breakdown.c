@@ -8,20 +8,20 @@
 
 #include <math.h>
 
-void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_operator *of)
+void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_operator *self)
 {
-    nadir_release(context, of->W);
+    nadir_release(context, self->W);
 }
 
 nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_problem *problem,
-                                           nadir_breakdown_operator *of)
+                                           nadir_breakdown_operator *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
     double *shape = NULL;
-    *of = (nadir_breakdown_operator){.problem = problem,
-                                     .solver = nadir_verified_solver_make(context, problem)};
-    NADIR_NEW(context, of->W, problem->states);
+    *self = (nadir_breakdown_operator){.problem = problem,
+                                       .solver = nadir_verified_solver_make(context, problem)};
+    NADIR_NEW(context, self->W, problem->states);
     NADIR_NEW(context, shape, problem->rows);
     for (int64_t s = 0; s < problem->states; s++) {
         const int64_t first = model->state_rows[s];
@@ -30,37 +30,38 @@ nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_p
             shape[a] = nadir_uncertainty_scale(problem->uncertainty, first + a) *
                        problem->policy->probabilities[first + a];
         }
-        of->W[s] = nadir_round_up(nadir_norm_short(actions, shape, 2), (double)actions + 8);
+        self->W[s] = nadir_round_up(nadir_norm_short(actions, shape, 2), (double)actions + 8);
     }
-    of->W_largest = nadir_global_largest(context, problem->states, of->W);
+    self->W_largest = nadir_global_largest(context, problem->states, self->W);
 cleanup:
     nadir_release(context, shape);
     return status;
 }
 
-bool nadir_breakdown_operator_is_zero(const nadir_breakdown_operator *of)
+bool nadir_breakdown_operator_is_zero(const nadir_breakdown_operator *self)
 {
-    return nadir_model_total(of->problem->model) == 1 || of->problem->gamma == 0 || of->W_largest == 0;
+    return nadir_model_total(self->problem->model) == 1 || self->problem->gamma == 0 || self->W_largest == 0;
 }
 
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
                                  nadir_breakdown_proof proof, double beta, double *radius)
 {
     nadir_status status = NADIR_OK;
-    nadir_breakdown_operator of = {0};
+    nadir_breakdown_operator self = {0};
     double norm = INFINITY;
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &of));
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &self));
     *radius = INFINITY;
-    if (nadir_breakdown_operator_is_zero(&of)) {
+    if (nadir_breakdown_operator_is_zero(&self)) {
         goto cleanup;
     }
-    NADIR_CHECK(nadir_breakdown_by_products(context, &of, &norm));
+    NADIR_CHECK(nadir_breakdown_by_products(context, &self, &norm));
     if (proof != NADIR_BREAKDOWN_PRODUCTS) {
-        NADIR_CHECK(nadir_breakdown_by_columns(context, &of, proof == NADIR_BREAKDOWN_CHOLESKY, beta, &norm));
+        NADIR_CHECK(
+            nadir_breakdown_by_columns(context, &self, proof == NADIR_BREAKDOWN_CHOLESKY, beta, &norm));
     }
     *radius = nadir_round_down(1 / (problem->gamma * norm), 4);
 cleanup:
-    nadir_breakdown_operator_clear(context, &of);
+    nadir_breakdown_operator_clear(context, &self);
     return status;
 }
 
@@ -68,17 +69,17 @@ nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_
                                             double *radius)
 {
     nadir_status status = NADIR_OK;
-    nadir_breakdown_operator of = {0};
+    nadir_breakdown_operator self = {0};
     double norm = INFINITY;
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &of));
-    of.thorough = true;
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &self));
+    self.thorough = true;
     *radius = INFINITY;
-    if (!nadir_breakdown_operator_is_zero(&of)) {
-        NADIR_CHECK(nadir_breakdown_by_products(context, &of, &norm));
+    if (!nadir_breakdown_operator_is_zero(&self)) {
+        NADIR_CHECK(nadir_breakdown_by_products(context, &self, &norm));
         *radius = nadir_round_down(1 / (problem->gamma * norm), 4);
     }
 cleanup:
-    nadir_breakdown_operator_clear(context, &of);
+    nadir_breakdown_operator_clear(context, &self);
     return status;
 }
 

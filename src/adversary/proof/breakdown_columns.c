@@ -34,67 +34,67 @@ static double centre_of(centre kind, int64_t n, const double *column)
 }
 
 /* N = (|D - 1 r^T| + error) W, rounded up. */
-static void fill_sizes(const nadir_context *context, const nadir_breakdown_operator *of, centre kind,
+static void fill_sizes(const nadir_context *context, const nadir_breakdown_operator *self, centre kind,
                        const double *D, double error, double *N)
 {
-    const int64_t n = of->problem->states;
+    const int64_t n = self->problem->states;
     const int threads = nadir_threads_for(context, n * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         const double r = centre_of(kind, n, D + t * n);
         for (int64_t s = 0; s < n; s++) {
-            N[t * n + s] = nadir_round_up((fabs(D[t * n + s] - r) + error) * of->W[t], 4);
+            N[t * n + s] = nadir_round_up((fabs(D[t * n + s] - r) + error) * self->W[t], 4);
         }
     }
 }
 
 /* N = Phi D W, the columns of D known to a residual; norm >= |Phi D W|. *error: of N in the Frobenius norm.
  * |Phi D r|_2 is at most sqrt(S) times that of |D r|_max, and at most |Phi D W| |r / W|_2. */
-static void fill_centred(const nadir_context *context, const nadir_breakdown_operator *of, double norm,
+static void fill_centred(const nadir_context *context, const nadir_breakdown_operator *self, double norm,
                          double residual, const double *D, double *N, double *error)
 {
-    const int64_t n = of->problem->states;
+    const int64_t n = self->problem->states;
     const int threads = nadir_threads_for(context, n * n);
     const double largest = nadir_vector_largest(n * n, D);
     double W_smallest = INFINITY;
     for (int64_t s = 0; s < n; s++) {
-        W_smallest = fmin(W_smallest, of->W[s]);
+        W_smallest = fmin(W_smallest, self->W[s]);
     }
     const double through = W_smallest > 0 ? residual * norm / W_smallest : INFINITY;
-    const double off = fmin(nadir_verified_solve_error(&of->solver, residual), through);
+    const double off = fmin(nadir_verified_solve_error(&self->solver, residual), through);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < n; t++) {
         const double mean = centre_of(CENTRE_MEAN, n, D + t * n);
         for (int64_t s = 0; s < n; s++) {
-            N[t * n + s] = (D[t * n + s] - mean) * of->W[t];
+            N[t * n + s] = (D[t * n + s] - mean) * self->W[t];
         }
     }
     /* the mean is off by 3 roundings, the difference by one of at most 2 |D|, the product by another */
     *error = nadir_round_up(
-        sqrt((double)n) * nadir_up_norm_2(context, n, of->W) * (off + nadir_round_error(8) * largest), 8);
+        sqrt((double)n) * nadir_up_norm_2(context, n, self->W) * (off + nadir_round_error(8) * largest), 8);
 }
 
-static double bound_by_quotients(const nadir_context *context, const nadir_breakdown_operator *of,
+static double bound_by_quotients(const nadir_context *context, const nadir_breakdown_operator *self,
                                  const double *D, double error, double *N, double *work)
 {
     double best = INFINITY;
     for (int kind = CENTRE_MINIMUM; kind <= CENTRE_MEAN; kind++) {
-        fill_sizes(context, of, (centre)kind, D, error, N);
-        best = fmin(best, nadir_spectral_norm_quotient(context, of->problem->states, N, work));
+        fill_sizes(context, self, (centre)kind, D, error, N);
+        best = fmin(best, nadir_spectral_norm_quotient(context, self->problem->states, N, work));
     }
     return best;
 }
 
 /* The radius of interest gets a trial of its own where the norm itself could not be proven. */
-static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakdown_operator *of, double beta,
-                                      double residual, const double *D, double *N, double *norm)
+static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakdown_operator *self,
+                                      double beta, double residual, const double *D, double *N, double *norm)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
-    const double wanted = beta > 0 ? 1 / (of->problem->gamma * beta * (1 + BEYOND)) : INFINITY;
+    const int64_t n = self->problem->states;
+    const double wanted = beta > 0 ? 1 / (self->problem->gamma * beta * (1 + BEYOND)) : INFINITY;
     double proven;
     double added;
-    fill_centred(context, of, *norm, residual, D, N, &added);
+    fill_centred(context, self, *norm, residual, D, N, &added);
     NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, 0, &proven));
     *norm = fmin(*norm, nadir_round_up(proven + added, 2));
     if (wanted < *norm && wanted > added) {
@@ -105,11 +105,11 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *of,
+nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *self,
                                         bool cholesky, double beta, double *norm)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
+    const int64_t n = self->problem->states;
     double *D = NULL;
     double *N = NULL;
     double *work = NULL;
@@ -117,14 +117,14 @@ nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_brea
     NADIR_NEW(context, D, n * n);
     NADIR_NEW(context, N, n * n);
     NADIR_NEW(context, work, 3 * n);
-    NADIR_CHECK(nadir_verified_solve_columns(context, of->problem, &of->solver, n, NULL, D, &residual));
-    const double error = nadir_verified_solve_error(&of->solver, residual);
+    NADIR_CHECK(nadir_verified_solve_columns(context, self->problem, &self->solver, n, NULL, D, &residual));
+    const double error = nadir_verified_solve_error(&self->solver, residual);
     if (isinf(error)) {
         goto cleanup;
     }
-    *norm = fmin(*norm, bound_by_quotients(context, of, D, error, N, work));
+    *norm = fmin(*norm, bound_by_quotients(context, self, D, error, N, work));
     if (cholesky) {
-        NADIR_CHECK(bound_by_cholesky(context, of, beta, residual, D, N, norm));
+        NADIR_CHECK(bound_by_cholesky(context, self, beta, residual, D, N, norm));
     }
 cleanup:
     nadir_release(context, D);

@@ -34,15 +34,15 @@ enum { STEPS = 4, ROUGH_STEPS = 2, COLUMNS = 128, HEAVY = 8 };
 #define MASS     0.05 /* of all column sums: columns that have less together are not worth a solve */
 
 /* What a look at M, which is P^pi up to `averaging`, tells: [states] each. */
-typedef struct look {
+typedef struct average_scan {
     double *sums;    /* of rows */
     double *squares; /* of the entries of rows, summed */
     double *columns; /* sums of columns */
     double *minima;  /* of columns, entries that are not stored included */
     double *work;    /* [3 * states] */
-} look;
+} average_scan;
 
-static void look_at_row(int64_t count, const double *values, double *sum, double *squares)
+static void scan_row(int64_t count, const double *values, double *sum, double *squares)
 {
     double sums[4] = {0};
     double square_sums[4] = {0};
@@ -61,13 +61,13 @@ static void look_at_row(int64_t count, const double *values, double *sum, double
     *squares = (square_sums[0] + square_sums[1]) + (square_sums[2] + square_sums[3]);
 }
 
-static void look_at_dense(const nadir_context *context, const nadir_matrix *matrix, look *into)
+static void scan_dense(const nadir_context *context, const nadir_matrix *matrix, average_scan *scan)
 {
     const int64_t n = matrix->size;
     const int threads = nadir_threads_for(context, n * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t s = 0; s < n; s++) {
-        look_at_row(n, matrix->dense + s * n, &into->sums[s], &into->squares[s]);
+        scan_row(n, matrix->dense + s * n, &scan->sums[s], &scan->squares[s]);
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t first = 0; first < n; first += COLUMNS) {
@@ -82,31 +82,31 @@ static void look_at_dense(const nadir_context *context, const nadir_matrix *matr
                 minima[j] = row[j] < minima[j] ? row[j] : minima[j];
             }
         }
-        memcpy(into->columns + first, sums, (size_t)count * sizeof *sums);
-        memcpy(into->minima + first, minima, (size_t)count * sizeof *minima);
+        memcpy(scan->columns + first, sums, (size_t)count * sizeof *sums);
+        memcpy(scan->minima + first, minima, (size_t)count * sizeof *minima);
     }
 }
 
-static void look_at_sparse(const nadir_matrix *matrix, look *into)
+static void scan_sparse(const nadir_matrix *matrix, average_scan *scan)
 {
     const int64_t n = matrix->size;
-    double *stored = into->work; /* entries of the columns */
+    double *stored = scan->work; /* entries of the columns */
     memset(stored, 0, (size_t)n * sizeof *stored);
-    memset(into->columns, 0, (size_t)n * sizeof *into->columns);
+    memset(scan->columns, 0, (size_t)n * sizeof *scan->columns);
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = matrix->starts[s];
         const int64_t count = matrix->starts[s + 1] - start;
-        look_at_row(count, matrix->values + start, &into->sums[s], &into->squares[s]);
+        scan_row(count, matrix->values + start, &scan->sums[s], &scan->squares[s]);
         for (int64_t i = start; i < start + count; i++) {
             const int64_t t = matrix->columns[i];
             const double value = matrix->values[i];
-            into->minima[t] = stored[t] == 0 || value < into->minima[t] ? value : into->minima[t];
-            into->columns[t] += value;
+            scan->minima[t] = stored[t] == 0 || value < scan->minima[t] ? value : scan->minima[t];
+            scan->columns[t] += value;
             stored[t]++;
         }
     }
     for (int64_t t = 0; t < n; t++) {
-        into->minima[t] = stored[t] == (double)n ? into->minima[t] : 0;
+        scan->minima[t] = stored[t] == (double)n ? scan->minima[t] : 0;
     }
 }
 
@@ -119,8 +119,8 @@ typedef struct column_parts {
 
 /* The minima of the columns that are stored in every row, over all processes: into->minima, zero elsewhere.
  * into->work: how many entries each column has. */
-static nadir_status find_spread_minima(nadir_context *context, const nadir_exchange *exchange,
-                                       const column_parts *parts, const look *into)
+static nadir_status find_distributed_minima(nadir_context *context, const nadir_exchange *exchange,
+                                            const column_parts *parts, const average_scan *scan)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
@@ -129,8 +129,8 @@ static nadir_status find_spread_minima(nadir_context *context, const nadir_excha
     double *minima = NULL;
     int64_t own = 0;
     for (int64_t t = 0; t < exchange->count; t++) {
-        into->minima[t] = 0;
-        own += into->work[t] == (double)exchange->total;
+        scan->minima[t] = 0;
+        own += scan->work[t] == (double)exchange->total;
     }
     const int64_t full = nadir_global_count(context, own);
     NADIR_NEW(context, operations, full);
@@ -138,7 +138,7 @@ static nadir_status find_spread_minima(nadir_context *context, const nadir_excha
     NADIR_NEW(context, minima, full);
     int64_t to = 0;
     for (int64_t t = 0; t < exchange->count; t++) {
-        if (into->work[t] == (double)exchange->total) {
+        if (scan->work[t] == (double)exchange->total) {
             places[to++] = (double)(exchange->first + t);
         }
     }
@@ -151,7 +151,7 @@ static nadir_status find_spread_minima(nadir_context *context, const nadir_excha
     for (int64_t i = 0; i < full; i++) {
         const int64_t place = (int64_t)places[own + i] - exchange->first;
         if (place >= 0 && place < exchange->count) {
-            into->minima[place] = minima[i];
+            scan->minima[place] = minima[i];
         }
     }
 cleanup:
@@ -162,8 +162,8 @@ cleanup:
 }
 
 /* look_at_sparse with rows spread over processes: what is made of ghosts goes home. */
-static nadir_status look_at_spread(nadir_context *context, const nadir_matrix *matrix,
-                                   const nadir_exchange *exchange, look *into)
+static nadir_status scan_distributed(nadir_context *context, const nadir_matrix *matrix,
+                                     const nadir_exchange *exchange, average_scan *scan)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = exchange->table;
@@ -174,7 +174,7 @@ static nadir_status look_at_spread(nadir_context *context, const nadir_matrix *m
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = matrix->starts[s];
         const int64_t count = matrix->starts[s + 1] - start;
-        look_at_row(count, matrix->values + start, &into->sums[s], &into->squares[s]);
+        scan_row(count, matrix->values + start, &scan->sums[s], &scan->squares[s]);
         for (int64_t i = start; i < start + count; i++) {
             const int64_t t = matrix->columns[i];
             const double value = matrix->values[i];
@@ -183,28 +183,28 @@ static nadir_status look_at_spread(nadir_context *context, const nadir_matrix *m
             parts.stored[t]++;
         }
     }
-    memcpy(into->columns, parts.sums, (size_t)n * sizeof *room);
-    memcpy(into->work, parts.stored, (size_t)n * sizeof *room);
-    table->add(table->self, exchange->plan, parts.sums + n, into->columns);
-    table->add(table->self, exchange->plan, parts.stored + n, into->work);
-    NADIR_CHECK(find_spread_minima(context, exchange, &parts, into));
+    memcpy(scan->columns, parts.sums, (size_t)n * sizeof *room);
+    memcpy(scan->work, parts.stored, (size_t)n * sizeof *room);
+    table->add(table->self, exchange->plan, parts.sums + n, scan->columns);
+    table->add(table->self, exchange->plan, parts.stored + n, scan->work);
+    NADIR_CHECK(find_distributed_minima(context, exchange, &parts, scan));
 cleanup:
     nadir_release(context, room);
     return status;
 }
 
 /* The largest and smallest row sum of P^pi, rounding included. */
-static void range_of_sums(const nadir_context *context, const nadir_breakdown_operator *of, const look *seen,
-                          double *low, double *high)
+static void range_of_sums(const nadir_context *context, const nadir_breakdown_operator *self,
+                          const average_scan *scan, double *low, double *high)
 {
-    const int64_t n = of->problem->states;
-    const int64_t total = nadir_model_total(of->problem->model);
-    const double off = nadir_round_error((double)(total + 2)) + 2 * of->solver.averaging;
+    const int64_t n = self->problem->states;
+    const int64_t total = nadir_model_total(self->problem->model);
+    const double off = nadir_round_error((double)(total + 2)) + 2 * self->solver.averaging;
     *low = INFINITY;
     *high = 0;
     for (int64_t s = 0; s < n; s++) {
-        *low = seen->sums[s] < *low ? seen->sums[s] : *low;
-        *high = seen->sums[s] > *high ? seen->sums[s] : *high;
+        *low = scan->sums[s] < *low ? scan->sums[s] : *low;
+        *high = scan->sums[s] > *high ? scan->sums[s] : *high;
     }
     *low = nadir_allreduce_minimum(context, *low) * (1 - off);
     *high = nadir_allreduce_maximum(context, *high) * (1 + off);
@@ -212,19 +212,20 @@ static void range_of_sums(const nadir_context *context, const nadir_breakdown_op
 
 /* At least |Phi P^pi Phi|_F: its square is sum M^2 - sum (column sums)^2 / S - sum (row sums)^2 / S + (sum
  * M)^2 / S^2, four sums of positive terms. */
-static double centred_norm(const nadir_context *context, const nadir_breakdown_operator *of, const look *seen)
+static double centred_norm(const nadir_context *context, const nadir_breakdown_operator *self,
+                           const average_scan *scan)
 {
-    const int64_t n = of->problem->states;
-    const double size = (double)nadir_model_total(of->problem->model);
+    const int64_t n = self->problem->states;
+    const double size = (double)nadir_model_total(self->problem->model);
     double squares = 0;
     double rows = 0;
     double columns = 0;
     double total = 0;
     for (int64_t s = 0; s < n; s++) {
-        squares += seen->squares[s];
-        rows += seen->sums[s] / size * seen->sums[s];
-        columns += seen->columns[s] / size * seen->columns[s];
-        total += seen->sums[s] / size;
+        squares += scan->squares[s];
+        rows += scan->sums[s] / size * scan->sums[s];
+        columns += scan->columns[s] / size * scan->columns[s];
+        total += scan->sums[s] / size;
     }
     squares = nadir_allreduce_sum(context, squares);
     rows = nadir_allreduce_sum(context, rows);
@@ -233,53 +234,54 @@ static double centred_norm(const nadir_context *context, const nadir_breakdown_o
     const double sum = squares + rows + columns + total * total;
     const double square =
         (squares - rows) + (total * total - columns) + nadir_round_error(4 * size + 32) * sum;
-    return nadir_round_up(sqrt(square) + of->solver.averaging * sqrt(squares) * 1.01, 8);
+    return nadir_round_up(sqrt(square) + self->solver.averaging * sqrt(squares) * 1.01, 8);
 }
 
 /* The first way; infinity where it says nothing. */
-static double bound_by_centring(const nadir_context *context, const nadir_breakdown_operator *of,
-                                const look *seen)
+static double bound_by_centring(const nadir_context *context, const nadir_breakdown_operator *self,
+                                const average_scan *scan)
 {
-    const double gamma = of->problem->gamma;
+    const double gamma = self->problem->gamma;
     double low;
     double high;
-    range_of_sums(context, of, seen, &low, &high);
+    range_of_sums(context, self, scan, &low, &high);
     const double off =
-        fmax(fabs(high - 1), fabs(1 - low)) * sqrt((double)nadir_model_total(of->problem->model));
-    const double rest = nadir_round_below(1 - gamma * centred_norm(context, of, seen), 1, 4);
+        fmax(fabs(high - 1), fabs(1 - low)) * sqrt((double)nadir_model_total(self->problem->model));
+    const double rest = nadir_round_below(1 - gamma * centred_norm(context, self, scan), 1, 4);
     if (!(rest > 0)) {
         return INFINITY;
     }
-    return nadir_round_up(of->W_largest * (1 + nadir_verified_solve_error(&of->solver, gamma * off)) / rest,
-                          8);
+    return nadir_round_up(
+        self->W_largest * (1 + nadir_verified_solve_error(&self->solver, gamma * off)) / rest, 8);
 }
 
 /* minima <- r, rounded down. */
-static nadir_status raise_minima(nadir_context *context, const nadir_breakdown_operator *of, const look *seen)
+static nadir_status raise_minima(nadir_context *context, const nadir_breakdown_operator *self,
+                                 const average_scan *scan)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
-    const double gamma = of->problem->gamma;
-    double *through = seen->work; /* D^T m */
-    nadir_solve_error enclosed;
+    const int64_t n = self->problem->states;
+    const double gamma = self->problem->gamma;
+    double *through = scan->work; /* D^T m */
+    nadir_solve_error error;
     double low;
     double high;
     double mass = 0;
     for (int64_t t = 0; t < n; t++) {
-        seen->minima[t] *= 1 - 2 * of->solver.averaging;
-        mass += seen->minima[t];
+        scan->minima[t] *= 1 - 2 * self->solver.averaging;
+        mass += scan->minima[t];
     }
     if (nadir_allreduce_sum(context, mass) == 0) {
         return NADIR_OK;
     }
-    range_of_sums(context, of, seen, &low, &high);
+    range_of_sums(context, self, scan, &low, &high);
     const double least =
         1 / (nadir_round_up(1 - gamma * fmin(low, 1), 4) + nadir_round_error(4)); /* of D 1 */
     NADIR_CHECK(
-        nadir_verified_solve(context, of->problem, &of->solver, true, seen->minima, 0, through, &enclosed));
+        nadir_verified_solve(context, self->problem, &self->solver, true, scan->minima, 0, through, &error));
     for (int64_t t = 0; t < n; t++) {
-        const double direct = seen->minima[t] * least;
-        seen->minima[t] = nadir_round_down(gamma * fmax(direct, through[t] - enclosed.error), 8);
+        const double direct = scan->minima[t] * least;
+        scan->minima[t] = nadir_round_down(gamma * fmax(direct, through[t] - error.error), 8);
     }
 cleanup:
     return status;
@@ -287,8 +289,8 @@ cleanup:
 
 /* The `count` states, numbered over all processes, with the largest W times column sum of M, largest first.
  * *share: how much of all that they have. */
-static nadir_status find_heavy(nadir_context *context, const nadir_breakdown_operator *of, const look *seen,
-                               int64_t count, int64_t *which, double *share)
+static nadir_status find_heavy(nadir_context *context, const nadir_breakdown_operator *self,
+                               const average_scan *scan, int64_t count, int64_t *which, double *share)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
@@ -302,8 +304,8 @@ static nadir_status find_heavy(nadir_context *context, const nadir_breakdown_ope
     if (count < 1) {
         return NADIR_OK;
     }
-    for (int64_t t = 0; t < of->problem->states; t++) {
-        const double weight = of->W[t] * seen->columns[t];
+    for (int64_t t = 0; t < self->problem->states; t++) {
+        const double weight = self->W[t] * scan->columns[t];
         all += weight;
         if (many > 0 && many == count && !(weight > found[count - 1])) {
             continue;
@@ -317,7 +319,7 @@ static nadir_status find_heavy(nadir_context *context, const nadir_breakdown_ope
         which[place] = t;
     }
     for (int64_t i = 0; i < many; i++) {
-        own[i] = (nadir_indexed){found[i], nadir_model_first(of->problem->model) + which[i]};
+        own[i] = (nadir_indexed){found[i], nadir_model_first(self->problem->model) + which[i]};
     }
     NADIR_CHECK(table->top(table->self, context, many, own, count, heaviest, &many));
     for (int64_t i = 0; i < many; i++) {
@@ -330,25 +332,26 @@ cleanup:
 }
 
 /* r, at seen->minima, raised to the true column minima of D, rounded down, of a few states. */
-static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown_operator *of, const look *seen)
+static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown_operator *self,
+                                const average_scan *scan)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
-    const int64_t total = nadir_model_total(of->problem->model);
-    const int64_t first = nadir_model_first(of->problem->model);
+    const int64_t n = self->problem->states;
+    const int64_t total = nadir_model_total(self->problem->model);
+    const int64_t first = nadir_model_first(self->problem->model);
     const int64_t count = total < HEAVY ? total : HEAVY;
     int64_t which[HEAVY] = {0};
     double *columns = NULL;
     double residual;
     double share;
-    NADIR_CHECK(find_heavy(context, of, seen, count, which, &share));
+    NADIR_CHECK(find_heavy(context, self, scan, count, which, &share));
     if (share < MASS) {
         return NADIR_OK;
     }
     NADIR_NEW(context, columns, n * count);
-    NADIR_CHECK(
-        nadir_verified_solve_columns(context, of->problem, &of->solver, count, which, columns, &residual));
-    const double error = nadir_verified_solve_error(&of->solver, residual);
+    NADIR_CHECK(nadir_verified_solve_columns(context, self->problem, &self->solver, count, which, columns,
+                                             &residual));
+    const double error = nadir_verified_solve_error(&self->solver, residual);
     for (int64_t j = 0; j < count; j++) {
         double smallest = INFINITY;
         for (int64_t s = 0; s < n; s++) {
@@ -357,7 +360,7 @@ static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown_op
         smallest = nadir_allreduce_minimum(context, smallest);
         const int64_t place = which[j] - first;
         if (place >= 0 && place < n) {
-            seen->minima[place] = fmax(seen->minima[place], nadir_round_down(smallest - error, 2));
+            scan->minima[place] = fmax(scan->minima[place], nadir_round_down(smallest - error, 2));
         }
     }
 cleanup:
@@ -366,61 +369,61 @@ cleanup:
 }
 
 /* z >= B^T B x, entry by entry; w and y: [states] to work with. */
-static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_operator *of, const double *r,
+static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_operator *self, const double *r,
                                 const double *x, double *w, double *y, double *z)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
-    nadir_solve_error enclosed;
-    const double close = of->thorough ? 0 : CLOSE;
+    const int64_t n = self->problem->states;
+    nadir_solve_error error;
+    const double close = self->thorough ? 0 : CLOSE;
     double rounding;
     double sum = 0;
     for (int64_t s = 0; s < n; s++) {
-        w[s] = nadir_round_up(of->W[s] * x[s], 2);
+        w[s] = nadir_round_up(self->W[s] * x[s], 2);
     }
     memset(y, 0, (size_t)n * sizeof *y);
     NADIR_CHECK(
-        nadir_verified_solve_from(context, of->problem, &of->solver, false, w, 0, close, y, &enclosed));
+        nadir_verified_solve_from(context, self->problem, &self->solver, false, w, 0, close, y, &error));
     const double shift = nadir_global_dot(context, n, r, w, &rounding);
-    const double above = enclosed.error + rounding + nadir_round_error(4) * (enclosed.largest + shift);
+    const double above = error.error + rounding + nadir_round_error(4) * (error.largest + shift);
     for (int64_t s = 0; s < n; s++) {
         y[s] = fmax(y[s] - shift, 0) + above;
         sum += y[s];
     }
     sum = nadir_allreduce_sum(context, sum);
-    const double total = (double)nadir_model_total(of->problem->model);
+    const double total = (double)nadir_model_total(self->problem->model);
     const double sum_low = nadir_round_down(sum, total);
     memset(z, 0, (size_t)n * sizeof *z);
-    NADIR_CHECK(nadir_verified_solve_from(context, of->problem, &of->solver, true, y, 0, close / total, z,
-                                          &enclosed)); /* the error is that of the sum of all entries */
+    NADIR_CHECK(nadir_verified_solve_from(context, self->problem, &self->solver, true, y, 0, close / total, z,
+                                          &error)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
         const double rest =
-            z[s] - r[s] * sum_low + enclosed.error + nadir_round_error(4) * (fabs(z[s]) + r[s] * sum);
-        z[s] = nadir_round_up(of->W[s] * fmax(rest, 0), 4);
+            z[s] - r[s] * sum_low + error.error + nadir_round_error(4) * (fabs(z[s]) + r[s] * sum);
+        z[s] = nadir_round_up(self->W[s] * fmax(rest, 0), 4);
     }
 cleanup:
     return status;
 }
 
 /* x <- about B^T B x, of largest entry 1, and positive; w and y: [states] to work with. */
-static nadir_status step_roughly(nadir_context *context, const nadir_breakdown_operator *of, const double *r,
-                                 double *x, double *w, double *y)
+static nadir_status step_roughly(nadir_context *context, const nadir_breakdown_operator *self,
+                                 const double *r, double *x, double *w, double *y)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
+    const int64_t n = self->problem->states;
     double rounding;
     for (int64_t s = 0; s < n; s++) {
-        w[s] = of->W[s] * x[s];
+        w[s] = self->W[s] * x[s];
     }
-    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, false, 1, w, ROUGH, y));
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, self->problem->occupancy, false, 1, w, ROUGH, y));
     const double shift = nadir_global_dot(context, n, r, w, &rounding);
     for (int64_t s = 0; s < n; s++) {
         y[s] = fmax(y[s] - shift, 0);
     }
     const double sum = nadir_global_sum(context, n, y);
-    NADIR_CHECK(nadir_occupancy_solve_roughly(context, of->problem->occupancy, true, 1, y, ROUGH, w));
+    NADIR_CHECK(nadir_occupancy_solve_roughly(context, self->problem->occupancy, true, 1, y, ROUGH, w));
     for (int64_t s = 0; s < n; s++) {
-        x[s] = of->W[s] * fmax(w[s] - r[s] * sum, 0);
+        x[s] = self->W[s] * fmax(w[s] - r[s] * sum, 0);
     }
     const double largest = nadir_global_largest(context, n, x);
     for (int64_t s = 0; s < n; s++) {
@@ -431,11 +434,11 @@ cleanup:
 }
 
 /* The second way; r: [states], work: [3 * states]. */
-static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakdown_operator *of,
+static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakdown_operator *self,
                                       const double *r, double *work, double *norm)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
+    const int64_t n = self->problem->states;
     double *x = NULL;
     double *y = work;
     double *z = work + n;
@@ -444,15 +447,15 @@ static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakd
     for (int64_t s = 0; s < n; s++) {
         x[s] = 1;
     }
-    const bool iterates = nadir_occupancy_iterates(of->problem->occupancy);
-    const bool rough = iterates && !of->thorough;
-    const int least = !of->thorough ? 1 : iterates ? STEPS : ROUGH_STEPS + 1;
+    const bool iterates = nadir_occupancy_iterates(self->problem->occupancy);
+    const bool rough = iterates && !self->thorough;
+    const int least = !self->thorough ? 1 : iterates ? STEPS : ROUGH_STEPS + 1;
     for (int step = 0; step < ROUGH_STEPS && rough; step++) {
-        NADIR_CHECK(step_roughly(context, of, r, x, work + 2 * n, y));
+        NADIR_CHECK(step_roughly(context, self, r, x, work + 2 * n, y));
     }
     for (int step = 0; step < (rough ? 1 : STEPS); step++) {
         double quotient = 0;
-        NADIR_CHECK(apply_twice(context, of, r, x, work + 2 * n, y, z));
+        NADIR_CHECK(apply_twice(context, self, r, x, work + 2 * n, y, z));
         const double largest = nadir_global_largest(context, n, z);
         for (int64_t s = 0; s < n; s++) {
             quotient = fmax(quotient, z[s] / x[s]);
@@ -471,33 +474,33 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_breakdown_operator *of,
+nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_breakdown_operator *self,
                                          double *norm)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = of->problem->states;
-    const nadir_average *average = nadir_occupancy_average(of->problem->occupancy);
+    const int64_t n = self->problem->states;
+    const nadir_average *average = nadir_occupancy_average(self->problem->occupancy);
     const nadir_matrix *matrix = &average->matrix;
     double *numbers = NULL;
     double other;
     NADIR_NEW(context, numbers, 7 * n);
-    look seen = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n, numbers + 4 * n};
-    const nadir_exchange *exchange = of->problem->model->exchange;
+    average_scan scan = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n, numbers + 4 * n};
+    const nadir_exchange *exchange = self->problem->model->exchange;
     if (average->device_matrix != NULL) {
-        const nadir_device_look wanted = {seen.sums, seen.squares, seen.columns, seen.minima};
+        const nadir_device_look wanted = {scan.sums, scan.squares, scan.columns, scan.minima};
         NADIR_CHECK(average->device->look(average->device_matrix, context, &wanted));
     } else if (matrix->dense != NULL) {
-        look_at_dense(context, matrix, &seen);
+        scan_dense(context, matrix, &scan);
     } else if (exchange != NULL) {
-        NADIR_CHECK(look_at_spread(context, matrix, exchange, &seen));
+        NADIR_CHECK(scan_distributed(context, matrix, exchange, &scan));
     } else {
-        look_at_sparse(matrix, &seen);
+        scan_sparse(matrix, &scan);
     }
-    *norm = fmin(*norm, bound_by_centring(context, of, &seen));
-    if (*norm > GOOD * of->W_largest && of->solver.gap > 0) {
-        NADIR_CHECK(raise_minima(context, of, &seen));
-        NADIR_CHECK(raise_heavy(context, of, &seen));
-        NADIR_CHECK(bound_by_quotient(context, of, seen.minima, seen.work, &other));
+    *norm = fmin(*norm, bound_by_centring(context, self, &scan));
+    if (*norm > GOOD * self->W_largest && self->solver.gap > 0) {
+        NADIR_CHECK(raise_minima(context, self, &scan));
+        NADIR_CHECK(raise_heavy(context, self, &scan));
+        NADIR_CHECK(bound_by_quotient(context, self, scan.minima, scan.work, &other));
         *norm = fmin(*norm, other);
     }
 cleanup:

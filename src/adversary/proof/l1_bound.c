@@ -22,19 +22,19 @@
 #include <string.h>
 
 /* Right-hand sides at a time. */
-enum { SIDES = 32 };
+enum { BLOCK = 32 };
 
-typedef struct proof {
+typedef struct l1_proof {
     nadir_context *context;
     const nadir_problem *problem;
     double beta, lambda;
-    double size;      /* max |v| */
-    double spread;    /* halfrange(v), error included */
-    double gap;       /* 1 - gamma, rounded down */
-    double averaging; /* relative error of the entries of P^pi */
-    double *H;        /* [states] */
-    double *sides;    /* [SIDES * states] */
-} proof;
+    double v_size;      /* max |v| */
+    double v_halfrange; /* halfrange(v), error included */
+    double gap;         /* 1 - gamma, rounded down */
+    double averaging;   /* relative error of the entries of P^pi */
+    double *H;          /* [states] */
+    double *columns;    /* [SIDES * states] */
+} l1_proof;
 
 static double halfrange(int64_t count, double a, const double *x, double b, const double *y)
 {
@@ -49,124 +49,127 @@ static double halfrange(int64_t count, double a, const double *x, double b, cons
 }
 
 /* gamma beta W_s, rounded up. */
-static double push(const proof *at, int64_t s)
+static double gamma_beta_W(const l1_proof *self, int64_t s)
 {
-    return nadir_round_up(at->problem->gamma * at->beta * at->problem->uncertainty->W[s], 8);
+    return nadir_round_up(self->problem->gamma * self->beta * self->problem->uncertainty->W[s], 8);
 }
 
 /* 1 - gamma beta W_s H_s, rounded down. */
-static double room(const proof *at, int64_t s)
+static double slope_low(const l1_proof *self, int64_t s)
 {
-    return nadir_round_below(1 - nadir_round_up(push(at, s) * at->H[s], 4), 1, 2);
+    return nadir_round_below(1 - nadir_round_up(gamma_beta_W(self, s) * self->H[s], 4), 1, 2);
 }
 
 /* f_s(0) over the slope. */
-static double simple_bound(const proof *at, int64_t s)
+static double simple_bound(const l1_proof *self, int64_t s)
 {
-    const nadir_problem *problem = at->problem;
-    if (push(at, s) == 0) {
+    const nadir_problem *problem = self->problem;
+    if (gamma_beta_W(self, s) == 0) {
         return 0;
     }
-    const double strength = push(at, s) * (fmax(0, problem->d[s]) + problem->d_error) * at->spread;
-    return room(at, s) > 0 ? nadir_round_up(strength / room(at, s), 8) : INFINITY;
+    const double strength =
+        gamma_beta_W(self, s) * (fmax(0, problem->d[s]) + problem->d_error) * self->v_halfrange;
+    return slope_low(self, s) > 0 ? nadir_round_up(strength / slope_low(self, s), 8) : INFINITY;
 }
 
-static int64_t count_open(const proof *at)
+static int64_t count_unproven(const l1_proof *self)
 {
-    int64_t open = 0;
-    for (int64_t s = 0; s < at->problem->states; s++) {
-        open += simple_bound(at, s) > at->lambda;
+    int64_t unproven = 0;
+    for (int64_t s = 0; s < self->problem->states; s++) {
+        unproven += simple_bound(self, s) > self->lambda;
     }
-    return open;
+    return unproven;
 }
 
 /* D times what stands in at->sides; *error: of every entry, that of averaging P over the actions too. */
-static nadir_status solve(const proof *at, int64_t count, double *error)
+static nadir_status solve(const l1_proof *self, int64_t count, double *error)
 {
     nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
-    NADIR_CHECK(nadir_progress(at->context, "checking", -1));
-    NADIR_CHECK(
-        nadir_occupancy_solve(at->context, at->problem->occupancy, count, at->sides, at->sides, &accuracy));
-    const double largest = nadir_vector_largest(count * at->problem->states, at->sides);
-    *error = accuracy.error_bound + nadir_round_up(at->averaging * largest / at->gap, 8);
+    NADIR_CHECK(nadir_progress(self->context, "checking", -1));
+    NADIR_CHECK(nadir_occupancy_solve(self->context, self->problem->occupancy, count, self->columns,
+                                      self->columns, &accuracy));
+    const double largest = nadir_vector_largest(count * self->problem->states, self->columns);
+    *error = accuracy.error_bound + nadir_round_up(self->averaging * largest / self->gap, 8);
 cleanup:
     return status;
 }
 
 /* H_s from sums over every SIDES-th state. */
-static nadir_status sharpen(const proof *at)
+static nadir_status tighten_H(const l1_proof *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->problem->states;
+    const int64_t n = self->problem->states;
     double error;
-    for (int64_t i = 0; i < SIDES * n; i++) {
-        at->sides[i] = i % n % SIDES == i / n ? 1 : 0;
+    for (int64_t i = 0; i < BLOCK * n; i++) {
+        self->columns[i] = i % n % BLOCK == i / n ? 1 : 0;
     }
-    NADIR_CHECK(solve(at, SIDES, &error));
+    NADIR_CHECK(solve(self, BLOCK, &error));
     for (int64_t s = 0; s < n; s++) {
-        const double sum = at->sides[s % SIDES * n + s] + error;
-        at->H[s] = fmin(at->H[s], nadir_round_up(sum / 2, 4));
+        const double sum = self->columns[s % BLOCK * n + s] + error;
+        self->H[s] = fmin(self->H[s], nadir_round_up(sum / 2, 4));
     }
 cleanup:
     return status;
 }
 
 /* The bound that the column of s gives. */
-static double column_bound(const proof *at, int64_t s, const double *column, double error)
+static double column_bound(const l1_proof *self, int64_t s, const double *column, double error)
 {
-    const nadir_problem *problem = at->problem;
+    const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
     const double d = problem->d[s];
     const double largest = nadir_vector_largest(n, column);
-    at->H[s] = fmin(at->H[s], nadir_round_up(halfrange(n, 0, column, 1, column) + error, 4));
-    if (!(room(at, s) > 0)) {
+    self->H[s] = fmin(self->H[s], nadir_round_up(halfrange(n, 0, column, 1, column) + error, 4));
+    if (!(slope_low(self, s) > 0)) {
         return INFINITY;
     }
     /* halfrange changes by no more than the largest change of an entry: errors of d, v and the column; and
      * three roundings of each term */
-    const double width = halfrange(n, d, problem->v, at->lambda, column) + problem->d_error * at->spread +
-                         fabs(d) * problem->v_error + at->lambda * error +
-                         nadir_round_error(4) * (fabs(d) * at->size + at->lambda * largest);
-    const double above = nadir_round_up(push(at, s) * width, 4) - at->lambda;
-    return at->lambda + nadir_round_up(fmax(0, above) / room(at, s), 8);
+    const double width = halfrange(n, d, problem->v, self->lambda, column) +
+                         problem->d_error * self->v_halfrange + fabs(d) * problem->v_error +
+                         self->lambda * error +
+                         nadir_round_error(4) * (fabs(d) * self->v_size + self->lambda * largest);
+    const double above = nadir_round_up(gamma_beta_W(self, s) * width, 4) - self->lambda;
+    return self->lambda + nadir_round_up(fmax(0, above) / slope_low(self, s), 8);
 }
 
 /* The columns of the states, [count] of them. */
-static nadir_status try_columns(const proof *at, int64_t count, const int64_t *states, double *lambda_high)
+static nadir_status try_columns(const l1_proof *self, int64_t count, const int64_t *states,
+                                double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->problem->states;
+    const int64_t n = self->problem->states;
     double error;
-    memset(at->sides, 0, (size_t)(count * n) * sizeof *at->sides);
+    memset(self->columns, 0, (size_t)(count * n) * sizeof *self->columns);
     for (int64_t j = 0; j < count; j++) {
-        at->sides[j * n + states[j]] = 1;
+        self->columns[j * n + states[j]] = 1;
     }
-    NADIR_CHECK(solve(at, count, &error));
+    NADIR_CHECK(solve(self, count, &error));
     for (int64_t j = 0; j < count; j++) {
-        const double by_column = column_bound(at, states[j], at->sides + j * n, error);
-        *lambda_high = fmax(*lambda_high, fmin(by_column, simple_bound(at, states[j])));
+        const double by_column = column_bound(self, states[j], self->columns + j * n, error);
+        *lambda_high = fmax(*lambda_high, fmin(by_column, simple_bound(self, states[j])));
     }
 cleanup:
     return status;
 }
 
-static nadir_status prove(const proof *at, double *lambda_high)
+static nadir_status bound_all(const l1_proof *self, double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->problem->states;
-    int64_t states[SIDES];
+    const int64_t n = self->problem->states;
+    int64_t states[BLOCK];
     int64_t waiting = 0;
-    if (count_open(at) > SIDES) {
-        NADIR_CHECK(sharpen(at));
+    if (count_unproven(self) > BLOCK) {
+        NADIR_CHECK(tighten_H(self));
     }
-    *lambda_high = at->lambda;
+    *lambda_high = self->lambda;
     for (int64_t s = 0; s < n; s++) {
-        if (simple_bound(at, s) > *lambda_high) {
+        if (simple_bound(self, s) > *lambda_high) {
             states[waiting++] = s;
         }
-        if (waiting == SIDES || (waiting > 0 && s == n - 1)) {
-            NADIR_CHECK(try_columns(at, waiting, states, lambda_high));
+        if (waiting == BLOCK || (waiting > 0 && s == n - 1)) {
+            NADIR_CHECK(try_columns(self, waiting, states, lambda_high));
             waiting = 0;
         }
     }
@@ -180,29 +183,29 @@ nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     const double norm = nadir_occupancy_average(problem->occupancy)->norm;
-    proof at = {.context = context, .problem = problem, .beta = beta, .lambda = fmax(0, lambda)};
+    l1_proof self = {.context = context, .problem = problem, .beta = beta, .lambda = fmax(0, lambda)};
     int64_t actions = 0;
-    NADIR_NEW(context, at.H, n);
-    NADIR_NEW(context, at.sides, SIDES * n);
+    NADIR_NEW(context, self.H, n);
+    NADIR_NEW(context, self.columns, BLOCK * n);
     for (int64_t s = 0; s < n; s++) {
         const int64_t own = problem->model->state_rows[s + 1] - problem->model->state_rows[s];
         actions = own > actions ? own : actions;
     }
-    at.averaging = nadir_round_error((double)(actions + 4));
-    at.gap = nadir_round_below(
-        1 - problem->gamma * norm * (1 + at.averaging + nadir_round_error((double)(n + 2))), 1, 2);
-    at.size = nadir_vector_largest(n, problem->v);
-    at.spread = nadir_round_up(halfrange(n, 1, problem->v, 0, problem->v) + problem->v_error, 4);
-    if (!(at.gap > 0)) {
+    self.averaging = nadir_round_error((double)(actions + 4));
+    self.gap = nadir_round_below(
+        1 - problem->gamma * norm * (1 + self.averaging + nadir_round_error((double)(n + 2))), 1, 2);
+    self.v_size = nadir_vector_largest(n, problem->v);
+    self.v_halfrange = nadir_round_up(halfrange(n, 1, problem->v, 0, problem->v) + problem->v_error, 4);
+    if (!(self.gap > 0)) {
         *lambda_high = INFINITY;
         goto cleanup;
     }
     for (int64_t s = 0; s < n; s++) {
-        at.H[s] = n > 1 ? nadir_round_up(0.5 / at.gap, 4) : 0;
+        self.H[s] = n > 1 ? nadir_round_up(0.5 / self.gap, 4) : 0;
     }
-    NADIR_CHECK(prove(&at, lambda_high));
+    NADIR_CHECK(bound_all(&self, lambda_high));
 cleanup:
-    nadir_release(context, at.H);
-    nadir_release(context, at.sides);
+    nadir_release(context, self.H);
+    nadir_release(context, self.columns);
     return status;
 }

@@ -37,7 +37,7 @@ typedef struct nadir_rank_one_question {
 /* The same for `count` kernels, their systems solved together. refactor, or a model in
  * parts: all are given as kernels. */
 nadir_status nadir_rank_one_check_kernels(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                          const nadir_rank_one_question *asked, bool refactor,
+                                          const nadir_rank_one_question *questions, bool refactor,
                                           nadir_rank_one_check *checks);
 
 #endif

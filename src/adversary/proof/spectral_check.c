@@ -41,7 +41,7 @@
 void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made)
 {
     nadir_release(context, made->pairs);
-    nadir_release(context, made->enclosed);
+    nadir_release(context, made->solve_error);
     nadir_release(context, made->v);
 }
 
@@ -56,8 +56,8 @@ static void subtract_mean(const nadir_context *context, int64_t n, const double 
 
 /* The same; returns the 2-norm. *rounding: that of the mean (three of the largest entry) and of the
  * differences (two). */
-static double centre(const nadir_context *context, int64_t n, const double *from, double *to,
-                     double *rounding)
+static double subtract_mean_norm(const nadir_context *context, int64_t n, const double *from, double *to,
+                                 double *rounding)
 {
     *rounding = nadir_round_error(8) * sqrt((double)nadir_global_count(context, n)) *
                 nadir_global_largest(context, n, from);
@@ -70,7 +70,7 @@ static double centre(const nadir_context *context, int64_t n, const double *from
 double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual)
 {
     const double through = pair->problem->gamma * pair->breakdown_low * pair->W_smallest;
-    const double factor = fmax(through, pair->known.gap) * (1 - nadir_round_error(8) - 2 * pair->W_off);
+    const double factor = fmax(through, pair->solver.gap) * (1 - nadir_round_error(8) - 2 * pair->W_off);
     return factor > 0
                ? nadir_round_up(sqrt((double)nadir_model_total(pair->problem->model)) * residual / factor, 8)
                : INFINITY;
@@ -103,10 +103,10 @@ void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair
     }
     pair->W_smallest = nadir_allreduce_minimum(context, pair->W_smallest);
     pair->W_largest = nadir_global_largest(context, n, W);
-    pair->W_off = pair->known.averaging + nadir_round_error(8);
+    pair->W_off = pair->solver.averaging + nadir_round_error(8);
     pair->Wd_size = nadir_round_up(nadir_up_norm_2(context, n, Wd), 1);
     pair->d_size = nadir_up_norm_1(context, n, problem->d);
-    pair->v_size = centre(context, n, problem->v, v, &rounding);
+    pair->v_size = subtract_mean_norm(context, n, problem->v, v, &rounding);
     pair->v = v;
     /* v_error is a residual over this gap */
     const double gap = 1 - problem->gamma * nadir_occupancy_average(problem->occupancy)->norm;
@@ -118,17 +118,17 @@ void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair
 
 /* x and y, what is made of them, and W x into `weighted`, which is known to enclosed.b_error; zero where
  * there is nothing to do. */
-static void note_vectors(const nadir_context *context, const nadir_spectral_question *asked,
-                         nadir_spectral_pair *pair, double *weighted)
+static void set_vectors(const nadir_context *context, const nadir_spectral_question *questions,
+                        nadir_spectral_pair *pair, double *weighted)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     const double *W = problem->uncertainty->W;
     double ignored;
-    pair->usable = pair->rest > 0;
+    pair->usable = pair->margin > 0;
     if (pair->usable) {
-        memcpy(pair->x, asked->c, (size_t)n * sizeof *pair->x);
-        subtract_mean(context, n, asked->k, pair->y);
+        memcpy(pair->x, questions->c, (size_t)n * sizeof *pair->x);
+        subtract_mean(context, n, questions->k, pair->y);
         pair->usable = make_unit(context, n, pair->x, &pair->inverse);
         pair->usable = make_unit(context, n, pair->y, &ignored) && pair->usable;
     }
@@ -141,7 +141,7 @@ static void note_vectors(const nadir_context *context, const nadir_spectral_ques
     }
     const double largest = nadir_global_largest(context, n, weighted);
     double rounding;
-    pair->enclosed.b_error = nadir_round_error(1) * largest;
+    pair->solve_error.b_error = nadir_round_error(1) * largest;
     pair->strength = nadir_global_dot(context, n, problem->d, weighted, &rounding);
     pair->strength_off = rounding + (problem->d_error + nadir_round_error(2) * pair->d_size) * largest;
     pair->loss = nadir_global_dot(context, n, pair->v, pair->y, &rounding);
@@ -149,13 +149,13 @@ static void note_vectors(const nadir_context *context, const nadir_spectral_ques
 }
 
 /* g, what is made of it, and lambda, from D W x, which is in g. */
-static void note_products(const nadir_context *context, nadir_spectral_pair *pair)
+static void set_products(const nadir_context *context, nadir_spectral_pair *pair)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     double rounding;
-    pair->g_size = centre(context, n, pair->g, pair->g, &rounding);
-    pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->enclosed.residual);
+    pair->g_size = subtract_mean_norm(context, n, pair->g, pair->g, &rounding);
+    pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->solve_error.residual);
     const double feedback = nadir_global_dot(context, n, pair->g, pair->y, &rounding);
     const double denominator = 1 + problem->gamma * pair->beta * feedback;
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;
@@ -164,34 +164,35 @@ static void note_products(const nadir_context *context, nadir_spectral_pair *pai
 }
 
 /* h <- a guess of D W x = D W c / |c|, where there is one. *guess: h, or NULL. */
-static nadir_status note_guess(nadir_context *context, const nadir_spectral_question *asked,
-                               nadir_spectral_pair *pair, const double **guess)
+static nadir_status set_guess(nadir_context *context, const nadir_spectral_question *questions,
+                              nadir_spectral_pair *pair, const double **guess)
 {
     nadir_status status = NADIR_OK;
     double norm;
     *guess = NULL;
-    if (asked->guess == NULL || !pair->usable) {
+    if (questions->guess == NULL || !pair->usable) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_norm_p(context, pair->problem->states, asked->c, 2, &norm));
+    NADIR_CHECK(nadir_norm_p(context, pair->problem->states, questions->c, 2, &norm));
     for (int64_t s = 0; s < pair->problem->states; s++) {
-        pair->h[s] = asked->guess[s] / norm;
+        pair->h[s] = questions->guess[s] / norm;
     }
     *guess = pair->h;
 cleanup:
     return status;
 }
 
-static bool is_known(const nadir_spectral_question *asked, const nadir_spectral_pair *pair)
+static bool product_is_known(const nadir_spectral_question *questions, const nadir_spectral_pair *pair)
 {
-    return asked->product != NULL && isfinite(asked->product_off) && pair->inverse < 1 / PRODUCT_LEAST;
+    return questions->product != NULL && isfinite(questions->product_off) &&
+           pair->inverse < 1 / PRODUCT_LEAST;
 }
 
 /* Whether D W x is known for all pairs that need it. */
-static bool all_known(const nadir_spectral_pairs *made, const nadir_spectral_question *asked)
+static bool products_are_known(const nadir_spectral_pairs *made, const nadir_spectral_question *questions)
 {
     for (int64_t j = 0; j < made->count; j++) {
-        if (made->pairs[j].usable && !is_known(&asked[j], &made->pairs[j])) {
+        if (made->pairs[j].usable && !product_is_known(&questions[j], &made->pairs[j])) {
             return false;
         }
     }
@@ -204,19 +205,19 @@ static bool all_known(const nadir_spectral_pairs *made, const nadir_spectral_que
  *
  *     |W x - A g| <= t |W c - A p| + u |W x| + u |A| |g|.
  */
-static void take_product(const nadir_context *context, const nadir_spectral_question *asked,
+static void take_product(const nadir_context *context, const nadir_spectral_question *questions,
                          nadir_spectral_pair *pair)
 {
     const int64_t n = pair->problem->states;
     for (int64_t s = 0; s < n; s++) {
-        pair->g[s] = asked->product[s] * pair->inverse;
+        pair->g[s] = questions->product[s] * pair->inverse;
     }
-    nadir_solve_error *of = &pair->enclosed; /* b_error is u |W x| */
-    of->largest = nadir_global_largest(context, n, pair->g);
-    of->residual = nadir_round_up(pair->inverse * asked->product_off + 2 * of->b_error +
-                                      nadir_round_error(2) * (1 + pair->known.size) * of->largest,
-                                  16);
-    of->error = nadir_verified_solve_error(&pair->known, of->residual);
+    nadir_solve_error *error = &pair->solve_error; /* b_error is u |W x| */
+    error->largest = nadir_global_largest(context, n, pair->g);
+    error->residual = nadir_round_up(pair->inverse * questions->product_off + 2 * error->b_error +
+                                         nadir_round_error(2) * (1 + pair->solver.size) * error->largest,
+                                     16);
+    error->error = nadir_verified_solve_error(&pair->solver, error->residual);
 }
 
 static bool any_usable(const nadir_spectral_pairs *made)
@@ -234,7 +235,7 @@ static nadir_status make_room(nadir_context *context, int64_t n, int64_t count, 
     nadir_status status = NADIR_OK;
     made->count = count;
     NADIR_NEW(context, made->pairs, count);
-    NADIR_NEW(context, made->enclosed, count);
+    NADIR_NEW(context, made->solve_error, count);
     NADIR_NEW(context, made->v, n * (5 * count + 2));
     made->x = made->v + n;
     made->y = made->x + n * count;
@@ -246,7 +247,7 @@ cleanup:
 }
 
 /* D W x of all pairs into g. */
-static nadir_status solve_for_products(nadir_context *context, const nadir_spectral_question *asked,
+static nadir_status solve_for_products(nadir_context *context, const nadir_spectral_question *questions,
                                        nadir_spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
@@ -254,15 +255,15 @@ static nadir_status solve_for_products(nadir_context *context, const nadir_spect
     bool guessed = false;
     NADIR_NEW(context, guesses, made->count);
     for (int64_t j = 0; j < made->count; j++) {
-        NADIR_CHECK(note_guess(context, &asked[j], &made->pairs[j], &guesses[j]));
+        NADIR_CHECK(set_guess(context, &questions[j], &made->pairs[j], &guesses[j]));
         guessed = guessed || guesses[j] != NULL;
-        made->enclosed[j] = made->pairs[j].enclosed;
+        made->solve_error[j] = made->pairs[j].solve_error;
     }
-    NADIR_CHECK(nadir_verified_solve_many(context, made->pairs->problem, &made->pairs->known, false,
+    NADIR_CHECK(nadir_verified_solve_many(context, made->pairs->problem, &made->pairs->solver, false,
                                           made->count, made->work, guessed ? guesses : NULL, made->g,
-                                          made->enclosed));
+                                          made->solve_error));
     for (int64_t j = 0; j < made->count; j++) {
-        made->pairs[j].enclosed = made->enclosed[j];
+        made->pairs[j].solve_error = made->solve_error[j];
     }
 cleanup:
     nadir_release(context, guesses);
@@ -270,13 +271,13 @@ cleanup:
 }
 
 nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       const nadir_spectral_question *questions, double breakdown_low,
                                        nadir_spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     nadir_spectral_pair common = {.problem = problem,
-                                  .known = nadir_verified_solver_make(context, problem),
+                                  .solver = nadir_verified_solver_make(context, problem),
                                   .breakdown_low = breakdown_low,
                                   .unit_off = UNIT_OFF};
     *made = (nadir_spectral_pairs){0};
@@ -285,24 +286,24 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
     for (int64_t j = 0; j < count; j++) {
         nadir_spectral_pair *pair = &made->pairs[j];
         *pair = common;
-        pair->beta = asked[j].beta;
-        pair->rest = nadir_round_below(1 - pair->beta / breakdown_low, 1, 4);
+        pair->beta = questions[j].beta;
+        pair->margin = nadir_round_below(1 - pair->beta / breakdown_low, 1, 4);
         pair->x = made->x + j * n;
         pair->y = made->y + j * n;
         pair->g = made->g + j * n;
         pair->h = made->h + j * n;
-        note_vectors(context, &asked[j], pair, made->work + j * n);
+        set_vectors(context, &questions[j], pair, made->work + j * n);
     }
-    const bool known = all_known(made, asked);
-    if (!known) {
-        NADIR_CHECK(solve_for_products(context, asked, made));
+    const bool solver = products_are_known(made, questions);
+    if (!solver) {
+        NADIR_CHECK(solve_for_products(context, questions, made));
     }
     for (int64_t j = 0; j < count; j++) {
-        if (made->pairs[j].usable && known) {
-            take_product(context, &asked[j], &made->pairs[j]);
+        if (made->pairs[j].usable && solver) {
+            take_product(context, &questions[j], &made->pairs[j]);
         }
         if (made->pairs[j].usable) {
-            note_products(context, &made->pairs[j]);
+            set_products(context, &made->pairs[j]);
         }
     }
 cleanup:
@@ -315,14 +316,14 @@ double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma)
     if (pair->beta == 0) {
         return 0;
     }
-    if (!(pair->rest > 0) || isnan(sigma)) {
+    if (!(pair->margin > 0) || isnan(sigma)) {
         return INFINITY;
     }
     const double at_zero =
         problem->gamma * (pair->v_size + pair->v_off) * (pair->Wd_size + pair->W_largest * problem->d_error);
-    const double coarse = nadir_round_up(pair->beta * at_zero * (1 + pair->W_off) / pair->rest, 16);
+    const double coarse = nadir_round_up(pair->beta * at_zero * (1 + pair->W_off) / pair->margin, 16);
     const double excess = fmax(nadir_round_up(pair->beta * sigma * (1 + pair->W_off), 4) - pair->lambda, 0);
-    const double found = nadir_round_up(pair->lambda + nadir_round_up(excess / pair->rest, 4), 2);
+    const double found = nadir_round_up(pair->lambda + nadir_round_up(excess / pair->margin, 4), 2);
     const double best = found < coarse ? found : coarse;
     return isnan(best) ? INFINITY : best;
 }
@@ -346,12 +347,12 @@ static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pair
     const nadir_problem *problem = made->pairs->problem;
     memcpy(made->work, made->y, (size_t)(problem->states * made->count) * sizeof *made->work);
     for (int64_t j = 0; j < made->count; j++) {
-        made->enclosed[j].b_error = 0;
+        made->solve_error[j].b_error = 0;
     }
-    NADIR_CHECK(nadir_verified_solve_many(context, problem, &made->pairs->known, true, made->count,
-                                          made->work, NULL, made->h, made->enclosed));
+    NADIR_CHECK(nadir_verified_solve_many(context, problem, &made->pairs->solver, true, made->count,
+                                          made->work, NULL, made->h, made->solve_error));
     for (int64_t j = 0; j < made->count; j++) {
-        made->pairs[j].enclosed = made->enclosed[j];
+        made->pairs[j].solve_error = made->solve_error[j];
     }
 cleanup:
     return status;
@@ -369,7 +370,7 @@ static void apply_transposed(const nadir_context *context, const nadir_spectral_
     const double length = (double)nadir_model_total(problem->model);
     const double sum = nadir_round_up(fabs(nadir_global_sum(context, n, pair->y)), 2) +
                        2 * length * nadir_round_error(1) * length * nadir_round_error(1) * sqrt(length);
-    const double h_off = pair->enclosed.error + nadir_verified_solve_error(&pair->known, sum);
+    const double h_off = pair->solve_error.error + nadir_verified_solve_error(&pair->solver, sum);
     for (int64_t s = 0; s < n; s++) {
         to[s] = gamma * problem->uncertainty->W[s] * (problem->d[s] * pair->loss - pair->lambda * pair->h[s]);
     }
@@ -378,7 +379,7 @@ static void apply_transposed(const nadir_context *context, const nadir_spectral_
         gamma * (pair->W_largest * (problem->d_error * (loss + pair->loss_off) + pair->lambda * h_off) +
                  pair->Wd_size * pair->loss_off +
                  nadir_round_error(8) *
-                     (pair->Wd_size * loss + pair->lambda * pair->W_largest * pair->enclosed.largest)),
+                     (pair->Wd_size * loss + pair->lambda * pair->W_largest * pair->solve_error.largest)),
         8);
 }
 
@@ -418,12 +419,12 @@ static double isolate(const nadir_context *context, const nadir_spectral_pair *p
 }
 
 static nadir_status check_block(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                const nadir_spectral_question *asked, double breakdown_low,
+                                const nadir_spectral_question *questions, double breakdown_low,
                                 double *lambda_high)
 {
     nadir_status status = NADIR_OK;
     nadir_spectral_pairs made;
-    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, count, asked, breakdown_low, &made));
+    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, count, questions, breakdown_low, &made));
     if (any_usable(&made)) {
         NADIR_CHECK(solve_transposed(context, &made));
     }
@@ -438,7 +439,7 @@ cleanup:
 }
 
 nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       const nadir_spectral_question *questions, double breakdown_low,
                                        double *lambda_high)
 {
     nadir_status status = NADIR_OK;
@@ -447,7 +448,7 @@ nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_probl
     for (int64_t first = 0; first < count; first += block) {
         NADIR_CHECK(nadir_progress(context, "bounds on the penalty", (double)first / (double)count));
         NADIR_CHECK(check_block(context, problem, count - first < block ? count - first : block,
-                                asked + first, breakdown_low, lambda_high + first));
+                                questions + first, breakdown_low, lambda_high + first));
     }
 cleanup:
     return status;
@@ -456,6 +457,6 @@ cleanup:
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low, double *lambda_high)
 {
-    const nadir_spectral_question asked = {.beta = beta, .c = c, .k = k};
-    return nadir_spectral_check_many(context, problem, 1, &asked, breakdown_low, lambda_high);
+    const nadir_spectral_question questions = {.beta = beta, .c = c, .k = k};
+    return nadir_spectral_check_many(context, problem, 1, &questions, breakdown_low, lambda_high);
 }

@@ -31,7 +31,7 @@ typedef struct nadir_spectral_question {
 
 /* The same for `count` pairs, their systems solved together. lambda_high: [count]. */
 nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       const nadir_spectral_question *questions, double breakdown_low,
                                        double *lambda_high);
 
 /* One pair without isolation from above: Cholesky tests of theta^2 (1 + eps) I - E^T E (D formed). */
@@ -45,9 +45,9 @@ nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_prob
  * computed; name_off: at least how far that is from the exact one, vectors in the 2-norm. */
 typedef struct nadir_spectral_pair {
     const nadir_problem *problem;
-    nadir_verified_solver known;
+    nadir_verified_solver solver;
     double beta, breakdown_low;
-    double rest; /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
+    double margin; /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
     double W_smallest, W_largest;
     double W_off;    /* relative error of W */
     double Wd_size;  /* |W d|_2 with d as computed */
@@ -65,25 +65,25 @@ typedef struct nadir_spectral_pair {
     double loss, loss_off;         /* y . Phi v */
     double lambda;                 /* the penalty of the pair, rounded: any number would do */
     double *h;                     /* [states] D^T y, once it was asked for */
-    nadir_solve_error enclosed;    /* of g before it was centred; later of h */
+    nadir_solve_error solve_error; /* of g before it was centred; later of h */
 } nadir_spectral_pair;
 
 /* Several pairs whose systems are solved together. A struct of zeros holds nothing. */
 typedef struct nadir_spectral_pairs {
     int64_t count;
-    nadir_spectral_pair *pairs;  /* [count] */
-    nadir_solve_error *enclosed; /* [count] */
-    double *v;                   /* [states] */
-    double *x, *y, *g, *h;       /* [states * count] of one pair after another */
-    double *work;                /* [states * (count + 1)] */
+    nadir_spectral_pair *pairs;     /* [count] */
+    nadir_solve_error *solve_error; /* [count] */
+    double *v;                      /* [states] */
+    double *x, *y, *g, *h;          /* [states * count] of one pair after another */
+    double *work;                   /* [states * (count + 1)] */
 } nadir_spectral_pairs;
 
 nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                       const nadir_spectral_question *asked, double breakdown_low,
+                                       const nadir_spectral_question *questions, double breakdown_low,
                                        nadir_spectral_pairs *made);
 void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made);
 
-/* What all pairs share, from v, W and d of the problem: problem, known and breakdown_low are set. v: [states]
+/* What all pairs share, from v, W and d of the problem: problem, solver and breakdown_low are set. v: [states]
  * <- Phi v, which the pair keeps; Wd: [states] <- W d. */
 void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair *pair, double *v,
                                double *Wd);

@@ -52,7 +52,7 @@ static nadir_status prove(nadir_context *context, const nadir_spectral_pair *pai
     double off;
     double norm;
     NADIR_NEW(context, E, n * n);
-    NADIR_CHECK(nadir_verified_solve_columns(context, pair->problem, &pair->known, n, NULL, E, &residual));
+    NADIR_CHECK(nadir_verified_solve_columns(context, pair->problem, &pair->solver, n, NULL, E, &residual));
     fill(context, pair, residual, E, &off);
     /* a power of two: nothing is rounded that matters */
     const double scale = nadir_scale_for(nadir_vector_largest(n * n, E));
@@ -71,10 +71,10 @@ nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_prob
                                         double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral_question asked = {.beta = beta, .c = c, .k = k};
+    const nadir_spectral_question question = {.beta = beta, .c = c, .k = k};
     nadir_spectral_pairs made;
     double sigma = INFINITY;
-    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, 1, &asked, breakdown_low, &made));
+    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, 1, &question, breakdown_low, &made));
     if (made.pairs->usable) {
         NADIR_CHECK(prove(context, made.pairs, &sigma));
     }

@@ -35,17 +35,17 @@ nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, c
         actions = here > actions ? here : actions;
     }
     actions = (int64_t)nadir_allreduce_maximum(context, (double)actions);
-    nadir_verified_solver known = {.averaging = nadir_round_error((double)(actions + 2))};
+    nadir_verified_solver solver = {.averaging = nadir_round_error((double)(actions + 2))};
     /* the norm is a sum of as many terms as a row has */
     const double terms = nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
-    known.size = problem->gamma * average->norm * (1 + nadir_round_error(terms + 8) + 2 * known.averaging);
-    known.gap = 1 - known.size > nadir_round_error(4) ? (1 - known.size) - nadir_round_error(4) : 0;
-    return known;
+    solver.size = problem->gamma * average->norm * (1 + nadir_round_error(terms + 8) + 2 * solver.averaging);
+    solver.gap = 1 - solver.size > nadir_round_error(4) ? (1 - solver.size) - nadir_round_error(4) : 0;
+    return solver;
 }
 
-double nadir_verified_solve_error(const nadir_verified_solver *known, double residual)
+double nadir_verified_solve_error(const nadir_verified_solver *solver, double residual)
 {
-    return known->gap > 0 ? nadir_round_up(residual / known->gap, 4) : residual == 0 ? 0 : INFINITY;
+    return solver->gap > 0 ? nadir_round_up(residual / solver->gap, 4) : residual == 0 ? 0 : INFINITY;
 }
 
 static nadir_status solve(nadir_context *context, const nadir_problem *problem, bool transposed,
@@ -62,39 +62,38 @@ static double norm_of(const nadir_context *context, bool transposed, int64_t n, 
 }
 
 /* From the residual of the solve, and enclosed->b_error. */
-static void assess(const nadir_context *context, const nadir_verified_solver *known, bool transposed,
-                   int64_t n, const double *x, double residual, nadir_solve_error *enclosed)
+static void assess(const nadir_context *context, const nadir_verified_solver *solver, bool transposed,
+                   int64_t n, const double *x, double residual, nadir_solve_error *error)
 {
-    enclosed->largest = norm_of(context, transposed, n, x);
-    enclosed->residual =
-        nadir_round_up(residual + known->averaging * known->size * enclosed->largest + enclosed->b_error, 8);
-    enclosed->error = nadir_verified_solve_error(known, enclosed->residual);
+    error->largest = norm_of(context, transposed, n, x);
+    error->residual =
+        nadir_round_up(residual + solver->averaging * solver->size * error->largest + error->b_error, 8);
+    error->error = nadir_verified_solve_error(solver, error->residual);
 }
 
 nadir_status nadir_verified_solve(nadir_context *context, const nadir_problem *problem,
-                                  const nadir_verified_solver *known, bool transposed, const double *b,
-                                  double b_error, double *x, nadir_solve_error *enclosed)
+                                  const nadir_verified_solver *solver, bool transposed, const double *b,
+                                  double b_error, double *x, nadir_solve_error *error)
 {
     nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
     NADIR_CHECK(solve(context, problem, transposed, 1, b, x, &accuracy));
-    enclosed->b_error = b_error;
-    assess(context, known, transposed, problem->states, x, accuracy.residual, enclosed);
+    error->b_error = b_error;
+    assess(context, solver, transposed, problem->states, x, accuracy.residual, error);
 cleanup:
     return status;
 }
 
 nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *known, bool transposed, const double *b,
-                                       double b_error, double tolerance, double *x,
-                                       nadir_solve_error *enclosed)
+                                       const nadir_verified_solver *solver, bool transposed, const double *b,
+                                       double b_error, double tolerance, double *x, nadir_solve_error *error)
 {
     nadir_status status = NADIR_OK;
     nadir_accuracy accuracy;
     NADIR_CHECK(
         nadir_occupancy_improve(context, problem->occupancy, transposed, 1, b, tolerance, x, &accuracy));
-    enclosed->b_error = b_error;
-    assess(context, known, transposed, problem->states, x, accuracy.residual, enclosed);
+    error->b_error = b_error;
+    assess(context, solver, transposed, problem->states, x, accuracy.residual, error);
 cleanup:
     return status;
 }
@@ -107,14 +106,14 @@ static void multiply(int64_t count, double factor, double *x)
 }
 
 /* Right-hand sides in terms of fewer. */
-typedef struct spanned {
+typedef struct low_rank {
     int limit, rank;
     double *Q;       /* [states * limit] */
     double *T;       /* [limit * count] */
     double *Q_norms; /* [limit], and of the products with D */
     double *Y_norms;
     double *sizes; /* [count] */
-} spanned;
+} low_rank;
 
 /*
  * For B = Q T + F and A Y = Q up to `residual` the product x = Y t has, column by column,
@@ -123,73 +122,74 @@ typedef struct spanned {
  *
  * F is in x: [states]; returns the bound.
  */
-static double bound_remainder(const nadir_context *context, const spanned *by,
-                              const nadir_verified_solver *known, bool transposed, int64_t n, const double *t,
-                              double residual, const double *x)
+static double bound_remainder(const nadir_context *context, const low_rank *basis,
+                              const nadir_verified_solver *solver, bool transposed, int64_t n,
+                              const double *t, double residual, const double *x)
 {
     const double F = norm_of(context, transposed, n, x);
-    const double rounding = nadir_low_rank_basis_rounding(by->rank);
+    const double rounding = nadir_low_rank_basis_rounding(basis->rank);
     double sum = 0;
     double of_Q = F;
     double of_Y = 0;
-    for (int k = 0; k < by->rank; k++) {
+    for (int k = 0; k < basis->rank; k++) {
         sum += fabs(t[k]);
-        of_Q += fabs(t[k]) * by->Q_norms[k];
-        of_Y += fabs(t[k]) * by->Y_norms[k];
+        of_Q += fabs(t[k]) * basis->Q_norms[k];
+        of_Y += fabs(t[k]) * basis->Y_norms[k];
     }
-    return nadir_round_up(F + sum * residual + rounding * of_Q + rounding * (1 + known->size) * of_Y,
-                          by->rank + 8);
+    return nadir_round_up(F + sum * residual + rounding * of_Q + rounding * (1 + solver->size) * of_Y,
+                          basis->rank + 8);
 }
 
 /* X = D B by products for a basis of B, where that is small: `residuals`, [count], are what they are known
  * to. *done: false where it is not. Columns of B are of size one, or zero. */
-static nadir_status solve_spanned(nadir_context *context, const nadir_problem *problem,
-                                  const nadir_verified_solver *known, bool transposed, int64_t count,
-                                  const double *b, double *x, double *residuals, bool *done)
+static nadir_status solve_low_rank(nadir_context *context, const nadir_problem *problem,
+                                   const nadir_verified_solver *solver, bool transposed, int64_t count,
+                                   const double *b, double *x, double *residuals, bool *done)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     const int limit = nadir_low_rank_basis_limit(context, count);
     nadir_accuracy accuracy = {0};
-    spanned by = {.limit = limit};
+    low_rank basis = {.limit = limit};
     *done = false;
     if (limit == 0) {
         return NADIR_OK;
     }
-    NADIR_NEW(context, by.Q, n * limit + limit * (count + 2) + count);
-    by.T = by.Q + n * limit;
-    by.Q_norms = by.T + limit * count;
-    by.Y_norms = by.Q_norms + limit;
-    by.sizes = by.Y_norms + limit;
+    NADIR_NEW(context, basis.Q, n * limit + limit * (count + 2) + count);
+    basis.T = basis.Q + n * limit;
+    basis.Q_norms = basis.T + limit * count;
+    basis.Y_norms = basis.Q_norms + limit;
+    basis.sizes = basis.Y_norms + limit;
     memcpy(x, b, (size_t)(n * count) * sizeof *x);
-    by.rank = nadir_low_rank_basis_split(context, n, count, limit, SPAN_TOLERANCE, x, by.Q, by.T, by.sizes);
-    if (by.rank <= 0) {
+    basis.rank = nadir_low_rank_basis_split(context, n, count, limit, SPAN_TOLERANCE, x, basis.Q, basis.T,
+                                            basis.sizes);
+    if (basis.rank <= 0) {
         goto cleanup;
     }
-    for (int k = 0; k < by.rank; k++) {
-        by.Q_norms[k] = norm_of(context, transposed, n, by.Q + k * n);
+    for (int k = 0; k < basis.rank; k++) {
+        basis.Q_norms[k] = norm_of(context, transposed, n, basis.Q + k * n);
     }
-    NADIR_CHECK(solve(context, problem, transposed, by.rank, by.Q, by.Q, &accuracy));
-    for (int k = 0; k < by.rank; k++) {
-        by.Y_norms[k] = norm_of(context, transposed, n, by.Q + k * n);
+    NADIR_CHECK(solve(context, problem, transposed, basis.rank, basis.Q, basis.Q, &accuracy));
+    for (int k = 0; k < basis.rank; k++) {
+        basis.Y_norms[k] = norm_of(context, transposed, n, basis.Q + k * n);
     }
     for (int64_t j = 0; j < count; j++) {
-        residuals[j] = bound_remainder(context, &by, known, transposed, n, by.T + j * limit,
+        residuals[j] = bound_remainder(context, &basis, solver, transposed, n, basis.T + j * limit,
                                        accuracy.residual, x + j * n);
     }
-    nadir_low_rank_basis_combine(context, n, count, limit, by.rank, by.Q, by.T, x);
+    nadir_low_rank_basis_combine(context, n, count, limit, basis.rank, basis.Q, basis.T, x);
     *done = true;
 cleanup:
-    nadir_release(context, by.Q);
+    nadir_release(context, basis.Q);
     return status;
 }
 
 /* A solve tells the residual of its worst column. Columns brought to size one, by a power of two, have
  * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
 nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *known, bool transposed, int64_t count,
+                                       const nadir_verified_solver *solver, bool transposed, int64_t count,
                                        double *b, const double *const *guesses, double *x,
-                                       nadir_solve_error *enclosed)
+                                       nadir_solve_error *error)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -207,7 +207,7 @@ nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_probl
         }
     }
     if (guesses == NULL) {
-        NADIR_CHECK(solve_spanned(context, problem, known, transposed, count, b, x, residuals, &done));
+        NADIR_CHECK(solve_low_rank(context, problem, solver, transposed, count, b, x, residuals, &done));
     }
     if (!done) {
         NADIR_CHECK(guesses == NULL ? solve(context, problem, transposed, count, b, x, &accuracy)
@@ -217,8 +217,8 @@ nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_probl
     for (int64_t j = 0; j < count; j++) {
         const double back = 1 / scales[j];
         multiply(back == 1 ? 0 : n, back, x + j * n);
-        assess(context, known, transposed, n, x + j * n, (done ? residuals[j] : accuracy.residual) * back,
-               &enclosed[j]);
+        assess(context, solver, transposed, n, x + j * n, (done ? residuals[j] : accuracy.residual) * back,
+               &error[j]);
     }
 cleanup:
     nadir_release(context, scales);
@@ -226,7 +226,7 @@ cleanup:
 }
 
 nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_problem *problem,
-                                          const nadir_verified_solver *known, int64_t count,
+                                          const nadir_verified_solver *solver, int64_t count,
                                           const int64_t *which, double *D, double *residual)
 {
     nadir_status status = NADIR_OK;
@@ -249,7 +249,7 @@ nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_pr
         NADIR_CHECK(
             nadir_occupancy_solve(context, problem->occupancy, many, sides, D + first * n, &accuracy));
         const double largest = nadir_global_largest(context, n * many, D + first * n);
-        const double found = accuracy.residual + known->averaging * known->size * largest;
+        const double found = accuracy.residual + solver->averaging * solver->size * largest;
         *residual = fmax(*residual, nadir_round_up(found, 8));
     }
 cleanup:

@@ -30,31 +30,30 @@ typedef struct nadir_solve_error {
 /* X = D B, or D^T B, for one right-hand side b: [states] that is known to b_error, in the same norm. x is not
  * b. */
 nadir_status nadir_verified_solve(nadir_context *context, const nadir_problem *problem,
-                                  const nadir_verified_solver *known, bool transposed, const double *b,
-                                  double b_error, double *x, nadir_solve_error *enclosed);
+                                  const nadir_verified_solver *solver, bool transposed, const double *b,
+                                  double b_error, double *x, nadir_solve_error *error);
 
 /* The same from a guess in x, to `tolerance` only where solves are iterations; the error that is told is that
  * of the product made. */
 nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *known, bool transposed, const double *b,
-                                       double b_error, double tolerance, double *x,
-                                       nadir_solve_error *enclosed);
+                                       const nadir_verified_solver *solver, bool transposed, const double *b,
+                                       double b_error, double tolerance, double *x, nadir_solve_error *error);
 
 /* nadir_verified_solve for `count` right-hand sides at once, b and x: [states * count]; each is known to the
- * b_error that its `enclosed`, [count], comes with. b is overwritten. guesses: [count] of [states], or NULL
+ * b_error that its `error`, [count], comes with. b is overwritten. guesses: [count] of [states], or NULL
  * where there is none; NULL: there are none at all. */
 nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *known, bool transposed, int64_t count,
+                                       const nadir_verified_solver *solver, bool transposed, int64_t count,
                                        double *b, const double *const *guesses, double *x,
-                                       nadir_solve_error *enclosed);
+                                       nadir_solve_error *error);
 
 /* residual / gap, rounded up. */
-double nadir_verified_solve_error(const nadir_verified_solver *known, double residual);
+double nadir_verified_solve_error(const nadir_verified_solver *solver, double residual);
 
 /* Some columns of D, one after another: [states * count], each with a residual of at most *residual,
  * everything included. which: [count] states, numbered over all processes, NULL: the first ones. */
 nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_problem *problem,
-                                          const nadir_verified_solver *known, int64_t count,
+                                          const nadir_verified_solver *solver, int64_t count,
                                           const int64_t *which, double *D, double *residual);
 
 /* |x|_1 and |x|_2 over all processes, rounded up. */

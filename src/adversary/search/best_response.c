@@ -43,11 +43,11 @@ enum { EARLY = 2 };
 typedef struct chain {
     int64_t target; /* which radius */
     double radius;
-    double lambda;  /* what (c, k) attains */
-    double rise;    /* of lambda in the last sweep */
-    double rate;    /* of rise to the one before */
-    double left;    /* what lambda may still rise, at that rate */
-    double stretch; /* of the last step that was tried */
+    double lambda;        /* what (c, k) attains */
+    double rise;          /* of lambda in the last sweep */
+    double rate;          /* of rise to the one before */
+    double left;          /* what lambda may still rise, at that rate */
+    double extrapolation; /* of the last step that was tried */
     int64_t sweeps;
     bool over; /* converged, merged with another, or beaten */
     bool converged;
@@ -72,99 +72,99 @@ typedef struct search {
     double *trial; /* [4 * states] c, g, k of a stretched step; work */
 } search;
 
-static nadir_status refuse(const search *at, const chain *on, double feedback)
+static nadir_status refuse(const search *self, const chain *current, double feedback)
 {
     return nadir_fail(
-        at->context, NADIR_ERROR_ILL_POSED,
+        self->context, NADIR_ERROR_ILL_POSED,
         "the radius %.10g is at or past breakdown, which is %.10g or less, where a kernel of the "
         "ball makes I - gamma P singular; choose a smaller radius",
-        on->radius, -on->radius / feedback);
+        current->radius, -current->radius / feedback);
 }
 
 /* The best k for c, with g = D W c. */
-static nadir_status answer_with_k(const search *at, const chain *on, const double *c, const double *g,
-                                  double start, double *k, double *lambda)
+static nadir_status find_k(const search *self, const chain *current, const double *c, const double *g,
+                           double start, double *k, double *lambda)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
+    const nadir_problem *problem = self->problem;
     const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
-        .count = at->states,
+        .count = self->states,
         .a = problem->v,
         .b = g,
-        .s = problem->gamma * nadir_blocks_dot(at->context, at->states, at->Wd, c),
+        .s = problem->gamma * nadir_blocks_dot(self->context, self->states, self->Wd, c),
         .t = problem->gamma,
-        .q = at->q,
+        .q = self->q,
         .centred = true,
     };
-    NADIR_CHECK(
-        nadir_scalar_newton_solve(at->context, &equation, start, at->trial + 3 * at->states, k, lambda));
+    NADIR_CHECK(nadir_scalar_newton_solve(self->context, &equation, start, self->trial + 3 * self->states, k,
+                                          lambda));
     if (isinf(*lambda)) {
-        status = refuse(at, on, problem->gamma * nadir_blocks_dot(at->context, at->states, k, g));
+        status = refuse(self, current, problem->gamma * nadir_blocks_dot(self->context, self->states, k, g));
     }
 cleanup:
     return status;
 }
 
 /* The best c for k, with W y = W D^T k. */
-static nadir_status answer_with_c(const search *at, chain *on, const double *Wy)
+static nadir_status find_c(const search *self, chain *current, const double *Wy)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
-    const double push = problem->gamma * on->radius;
+    const nadir_problem *problem = self->problem;
+    const double push = problem->gamma * current->radius;
     const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
-        .count = at->states,
-        .a = at->Wd,
+        .count = self->states,
+        .a = self->Wd,
         .b = Wy,
-        .s = push * nadir_blocks_dot(at->context, at->states, on->k, problem->v),
+        .s = push * nadir_blocks_dot(self->context, self->states, current->k, problem->v),
         .t = push,
-        .q = at->q,
+        .q = self->q,
     };
     double lambda;
-    NADIR_CHECK(nadir_scalar_newton_solve(at->context, &equation, on->lambda, at->trial + 3 * at->states,
-                                          on->c, &lambda));
+    NADIR_CHECK(nadir_scalar_newton_solve(self->context, &equation, current->lambda,
+                                          self->trial + 3 * self->states, current->c, &lambda));
     if (isinf(lambda)) {
-        status = refuse(at, on, push * nadir_blocks_dot(at->context, at->states, on->c, Wy));
+        status = refuse(self, current, push * nadir_blocks_dot(self->context, self->states, current->c, Wy));
         goto cleanup;
     }
-    for (int64_t s = 0; s < at->states; s++) {
-        on->c[s] *= on->radius;
+    for (int64_t s = 0; s < self->states; s++) {
+        current->c[s] *= current->radius;
     }
 cleanup:
     return status;
 }
 
 /* c beyond the last step, on the same sphere, as far as it pays; k for it. */
-static nadir_status stretch_step(const search *at, chain *on)
+static nadir_status extrapolate(const search *self, chain *current)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->states;
-    double *c = at->trial;
+    const int64_t n = self->states;
+    double *c = self->trial;
     double *g = c + n;
     double *k = g + n;
     double norm;
     double lambda;
     for (int64_t s = 0; s < n; s++) {
-        c[s] = on->c[s] + on->stretch * (on->c[s] - on->c_before[s]);
-        g[s] = on->g[s] + on->stretch * (on->g[s] - on->g_before[s]);
+        c[s] = current->c[s] + current->extrapolation * (current->c[s] - current->c_before[s]);
+        g[s] = current->g[s] + current->extrapolation * (current->g[s] - current->g_before[s]);
     }
-    NADIR_CHECK(nadir_norm_p(at->context, n, c, at->problem->uncertainty->p, &norm));
+    NADIR_CHECK(nadir_norm_p(self->context, n, c, self->problem->uncertainty->p, &norm));
     if (!(norm > 0)) {
-        on->stretch /= 2;
+        current->extrapolation /= 2;
         return NADIR_OK;
     }
-    nadir_blocks_scale(at->context, n, on->radius / norm, c, c);
-    nadir_blocks_scale(at->context, n, on->radius / norm, g, g);
-    NADIR_CHECK(answer_with_k(at, on, c, g, on->lambda, k, &lambda));
-    if (lambda > on->lambda) {
-        memcpy(on->c, c, (size_t)n * sizeof *c);
-        memcpy(on->g, g, (size_t)n * sizeof *g);
-        memcpy(on->k, k, (size_t)n * sizeof *k);
-        on->lambda = lambda;
-        on->stretch *= 2;
+    nadir_blocks_scale(self->context, n, current->radius / norm, c, c);
+    nadir_blocks_scale(self->context, n, current->radius / norm, g, g);
+    NADIR_CHECK(find_k(self, current, c, g, current->lambda, k, &lambda));
+    if (lambda > current->lambda) {
+        memcpy(current->c, c, (size_t)n * sizeof *c);
+        memcpy(current->g, g, (size_t)n * sizeof *g);
+        memcpy(current->k, k, (size_t)n * sizeof *k);
+        current->lambda = lambda;
+        current->extrapolation *= 2;
     } else {
-        on->stretch = fmax(0.5, on->stretch / 2);
+        current->extrapolation = fmax(0.5, current->extrapolation / 2);
     }
 cleanup:
     return status;
@@ -172,157 +172,158 @@ cleanup:
 
 /* g of every chain that is not over, then its k. The g are sums over steps where those were stretched, so
  * they are solved for more sharply than the penalty is wanted. */
-static nadir_status sweep_forward(search *at)
+static nadir_status respond_with_k(search *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->states;
-    const double *W = at->problem->uncertainty->W;
+    const int64_t n = self->states;
+    const double *W = self->problem->uncertainty->W;
     int64_t active = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        const chain *on = &at->chains[i];
-        for (int64_t s = 0; !on->over && s < n; s++) {
-            at->in[active * n + s] = W[s] * on->c[s];
+    for (int64_t i = 0; i < self->count; i++) {
+        const chain *current = &self->chains[i];
+        for (int64_t s = 0; !current->over && s < n; s++) {
+            self->in[active * n + s] = W[s] * current->c[s];
         }
-        active += !on->over;
+        active += !current->over;
     }
-    NADIR_CHECK(nadir_occupancy_solve_roughly(at->context, at->problem->occupancy, false, active, at->in,
-                                              0.01 * at->tolerance, at->out));
+    NADIR_CHECK(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, false, active,
+                                              self->in, 0.01 * self->tolerance, self->out));
     active = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        chain *on = &at->chains[i];
-        if (on->over) {
+    for (int64_t i = 0; i < self->count; i++) {
+        chain *current = &self->chains[i];
+        if (current->over) {
             continue;
         }
-        const double before = on->lambda;
-        const double rise = on->rise;
-        memcpy(on->g, at->out + active++ * n, (size_t)n * sizeof *on->g);
-        NADIR_CHECK(answer_with_k(at, on, on->c, on->g, before, on->k, &on->lambda));
-        if (on->sweeps > EARLY && on->rate > SLOW) {
-            NADIR_CHECK(stretch_step(at, on));
+        const double before = current->lambda;
+        const double rise = current->rise;
+        memcpy(current->g, self->out + active++ * n, (size_t)n * sizeof *current->g);
+        NADIR_CHECK(find_k(self, current, current->c, current->g, before, current->k, &current->lambda));
+        if (current->sweeps > EARLY && current->rate > SLOW) {
+            NADIR_CHECK(extrapolate(self, current));
         }
-        on->rise = fmax(0, on->lambda - before);
+        current->rise = fmax(0, current->lambda - before);
         /* steps that were stretched rise unevenly: a rate is forgotten slowly */
-        on->rate = fmin(0.999, fmax(rise > 0 ? on->rise / rise : 0, on->sweeps > EARLY ? on->rate / 2 : 0));
-        on->left = on->rise * fmax(on->rate, 0.1) / (1 - on->rate);
-        on->sweeps++;
+        current->rate = fmin(0.999, fmax(rise > 0 ? current->rise / rise : 0,
+                                         current->sweeps > EARLY ? current->rate / 2 : 0));
+        current->left = current->rise * fmax(current->rate, 0.1) / (1 - current->rate);
+        current->sweeps++;
     }
 cleanup:
     return status;
 }
 
 /* y of every chain that is not over, then its c. */
-static nadir_status sweep_back(search *at)
+static nadir_status respond_with_c(search *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->states;
-    const double *W = at->problem->uncertainty->W;
+    const int64_t n = self->states;
+    const double *W = self->problem->uncertainty->W;
     int64_t active = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        if (!at->chains[i].over) {
-            memcpy(at->in + active++ * n, at->chains[i].k, (size_t)n * sizeof *at->in);
+    for (int64_t i = 0; i < self->count; i++) {
+        if (!self->chains[i].over) {
+            memcpy(self->in + active++ * n, self->chains[i].k, (size_t)n * sizeof *self->in);
         }
     }
     if (active == 0) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_occupancy_solve_roughly(at->context, at->problem->occupancy, true, active, at->in,
-                                              0.01 * sqrt(at->tolerance), at->out));
+    NADIR_CHECK(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, true, active, self->in,
+                                              0.01 * sqrt(self->tolerance), self->out));
     active = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        chain *on = &at->chains[i];
-        if (on->over) {
+    for (int64_t i = 0; i < self->count; i++) {
+        chain *current = &self->chains[i];
+        if (current->over) {
             continue;
         }
-        double *y = at->out + active++ * n;
+        double *y = self->out + active++ * n;
         for (int64_t s = 0; s < n; s++) {
             y[s] *= W[s];
         }
-        memcpy(on->c_before, on->c, (size_t)n * sizeof *on->c);
-        memcpy(on->g_before, on->g, (size_t)n * sizeof *on->g);
-        NADIR_CHECK(answer_with_c(at, on, y));
+        memcpy(current->c_before, current->c, (size_t)n * sizeof *current->c);
+        memcpy(current->g_before, current->g, (size_t)n * sizeof *current->g);
+        NADIR_CHECK(find_c(self, current, y));
     }
 cleanup:
     return status;
 }
 
 /* The chain with the largest penalty for a radius; the first among equals. */
-static chain *best_of(search *at, int64_t target)
+static chain *best_of(search *self, int64_t target)
 {
     chain *best = NULL;
-    for (int64_t i = 0; i < at->count; i++) {
-        chain *on = &at->chains[i];
-        if (on->target == target && (best == NULL || on->lambda > best->lambda)) {
-            best = on;
+    for (int64_t i = 0; i < self->count; i++) {
+        chain *current = &self->chains[i];
+        if (current->target == target && (best == NULL || current->lambda > best->lambda)) {
+            best = current;
         }
     }
     return best;
 }
 
 /* Whether both go the same way: (c, k) and (-c, -k) are one kernel. */
-static bool have_merged(const search *at, const chain *a, const chain *b)
+static bool have_merged(const search *self, const chain *a, const chain *b)
 {
     if (!(fabs(a->lambda - b->lambda) <= EQUAL * fabs(b->lambda))) {
         return false;
     }
-    const double size = nadir_global_largest(at->context, at->states, b->c);
+    const double size = nadir_global_largest(self->context, self->states, b->c);
     double same = 0;
     double opposite = 0;
-    for (int64_t s = 0; s < at->states; s++) {
+    for (int64_t s = 0; s < self->states; s++) {
         same = fmax(same, fabs(a->c[s] - b->c[s]));
         opposite = fmax(opposite, fabs(a->c[s] + b->c[s]));
     }
-    same = nadir_allreduce_maximum(at->context, same);
-    opposite = nadir_allreduce_maximum(at->context, opposite);
+    same = nadir_allreduce_maximum(self->context, same);
+    opposite = nadir_allreduce_maximum(self->context, opposite);
     return fmin(same, opposite) <= CLOSE * size;
 }
 
 /* Which chains are over; whether all are. */
-static bool judge(search *at)
+static bool close_chains(search *self)
 {
     bool all = true;
-    for (int64_t i = 0; i < at->count; i++) {
-        chain *on = &at->chains[i];
-        const chain *best = best_of(at, on->target);
-        const double floor = nadir_round_error(32) * on->radius * at->scale;
-        const bool late = on->sweeps > EARLY;
-        on->converged = late && on->left <= fmax(at->tolerance * on->lambda, floor);
-        const bool beaten = late && on->lambda + BEATEN * on->left < best->lambda;
-        on->over = on->over || on->converged || beaten;
-        if (on != best && have_merged(at, on, best)) {
-            on->over = true;
-            on->lambda = -INFINITY; /* rounding must not make it the best again */
+    for (int64_t i = 0; i < self->count; i++) {
+        chain *current = &self->chains[i];
+        const chain *best = best_of(self, current->target);
+        const double floor = nadir_round_error(32) * current->radius * self->scale;
+        const bool late = current->sweeps > EARLY;
+        current->converged = late && current->left <= fmax(self->tolerance * current->lambda, floor);
+        const bool beaten = late && current->lambda + BEATEN * current->left < best->lambda;
+        current->over = current->over || current->converged || beaten;
+        if (current != best && have_merged(self, current, best)) {
+            current->over = true;
+            current->lambda = -INFINITY; /* rounding must not make it the best again */
         }
-        all = all && on->over;
+        all = all && current->over;
     }
     return all;
 }
 
 /* seed <- the c that goes with weights of the states: x, [states]. */
-static nadir_status add_seed(search *at, const double *x)
+static nadir_status add_seed(search *self, const double *x)
 {
     double norm;
-    double *seed = at->seeds + at->starts * at->states;
-    const nadir_status status = nadir_norm_dual(at->context, nadir_model_first(at->problem->model),
-                                                at->states, x, at->q, seed, &norm);
-    at->starts += norm > 0;
+    double *seed = self->seeds + self->starts * self->states;
+    const nadir_status status = nadir_norm_dual(self->context, nadir_model_first(self->problem->model),
+                                                self->states, x, self->q, seed, &norm);
+    self->starts += norm > 0;
     return status;
 }
 
 /* The strongest states alone. x: [states] work */
-static nadir_status add_single_states(search *at, double *x)
+static nadir_status add_single_states(search *self, double *x)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->states;
-    double *alone = at->trial;
+    const int64_t n = self->states;
+    double *alone = self->trial;
     double norm;
-    memcpy(x, at->Wd, (size_t)n * sizeof *x);
-    while (at->starts < STARTS_BELOW_TWO) {
-        NADIR_CHECK(nadir_norm_dual(at->context, nadir_model_first(at->problem->model), n, x, INFINITY, alone,
-                                    &norm));
+    memcpy(x, self->Wd, (size_t)n * sizeof *x);
+    while (self->starts < STARTS_BELOW_TWO) {
+        NADIR_CHECK(nadir_norm_dual(self->context, nadir_model_first(self->problem->model), n, x, INFINITY,
+                                    alone, &norm));
         if (norm == 0) {
             break;
         }
-        NADIR_CHECK(add_seed(at, alone));
+        NADIR_CHECK(add_seed(self, alone));
         for (int64_t s = 0; s < n; s++) {
             x[s] *= alone[s] == 0 ? 1 : 0;
         }
@@ -332,111 +333,111 @@ cleanup:
 }
 
 /* The same vector, however it is spread over processes. */
-static nadir_status add_random(search *at, nadir_random *random, double *x)
+static nadir_status add_random(search *self, nadir_random *random, double *x)
 {
-    const int64_t first = nadir_model_first(at->problem->model);
-    const int64_t total = nadir_model_total(at->problem->model);
+    const int64_t first = nadir_model_first(self->problem->model);
+    const int64_t total = nadir_model_total(self->problem->model);
     for (int64_t t = 0; t < total; t++) {
         const double number = nadir_random_normal(random);
-        if (t >= first && t < first + at->states) {
-            x[t - first] = at->problem->uncertainty->W[t - first] * number;
+        if (t >= first && t < first + self->states) {
+            x[t - first] = self->problem->uncertainty->W[t - first] * number;
         }
     }
-    return add_seed(at, x);
+    return add_seed(self, x);
 }
 
 /* The rank-one guess, x = W d; where k = u_q(v) feeds back most, x = W D^T k; a random one. Then, below p =
  * 2, where the adversary keeps to few states, the strongest ones; above, where it is the signs of c that make
  * local maxima, more random ones. (c, k) and (-c, -k) are one kernel: no start needs its negative. */
-static nadir_status make_seeds(search *at)
+static nadir_status make_seeds(search *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    const nadir_problem *problem = at->problem;
-    const int64_t n = at->states;
-    double *k = at->trial;
-    double *x = at->trial + n;
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = self->states;
+    double *k = self->trial;
+    double *x = self->trial + n;
     nadir_gstd gstd;
     nadir_random random;
-    NADIR_CHECK(add_seed(at, at->Wd));
-    if (at->starts == 0) { /* no state that counts can be changed */
+    NADIR_CHECK(add_seed(self, self->Wd));
+    if (self->starts == 0) { /* no state that counts can be changed */
         goto cleanup;
     }
     NADIR_CHECK(
-        nadir_gstd_compute(context, nadir_model_first(problem->model), n, problem->v, at->q, k, k, &gstd));
+        nadir_gstd_compute(context, nadir_model_first(problem->model), n, problem->v, self->q, k, k, &gstd));
     NADIR_CHECK(nadir_occupancy_solve_roughly(context, problem->occupancy, true, 1, k, 1e-3, x));
     for (int64_t s = 0; s < n; s++) {
         x[s] *= problem->uncertainty->W[s];
     }
-    NADIR_CHECK(add_seed(at, x));
+    NADIR_CHECK(add_seed(self, x));
     nadir_random_seed(&random, 0);
-    NADIR_CHECK(add_random(at, &random, x));
+    NADIR_CHECK(add_random(self, &random, x));
     if (problem->uncertainty->p < 2) {
-        NADIR_CHECK(add_single_states(at, x));
+        NADIR_CHECK(add_single_states(self, x));
     }
-    while (problem->uncertainty->p > 2 && at->starts < STARTS) {
-        NADIR_CHECK(add_random(at, &random, x));
+    while (problem->uncertainty->p > 2 && self->starts < STARTS) {
+        NADIR_CHECK(add_random(self, &random, x));
     }
 cleanup:
     return status;
 }
 
-static nadir_status start(search *at, int64_t radii)
+static nadir_status start(search *self, int64_t radii)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    const nadir_problem *problem = at->problem;
-    const int64_t n = at->states;
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = self->states;
     const int64_t chains = radii * STARTS < CHAINS ? radii * STARTS : CHAINS;
     double norm;
-    NADIR_NEW(context, at->Wd, n);
-    NADIR_NEW(context, at->seeds, STARTS * n);
-    NADIR_NEW(context, at->trial, 4 * n);
-    NADIR_NEW(context, at->kept, KEPT * chains * n);
-    NADIR_NEW(context, at->in, chains * n);
-    NADIR_NEW(context, at->out, chains * n);
+    NADIR_NEW(context, self->Wd, n);
+    NADIR_NEW(context, self->seeds, STARTS * n);
+    NADIR_NEW(context, self->trial, 4 * n);
+    NADIR_NEW(context, self->kept, KEPT * chains * n);
+    NADIR_NEW(context, self->in, chains * n);
+    NADIR_NEW(context, self->out, chains * n);
     for (int64_t s = 0; s < n; s++) {
-        at->Wd[s] = problem->uncertainty->W[s] * problem->d[s];
+        self->Wd[s] = problem->uncertainty->W[s] * problem->d[s];
     }
-    NADIR_CHECK(nadir_norm_p(context, n, at->Wd, at->q, &norm));
-    at->scale = problem->gamma * norm * nadir_global_largest(context, n, problem->v);
-    NADIR_CHECK(make_seeds(at));
+    NADIR_CHECK(nadir_norm_p(context, n, self->Wd, self->q, &norm));
+    self->scale = problem->gamma * norm * nadir_global_largest(context, n, problem->v);
+    NADIR_CHECK(make_seeds(self));
 cleanup:
     return status;
 }
 
 /* Chains from every start for the radii first .. end - 1. */
-static void start_chains(search *at, int64_t first, int64_t end, const double *radii)
+static void start_chains(search *self, int64_t first, int64_t end, const double *radii)
 {
-    const int64_t n = at->states;
-    at->count = 0;
+    const int64_t n = self->states;
+    self->count = 0;
     for (int64_t i = first; i < end; i++) {
-        for (int64_t j = 0; j < at->starts; j++) {
-            double *kept = at->kept + at->count * KEPT * n;
-            chain *on = &at->chains[at->count++];
-            *on = (chain){.target = i, .radius = radii[i], .rate = 1, .stretch = 1};
-            on->c = kept;
-            on->g = kept + n;
-            on->k = kept + 2 * n;
-            on->c_before = kept + 3 * n;
-            on->g_before = kept + 4 * n;
+        for (int64_t j = 0; j < self->starts; j++) {
+            double *kept = self->kept + self->count * KEPT * n;
+            chain *current = &self->chains[self->count++];
+            *current = (chain){.target = i, .radius = radii[i], .rate = 1, .extrapolation = 1};
+            current->c = kept;
+            current->g = kept + n;
+            current->k = kept + 2 * n;
+            current->c_before = kept + 3 * n;
+            current->g_before = kept + 4 * n;
             for (int64_t s = 0; s < n; s++) {
-                on->c[s] = radii[i] * at->seeds[j * n + s];
+                current->c[s] = radii[i] * self->seeds[j * n + s];
             }
         }
     }
 }
 
-static nadir_status finish(search *at, int64_t target, double radius, nadir_attack *attack)
+static nadir_status finish(search *self, int64_t target, double radius, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    const chain *best = best_of(at, target);
+    const chain *best = best_of(self, target);
     if (best == NULL) { /* no start */
-        memset(at->trial, 0, (size_t)(2 * at->states) * sizeof *at->trial);
-        NADIR_CHECK(nadir_rank_one_candidate(at->context, at->problem, radius, at->trial,
-                                             at->trial + at->states, attack));
+        memset(self->trial, 0, (size_t)(2 * self->states) * sizeof *self->trial);
+        NADIR_CHECK(nadir_rank_one_candidate(self->context, self->problem, radius, self->trial,
+                                             self->trial + self->states, attack));
     } else {
-        NADIR_CHECK(nadir_rank_one_candidate(at->context, at->problem, radius, best->c, best->k, attack));
+        NADIR_CHECK(nadir_rank_one_candidate(self->context, self->problem, radius, best->c, best->k, attack));
     }
     attack->method = "best-response";
     attack->converged = best == NULL || best->converged;
@@ -451,36 +452,36 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
                                        nadir_attack *attacks)
 {
     nadir_status status = NADIR_OK;
-    search at = {.context = context,
-                 .problem = problem,
-                 .states = problem->states,
-                 .q = problem->uncertainty->q,
-                 .tolerance = fmax(tolerance, LEAST_TOLERANCE)};
-    NADIR_CHECK(start(&at, count));
+    search self = {.context = context,
+                   .problem = problem,
+                   .states = problem->states,
+                   .q = problem->uncertainty->q,
+                   .tolerance = fmax(tolerance, LEAST_TOLERANCE)};
+    NADIR_CHECK(start(&self, count));
     for (int64_t first = 0, end; first < count; first = end) {
         end = first + CHAINS / STARTS < count ? first + CHAINS / STARTS : count;
-        start_chains(&at, first, end, radii);
-        for (int64_t sweep = 0; (sweep == 0 || sweep < iterations_limit) && at.count > 0; sweep++) {
+        start_chains(&self, first, end, radii);
+        for (int64_t sweep = 0; (sweep == 0 || sweep < iterations_limit) && self.count > 0; sweep++) {
             NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)first / (double)count));
-            NADIR_CHECK(sweep_forward(&at));
-            if (judge(&at)) {
+            NADIR_CHECK(respond_with_k(&self));
+            if (close_chains(&self)) {
                 break;
             }
-            NADIR_CHECK(sweep_back(&at));
+            NADIR_CHECK(respond_with_c(&self));
         }
         for (int64_t i = first; i < end; i++) {
-            NADIR_CHECK(finish(&at, i, radii[i], &attacks[i]));
+            NADIR_CHECK(finish(&self, i, radii[i], &attacks[i]));
         }
     }
 cleanup:
     for (int64_t i = 0; status != NADIR_OK && i < count; i++) {
         nadir_attack_clear(context, &attacks[i]);
     }
-    nadir_release(context, at.Wd);
-    nadir_release(context, at.seeds);
-    nadir_release(context, at.trial);
-    nadir_release(context, at.kept);
-    nadir_release(context, at.in);
-    nadir_release(context, at.out);
+    nadir_release(context, self.Wd);
+    nadir_release(context, self.seeds);
+    nadir_release(context, self.trial);
+    nadir_release(context, self.kept);
+    nadir_release(context, self.in);
+    nadir_release(context, self.out);
     return status;
 }

@@ -16,23 +16,23 @@
 #define LEAST_STATES 16384
 
 /* Phi D W, all vectors of one place. */
-typedef struct loop {
+typedef struct centred_operator {
     nadir_vec place;
     nadir_occupancy *occupancy;
     int64_t states;
     double *W;    /* [states] */
     double *ones; /* [states] */
     double *work; /* [states] */
-} loop;
+} centred_operator;
 
 /* x <- Phi x */
-static nadir_status subtract_mean(const loop *at, double *x)
+static nadir_status subtract_mean(const centred_operator *self, double *x)
 {
     nadir_status status = NADIR_OK;
     double sum;
-    NADIR_CHECK(nadir_vec_dot(&at->place, at->states, at->ones, x, &sum));
-    const double mean = sum / (double)nadir_global_count(at->place.context, at->states);
-    NADIR_CHECK(nadir_vec_add(&at->place, at->states, -mean, at->ones, x));
+    NADIR_CHECK(nadir_vec_dot(&self->place, self->states, self->ones, x, &sum));
+    const double mean = sum / (double)nadir_global_count(self->place.context, self->states);
+    NADIR_CHECK(nadir_vec_add(&self->place, self->states, -mean, self->ones, x));
 cleanup:
     return status;
 }
@@ -40,11 +40,12 @@ cleanup:
 static nadir_status apply(nadir_context *context, void *user, const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
-    const loop *at = user;
+    const centred_operator *self = user;
     (void)context;
-    NADIR_CHECK(nadir_vec_multiply(&at->place, at->states, at->W, x, at->work));
-    NADIR_CHECK(nadir_occupancy_solve_vec(&at->place, at->occupancy, false, at->work, SOLVE_TOLERANCE, y));
-    NADIR_CHECK(subtract_mean(at, y));
+    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, x, self->work));
+    NADIR_CHECK(
+        nadir_occupancy_solve_vec(&self->place, self->occupancy, false, self->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(subtract_mean(self, y));
 cleanup:
     return status;
 }
@@ -52,12 +53,13 @@ cleanup:
 static nadir_status apply_transposed(nadir_context *context, void *user, const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
-    const loop *at = user;
+    const centred_operator *self = user;
     (void)context;
-    NADIR_CHECK(nadir_vec_copy(&at->place, at->states, x, at->work));
-    NADIR_CHECK(subtract_mean(at, at->work));
-    NADIR_CHECK(nadir_occupancy_solve_vec(&at->place, at->occupancy, true, at->work, SOLVE_TOLERANCE, y));
-    NADIR_CHECK(nadir_vec_multiply(&at->place, at->states, at->W, y, y));
+    NADIR_CHECK(nadir_vec_copy(&self->place, self->states, x, self->work));
+    NADIR_CHECK(subtract_mean(self, self->work));
+    NADIR_CHECK(
+        nadir_occupancy_solve_vec(&self->place, self->occupancy, true, self->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, y, y));
 cleanup:
     return status;
 }
@@ -74,7 +76,7 @@ static nadir_status search(const nadir_breakdown_operator *of, nadir_vec place,
     double *room = NULL;
     NADIR_NEW(context, vectors, 2 * n);
     NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &room));
-    loop user = {place, of->problem->occupancy, n, room, room + n, room + 2 * n};
+    centred_operator user = {place, of->problem->occupancy, n, room, room + n, room + 2 * n};
     const nadir_linear_map centred = {n, n, apply, apply_transposed, &user};
     NADIR_CHECK(nadir_vec_copy(&place, n, of->W, user.W));
     for (int64_t s = 0; s < n; s++) {
@@ -103,12 +105,12 @@ nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_proble
     if (nadir_breakdown_operator_is_zero(&of)) {
         goto cleanup;
     }
-    const nadir_vec here = nadir_vec_host(context);
+    const nadir_vec host = nadir_vec_host(context);
     const nadir_vec place =
-        problem->states >= LEAST_STATES ? nadir_occupancy_vec(context, problem->occupancy) : here;
+        problem->states >= LEAST_STATES ? nadir_occupancy_vec(context, problem->occupancy) : host;
     status = search(&of, place, found);
     if (status == NADIR_ERROR_MEMORY && place.device != NULL) {
-        status = search(&of, here, found);
+        status = search(&of, host, found);
     }
     NADIR_CHECK(status);
     const double norm = fmax(found[0].sigma, found[1].sigma);

@@ -32,33 +32,33 @@ enum { MANY = 2 * BLOCK };
 #define STEPS 100
 
 /* One radius. */
-typedef struct target {
+typedef struct radius_search {
     double radius;
     double best;      /* the largest root found */
     double high;      /* proven: the root of no state whose column was formed is larger */
     int64_t state;    /* of the best root; -1: none */
     int64_t up, down; /* places of k = (e_up - e_down) / 2 */
-} target;
+} radius_search;
 
 typedef struct search {
     nadir_context *context;
     const nadir_problem *problem;
     int64_t states;
     int64_t count;
-    target *targets;    /* [count] */
-    double *weight;     /* [states] gamma W */
-    double *share;      /* [states] at least 1 - min_t D_ts / D_ss */
-    double *reach;      /* [states] proven: halfrange(D e_s) is at most this */
-    double *width;      /* [states] halfrange(D e_s), of columns that were formed; -1 otherwise */
-    double *key;        /* [states] how much a column is wanted; -1: not at all */
-    double *columns;    /* [states * BLOCK] */
-    int64_t block;      /* columns to form next time */
-    int64_t solved;     /* right-hand sides so far */
-    double averaging;   /* relative error of the entries of P^pi */
-    double v_size;      /* max |v| */
-    double spread;      /* halfrange(v) */
-    bool grouped;       /* bounds were sharpened */
-    const target *lost; /* at or past breakdown */
+    radius_search *targets; /* [count] */
+    double *weight;         /* [states] gamma W */
+    double *share;          /* [states] at least 1 - min_t D_ts / D_ss */
+    double *reach;          /* [states] proven: halfrange(D e_s) is at most this */
+    double *width;          /* [states] halfrange(D e_s), of columns that were formed; -1 otherwise */
+    double *priority;       /* [states] how much a column is wanted; -1: not at all */
+    double *columns;        /* [states * BLOCK] */
+    int64_t block;          /* columns to form next time */
+    int64_t solved;         /* right-hand sides so far */
+    double averaging;       /* relative error of the entries of P^pi */
+    double v_size;          /* max |v| */
+    double v_halfrange;     /* halfrange(v) */
+    bool grouped;           /* bounds were sharpened */
+    const radius_search *past_breakdown; /* at or past breakdown */
 } search;
 
 /* The ends of s v - x t g: [count] each. */
@@ -95,20 +95,20 @@ static double averaging_error(const nadir_model *model)
 }
 
 /* What P^pi says of each state. */
-typedef struct steps {
+typedef struct average_scan {
     double *stay;         /* [states] P^pi(s, s) */
     double *most, *least; /* [states] of P^pi(t, s) over t != s */
     double *entries;      /* [states] how many of these there are */
     double row_least;     /* sum of a row */
-} steps;
+} average_scan;
 
-static void scan_average(const nadir_matrix *matrix, steps *seen)
+static void scan_average(const nadir_matrix *matrix, average_scan *scan)
 {
     const int64_t n = matrix->size;
-    memset(seen->stay, 0, (size_t)n * sizeof *seen->stay);
-    memset(seen->most, 0, (size_t)n * sizeof *seen->most);
-    memset(seen->entries, 0, (size_t)n * sizeof *seen->entries);
-    seen->row_least = INFINITY;
+    memset(scan->stay, 0, (size_t)n * sizeof *scan->stay);
+    memset(scan->most, 0, (size_t)n * sizeof *scan->most);
+    memset(scan->entries, 0, (size_t)n * sizeof *scan->entries);
+    scan->row_least = INFINITY;
     for (int64_t t = 0; t < n; t++) {
         const int64_t start = matrix->dense != NULL ? t * n : matrix->starts[t];
         const int64_t end = matrix->dense != NULL ? (t + 1) * n : matrix->starts[t + 1];
@@ -118,159 +118,161 @@ static void scan_average(const nadir_matrix *matrix, steps *seen)
             const double value = matrix->dense != NULL ? matrix->dense[i] : matrix->values[i];
             sum += value;
             if (s == t) {
-                seen->stay[s] = value;
+                scan->stay[s] = value;
                 continue;
             }
-            seen->most[s] = fmax(seen->most[s], value);
-            seen->least[s] = seen->entries[s] > 0 ? fmin(seen->least[s], value) : value;
-            seen->entries[s] += 1;
+            scan->most[s] = fmax(scan->most[s], value);
+            scan->least[s] = scan->entries[s] > 0 ? fmin(scan->least[s], value) : value;
+            scan->entries[s] += 1;
         }
-        seen->row_least = fmin(seen->row_least, sum);
+        scan->row_least = fmin(scan->row_least, sum);
     }
 }
 
 /* The bounds that P^pi itself gives. Numbers near one are off by a few roundings, which are taken off the
  * denominators or added to them; sums of rows may differ from one by their own. */
-static void bound_reach(const search *at)
+static void bound_reach(const search *self)
 {
-    const nadir_average *average = nadir_occupancy_average(at->problem->occupancy);
-    const int64_t n = at->states;
-    const double gamma = at->problem->gamma;
-    const double off = at->averaging + nadir_round_error(2);
+    const nadir_average *average = nadir_occupancy_average(self->problem->occupancy);
+    const int64_t n = self->states;
+    const double gamma = self->problem->gamma;
+    const double off = self->averaging + nadir_round_error(2);
     const double sum_off = off + nadir_round_error((double)(nadir_average_row_length(average) + 2));
     const double sum = average->norm * (1 + sum_off);
-    steps seen = {at->columns, at->columns + n, at->columns + 2 * n, at->columns + 3 * n, 0};
-    scan_average(&average->matrix, &seen);
+    average_scan scan = {self->columns, self->columns + n, self->columns + 2 * n, self->columns + 3 * n, 0};
+    scan_average(&average->matrix, &scan);
     for (int64_t s = 0; s < n; s++) {
-        const double step = seen.most[s] * (1 + off);
+        const double step = scan.most[s] * (1 + off);
         const double missed = nadir_round_below(1 - gamma * (sum - step), 1, 4);
         const double hit = missed > 0 ? fmin(1, nadir_round_up(gamma * step / missed, 4)) : 1;
-        const double self = fmin(sum, seen.stay[s] * (1 + off));
-        const double lost = nadir_round_below(1 - gamma * self - gamma * (sum - self) * hit, 1, 8);
-        const double rare = n == 1 || seen.entries[s] < (double)(n - 1) ? 0 : seen.least[s] * (1 - off);
-        const double left = seen.row_least * (1 - sum_off) - rare;
+        const double stay = fmin(sum, scan.stay[s] * (1 + off));
+        const double leave = nadir_round_below(1 - gamma * stay - gamma * (sum - stay) * hit, 1, 8);
+        const double rare = n == 1 || scan.entries[s] < (double)(n - 1) ? 0 : scan.least[s] * (1 - off);
+        const double left = scan.row_least * (1 - sum_off) - rare;
         const double common = gamma * rare / (1 - gamma * left + nadir_round_error(4));
-        at->share[s] = n > 1 ? 1 - nadir_round_down(common, 4) + nadir_round_error(1) : 0;
-        at->reach[s] = n == 1 ? 0 : lost > 0 ? nadir_round_up(0.5 / lost * at->share[s], 8) : INFINITY;
+        self->share[s] = n > 1 ? 1 - nadir_round_down(common, 4) + nadir_round_error(1) : 0;
+        self->reach[s] = n == 1 ? 0 : leave > 0 ? nadir_round_up(0.5 / leave * self->share[s], 8) : INFINITY;
     }
 }
 
 /* A bound on lambda_s: of the numbers as they are, or proven, errors of v and d and rounding included. */
-static double bound_root(const search *at, const target *of, int64_t s, bool proven)
+static double bound_root(const search *self, const radius_search *current, int64_t s, bool proven)
 {
-    const nadir_problem *problem = at->problem;
-    const double push = at->weight[s] * of->radius;
-    const double room = nadir_round_below(1 - nadir_round_up(push * at->reach[s], 8), 1, 2);
-    if (push == 0) {
+    const nadir_problem *problem = self->problem;
+    const double gamma_beta_W = self->weight[s] * current->radius;
+    const double slope_low = nadir_round_below(1 - nadir_round_up(gamma_beta_W * self->reach[s], 8), 1, 2);
+    if (gamma_beta_W == 0) {
         return 0;
     }
-    if (!(room > 0)) {
+    if (!(slope_low > 0)) {
         return INFINITY;
     }
     const double d = fmax(0, problem->d[s]) + (proven ? problem->d_error : 0);
-    const double spread = at->spread + (proven ? problem->v_error : 0);
-    return push * d * spread / room * (proven ? 1 + nadir_round_error(32) : 1);
+    const double v_halfrange = self->v_halfrange + (proven ? problem->v_error : 0);
+    return gamma_beta_W * d * v_halfrange / slope_low * (proven ? 1 + nadir_round_error(32) : 1);
 }
 
 /* A column against one radius: its root, and a proven bound on it. */
-static void meet_target(const search *at, target *of, int64_t s, const double *column, double size,
-                        double error)
+static void try_column(const search *self, radius_search *current, int64_t s, const double *column,
+                       double size, double error)
 {
-    const nadir_problem *problem = at->problem;
-    const double push = at->weight[s] * of->radius;
-    const double bound = bound_root(at, of, s, true);
-    if (bound <= of->best) {
+    const nadir_problem *problem = self->problem;
+    const double gamma_beta_W = self->weight[s] * current->radius;
+    const double bound = bound_root(self, current, s, true);
+    if (bound <= current->best) {
         return;
     }
     const double d = problem->d[s]; /* may be below 0 by rounding */
     double x = 0;
-    ends z = find_ends(at->states, push * d, problem->v, 0, column);
+    ends z = find_ends(self->states, gamma_beta_W * d, problem->v, 0, column);
     for (int step = 0; step < STEPS; step++) {
-        const double denominator = 1 + push * (column[z.up] - column[z.down]) / 2;
+        const double denominator = 1 + gamma_beta_W * (column[z.up] - column[z.down]) / 2;
         const double next = x + (z.width - x) / denominator;
         if (!(next > nadir_round_up(x, 4))) {
             break;
         }
         x = next;
-        z = find_ends(at->states, push * d, problem->v, x * push, column);
+        z = find_ends(self->states, gamma_beta_W * d, problem->v, x * gamma_beta_W, column);
     }
     /* the left-hand side at x, less x, with errors of d, v, D e_s and rounding of s v - x t g */
     const double errors =
-        push * (problem->d_error * (at->spread + problem->v_error) + fabs(d) * problem->v_error + x * error) +
-        nadir_round_error(8) * (push * fabs(d) * at->v_size + x * push * size + x);
-    const double room = nadir_round_below(1 - nadir_round_up(push * at->reach[s], 8), 1, 2);
-    const double high = x + nadir_round_up((fmax(0, z.width - x) + errors) / room, 8);
-    of->high = fmax(of->high, fmin(bound, high));
-    if (x > of->best) {
-        of->best = x;
-        of->state = s;
-        of->up = z.up;
-        of->down = z.down;
+        gamma_beta_W * (problem->d_error * (self->v_halfrange + problem->v_error) +
+                        fabs(d) * problem->v_error + x * error) +
+        nadir_round_error(8) * (gamma_beta_W * fabs(d) * self->v_size + x * gamma_beta_W * size + x);
+    const double slope_low = nadir_round_below(1 - nadir_round_up(gamma_beta_W * self->reach[s], 8), 1, 2);
+    const double high = x + nadir_round_up((fmax(0, z.width - x) + errors) / slope_low, 8);
+    current->high = fmax(current->high, fmin(bound, high));
+    if (x > current->best) {
+        current->best = x;
+        current->state = s;
+        current->up = z.up;
+        current->down = z.down;
     }
 }
 
 /* D B for the `count` right-hand sides that stand in at->columns; *error: of every entry. */
-static nadir_status solve_columns(search *at, int64_t count, double *error)
+static nadir_status solve_columns(search *self, int64_t count, double *error)
 {
     nadir_status status = NADIR_OK;
-    nadir_occupancy *occupancy = at->problem->occupancy;
-    const double gap = 1 - at->problem->gamma * nadir_occupancy_average(occupancy)->norm;
+    nadir_occupancy *occupancy = self->problem->occupancy;
+    const double gap = 1 - self->problem->gamma * nadir_occupancy_average(occupancy)->norm;
     nadir_accuracy accuracy;
-    NADIR_CHECK(nadir_progress(at->context, "solving for columns", -1));
-    NADIR_CHECK(nadir_occupancy_solve(at->context, occupancy, count, at->columns, at->columns, &accuracy));
-    at->solved += count;
-    const double size = nadir_vector_largest(count * at->states, at->columns);
-    *error = accuracy.error_bound + (at->averaging + nadir_round_error(2)) * size / gap;
+    NADIR_CHECK(nadir_progress(self->context, "solving for columns", -1));
+    NADIR_CHECK(
+        nadir_occupancy_solve(self->context, occupancy, count, self->columns, self->columns, &accuracy));
+    self->solved += count;
+    const double size = nadir_vector_largest(count * self->states, self->columns);
+    *error = accuracy.error_bound + (self->averaging + nadir_round_error(2)) * size / gap;
 cleanup:
     return status;
 }
 
 /* Places of the largest keys, largest first, at most at->block of them; returns how many are above -1. */
-static int64_t choose(const search *at, int64_t places[BLOCK])
+static int64_t choose(const search *self, int64_t places[BLOCK])
 {
     int64_t chosen = 0;
     double least = -1; /* what a key must exceed */
-    for (int64_t s = 0; s < at->states; s++) {
-        if (at->key[s] <= least) {
+    for (int64_t s = 0; s < self->states; s++) {
+        if (self->priority[s] <= least) {
             continue;
         }
-        chosen += chosen == 0 || chosen < at->block;
+        chosen += chosen == 0 || chosen < self->block;
         int64_t to = chosen - 1;
-        for (; to > 0 && at->key[places[to - 1]] < at->key[s]; to--) {
+        for (; to > 0 && self->priority[places[to - 1]] < self->priority[s]; to--) {
             places[to] = places[to - 1];
         }
         places[to] = s;
-        least = chosen == at->block ? at->key[places[chosen - 1]] : -1;
+        least = chosen == self->block ? self->priority[places[chosen - 1]] : -1;
     }
     return chosen;
 }
 
 /* Forms the columns with the largest keys and meets every radius with them. */
-static nadir_status form_columns(search *at)
+static nadir_status form_columns(search *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->states;
+    const int64_t n = self->states;
     int64_t places[BLOCK];
     double error;
-    const int64_t chosen = choose(at, places);
-    memset(at->columns, 0, (size_t)(chosen * n) * sizeof *at->columns);
+    const int64_t chosen = choose(self, places);
+    memset(self->columns, 0, (size_t)(chosen * n) * sizeof *self->columns);
     for (int64_t j = 0; j < chosen; j++) {
-        at->columns[j * n + places[j]] = 1;
+        self->columns[j * n + places[j]] = 1;
     }
-    NADIR_CHECK(solve_columns(at, chosen, &error));
-    at->block = at->block < BLOCK ? 2 * at->block : BLOCK;
+    NADIR_CHECK(solve_columns(self, chosen, &error));
+    self->block = self->block < BLOCK ? 2 * self->block : BLOCK;
     for (int64_t j = 0; j < chosen; j++) {
         const int64_t s = places[j];
-        const double *column = at->columns + j * n;
+        const double *column = self->columns + j * n;
         const double size = nadir_vector_largest(n, column);
-        at->width[s] = find_ends(n, 0, at->problem->v, 1, column).width;
-        at->reach[s] = fmin(at->reach[s], nadir_round_up(at->width[s] + error, 4));
-        for (int64_t i = 0; i < at->count; i++) {
-            if (isinf(bound_root(at, &at->targets[i], s, true))) {
-                at->lost = &at->targets[i];
+        self->width[s] = find_ends(n, 0, self->problem->v, 1, column).width;
+        self->reach[s] = fmin(self->reach[s], nadir_round_up(self->width[s] + error, 4));
+        for (int64_t i = 0; i < self->count; i++) {
+            if (isinf(bound_root(self, &self->targets[i], s, true))) {
+                self->past_breakdown = &self->targets[i];
                 continue;
             }
-            meet_target(at, &at->targets[i], s, column, size, error);
+            try_column(self, &self->targets[i], s, column, size, error);
         }
     }
 cleanup:
@@ -278,48 +280,48 @@ cleanup:
 }
 
 /* D_ss <= (D 1_G)(s), G the states that leave the same rest when divided by BLOCK. */
-static nadir_status sharpen_by_groups(search *at)
+static nadir_status tighten_by_groups(search *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->states;
+    const int64_t n = self->states;
     double error;
-    memset(at->columns, 0, (size_t)(BLOCK * n) * sizeof *at->columns);
+    memset(self->columns, 0, (size_t)(BLOCK * n) * sizeof *self->columns);
     for (int64_t s = 0; s < n; s++) {
-        at->columns[s % BLOCK * n + s] = 1;
+        self->columns[s % BLOCK * n + s] = 1;
     }
-    NADIR_CHECK(solve_columns(at, BLOCK, &error));
+    NADIR_CHECK(solve_columns(self, BLOCK, &error));
     for (int64_t s = 0; s < n; s++) {
-        const double sum = at->columns[s % BLOCK * n + s];
-        at->reach[s] = fmin(at->reach[s], nadir_round_up((sum + error) / 2 * at->share[s], 8));
+        const double sum = self->columns[s % BLOCK * n + s];
+        self->reach[s] = fmin(self->reach[s], nadir_round_up((sum + error) / 2 * self->share[s], 8));
     }
-    at->grouped = true;
+    self->grouped = true;
 cleanup:
     return status;
 }
 
 /* The next columns, or better bounds where after the first columns too many are `wanted`. */
-static nadir_status go_on(search *at, int64_t wanted)
+static nadir_status solve_more(search *self, int64_t wanted)
 {
     if (wanted == 0) {
         return NADIR_OK;
     }
-    const bool many = wanted > MANY && at->solved > 0;
-    return many && !at->grouped ? sharpen_by_groups(at) : form_columns(at);
+    const bool many = wanted > MANY && self->solved > 0;
+    return many && !self->grouped ? tighten_by_groups(self) : form_columns(self);
 }
 
 /* Columns until no bound on another root is above the best root. */
-static nadir_status chase_root(search *at, const target *of)
+static nadir_status enumerate_roots(search *self, const radius_search *current)
 {
     nadir_status status = NADIR_OK;
     int64_t wanted = 1;
-    while (wanted > 0 && at->lost == NULL) {
+    while (wanted > 0 && self->past_breakdown == NULL) {
         wanted = 0;
-        for (int64_t s = 0; s < at->states; s++) {
-            const double bound = at->width[s] < 0 ? bound_root(at, of, s, false) : 0;
-            at->key[s] = bound > of->best ? bound : -1;
-            wanted += at->key[s] > 0;
+        for (int64_t s = 0; s < self->states; s++) {
+            const double bound = self->width[s] < 0 ? bound_root(self, current, s, false) : 0;
+            self->priority[s] = bound > current->best ? bound : -1;
+            wanted += self->priority[s] > 0;
         }
-        NADIR_CHECK(go_on(at, wanted));
+        NADIR_CHECK(solve_more(self, wanted));
     }
 cleanup:
     return status;
@@ -327,34 +329,34 @@ cleanup:
 
 /* Columns until none left can be wider, with its weight, than the widest. *widest: max_s gamma W_s
  * halfrange(D e_s). */
-static nadir_status chase_breakdown(search *at, double *widest)
+static nadir_status enumerate_breakdown(search *self, double *widest)
 {
     nadir_status status = NADIR_OK;
     int64_t wanted = 1;
     while (wanted > 0) {
         *widest = 0;
         wanted = 0;
-        for (int64_t s = 0; s < at->states; s++) {
-            *widest = fmax(*widest, at->weight[s] * at->width[s]);
+        for (int64_t s = 0; s < self->states; s++) {
+            *widest = fmax(*widest, self->weight[s] * self->width[s]);
         }
-        for (int64_t s = 0; s < at->states; s++) {
-            const double bound = at->width[s] < 0 ? at->weight[s] * at->reach[s] : 0;
-            at->key[s] = bound > *widest ? bound : -1;
-            wanted += at->key[s] > 0;
+        for (int64_t s = 0; s < self->states; s++) {
+            const double bound = self->width[s] < 0 ? self->weight[s] * self->reach[s] : 0;
+            self->priority[s] = bound > *widest ? bound : -1;
+            wanted += self->priority[s] > 0;
         }
-        NADIR_CHECK(go_on(at, wanted));
+        NADIR_CHECK(solve_more(self, wanted));
     }
 cleanup:
     return status;
 }
 
-static nadir_status refuse(search *at)
+static nadir_status refuse(search *self)
 {
     nadir_status status = NADIR_OK;
     double widest;
-    const double radius = at->lost->radius;
-    NADIR_CHECK(chase_breakdown(at, &widest));
-    status = nadir_fail(at->context, NADIR_ERROR_ILL_POSED,
+    const double radius = self->past_breakdown->radius;
+    NADIR_CHECK(enumerate_breakdown(self, &widest));
+    status = nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
                         "the radius %.10g is at or past breakdown, %.10g, where a kernel of the ball makes I "
                         "- gamma P singular; choose a smaller radius",
                         radius, 1 / widest);
@@ -362,123 +364,123 @@ cleanup:
     return status;
 }
 
-static nadir_status start(search *at, const double *radii)
+static nadir_status start(search *self, const double *radii)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    const nadir_problem *problem = at->problem;
-    const int64_t n = at->states;
-    NADIR_NEW(context, at->targets, at->count);
-    NADIR_NEW(context, at->weight, n);
-    NADIR_NEW(context, at->share, n);
-    NADIR_NEW(context, at->reach, n);
-    NADIR_NEW(context, at->width, n);
-    NADIR_NEW(context, at->key, n);
-    NADIR_NEW(context, at->columns, n * BLOCK);
-    for (int64_t i = 0; i < at->count; i++) {
-        at->targets[i] = (target){.radius = radii[i], .state = -1};
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = self->states;
+    NADIR_NEW(context, self->targets, self->count);
+    NADIR_NEW(context, self->weight, n);
+    NADIR_NEW(context, self->share, n);
+    NADIR_NEW(context, self->reach, n);
+    NADIR_NEW(context, self->width, n);
+    NADIR_NEW(context, self->priority, n);
+    NADIR_NEW(context, self->columns, n * BLOCK);
+    for (int64_t i = 0; i < self->count; i++) {
+        self->targets[i] = (radius_search){.radius = radii[i], .state = -1};
     }
-    at->block = FIRST_BLOCK;
-    at->averaging = averaging_error(problem->model);
-    at->v_size = nadir_vector_largest(n, problem->v);
-    at->spread = find_ends(n, 1, problem->v, 0, problem->v).width;
+    self->block = FIRST_BLOCK;
+    self->averaging = averaging_error(problem->model);
+    self->v_size = nadir_vector_largest(n, problem->v);
+    self->v_halfrange = find_ends(n, 1, problem->v, 0, problem->v).width;
     NADIR_CHECK(nadir_average_fetch(context, nadir_occupancy_average(problem->occupancy)));
-    bound_reach(at);
+    bound_reach(self);
     for (int64_t s = 0; s < n; s++) {
-        at->weight[s] = problem->gamma * problem->uncertainty->W[s];
-        at->width[s] = -1;
+        self->weight[s] = problem->gamma * problem->uncertainty->W[s];
+        self->width[s] = -1;
     }
 cleanup:
     return status;
 }
 
 /* The kernels of targets first .. first + count - 1, their systems solved together. */
-static nadir_status make_attacks(search *at, int64_t first, int64_t count, nadir_attack *attacks)
+static nadir_status make_attacks(search *self, int64_t first, int64_t count, nadir_attack *attacks)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = at->states;
-    const double *W = at->problem->uncertainty->W;
-    double *c = at->key;
-    double *k = at->width;
+    const int64_t n = self->states;
+    const double *W = self->problem->uncertainty->W;
+    double *c = self->priority;
+    double *k = self->width;
     double error;
-    memset(at->columns, 0, (size_t)(count * n) * sizeof *at->columns);
+    memset(self->columns, 0, (size_t)(count * n) * sizeof *self->columns);
     for (int64_t j = 0; j < count; j++) {
-        const target *of = &at->targets[first + j];
-        if (of->state >= 0) {
-            at->columns[j * n + of->state] = W[of->state] * of->radius;
+        const radius_search *current = &self->targets[first + j];
+        if (current->state >= 0) {
+            self->columns[j * n + current->state] = W[current->state] * current->radius;
         }
     }
-    NADIR_CHECK(solve_columns(at, count, &error));
+    NADIR_CHECK(solve_columns(self, count, &error));
     for (int64_t j = 0; j < count; j++) {
-        const target *of = &at->targets[first + j];
+        const radius_search *current = &self->targets[first + j];
         nadir_attack *attack = &attacks[first + j];
         memset(c, 0, (size_t)n * sizeof *c);
         memset(k, 0, (size_t)n * sizeof *k);
-        if (of->state >= 0) {
-            c[of->state] = of->radius;
-            k[of->up] += 0.5;
-            k[of->down] -= 0.5;
+        if (current->state >= 0) {
+            c[current->state] = current->radius;
+            k[current->up] += 0.5;
+            k[current->down] -= 0.5;
         }
-        NADIR_CHECK(nadir_rank_one_candidate_known(at->context, at->problem, of->radius, c, k,
-                                                   at->columns + j * n, attack));
-        NADIR_CHECK(nadir_rank_one_candidate_kernel(at->context, at->problem, attack));
+        NADIR_CHECK(nadir_rank_one_candidate_known(self->context, self->problem, current->radius, c, k,
+                                                   self->columns + j * n, attack));
+        NADIR_CHECK(nadir_rank_one_candidate_kernel(self->context, self->problem, attack));
         attack->method = "enumeration";
         attack->stop_reason = "tolerance";
         attack->converged = true;
-        attack->iterations = at->solved;
+        attack->iterations = self->solved;
     }
 cleanup:
     return status;
 }
 
 /* What was proven; the bounds of columns that were not formed are part of it. */
-static void state_facts(const search *at, nadir_l1_enumeration_bounds *facts)
+static void set_bounds(const search *self, nadir_l1_enumeration_bounds *bounds)
 {
     double most = 0;
-    for (int64_t s = 0; s < at->states; s++) {
-        most = fmax(most, at->weight[s] * at->reach[s]);
+    for (int64_t s = 0; s < self->states; s++) {
+        most = fmax(most, self->weight[s] * self->reach[s]);
     }
-    for (int64_t i = 0; i < at->count; i++) {
-        double high = at->targets[i].high;
-        for (int64_t s = 0; s < at->states; s++) {
-            high = fmax(high, at->width[s] < 0 ? bound_root(at, &at->targets[i], s, true) : 0);
+    for (int64_t i = 0; i < self->count; i++) {
+        double high = self->targets[i].high;
+        for (int64_t s = 0; s < self->states; s++) {
+            high = fmax(high, self->width[s] < 0 ? bound_root(self, &self->targets[i], s, true) : 0);
         }
-        facts[i] = (nadir_l1_enumeration_bounds){high, 1 / nadir_round_up(most, 8), at->solved};
+        bounds[i] = (nadir_l1_enumeration_bounds){high, 1 / nadir_round_up(most, 8), self->solved};
     }
 }
 
 nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,
                                         int64_t count, const double *radii, nadir_attack *attacks,
-                                        nadir_l1_enumeration_bounds *facts)
+                                        nadir_l1_enumeration_bounds *bounds)
 {
     nadir_status status = NADIR_OK;
-    search at = {.context = context, .problem = problem, .states = problem->states, .count = count};
+    search self = {.context = context, .problem = problem, .states = problem->states, .count = count};
     double widest;
     int64_t made = 0;
-    NADIR_CHECK(start(&at, radii));
-    for (int64_t i = 0; i < count && at.lost == NULL; i++) {
-        NADIR_CHECK(chase_root(&at, &at.targets[i]));
+    NADIR_CHECK(start(&self, radii));
+    for (int64_t i = 0; i < count && self.past_breakdown == NULL; i++) {
+        NADIR_CHECK(enumerate_roots(&self, &self.targets[i]));
     }
-    if (at.lost != NULL) {
-        NADIR_CHECK(refuse(&at));
+    if (self.past_breakdown != NULL) {
+        NADIR_CHECK(refuse(&self));
     }
     if (exact) {
-        NADIR_CHECK(chase_breakdown(&at, &widest));
+        NADIR_CHECK(enumerate_breakdown(&self, &widest));
     }
-    state_facts(&at, facts);
+    set_bounds(&self, bounds);
     for (; made < count; made += BLOCK) {
-        NADIR_CHECK(make_attacks(&at, made, count - made < BLOCK ? count - made : BLOCK, attacks));
+        NADIR_CHECK(make_attacks(&self, made, count - made < BLOCK ? count - made : BLOCK, attacks));
     }
 cleanup:
     for (int64_t i = 0; status != NADIR_OK && i < count; i++) {
         nadir_attack_clear(context, &attacks[i]);
     }
-    nadir_release(context, at.targets);
-    nadir_release(context, at.weight);
-    nadir_release(context, at.share);
-    nadir_release(context, at.reach);
-    nadir_release(context, at.width);
-    nadir_release(context, at.key);
-    nadir_release(context, at.columns);
+    nadir_release(context, self.targets);
+    nadir_release(context, self.weight);
+    nadir_release(context, self.share);
+    nadir_release(context, self.reach);
+    nadir_release(context, self.width);
+    nadir_release(context, self.priority);
+    nadir_release(context, self.columns);
     return status;
 }

@@ -4,15 +4,15 @@
 #include <math.h>
 
 /* Bounds in the making, and room for the questions of those that are still open. */
-typedef struct bounding {
+typedef struct bounds_run {
     nadir_context *context;
     const nadir_problem *problem;
     int64_t count;
     nadir_penalty_bound *bounds;
-    nadir_spectral_question *asked; /* [count] */
-    double *high;                   /* [count] */
-    int64_t *which;                 /* [count] */
-} bounding;
+    nadir_spectral_question *questions; /* [count] */
+    double *high;                       /* [count] */
+    int64_t *which;                     /* [count] */
+} bounds_run;
 
 static bool is_open(const nadir_penalty_bound *bound)
 {
@@ -20,31 +20,32 @@ static bool is_open(const nadir_penalty_bound *bound)
 }
 
 /* The largest radius whose bound is not good enough yet; negative: there is none. */
-static double largest_open(const bounding *at)
+static double largest_open(const bounds_run *self)
 {
     double largest = -1;
-    for (int64_t i = 0; i < at->count; i++) {
-        largest = is_open(&at->bounds[i]) ? fmax(largest, at->bounds[i].asked.beta) : largest;
+    for (int64_t i = 0; i < self->count; i++) {
+        largest = is_open(&self->bounds[i]) ? fmax(largest, self->bounds[i].question.beta) : largest;
     }
     return largest;
 }
 
 /* Improves what is open and below `limit`, a breakdown radius that is known with this proof. */
-static nadir_status isolate(bounding *at, double limit, nadir_proof proof)
+static nadir_status isolate(bounds_run *self, double limit, nadir_proof proof)
 {
     nadir_status status = NADIR_OK;
     int64_t open = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        if (is_open(&at->bounds[i]) && at->bounds[i].asked.beta < limit) {
-            at->asked[open] = at->bounds[i].asked;
-            at->which[open++] = i;
+    for (int64_t i = 0; i < self->count; i++) {
+        if (is_open(&self->bounds[i]) && self->bounds[i].question.beta < limit) {
+            self->questions[open] = self->bounds[i].question;
+            self->which[open++] = i;
         }
     }
-    NADIR_CHECK(nadir_spectral_check_many(at->context, at->problem, open, at->asked, limit, at->high));
+    NADIR_CHECK(
+        nadir_spectral_check_many(self->context, self->problem, open, self->questions, limit, self->high));
     for (int64_t j = 0; j < open; j++) {
-        nadir_penalty_bound *bound = &at->bounds[at->which[j]];
-        if (at->high[j] < bound->lambda_high) {
-            bound->lambda_high = at->high[j];
+        nadir_penalty_bound *bound = &self->bounds[self->which[j]];
+        if (self->high[j] < bound->lambda_high) {
+            bound->lambda_high = self->high[j];
             bound->proof = proof;
         }
     }
@@ -53,16 +54,16 @@ cleanup:
 }
 
 /* The same without isolation, one after the other. */
-static nadir_status factor(bounding *at, double limit)
+static nadir_status factor(bounds_run *self, double limit)
 {
     nadir_status status = NADIR_OK;
-    for (int64_t i = 0; i < at->count; i++) {
-        nadir_penalty_bound *bound = &at->bounds[i];
-        const nadir_spectral_question *asked = &bound->asked;
-        if (is_open(bound) && asked->beta < limit) {
+    for (int64_t i = 0; i < self->count; i++) {
+        nadir_penalty_bound *bound = &self->bounds[i];
+        const nadir_spectral_question *question = &bound->question;
+        if (is_open(bound) && question->beta < limit) {
             double high;
-            NADIR_CHECK(nadir_spectral_check_dense(at->context, at->problem, asked->beta, asked->c, asked->k,
-                                                   limit, &high));
+            NADIR_CHECK(nadir_spectral_check_dense(self->context, self->problem, question->beta, question->c,
+                                                   question->k, limit, &high));
             bound->lambda_high = fmin(bound->lambda_high, high);
         }
     }
@@ -70,24 +71,24 @@ cleanup:
     return status;
 }
 
-static nadir_status run(bounding *at, nadir_certify certify, nadir_known_breakdown *known)
+static nadir_status run(bounds_run *self, nadir_certify certify, nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
-    const bool columns = nadir_breakdown_may_form_columns(at->problem, certify);
+    const bool columns = nadir_breakdown_may_form_columns(self->problem, certify);
     const nadir_breakdown_proof last = columns ? NADIR_BREAKDOWN_CHOLESKY : NADIR_BREAKDOWN_PRODUCTS;
-    NADIR_CHECK(isolate(at, known->low, NADIR_PROOF_RIGOROUS));
-    while (largest_open(at) >= 0 && known->proof < last) {
+    NADIR_CHECK(isolate(self, known->low, NADIR_PROOF_RIGOROUS));
+    while (largest_open(self) >= 0 && known->proof < last) {
         NADIR_CHECK(
-            nadir_breakdown_prove(at->context, at->problem, known->proof + 1, largest_open(at), known));
-        NADIR_CHECK(isolate(at, known->low, NADIR_PROOF_RIGOROUS));
+            nadir_breakdown_prove(self->context, self->problem, known->proof + 1, largest_open(self), known));
+        NADIR_CHECK(isolate(self, known->low, NADIR_PROOF_RIGOROUS));
     }
     if (columns) {
-        NADIR_CHECK(factor(at, known->low));
+        NADIR_CHECK(factor(self, known->low));
     }
-    if (largest_open(at) >= 0) {
-        NADIR_CHECK(nadir_breakdown_estimate_once(at->context, at->problem, known));
+    if (largest_open(self) >= 0) {
+        NADIR_CHECK(nadir_breakdown_estimate_once(self->context, self->problem, known));
         if (!isnan(known->estimate)) {
-            NADIR_CHECK(isolate(at, NADIR_BREAKDOWN_CLOSE * known->estimate, NADIR_PROOF_NUMERICAL));
+            NADIR_CHECK(isolate(self, NADIR_BREAKDOWN_CLOSE * known->estimate, NADIR_PROOF_NUMERICAL));
         }
     }
 cleanup:
@@ -98,18 +99,18 @@ nadir_status nadir_penalty_bounds(nadir_context *context, const nadir_problem *p
                                   int64_t count, nadir_penalty_bound *bounds, nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
-    bounding at = {.context = context, .problem = problem, .count = count, .bounds = bounds};
-    NADIR_NEW(context, at.asked, count);
-    NADIR_NEW(context, at.high, count);
-    NADIR_NEW(context, at.which, count);
+    bounds_run self = {.context = context, .problem = problem, .count = count, .bounds = bounds};
+    NADIR_NEW(context, self.questions, count);
+    NADIR_NEW(context, self.high, count);
+    NADIR_NEW(context, self.which, count);
     for (int64_t i = 0; i < count; i++) {
         bounds[i].lambda_high = INFINITY;
         bounds[i].proof = NADIR_PROOF_RIGOROUS;
     }
-    NADIR_CHECK(run(&at, certify, known));
+    NADIR_CHECK(run(&self, certify, known));
 cleanup:
-    nadir_release(context, at.asked);
-    nadir_release(context, at.high);
-    nadir_release(context, at.which);
+    nadir_release(context, self.questions);
+    nadir_release(context, self.high);
+    nadir_release(context, self.which);
     return status;
 }

@@ -11,9 +11,9 @@
 
 /* A bound that is asked for one radius, and given. */
 typedef struct nadir_penalty_bound {
-    nadir_spectral_question asked; /* radius, and the pair of the kernel found there */
-    double wanted;                 /* a bound this small is enough */
-    double lambda_high;            /* infinity: none */
+    nadir_spectral_question question; /* radius, and the pair of the kernel found there */
+    double wanted;                    /* a bound this small is enough */
+    double lambda_high;               /* infinity: none */
     nadir_proof proof;
 } nadir_penalty_bound;
 

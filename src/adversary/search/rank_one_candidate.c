@@ -50,26 +50,26 @@ static void subtract_mean(const nadir_context *context, int64_t count, double *x
 }
 
 /* What Sherman-Morrison asks of v, d and g: [states] each. */
-typedef struct products {
+typedef struct sherman_morrison {
     double strength; /* d . W c */
     double loss;     /* k . v */
     double feedback; /* k . g */
-} products;
+} sherman_morrison;
 
-static products multiply(const nadir_context *context, const nadir_problem *problem, const double *c,
-                         const double *k, const double *g)
+static sherman_morrison multiply(const nadir_context *context, const nadir_problem *problem, const double *c,
+                                 const double *k, const double *g)
 {
     const double *W = problem->uncertainty->W;
     const double mean =
         nadir_global_sum(context, problem->states, problem->v) / (double)nadir_model_total(problem->model);
     const double centre = isfinite(mean) ? mean : 0;
-    products made = {0};
+    sherman_morrison made = {0};
     for (int64_t s = 0; s < problem->states; s++) {
         made.strength += problem->d[s] * (W[s] * c[s]);
         made.loss += k[s] * (problem->v[s] - centre);
         made.feedback += k[s] * g[s];
     }
-    return (products){
+    return (sherman_morrison){
         .strength = nadir_allreduce_sum(context, made.strength),
         .loss = nadir_allreduce_sum(context, made.loss),
         .feedback = nadir_allreduce_sum(context, made.feedback),
@@ -113,8 +113,8 @@ nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_
     NADIR_CHECK(shrink(context, n, p, beta, made.c, &shrunk));
     subtract_mean(context, n, made.k);
     NADIR_CHECK(shrink(context, n, p, 1, made.k, &ignored));
-    const products of = multiply(context, problem, made.c, made.k, g);
-    const double denominator = 1 + problem->gamma * of.feedback * shrunk;
+    const sherman_morrison sums = multiply(context, problem, made.c, made.k, g);
+    const double denominator = 1 + problem->gamma * sums.feedback * shrunk;
     if (!(denominator > 0)) {
         status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
                             "the radius %.10g is at or past breakdown: a kernel of the ball makes "
@@ -122,7 +122,7 @@ nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_
                             beta, denominator);
         goto cleanup;
     }
-    made.lambda = problem->gamma * of.strength / denominator * of.loss;
+    made.lambda = problem->gamma * sums.strength / denominator * sums.loss;
     made.J = problem->J - made.lambda;
     if (nadir_occupancy_iterates(problem->occupancy)) {
         NADIR_NEW(context, made.g, n);

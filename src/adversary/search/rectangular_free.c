@@ -28,61 +28,61 @@ typedef struct rectangle {
 } rectangle;
 
 /* b(s, a), and b^pi into v_b. */
-static void fill_change(const rectangle *at)
+static void fill_change(const rectangle *self)
 {
-    const nadir_problem *problem = at->problem;
+    const nadir_problem *problem = self->problem;
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
     const double *pi = problem->policy->probabilities;
     if (set->set == NADIR_SET_S) {
         for (int64_t s = 0; s < problem->states; s++) {
-            at->line[s] = nadir_uncertainty_radius(set, s, model->state_rows[s]);
+            self->line[s] = nadir_uncertainty_radius(set, s, model->state_rows[s]);
         }
-        nadir_rank_one_states_expand(problem, at->line, at->b);
+        nadir_rank_one_states_expand(problem, self->line, self->b);
     }
     for (int64_t s = 0; s < problem->states; s++) {
         double sum = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             if (set->set != NADIR_SET_S) {
-                at->b[row] = nadir_uncertainty_scale(set, row) * nadir_uncertainty_radius(set, s, row);
+                self->b[row] = nadir_uncertainty_scale(set, row) * nadir_uncertainty_radius(set, s, row);
             }
-            sum += pi[row] * at->b[row];
+            sum += pi[row] * self->b[row];
         }
-        at->v_b[s] = sum;
+        self->v_b[s] = sum;
     }
 }
 
-static nadir_status prepare(rectangle *at)
+static nadir_status prepare(rectangle *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    const nadir_problem *problem = at->problem;
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
     double rounding;
-    NADIR_NEW(context, at->b, problem->rows);
-    NADIR_NEW(context, at->rows, problem->rows);
-    NADIR_NEW(context, at->v_b, n);
-    NADIR_NEW(context, at->k, n);
-    NADIR_NEW(context, at->line, n);
-    fill_change(at);
-    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, at->v_b, at->v_b, NULL));
-    at->mass = nadir_global_dot(context, n, problem->mu, at->v_b, &rounding);
+    NADIR_NEW(context, self->b, problem->rows);
+    NADIR_NEW(context, self->rows, problem->rows);
+    NADIR_NEW(context, self->v_b, n);
+    NADIR_NEW(context, self->k, n);
+    NADIR_NEW(context, self->line, n);
+    fill_change(self);
+    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, self->v_b, self->v_b, NULL));
+    self->mass = nadir_global_dot(context, n, problem->mu, self->v_b, &rounding);
 cleanup:
     return status;
 }
 
 /* gamma sigma_q(v_b) < 1 at each factor. */
-static nadir_status check_factors(const rectangle *at, int64_t count, const double *factors)
+static nadir_status check_factors(const rectangle *self, int64_t count, const double *factors)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = at->problem;
+    const nadir_problem *problem = self->problem;
     nadir_gstd gstd;
-    NADIR_CHECK(nadir_gstd_compute(at->context, nadir_model_first(problem->model), problem->states, at->v_b,
-                                   problem->uncertainty->q, at->line, NULL, &gstd));
+    NADIR_CHECK(nadir_gstd_compute(self->context, nadir_model_first(problem->model), problem->states,
+                                   self->v_b, problem->uncertainty->q, self->line, NULL, &gstd));
     const double slope = problem->gamma * gstd.sigma;
     for (int64_t i = 0; i < count; i++) {
         if (!(factors[i] * slope < 1)) {
-            status = nadir_fail(at->context, NADIR_ERROR_ILL_POSED,
+            status = nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
                                 "the radii times %.10g are past breakdown: the robust Bellman equation has a "
                                 "solution only below %.10g times the radii given",
                                 factors[i], 1 / slope);
@@ -93,18 +93,18 @@ cleanup:
     return status;
 }
 
-static nadir_status attack_at(const rectangle *at, double factor, nadir_attack *attack)
+static nadir_status attack_at(const rectangle *self, double factor, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    const nadir_problem *problem = at->problem;
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
     const double reach = problem->gamma * factor;
     const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
         .count = n,
         .a = problem->v,
-        .b = at->v_b,
+        .b = self->v_b,
         .s = 1,
         .t = reach,
         .q = problem->uncertainty->q,
@@ -113,19 +113,19 @@ static nadir_status attack_at(const rectangle *at, double factor, nadir_attack *
     nadir_attack made = {
         .method = "equation", .stop_reason = "tolerance", .converged = true, .iterations = 1};
     double x;
-    NADIR_CHECK(nadir_scalar_newton_solve(context, &equation, 0, at->line, at->k, &x));
+    NADIR_CHECK(nadir_scalar_newton_solve(context, &equation, 0, self->line, self->k, &x));
     NADIR_NEW(context, made.k, n);
     NADIR_NEW(context, made.v, n);
-    memcpy(made.k, at->k, (size_t)n * sizeof *made.k);
+    memcpy(made.k, self->k, (size_t)n * sizeof *made.k);
     for (int64_t s = 0; s < n; s++) {
-        made.v[s] = problem->v[s] - reach * x * at->v_b[s];
+        made.v[s] = problem->v[s] - reach * x * self->v_b[s];
     }
     for (int64_t row = 0; row < problem->rows; row++) {
-        at->rows[row] = factor * at->b[row];
+        self->rows[row] = factor * self->b[row];
     }
-    made.lambda = reach * x * at->mass;
+    made.lambda = reach * x * self->mass;
     made.J = problem->J - made.lambda;
-    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, at->rows, made.k, &made.kernel));
+    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, self->rows, made.k, &made.kernel));
     *attack = made;
     made = (nadir_attack){0};
 cleanup:
@@ -137,18 +137,18 @@ nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_pr
                                           const double *factors, nadir_attack *attacks)
 {
     nadir_status status = NADIR_OK;
-    rectangle at = {.context = context, .problem = problem};
-    NADIR_CHECK(prepare(&at));
-    NADIR_CHECK(check_factors(&at, count, factors));
+    rectangle self = {.context = context, .problem = problem};
+    NADIR_CHECK(prepare(&self));
+    NADIR_CHECK(check_factors(&self, count, factors));
     for (int64_t i = 0; i < count; i++) {
         NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)i / (double)count));
-        NADIR_CHECK(attack_at(&at, factors[i], &attacks[i]));
+        NADIR_CHECK(attack_at(&self, factors[i], &attacks[i]));
     }
 cleanup:
-    nadir_release(context, at.b);
-    nadir_release(context, at.rows);
-    nadir_release(context, at.v_b);
-    nadir_release(context, at.k);
-    nadir_release(context, at.line);
+    nadir_release(context, self.b);
+    nadir_release(context, self.rows);
+    nadir_release(context, self.v_b);
+    nadir_release(context, self.k);
+    nadir_release(context, self.line);
     return status;
 }

@@ -14,22 +14,23 @@
 
 /* u <- the direction at x; x <- what it attains, as x + (size - x) / (1 + t u . b): of a and b, which may
  * have much in common in all places, little is left in size. */
-static nadir_status attain(nadir_context *context, const nadir_scalar_newton *at, double *work, double *u,
-                           double *x)
+static nadir_status attain(nadir_context *context, const nadir_scalar_newton *equation, double *work,
+                           double *u, double *x)
 {
     nadir_status status = NADIR_OK;
     nadir_gstd gstd;
     double size;
-    for (int64_t i = 0; i < at->count; i++) {
-        work[i] = at->s * at->a[i] - *x * at->t * at->b[i];
+    for (int64_t i = 0; i < equation->count; i++) {
+        work[i] = equation->s * equation->a[i] - *x * equation->t * equation->b[i];
     }
-    if (at->centred) {
-        NADIR_CHECK(nadir_gstd_compute(context, at->first, at->count, work, at->q, u, u, &gstd));
+    if (equation->centred) {
+        NADIR_CHECK(
+            nadir_gstd_compute(context, equation->first, equation->count, work, equation->q, u, u, &gstd));
         size = gstd.sigma;
     } else {
-        NADIR_CHECK(nadir_norm_dual(context, at->first, at->count, work, at->q, u, &size));
+        NADIR_CHECK(nadir_norm_dual(context, equation->first, equation->count, work, equation->q, u, &size));
     }
-    const double denominator = 1 + at->t * nadir_blocks_dot(context, at->count, u, at->b);
+    const double denominator = 1 + equation->t * nadir_blocks_dot(context, equation->count, u, equation->b);
     *x = denominator > 0 ? *x + (size - *x) / denominator : INFINITY;
 cleanup:
     return status;
@@ -39,21 +40,21 @@ nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scala
                                        double start, double *work, double *u, double *x)
 {
     nadir_status status = NADIR_OK;
-    double now = start;
+    double current = start;
     double moved = 0;
     for (int step = 0; step < STEPS; step++) {
-        const double before = now;
+        const double before = current;
         const double moved_before = moved;
-        NADIR_CHECK(attain(context, equation, work, u, &now));
-        moved = fabs(now - before);
+        NADIR_CHECK(attain(context, equation, work, u, &current));
+        moved = fabs(current - before);
         /* A step that does not rise, the first apart, is rounding; and the next one would be where steps
          * shrink as fast as these did. */
-        if (!isfinite(now) || moved * moved <= DBL_EPSILON * fabs(now) * moved_before ||
-            moved <= 2 * DBL_EPSILON * fabs(now) || (step > 0 && now <= before)) {
+        if (!isfinite(current) || moved * moved <= DBL_EPSILON * fabs(current) * moved_before ||
+            moved <= 2 * DBL_EPSILON * fabs(current) || (step > 0 && current <= before)) {
             break;
         }
     }
-    *x = now;
+    *x = current;
 cleanup:
     return status;
 }

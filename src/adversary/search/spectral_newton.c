@@ -29,7 +29,7 @@
 /* The largest eigenvalue of M is known from below only, by the subspace and by what directions brought. */
 #define SAFETY 2
 
-typedef struct candidate {
+typedef struct radius_state {
     double beta;
     bool open;
     nadir_spectral_subspace_point point;
@@ -39,71 +39,73 @@ typedef struct candidate {
     double left;   /* e of the other part */
     double factor; /* 1 / (1 - eps^2): what is lacking is at most e times this */
     double rho;
-} candidate;
+} radius_state;
 
 typedef struct search {
     const nadir_spectral *run;
     int64_t states;
     int64_t count;
-    candidate *candidates; /* [count] */
-    nadir_attack *attacks; /* [count] */
+    radius_state *radius_states; /* [count] */
+    nadir_attack *attacks;       /* [count] */
     int64_t open;
     int64_t round;
-    int sides;       /* most residuals in a round */
-    int chosen;      /* radii whose residuals are being made */
-    int64_t *choice; /* [sides] */
-    double *y;       /* [sides * states] */
-    double *r;       /* [sides * states] */
-    double *room;    /* [DIRECTIONS * states] */
+    int block;          /* most residuals in a round */
+    int chosen;         /* radii whose residuals are being made */
+    int64_t *choice;    /* [sides] */
+    double *y;          /* [sides * states] */
+    double *r;          /* [sides * states] */
+    double *directions; /* [DIRECTIONS * states] */
 } search;
 
-static nadir_status close_candidate(search *at, int64_t i, const char *stop_reason)
+static nadir_status close_candidate(search *self, int64_t i, const char *stop_reason)
 {
-    candidate *one = &at->candidates[i];
-    double *x = at->room;
-    double *k = x + at->states;
-    double *g = k + at->states;
-    nadir_spectral_subspace_expand(at->run->context, at->run->subspace, &one->point, x, k, g);
-    one->open = false;
-    at->open--;
-    return nadir_spectral_finish(at->run, one->beta, x, k, g, stop_reason, at->round, &at->attacks[i]);
+    radius_state *current = &self->radius_states[i];
+    double *x = self->directions;
+    double *k = x + self->states;
+    double *g = k + self->states;
+    nadir_spectral_subspace_expand(self->run->context, self->run->subspace, &current->point, x, k, g);
+    current->open = false;
+    self->open--;
+    return nadir_spectral_finish(self->run, current->beta, x, k, g, stop_reason, self->round,
+                                 &self->attacks[i]);
 }
 
 /* (beta gamma)^2 m_max */
-static double square_epsilon(const search *at, const candidate *one)
+static double square_epsilon(const search *self, const radius_state *current)
 {
-    const nadir_spectral_subspace *subspace = at->run->subspace;
-    const double reach = one->beta * subspace->problem->gamma;
+    const nadir_spectral_subspace *subspace = self->run->subspace;
+    const double reach = current->beta * subspace->problem->gamma;
     return reach * reach * subspace->m[subspace->size - 1];
 }
 
 /* What is left once the residual was taken in, from what it brought. The formulas are of first order in e. */
-static void estimate_error(const search *at, candidate *one)
+static void estimate_error(const search *self, radius_state *current)
 {
-    if (!(one->gain > 0)) {
+    if (!(current->gain > 0)) {
         return;
     }
-    const double square = square_epsilon(at, one);
-    const double gained = (one->point.l - one->before) / one->before;
-    const double eta = fmax(0, gained / one->gain - 1) + one->gain;
+    const double square = square_epsilon(self, current);
+    const double gained = (current->point.l - current->before) / current->before;
+    const double eta = fmax(0, gained / current->gain - 1) + current->gain;
     const double spread = fmin(1, SAFETY * fmax(square, eta));
-    one->error = (one->gain * eta * spread + one->left) / (1 - square);
-    one->gain = 0;
+    current->error = (current->gain * eta * spread + current->left) / (1 - square);
+    current->gain = 0;
 }
 
 /* The penalty of every open radius on the subspace as it is; closes those that are done. */
-static nadir_status solve_projected(search *at)
+static nadir_status solve_projected(search *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
+    const nadir_spectral *run = self->run;
     NADIR_CHECK(nadir_spectral_subspace_diagonalise(run->context, run->subspace));
-    for (int64_t i = 0; i < at->count; i++) {
-        candidate *one = &at->candidates[i];
-        if (one->open) {
-            NADIR_CHECK(nadir_spectral_subspace_root(run->context, run->subspace, one->beta, &one->point));
-            estimate_error(at, one);
-            if (one->error <= run->tolerance / 2) {
-                NADIR_CHECK(close_candidate(at, i, "tolerance"));
+    for (int64_t i = 0; i < self->count; i++) {
+        radius_state *current = &self->radius_states[i];
+        if (current->open) {
+            NADIR_CHECK(
+                nadir_spectral_subspace_root(run->context, run->subspace, current->beta, &current->point));
+            estimate_error(self, current);
+            if (current->error <= run->tolerance / 2) {
+                NADIR_CHECK(close_candidate(self, i, "tolerance"));
             }
         }
     }
@@ -112,178 +114,181 @@ cleanup:
 }
 
 /* The open radii with the largest errors, the larger radius among equals, into `choice`. */
-static void choose(search *at)
+static void choose(search *self)
 {
-    at->chosen = 0;
-    for (int64_t i = 0; i < at->count; i++) {
-        const candidate *one = &at->candidates[i];
-        if (!one->open) {
+    self->chosen = 0;
+    for (int64_t i = 0; i < self->count; i++) {
+        const radius_state *current = &self->radius_states[i];
+        if (!current->open) {
             continue;
         }
-        int place = at->chosen;
+        int place = self->chosen;
         for (; place > 0; place--) {
-            const candidate *other = &at->candidates[at->choice[place - 1]];
-            if (other->error > one->error || (other->error == one->error && other->beta >= one->beta)) {
+            const radius_state *other = &self->radius_states[self->choice[place - 1]];
+            if (other->error > current->error ||
+                (other->error == current->error && other->beta >= current->beta)) {
                 break;
             }
-            if (place < at->sides) {
-                at->choice[place] = at->choice[place - 1];
+            if (place < self->block) {
+                self->choice[place] = self->choice[place - 1];
             }
         }
-        if (place < at->sides) {
-            at->choice[place] = i;
-            at->chosen += at->chosen < at->sides;
+        if (place < self->block) {
+            self->choice[place] = i;
+            self->chosen += self->chosen < self->block;
         }
     }
 }
 
 /* Residuals of the chosen radii; closes those that are done, and leaves them out of the choice. */
-static nadir_status make_residuals(search *at)
+static nadir_status make_residuals(search *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
-    const int64_t n = at->states;
+    const nadir_spectral *run = self->run;
+    const int64_t n = self->states;
     int kept = 0;
-    for (int j = 0; j < at->chosen; j++) {
-        const nadir_spectral_subspace_point *point = &at->candidates[at->choice[j]].point;
-        nadir_spectral_subspace_expand(run->context, run->subspace, point, NULL, at->y + j * n, NULL);
+    for (int j = 0; j < self->chosen; j++) {
+        const nadir_spectral_subspace_point *point = &self->radius_states[self->choice[j]].point;
+        nadir_spectral_subspace_expand(run->context, run->subspace, point, NULL, self->y + j * n, NULL);
     }
-    NADIR_CHECK(nadir_spectral_transposed(run, at->chosen, at->y, at->r));
-    for (int j = 0; j < at->chosen; j++) {
-        const int64_t i = at->choice[j];
-        candidate *one = &at->candidates[i];
-        double *r = at->r + j * n;
-        one->rho = nadir_spectral_subspace_residual(run->context, run->subspace, &one->point, r);
-        const double share = one->rho / one->point.theta;
-        one->left = share * share / 2 / (1 + run->problem->gamma * one->beta * one->point.feedback);
-        one->before = one->point.l;
-        one->factor = 1 / (1 - square_epsilon(at, one));
-        one->error = one->left * one->factor;
-        if (one->error <= run->tolerance / 2) {
-            NADIR_CHECK(close_candidate(at, i, "tolerance"));
+    NADIR_CHECK(nadir_spectral_transposed(run, self->chosen, self->y, self->r));
+    for (int j = 0; j < self->chosen; j++) {
+        const int64_t i = self->choice[j];
+        radius_state *current = &self->radius_states[i];
+        double *r = self->r + j * n;
+        current->rho = nadir_spectral_subspace_residual(run->context, run->subspace, &current->point, r);
+        const double share = current->rho / current->point.theta;
+        current->left =
+            share * share / 2 / (1 + run->problem->gamma * current->beta * current->point.feedback);
+        current->before = current->point.l;
+        current->factor = 1 / (1 - square_epsilon(self, current));
+        current->error = current->left * current->factor;
+        if (current->error <= run->tolerance / 2) {
+            NADIR_CHECK(close_candidate(self, i, "tolerance"));
         } else {
-            memmove(at->r + kept * n, r, (size_t)n * sizeof *r);
-            at->choice[kept++] = i;
+            memmove(self->r + kept * n, r, (size_t)n * sizeof *r);
+            self->choice[kept++] = i;
         }
     }
-    at->chosen = kept;
+    self->chosen = kept;
 cleanup:
     return status;
 }
 
 /* r: [states] <- its part orthogonal to the subspace and to `taken` directions, brought to norm 1; false when
  * it is no more than rounding. */
-static bool make_direction(const search *at, double rho, int taken, double *r)
+static bool make_direction(const search *self, double rho, int taken, double *r)
 {
-    const nadir_spectral *run = at->run;
+    const nadir_spectral *run = self->run;
     double norm = nadir_spectral_subspace_reduce(run->context, run->subspace, r);
     for (int k = 0; k < taken; k++) {
-        const double *q = at->room + k * at->states;
-        nadir_blocks_add(run->context, at->states, -nadir_blocks_dot(run->context, at->states, q, r), q, r);
+        const double *q = self->directions + k * self->states;
+        nadir_blocks_add(run->context, self->states, -nadir_blocks_dot(run->context, self->states, q, r), q,
+                         r);
     }
     if (!(norm > ROUNDING_SHARE * rho)) {
         return false;
     }
-    norm = sqrt(nadir_blocks_dot(run->context, at->states, r, r));
-    nadir_blocks_scale(run->context, at->states, 1 / norm, r, r);
+    norm = sqrt(nadir_blocks_dot(run->context, self->states, r, r));
+    nadir_blocks_scale(run->context, self->states, 1 / norm, r, r);
     return true;
 }
 
 /* Takes the direction q, which is in `room`, out of all residuals. */
-static void deflate(search *at, const double *q)
+static void deflate(search *self, const double *q)
 {
-    const nadir_context *context = at->run->context;
-    for (int j = 0; j < at->chosen; j++) {
-        candidate *one = &at->candidates[at->choice[j]];
-        double *r = at->r + j * at->states;
-        const double along = nadir_blocks_dot(context, at->states, q, r);
-        const double e = (one->left + one->gain) / (one->rho * one->rho);
-        nadir_blocks_add(context, at->states, -along, q, r);
-        one->gain += e * along * along;
-        one->left = fmax(0, one->left - e * along * along);
+    const nadir_context *context = self->run->context;
+    for (int j = 0; j < self->chosen; j++) {
+        radius_state *current = &self->radius_states[self->choice[j]];
+        double *r = self->r + j * self->states;
+        const double along = nadir_blocks_dot(context, self->states, q, r);
+        const double e = (current->left + current->gain) / (current->rho * current->rho);
+        nadir_blocks_add(context, self->states, -along, q, r);
+        current->gain += e * along * along;
+        current->left = fmax(0, current->left - e * along * along);
     }
 }
 
 /* The place in the choice of the radius that lacks most. */
-static int find_worst(const search *at)
+static int find_worst(const search *self)
 {
     int worst = 0;
-    for (int j = 1; j < at->chosen; j++) {
-        const candidate *one = &at->candidates[at->choice[j]];
-        const candidate *other = &at->candidates[at->choice[worst]];
-        worst = one->left * one->factor > other->left * other->factor ? j : worst;
+    for (int j = 1; j < self->chosen; j++) {
+        const radius_state *current = &self->radius_states[self->choice[j]];
+        const radius_state *other = &self->radius_states[self->choice[worst]];
+        worst = current->left * current->factor > other->left * other->factor ? j : worst;
     }
     return worst;
 }
 
 /* Directions into `room`, each along the residual that matters most once the ones before are taken out of it;
  * returns how many. */
-static int take_directions(search *at)
+static int take_directions(search *self)
 {
     int taken = 0;
     while (taken < DIRECTIONS) {
-        const int worst = find_worst(at);
-        const candidate *one = &at->candidates[at->choice[worst]];
-        if (!(one->left * one->factor > at->run->tolerance / 4)) {
+        const int worst = find_worst(self);
+        const radius_state *current = &self->radius_states[self->choice[worst]];
+        if (!(current->left * current->factor > self->run->tolerance / 4)) {
             break;
         }
-        double *q = at->room + taken * at->states;
-        const double share = sqrt(one->left / (one->left + one->gain));
-        memcpy(q, at->r + worst * at->states, (size_t)at->states * sizeof *q);
-        if (!make_direction(at, share * one->rho, taken, q)) {
+        double *q = self->directions + taken * self->states;
+        const double share = sqrt(current->left / (current->left + current->gain));
+        memcpy(q, self->r + worst * self->states, (size_t)self->states * sizeof *q);
+        if (!make_direction(self, share * current->rho, taken, q)) {
             break;
         }
         taken++;
-        deflate(at, q);
+        deflate(self, q);
     }
     return taken;
 }
 
-static void make_room(const search *at)
+static void make_room(const search *self)
 {
     const nadir_spectral_subspace_point *points[SIDES_LIMIT];
-    for (int j = 0; j < at->chosen; j++) {
-        points[j] = &at->candidates[at->choice[j]].point;
+    for (int j = 0; j < self->chosen; j++) {
+        points[j] = &self->radius_states[self->choice[j]].point;
     }
-    nadir_spectral_subspace_compress(at->run->context, at->run->subspace, at->chosen, points);
+    nadir_spectral_subspace_compress(self->run->context, self->run->subspace, self->chosen, points);
 }
 
-static nadir_status grow(search *at)
+static nadir_status grow(search *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
-    choose(at);
-    NADIR_CHECK(make_residuals(at));
-    if (at->chosen == 0) {
+    const nadir_spectral *run = self->run;
+    choose(self);
+    NADIR_CHECK(make_residuals(self));
+    if (self->chosen == 0) {
         return NADIR_OK;
     }
-    const int taken = take_directions(at);
+    const int taken = take_directions(self);
     if (taken == 0) { /* the residual is nothing but rounding */
-        return close_candidate(at, at->choice[find_worst(at)], "stable");
+        return close_candidate(self, self->choice[find_worst(self)], "stable");
     }
     if (run->subspace->size + taken > NADIR_SPECTRAL_SUBSPACE_LIMIT) {
-        make_room(at);
+        make_room(self);
     }
-    NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, taken, at->room));
+    NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, taken, self->directions));
 cleanup:
     return status;
 }
 
-static nadir_status run_rounds(search *at)
+static nadir_status run_rounds(search *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
-    NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, at->room));
-    NADIR_CHECK(solve_projected(at));
-    while (at->open > 0 && at->round < run->iterations_limit) {
-        at->round++;
+    const nadir_spectral *run = self->run;
+    NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, self->directions));
+    NADIR_CHECK(solve_projected(self));
+    while (self->open > 0 && self->round < run->iterations_limit) {
+        self->round++;
         NADIR_CHECK(nadir_progress(run->context, "searching the worst kernel", -1));
-        NADIR_CHECK(grow(at));
-        NADIR_CHECK(solve_projected(at));
+        NADIR_CHECK(grow(self));
+        NADIR_CHECK(solve_projected(self));
     }
-    for (int64_t i = 0; at->open > 0 && i < at->count; i++) {
-        if (at->candidates[i].open) {
-            NADIR_CHECK(close_candidate(at, i, "iterations"));
+    for (int64_t i = 0; self->open > 0 && i < self->count; i++) {
+        if (self->radius_states[i].open) {
+            NADIR_CHECK(close_candidate(self, i, "iterations"));
         }
     }
 cleanup:
@@ -295,31 +300,31 @@ nadir_status nadir_spectral_newton(const nadir_spectral *run, int64_t count, con
 {
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
-    search at = {.run = run, .states = n, .count = count, .attacks = attacks};
-    at.sides =
+    search self = {.run = run, .states = n, .count = count, .attacks = attacks};
+    self.block =
         (int)fmin(SIDES_LIMIT, fmax(2, NUMBERS_LIMIT / (double)nadir_model_share(run->problem->model)));
-    at.sides = at.sides < count ? at.sides : (int)count;
-    NADIR_NEW(run->context, at.candidates, count);
-    NADIR_NEW(run->context, at.choice, at.sides);
-    NADIR_NEW(run->context, at.y, at.sides * n);
-    NADIR_NEW(run->context, at.r, at.sides * n);
-    NADIR_NEW(run->context, at.room, DIRECTIONS * n);
+    self.block = self.block < count ? self.block : (int)count;
+    NADIR_NEW(run->context, self.radius_states, count);
+    NADIR_NEW(run->context, self.choice, self.block);
+    NADIR_NEW(run->context, self.y, self.block * n);
+    NADIR_NEW(run->context, self.r, self.block * n);
+    NADIR_NEW(run->context, self.directions, DIRECTIONS * n);
     for (int64_t i = 0; i < count; i++) {
-        candidate *one = &at.candidates[i];
-        one->beta = radii[i];
-        one->open = attacks[i].c == NULL;
-        one->error = INFINITY;
-        one->gain = 0;
-        at.open += one->open;
+        radius_state *current = &self.radius_states[i];
+        current->beta = radii[i];
+        current->open = attacks[i].c == NULL;
+        current->error = INFINITY;
+        current->gain = 0;
+        self.open += current->open;
     }
-    if (at.open > 0) {
-        NADIR_CHECK(run_rounds(&at));
+    if (self.open > 0) {
+        NADIR_CHECK(run_rounds(&self));
     }
 cleanup:
-    nadir_release(run->context, at.candidates);
-    nadir_release(run->context, at.choice);
-    nadir_release(run->context, at.y);
-    nadir_release(run->context, at.r);
-    nadir_release(run->context, at.room);
+    nadir_release(run->context, self.radius_states);
+    nadir_release(run->context, self.choice);
+    nadir_release(run->context, self.y);
+    nadir_release(run->context, self.r);
+    nadir_release(run->context, self.directions);
     return status;
 }

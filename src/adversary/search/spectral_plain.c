@@ -46,78 +46,79 @@ typedef struct bisection {
 } bisection;
 
 /* Takes r, of norm rho, into the subspace. False: it is in there but for rounding. */
-static nadir_status expand(bisection *at, double rho, bool *fresh)
+static nadir_status expand(bisection *self, double rho, bool *fresh)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
-    const nadir_spectral_subspace_point *const points[1] = {&at->point};
-    const double norm = nadir_spectral_subspace_reduce(run->context, run->subspace, at->r);
+    const nadir_spectral *run = self->run;
+    const nadir_spectral_subspace_point *const points[1] = {&self->point};
+    const double norm = nadir_spectral_subspace_reduce(run->context, run->subspace, self->r);
     *fresh = norm > ROUNDING_SHARE * rho;
     if (!*fresh) {
         return NADIR_OK;
     }
-    nadir_vector_divide(run->problem->states, norm, at->r);
+    nadir_vector_divide(run->problem->states, norm, self->r);
     if (run->subspace->size == NADIR_SPECTRAL_SUBSPACE_LIMIT) {
         nadir_spectral_subspace_compress(run->context, run->subspace, 1, points);
     }
-    NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, 1, at->r));
+    NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, 1, self->r));
     NADIR_CHECK(nadir_spectral_subspace_diagonalise(run->context, run->subspace));
 cleanup:
     return status;
 }
 
 /* The top of E_lambda at l, as accurately as the sign of f needs, or as the tolerance does. */
-static nadir_status evaluate(bisection *at, double l, bool accurately, double *f)
+static nadir_status evaluate(bisection *self, double l, bool accurately, double *f)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
-    const double reach = at->beta * run->problem->gamma;
+    const nadir_spectral *run = self->run;
+    const double reach = self->beta * run->problem->gamma;
     bool growing = true;
     for (int grown = 0; growing && grown < GROWTH_LIMIT; grown++) {
-        NADIR_CHECK(nadir_spectral_subspace_top(run->context, run->subspace, l, &at->point));
-        *f = reach * at->point.theta - l;
+        NADIR_CHECK(nadir_spectral_subspace_top(run->context, run->subspace, l, &self->point));
+        *f = reach * self->point.theta - l;
         if (*f > 0 && !accurately) {
             break;
         }
-        nadir_spectral_subspace_expand(run->context, run->subspace, &at->point, NULL, at->y, NULL);
-        NADIR_CHECK(nadir_spectral_transposed(run, 1, at->y, at->r));
-        const double rho = nadir_spectral_subspace_residual(run->context, run->subspace, &at->point, at->r);
-        const bool negative = reach * (at->point.theta + rho) < l;
-        if (rho <= RESIDUAL_SHARE * sqrt(run->tolerance) * at->point.theta || (negative && !accurately)) {
+        nadir_spectral_subspace_expand(run->context, run->subspace, &self->point, NULL, self->y, NULL);
+        NADIR_CHECK(nadir_spectral_transposed(run, 1, self->y, self->r));
+        const double rho =
+            nadir_spectral_subspace_residual(run->context, run->subspace, &self->point, self->r);
+        const bool negative = reach * (self->point.theta + rho) < l;
+        if (rho <= RESIDUAL_SHARE * sqrt(run->tolerance) * self->point.theta || (negative && !accurately)) {
             break;
         }
         NADIR_CHECK(nadir_progress(run->context, "bisecting", -1));
-        NADIR_CHECK(expand(at, rho, &growing));
+        NADIR_CHECK(expand(self, rho, &growing));
     }
 cleanup:
     return status;
 }
 
 /* An interval around the root, halved as long as it is wide. */
-static nadir_status find_root(bisection *at, double *l)
+static nadir_status find_root(bisection *self, double *l)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
+    const nadir_spectral *run = self->run;
     double low = 0;
-    double high = at->beta * run->problem->gamma * run->subspace->a[0]; /* the penalty to first order */
+    double high = self->beta * run->problem->gamma * run->subspace->a[0]; /* the penalty to first order */
     double f = 1;
     for (int doubling = 0; f > 0 && doubling < DOUBLINGS; doubling++) {
-        NADIR_CHECK(evaluate(at, high, false, &f));
+        NADIR_CHECK(evaluate(self, high, false, &f));
         low = f > 0 ? high : low;
         high = f > 0 ? 2 * high : high;
     }
     if (f > 0) {
-        return refuse(run, at->beta);
+        return refuse(run, self->beta);
     }
-    while (high - low > run->tolerance * high && at->steps < run->iterations_limit) {
+    while (high - low > run->tolerance * high && self->steps < run->iterations_limit) {
         const double middle = low + (high - low) / 2;
-        NADIR_CHECK(evaluate(at, middle, false, &f));
+        NADIR_CHECK(evaluate(self, middle, false, &f));
         low = f > 0 ? middle : low;
         high = f > 0 ? high : middle;
-        at->steps++;
+        self->steps++;
     }
     *l = low + (high - low) / 2;
-    at->converged = high - low <= run->tolerance * high;
+    self->converged = high - low <= run->tolerance * high;
 cleanup:
     return status;
 }
@@ -126,21 +127,21 @@ nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir
 {
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
-    bisection at = {.run = run, .beta = beta};
+    bisection self = {.run = run, .beta = beta};
     double *room = NULL;
     double l = 0;
     double f = 0;
     NADIR_NEW(run->context, room, 3 * n);
-    at.y = room;
-    at.r = room + n;
+    self.y = room;
+    self.r = room + n;
     if (run->subspace->size == 0) {
-        NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, at.r));
+        NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, self.r));
     }
-    NADIR_CHECK(find_root(&at, &l));
-    NADIR_CHECK(evaluate(&at, l, true, &f));
-    nadir_spectral_subspace_expand(run->context, run->subspace, &at.point, at.r, at.y, room + 2 * n);
-    NADIR_CHECK(nadir_spectral_finish(run, beta, at.r, at.y, room + 2 * n,
-                                      at.converged ? "tolerance" : "iterations", at.steps, attack));
+    NADIR_CHECK(find_root(&self, &l));
+    NADIR_CHECK(evaluate(&self, l, true, &f));
+    nadir_spectral_subspace_expand(run->context, run->subspace, &self.point, self.r, self.y, room + 2 * n);
+    NADIR_CHECK(nadir_spectral_finish(run, beta, self.r, self.y, room + 2 * n,
+                                      self.converged ? "tolerance" : "iterations", self.steps, attack));
 cleanup:
     nadir_release(run->context, room);
     return status;
@@ -169,90 +170,90 @@ typedef struct alternation {
 } alternation;
 
 /* k <- the direction of E_lambda x, with g by an accurate solve; l <- that of the pair. */
-static nadir_status respond_k(alternation *at)
+static nadir_status respond_k(alternation *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
+    const nadir_spectral *run = self->run;
     const nadir_spectral_subspace *subspace = run->subspace;
     const int64_t n = run->problem->states;
     const double gamma = run->problem->gamma;
     for (int64_t s = 0; s < n; s++) {
-        at->g[s] = run->problem->uncertainty->W[s] * at->x[s];
+        self->g[s] = run->problem->uncertainty->W[s] * self->x[s];
     }
-    NADIR_CHECK(nadir_occupancy_solve(run->context, run->problem->occupancy, 1, at->g, at->g, NULL));
+    NADIR_CHECK(nadir_occupancy_solve(run->context, run->problem->occupancy, 1, self->g, self->g, NULL));
     const double mean =
-        nadir_global_sum(run->context, n, at->g) / (double)nadir_model_total(run->problem->model);
-    const double strength = nadir_blocks_dot(run->context, n, subspace->Wd, at->x);
+        nadir_global_sum(run->context, n, self->g) / (double)nadir_model_total(run->problem->model);
+    const double strength = nadir_blocks_dot(run->context, n, subspace->Wd, self->x);
     for (int64_t s = 0; s < n; s++) {
-        at->g[s] -= mean;
-        at->k[s] = subspace->v_hat[s] * strength - at->l * at->g[s];
+        self->g[s] -= mean;
+        self->k[s] = subspace->v_hat[s] * strength - self->l * self->g[s];
     }
-    normalise(run->context, n, at->k);
-    const double before = at->l;
-    const double loss = nadir_blocks_dot(run->context, n, at->k, subspace->v_hat);
-    const double feedback = nadir_blocks_dot(run->context, n, at->k, at->g);
-    const double denominator = 1 + gamma * at->beta * feedback;
+    normalise(run->context, n, self->k);
+    const double before = self->l;
+    const double loss = nadir_blocks_dot(run->context, n, self->k, subspace->v_hat);
+    const double feedback = nadir_blocks_dot(run->context, n, self->k, self->g);
+    const double denominator = 1 + gamma * self->beta * feedback;
     if (!(denominator > 0)) {
-        return refuse(run, at->beta);
+        return refuse(run, self->beta);
     }
-    at->l = gamma * at->beta * strength * loss / denominator;
-    at->step_before = at->step;
-    at->step = at->l - before;
+    self->l = gamma * self->beta * strength * loss / denominator;
+    self->step_before = self->step;
+    self->step = self->l - before;
 cleanup:
     return status;
 }
 
 /* x <- the direction of E_lambda^T k. */
-static nadir_status respond_c(alternation *at)
+static nadir_status respond_c(alternation *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral *run = at->run;
+    const nadir_spectral *run = self->run;
     const nadir_spectral_subspace *subspace = run->subspace;
     const int64_t n = run->problem->states;
     const double *W = run->problem->uncertainty->W;
-    NADIR_CHECK(nadir_spectral_transposed(run, 1, at->k, at->w));
-    const double loss = nadir_blocks_dot(run->context, n, at->k, subspace->v_hat);
+    NADIR_CHECK(nadir_spectral_transposed(run, 1, self->k, self->w));
+    const double loss = nadir_blocks_dot(run->context, n, self->k, subspace->v_hat);
     for (int64_t s = 0; s < n; s++) {
-        at->x[s] = subspace->Wd[s] * loss - at->l * (W[s] * at->w[s]);
+        self->x[s] = subspace->Wd[s] * loss - self->l * (W[s] * self->w[s]);
     }
-    normalise(run->context, n, at->x);
+    normalise(run->context, n, self->x);
 cleanup:
     return status;
 }
 
 /* What is still to come when steps shrink by the factor of the last two. */
-static bool settled(const alternation *at, int64_t steps)
+static bool settled(const alternation *self, int64_t steps)
 {
-    const double rounding = nadir_round_error(8) * at->l;
-    if (steps < 3 || at->step <= rounding) {
+    const double rounding = nadir_round_error(8) * self->l;
+    if (steps < 3 || self->step <= rounding) {
         return steps >= 3;
     }
-    const double rate = at->step / at->step_before;
-    return rate < 1 && at->step * rate / (1 - rate) <= at->run->tolerance / 4 * at->l;
+    const double rate = self->step / self->step_before;
+    return rate < 1 && self->step * rate / (1 - rate) <= self->run->tolerance / 4 * self->l;
 }
 
 nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
-    alternation at = {.run = run, .beta = beta};
+    alternation self = {.run = run, .beta = beta};
     double *room = NULL;
     int64_t steps = 1;
     NADIR_NEW(run->context, room, 4 * n);
-    at.x = room;
-    at.g = room + n;
-    at.k = room + 2 * n;
-    at.w = room + 3 * n;
-    memcpy(at.x, run->subspace->Wd, (size_t)n * sizeof *room);
-    normalise(run->context, n, at.x);
-    NADIR_CHECK(respond_k(&at));
-    for (; !settled(&at, steps) && steps < run->iterations_limit; steps++) {
+    self.x = room;
+    self.g = room + n;
+    self.k = room + 2 * n;
+    self.w = room + 3 * n;
+    memcpy(self.x, run->subspace->Wd, (size_t)n * sizeof *room);
+    normalise(run->context, n, self.x);
+    NADIR_CHECK(respond_k(&self));
+    for (; !settled(&self, steps) && steps < run->iterations_limit; steps++) {
         NADIR_CHECK(nadir_progress(run->context, "searching the worst kernel", -1));
-        NADIR_CHECK(respond_c(&at));
-        NADIR_CHECK(respond_k(&at));
+        NADIR_CHECK(respond_c(&self));
+        NADIR_CHECK(respond_k(&self));
     }
-    NADIR_CHECK(nadir_spectral_finish(run, beta, at.x, at.k, at.g,
-                                      settled(&at, steps) ? "tolerance" : "iterations", steps, attack));
+    NADIR_CHECK(nadir_spectral_finish(run, beta, self.x, self.k, self.g,
+                                      settled(&self, steps) ? "tolerance" : "iterations", steps, attack));
 cleanup:
     nadir_release(run->context, room);
     return status;
