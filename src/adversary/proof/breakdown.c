@@ -1,5 +1,4 @@
-/* breakdown.c: how large a ball of the free domain may be before a kernel of it is singular; see breakdown.h.
- */
+/* breakdown.c: lower bounds on the breakdown radius of the free domain; see breakdown.h. */
 #include "adversary/proof/breakdown.h"
 
 #include "base/round.h"
@@ -43,25 +42,47 @@ bool nadir_breakdown_operator_is_zero(const nadir_breakdown_operator *self)
     return nadir_model_total(self->problem->model) == 1 || self->problem->gamma == 0 || self->W_largest == 0;
 }
 
+double nadir_breakdown_radius(const nadir_problem *problem, double norm)
+{
+    return norm == 0 ? INFINITY : nadir_round_down(1 / (problem->gamma * norm), 4);
+}
+
+/* All proofs from `first` to `last`. */
+static nadir_status lower_norm(nadir_context *context, const nadir_problem *problem,
+                               nadir_breakdown_proof first, nadir_breakdown_proof last, double beta,
+                               double *norm)
+{
+    nadir_status status = NADIR_OK;
+    nadir_breakdown_operator made = {0};
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &made));
+    if (nadir_breakdown_operator_is_zero(&made)) {
+        *norm = 0;
+        goto cleanup;
+    }
+    if (first == NADIR_BREAKDOWN_PRODUCTS) {
+        NADIR_CHECK(nadir_breakdown_by_products(context, &made, norm));
+    }
+    if (last != NADIR_BREAKDOWN_PRODUCTS) {
+        NADIR_CHECK(nadir_breakdown_by_columns(context, &made, first <= NADIR_BREAKDOWN_COLUMNS,
+                                               last == NADIR_BREAKDOWN_CHOLESKY, beta, norm));
+    }
+cleanup:
+    nadir_breakdown_operator_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_breakdown_lower_norm(nadir_context *context, const nadir_problem *problem,
+                                        nadir_breakdown_proof proof, double beta, double *norm)
+{
+    return lower_norm(context, problem, proof, proof, beta, norm);
+}
+
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
                                  nadir_breakdown_proof proof, double beta, double *radius)
 {
-    nadir_status status = NADIR_OK;
-    nadir_breakdown_operator self = {0};
     double norm = INFINITY;
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &self));
-    *radius = INFINITY;
-    if (nadir_breakdown_operator_is_zero(&self)) {
-        goto cleanup;
-    }
-    NADIR_CHECK(nadir_breakdown_by_products(context, &self, &norm));
-    if (proof != NADIR_BREAKDOWN_PRODUCTS) {
-        NADIR_CHECK(
-            nadir_breakdown_by_columns(context, &self, proof == NADIR_BREAKDOWN_CHOLESKY, beta, &norm));
-    }
-    *radius = nadir_round_down(1 / (problem->gamma * norm), 4);
-cleanup:
-    nadir_breakdown_operator_clear(context, &self);
+    const nadir_status status = lower_norm(context, problem, NADIR_BREAKDOWN_PRODUCTS, proof, beta, &norm);
+    *radius = nadir_breakdown_radius(problem, norm);
     return status;
 }
 
@@ -69,17 +90,18 @@ nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_
                                             double *radius)
 {
     nadir_status status = NADIR_OK;
-    nadir_breakdown_operator self = {0};
+    nadir_breakdown_operator made = {0};
     double norm = INFINITY;
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &self));
-    self.thorough = true;
-    *radius = INFINITY;
-    if (!nadir_breakdown_operator_is_zero(&self)) {
-        NADIR_CHECK(nadir_breakdown_by_products(context, &self, &norm));
-        *radius = nadir_round_down(1 / (problem->gamma * norm), 4);
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &made));
+    made.thorough = true;
+    if (nadir_breakdown_operator_is_zero(&made)) {
+        norm = 0;
+    } else {
+        NADIR_CHECK(nadir_breakdown_by_products(context, &made, &norm));
     }
+    *radius = nadir_breakdown_radius(problem, norm);
 cleanup:
-    nadir_breakdown_operator_clear(context, &self);
+    nadir_breakdown_operator_clear(context, &made);
     return status;
 }
 

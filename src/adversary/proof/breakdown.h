@@ -14,13 +14,20 @@ typedef enum nadir_breakdown_proof {
     NADIR_BREAKDOWN_CHOLESKY  /* D formed, I / beta^2 - N^T N factored, N = gamma Phi D W */
 } nadir_breakdown_proof;
 
-/* A proven lower bound on the breakdown radius at p = 2, rounding and errors of solves included. More
- * expensive proofs do the cheaper ones too. beta: the radius of interest (the Cholesky test tries it and a
- * little more); 0: none. */
+/* Lowers *norm, a bound on |Phi D W|_2 at p = 2 (infinity: none yet), by this proof, errors of solves and
+ * rounding included. A dearer proof starts from what the cheaper ones have left in *norm. beta: the radius of
+ * interest (the Cholesky test tries it and a little more); 0: none. */
+nadir_status nadir_breakdown_lower_norm(nadir_context *context, const nadir_problem *problem,
+                                        nadir_breakdown_proof proof, double beta, double *norm);
+
+/* 1 / (gamma norm), rounded down; infinity for norm = 0. */
+double nadir_breakdown_radius(const nadir_problem *problem, double norm);
+
+/* The breakdown radius from this proof and all cheaper ones. */
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
                                  nadir_breakdown_proof proof, double beta, double *radius);
 
-/* By products, in a way that is the same for all backends and about as good as that of any. */
+/* By products, with the same steps for every backend; the bound is about as good as that of any of them. */
 nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
                                             double *radius);
 
@@ -36,7 +43,7 @@ typedef struct nadir_breakdown_operator {
     nadir_verified_solver solver;
     double *W; /* [states] |alpha_s pi_s|_2 rounded up, whatever the problem's own norm */
     double W_largest;
-    bool thorough; /* power steps as of any backend, with accurate solves */
+    bool thorough; /* the same power steps for every backend, with accurate solves */
 } nadir_breakdown_operator;
 
 nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_problem *problem,
@@ -46,13 +53,12 @@ void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_oper
 /* Whether Phi D W = 0: no kernel of any ball is singular. */
 bool nadir_breakdown_operator_is_zero(const nadir_breakdown_operator *self);
 
-/* Each lowers *norm, a bound on |Phi D W|_2 or infinity, where it can. From a pass over P^pi and a few
- * solves: */
+/* Each lowers *norm where it can. From a pass over P^pi and a few solves: */
 nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_breakdown_operator *self,
                                          double *norm);
 
-/* From all columns of D; cholesky: about the norm itself, beta: a radius to try. */
+/* From all columns of D, by quotients, by a Cholesky factorisation, or by both. beta: a radius to try. */
 nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *self,
-                                        bool cholesky, double beta, double *norm);
+                                        bool quotients, bool cholesky, double beta, double *norm);
 
 #endif

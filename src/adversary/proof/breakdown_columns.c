@@ -106,7 +106,7 @@ cleanup:
 }
 
 nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *self,
-                                        bool cholesky, double beta, double *norm)
+                                        bool quotients, bool cholesky, double beta, double *norm)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
@@ -122,7 +122,9 @@ nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_brea
     if (isinf(error)) {
         goto cleanup;
     }
-    *norm = fmin(*norm, bound_by_quotients(context, self, D, error, N, work));
+    if (quotients) {
+        *norm = fmin(*norm, bound_by_quotients(context, self, D, error, N, work));
+    }
     if (cholesky) {
         NADIR_CHECK(bound_by_cholesky(context, self, beta, residual, D, N, norm));
     }

@@ -131,9 +131,8 @@ bool nadir_breakdown_may_form_columns(const nadir_problem *problem, nadir_certif
 nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *problem,
                                    nadir_breakdown_proof proof, double beta, nadir_known_breakdown *known)
 {
-    double low = 0;
-    const nadir_status status = nadir_breakdown_low(context, problem, proof, beta, &low);
-    known->low = fmax(known->low, low);
+    const nadir_status status = nadir_breakdown_lower_norm(context, problem, proof, beta, &known->norm);
+    known->low = fmax(known->low, nadir_breakdown_radius(problem, known->norm));
     known->proof = proof;
     return status;
 }
@@ -159,7 +158,7 @@ nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem 
                                     bool *inside)
 {
     nadir_status status = NADIR_OK;
-    *known = (nadir_known_breakdown){.estimate = NAN};
+    *known = (nadir_known_breakdown){.norm = INFINITY, .estimate = NAN};
     NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
     if (beta >= known->low && nadir_breakdown_may_form_columns(problem, certify)) {
         NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));

@@ -18,7 +18,8 @@ nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_proble
 
 /* What is known of the breakdown radius at p = 2, and how. */
 typedef struct nadir_known_breakdown {
-    double low; /* proven */
+    double norm; /* proven: at least |Phi D W|_2 */
+    double low;  /* proven: breakdown is not below this radius */
     nadir_breakdown_proof proof;
     double estimate; /* by Lanczos; NaN: not made */
 } nadir_known_breakdown;
