@@ -1,9 +1,9 @@
 /*
- * below.c: those of many radii on the free domain that are below breakdown.
+ * admissible_radii.c: evaluates those of many radii on the free domain that are below breakdown.
  *
- * A ball that holds a smaller one breaks down no later, so of the radii in rising order the first few are
- * fine. How many is known from the breakdown radius, at p = 2; elsewhere it is found by halving, since what
- * finds out is the search itself.
+ * In rising order the first radii are below breakdown and the others are not. At p = 2 the breakdown radius
+ * tells how many are. For other norms only the search itself notices that a radius is too large: the number
+ * is found by halving.
  */
 #include "adversary/free/free.h"
 
@@ -32,7 +32,7 @@ typedef struct below_run {
     placed *order;           /* [count] factors rising */
     double *factors;         /* [count] in that order */
     nadir_verdict *verdicts; /* [count] likewise */
-    double limit;            /* what breakdown is at, at most */
+    double limit;            /* breakdown is at this radius or before; infinity: not known */
 } below_run;
 
 static void clear_verdicts(const below_run *run)
@@ -52,8 +52,8 @@ static int64_t count_below(const below_run *run, int64_t refused)
     return below;
 }
 
-/* The largest number of radii that have an answer: `fine` and fewer do, `refused` and more do not; the last
- * refusal stays in the context. */
+/* *fine: the largest number of radii that have an answer. `refused` radii and more have none. The last refusal
+ * stays in the context. */
 static nadir_status search(below_run *run, int64_t *fine)
 {
     nadir_status status = NADIR_OK;
@@ -83,7 +83,7 @@ static nadir_status search(below_run *run, int64_t *fine)
     }
 }
 
-/* Back to the order that was asked for; what has no answer says so. */
+/* Back to the order of the caller; radii without an answer are marked as refused. */
 static void hand_over(below_run *run, int64_t fine, nadir_verdict *verdicts)
 {
     for (int64_t i = 0; i < run->count; i++) {

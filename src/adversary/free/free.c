@@ -1,11 +1,15 @@
 /*
  * free.c: robust evaluation on the free domain: which search and which proof for which set and norm.
  *
- *     non-rectangular   p = 2   spectral search, spectral proof
- *                       p = 1   enumeration, which is its own proof (made a second time by other code)
- *                       other   best response; bound by the enclosing L_2 ball,
- *                               U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)), n the number of entries
- *     rectangular               scalar equation; exact where all occupancies stay positive
+ *                       search                       proofs
+ *     non-rectangular
+ *         p = 2         spectral.h                   rank_one_check.h, spectral_check.h by penalty_bounds.h
+ *         p = 1         l1_enumeration.h             rank_one_check.h, nadir_l1_bound
+ *         other         best_response.h              rank_one_check.h, spectral_check.h on the L_2 ball that
+ *                                                    contains the set, with its own spectral search
+ *     rectangular       rectangular_free.h           rank_one_check.h, nadir_rectangular_free_bound
+ *
+ * Many radii share the search and the breakdown radius, and their linear systems are solved together.
  */
 #include "adversary/free/free.h"
 #include "adversary/proof/free_bounds.h"
@@ -24,12 +28,12 @@
 #include <math.h>
 #include <string.h>
 
-/* What is shown of breakdown hangs a little on the backend, and with products of iterated solves more: a
- * share that leaves others room to show the same. */
+/* The proven breakdown radius depends a little on the backend, more so where solves are iterations. Reports
+ * give this share of it, which every backend can prove. */
 #define SHOWN          (1 - 1e-7)
 #define SHOWN_ITERATED 0.995
 
-/* More numbers than this are not kept from the check of kernels for that of bounds, but made anew. */
+/* Products D W c are kept from the check of kernels for the check of bounds up to this many numbers. */
 #define PRODUCTS_LIMIT 4000000
 
 /* One evaluation: what all its steps share. */
@@ -42,7 +46,7 @@ typedef struct free_run {
     double *radii;         /* [count] */
     nadir_verdict *verdicts;
     double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
-    double *products_off; /* [count] how far: see check_rank_one.h */
+    double *products_off; /* [count] how far: see rank_one_check.h */
     double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
 } free_run;
 
@@ -55,7 +59,7 @@ static double largest_of(int64_t count, const double *numbers)
     return largest;
 }
 
-/* For the problem's own norm: exactly where that was asked, proven otherwise. */
+/* In the problem's own norm: the estimate under NADIR_CERTIFY_STRICT, else the proven radius. */
 static void set_breakdown(const free_run *run, const nadir_problem *problem,
                           const nadir_known_breakdown *known, nadir_verdict *verdict)
 {
@@ -79,7 +83,7 @@ static void hand_over(nadir_attack *attack, nadir_verdict *verdict)
     *attack = (nadir_attack){0};
 }
 
-/* The kernels found become the verdicts', recomputed by other code: they lie in the set, and these are their
+/* The candidates become those of the verdicts. Proves that their kernels lie in the set, and bounds their
  * returns. */
 static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
 {
@@ -176,7 +180,7 @@ static nadir_status search_spectral(free_run *run, const nadir_problem *problem,
                                 settings->iterations_limit, count, radii, attacks);
 }
 
-/* Lower bounds of all verdicts from the pairs of their attacks; a bound that leaves half of the width is good
+/* Lower bounds of all verdicts from the pairs (c, k) found. A bound within half of the allowed width is good
  * enough. */
 static nadir_status bound_spectral(free_run *run, nadir_known_breakdown *known)
 {
@@ -203,8 +207,8 @@ cleanup:
     return status;
 }
 
-/* Radii inside: kernels one by one, and their proofs. */
-static nadir_status evaluate_pairs(free_run *run, nadir_known_breakdown *known)
+/* Searches and proves for radii that are below breakdown. */
+static nadir_status search_and_prove(free_run *run, nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
@@ -244,7 +248,7 @@ static nadir_status evaluate_spectral(free_run *run)
         goto cleanup;
     }
     const double settled = nadir_clock_seconds();
-    NADIR_CHECK(evaluate_pairs(run, &known));
+    NADIR_CHECK(search_and_prove(run, &known));
     for (int64_t i = 0; i < run->count; i++) {
         set_breakdown(run, problem, &known, &run->verdicts[i]);
     }
@@ -255,23 +259,23 @@ cleanup:
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 1 */
 
-static nadir_status evaluate_strike(free_run *run)
+static nadir_status evaluate_l1(free_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_attack *attacks = NULL;
-    nadir_l1_enumeration_bounds *facts = NULL;
+    nadir_l1_enumeration_bounds *bounds = NULL;
     const bool strict = run->settings->certify == NADIR_CERTIFY_STRICT;
     const double begun = nadir_clock_seconds();
     NADIR_NEW_ZERO(run->context, attacks, run->count);
-    NADIR_NEW_ZERO(run->context, facts, run->count);
+    NADIR_NEW_ZERO(run->context, bounds, run->count);
     NADIR_CHECK(nadir_l1_enumeration_solve(run->context, run->problem, strict, run->count, run->radii,
-                                           attacks, facts));
+                                           attacks, bounds));
     const double found = nadir_clock_seconds();
     NADIR_CHECK(check_kernels(run, attacks));
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
-        double lambda_high = facts[i].lambda_high;
-        verdict->breakdown = facts[i].breakdown_low;
+        double lambda_high;
+        verdict->breakdown = bounds[i].breakdown_low;
         verdict->breakdown_proof = "enumeration";
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             NADIR_CHECK(nadir_l1_bound(run->context, run->problem, run->radii[i], verdict->attack.lambda,
@@ -282,14 +286,14 @@ static nadir_status evaluate_strike(free_run *run)
     share_time(run, found - begun, nadir_clock_seconds() - found);
 cleanup:
     clear_attacks(run, attacks);
-    nadir_release(run->context, facts);
+    nadir_release(run->context, bounds);
     return status;
 }
 
 /* --------------------------------------------------------------------- non-rectangular, other p */
 
-/* Lower bounds for the radii through the enclosing ball, where it stays below breakdown: room for `open` of
- * them. */
+/* Lower bounds from the L_2 ball that contains the set, for the `open` radii where that ball is below
+ * breakdown. */
 static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, int64_t open,
                                const int64_t *which, const double *radii, nadir_attack *attacks,
                                nadir_known_breakdown *known)
@@ -465,7 +469,7 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
     if (set->set != NADIR_SET_NONRECT) {
         status = evaluate_rectangular(&run);
     } else if (set->p == 1) {
-        status = evaluate_strike(&run);
+        status = evaluate_l1(&run);
     } else if (set->p == 2) {
         status = evaluate_spectral(&run);
     } else {

@@ -4,8 +4,8 @@
 
 #include "adversary/verdict.h"
 
-/* All `count` radii together, as a nadir_family; NADIR_ERROR_ILL_POSED when any radius is at or past breakdown. *limit: where breakdown
- * is, if that was found out; else infinity. */
+/* All `count` radii together, as a nadir_family; NADIR_ERROR_ILL_POSED when any of them is at or past
+ * breakdown. *limit: the breakdown radius, where it was found; else infinity. */
 nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
                                      const nadir_robust_settings *settings, int64_t count,
                                      const double *factors, nadir_verdict *verdicts, double *limit);

@@ -1,11 +1,11 @@
 /*
- * breakdown_columns.c: |Phi D W|_2 bounded with all columns of D at hand.
+ * breakdown_columns.c: a bound on |Phi D W|_2 from all columns of D.
  *
  * Quotient: Phi D W = Phi (D - 1 r^T) W whatever r, and |D - 1 r^T| <= |Dhat - 1 r^T| + error entry by entry:
  * the quotient bound of eigen.h on the latter, times W, with r the column minima (best where columns
  * have few large entries) and with r the column means (best where entries scatter about them).
  *
- * Cholesky: the norm itself, of Phi Dhat W, plus what the error of Dhat adds at most.
+ * Cholesky: the norm of Phi Dhat W itself, plus the most that the error of Dhat adds.
  */
 #include "adversary/proof/breakdown.h"
 
@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-/* Try the radius of interest a little larger than it is. */
+/* The radius of interest is tried with this much more, relatively. */
 #define BEYOND 1e-6
 
 typedef enum centre { CENTRE_MINIMUM, CENTRE_MEAN } centre;
@@ -85,7 +85,7 @@ static double bound_by_quotients(const nadir_context *context, const nadir_break
     return best;
 }
 
-/* The radius of interest gets a trial of its own where the norm itself could not be proven. */
+/* Tries the radius of interest alone where the norm itself could not be proven. */
 static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakdown_operator *self,
                                       double beta, double residual, const double *D, double *N, double *norm)
 {

@@ -1,5 +1,5 @@
 /*
- * breakdown_products.c: |Phi D W|_2 bounded by a pass over P^pi and a few solves, the better of two ways.
+ * breakdown_products.c: a bound on |Phi D W|_2 from a pass over P^pi and a few solves: the better of two.
  *
  * One: with e = P^pi 1 - 1, which is rounding, D = I + gamma P^pi D gives for X = Phi D W
  *
@@ -8,13 +8,13 @@
  *
  * Two: let m be the column minima of P^pi. P^pi >= 1 m^T, so D >= gamma D P^pi >= gamma / (1 - gamma) 1 m^T
  * and D >= gamma P^pi D >= gamma 1 m^T D: with r the larger of both, entry by entry, and of the true minima
- * of a few columns of D that much leads to, B = (D - 1 r^T) W >= 0, Phi B = Phi D W, and for any x > 0
+ * of the few columns of D with the largest column sums of P^pi, B = (D - 1 r^T) W >= 0, Phi B = Phi D W, and for any x > 0
  *
  *     |B|_2^2 <= max_i (B^T B x)_i / x_i,
  *
- * which power steps lower. B x is rounded up before B^T is applied, which B >= 0 allows. Where solves are
- * iterations the x of the power steps are made roughly, and the quotient once, of the last. A bound that any
- * backend is to find has accurate steps, and no fewer than either kind.
+ * which power steps lower. B x is rounded up before B^T is applied: B >= 0, so the bound stays one. Where
+ * solves are iterations the power steps are inexact, and the quotient is taken once, of the last x. With
+ * `thorough` every backend takes the same accurate steps, at least as many as either kind takes.
  */
 #include "adversary/proof/breakdown.h"
 
@@ -30,10 +30,10 @@ enum { STEPS = 4, ROUGH_STEPS = 2, COLUMNS = 128, HEAVY = 8 };
 #define SMALLEST 1e-6 /* entry of x, relative to the largest */
 #define ROUGH    1e-2 /* relative error of rough power steps */
 #define CLOSE    1e-3 /* what errors of solves may add to an entry of B^T B x, about, as a share of the mean */
-#define GOOD     2.0  /* times max W: the first way is good enough */
-#define MASS     0.05 /* of all column sums: columns that have less together are not worth a solve */
+#define GOOD     2.0  /* times max W: the first bound is good enough */
+#define MASS     0.05 /* of the sum of all columns: columns with less together are not worth a solve */
 
-/* What a look at M, which is P^pi up to `averaging`, tells: [states] each. */
+/* Sums and minima of M, which is P^pi up to the error of averaging: [states] each. */
 typedef struct average_scan {
     double *sums;    /* of rows */
     double *squares; /* of the entries of rows, summed */
@@ -110,15 +110,15 @@ static void scan_sparse(const nadir_matrix *matrix, average_scan *scan)
     }
 }
 
-/* What this process has of the columns, its ghosts' too: [width] each. */
+/* Columns of the rows of this process, ghosts included: [width] each. */
 typedef struct column_parts {
     double *sums;
     double *minima;
     double *stored;
 } column_parts;
 
-/* The minima of the columns that are stored in every row, over all processes: into->minima, zero elsewhere.
- * into->work: how many entries each column has. */
+/* The minima of the columns that are stored in every row, over all processes: scan->minima, zero elsewhere.
+ * scan->work: how many entries each column has. */
 static nadir_status find_distributed_minima(nadir_context *context, const nadir_exchange *exchange,
                                             const column_parts *parts, const average_scan *scan)
 {
@@ -161,7 +161,7 @@ cleanup:
     return status;
 }
 
-/* look_at_sparse with rows spread over processes: what is made of ghosts goes home. */
+/* scan_sparse with rows on several processes: the parts of ghosts are sent to their owners. */
 static nadir_status scan_distributed(nadir_context *context, const nadir_matrix *matrix,
                                      const nadir_exchange *exchange, average_scan *scan)
 {
@@ -237,7 +237,7 @@ static double centred_norm(const nadir_context *context, const nadir_breakdown_o
     return nadir_round_up(sqrt(square) + self->solver.averaging * sqrt(squares) * 1.01, 8);
 }
 
-/* The first way; infinity where it says nothing. */
+/* The first bound; infinity where it does not hold. */
 static double bound_by_centring(const nadir_context *context, const nadir_breakdown_operator *self,
                                 const average_scan *scan)
 {
@@ -288,7 +288,7 @@ cleanup:
 }
 
 /* The `count` states, numbered over all processes, with the largest W times column sum of M, largest first.
- * *share: how much of all that they have. */
+ * *share: their share of the sum over all states. */
 static nadir_status find_heavy(nadir_context *context, const nadir_breakdown_operator *self,
                                const average_scan *scan, int64_t count, int64_t *which, double *share)
 {
@@ -331,7 +331,7 @@ cleanup:
     return status;
 }
 
-/* r, at seen->minima, raised to the true column minima of D, rounded down, of a few states. */
+/* r, in scan->minima, raised to the true column minima of D, rounded down, of a few states. */
 static nadir_status raise_heavy(nadir_context *context, const nadir_breakdown_operator *self,
                                 const average_scan *scan)
 {
@@ -433,7 +433,7 @@ cleanup:
     return status;
 }
 
-/* The second way; r: [states], work: [3 * states]. */
+/* The second bound; r: [states], work: [3 * states]. */
 static nadir_status bound_by_quotient(nadir_context *context, const nadir_breakdown_operator *self,
                                       const double *r, double *work, double *norm)
 {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* What products of values and occupancies may reach. */
+/* The largest product of values and occupancies. */
 #define PRODUCT_MOST 1e290
 
 /* |v d^T W| <= (largest reward) (max W) / (1 - gamma)^2. */

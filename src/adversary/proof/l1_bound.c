@@ -33,7 +33,7 @@ typedef struct l1_proof {
     double gap;         /* 1 - gamma, rounded down */
     double averaging;   /* relative error of the entries of P^pi */
     double *H;          /* [states] */
-    double *columns;    /* [SIDES * states] */
+    double *columns;    /* [BLOCK * states] */
 } l1_proof;
 
 static double halfrange(int64_t count, double a, const double *x, double b, const double *y)
@@ -60,7 +60,7 @@ static double slope_low(const l1_proof *self, int64_t s)
     return nadir_round_below(1 - nadir_round_up(gamma_beta_W(self, s) * self->H[s], 4), 1, 2);
 }
 
-/* f_s(0) over the slope. */
+/* f_s(0) / slope. */
 static double simple_bound(const l1_proof *self, int64_t s)
 {
     const nadir_problem *problem = self->problem;
@@ -81,7 +81,7 @@ static int64_t count_unproven(const l1_proof *self)
     return unproven;
 }
 
-/* D times what stands in at->sides; *error: of every entry, that of averaging P over the actions too. */
+/* columns <- D columns; *error: of every entry, the error of averaging P over the actions included. */
 static nadir_status solve(const l1_proof *self, int64_t count, double *error)
 {
     nadir_status status = NADIR_OK;
@@ -95,7 +95,7 @@ cleanup:
     return status;
 }
 
-/* H_s from sums over every SIDES-th state. */
+/* H_s from sums over every BLOCK-th state. */
 static nadir_status tighten_H(const l1_proof *self)
 {
     nadir_status status = NADIR_OK;

@@ -1,7 +1,7 @@
 /*
- * check_rank_one.c: a kernel Phat - b k^T measured, and its return enclosed; see check_rank_one.h.
+ * rank_one_check.c: the norm of a kernel Phat - b k^T, and bounds on its return; see rank_one_check.h.
  *
- * v_P is made by Sherman-Morrison, but not believed: with r = R^pi - (I - gamma P^pi) v_P, rounding included,
+ * v_P is made by Sherman-Morrison and then checked by its residual. With r = R^pi - (I - gamma P^pi) v_P, rounding included,
  *
  *     J_P = mu . v_P + mu . D_P r,    D_P r = D r - gamma v_b (k . D r) / (1 + gamma k . v_b),
  *
@@ -13,7 +13,7 @@
  *
  *     |J_P - mu . v_P| <= |r| / (1 - gamma |Phat^pi|) (|mu|_1 + gamma |mu . v_b| |k|_1 / (1 + gamma k . v_b))
  *
- * which asks for nothing of the sign of P's entries: only Phat is taken to be stochastic.
+ * whatever the signs of P's entries: only Phat is taken to be stochastic.
  */
 #include "adversary/proof/rank_one_check.h"
 
@@ -27,7 +27,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A p-norm as nadir_norm_p has it is off by less than this, relatively. */
+/* Relative error of nadir_norm_p, at most. */
 #define NORM_ROUNDING nadir_round_error(64)
 
 /* Rounding may put a kernel this far outside its ball, relatively. */
@@ -36,7 +36,7 @@
 /* A kernel with more entries is not written out to be factored. */
 #define ENTRIES_LIMIT ((int64_t)1 << 24)
 
-/* Numbers of a block of kernels that are kept at a time; more kernels come in several blocks. */
+/* Kernels are checked in blocks of at most this many numbers. */
 #define NUMBERS_LIMIT 4000000
 
 /* What all kernels share. */
@@ -59,7 +59,7 @@ typedef struct measured {
     const double *guess;         /* of v_b, or NULL */
     const double *k;             /* [states] */
     double k_size;               /* |k|_1 */
-    const double *b;             /* [rows] while it is measured; NULL: of->shape has it by states */
+    const double *b;             /* [rows] while it is measured; NULL: common->shape has it by states */
     double b_largest;            /* |b|, the largest, where it is NULL */
     double *b_pi;                /* [states] until there is v, which takes its place */
     double b_size;               /* at least max_s of sum_a pi |b| */
@@ -83,7 +83,7 @@ static void clear(nadir_context *context, shared *common)
     nadir_rank_one_clear(context, &common->search);
 }
 
-/* At least |R^pi - (I - gamma Phat^pi) v| of the nominal v: as computed, and what rounding may hide of it.
+/* At least |R^pi - (I - gamma Phat^pi) v| of the nominal v: as computed, and the rounding of that.
  * product: [states]. */
 static double nominal_residual(const nadir_context *context, const shared *common, double *product)
 {
@@ -150,7 +150,7 @@ cleanup:
     return status;
 }
 
-/* At least |b^pi - W c| with b^pi as it is in b_pi, of which W c is a rounding short or too much. */
+/* At least |b^pi - W c| with b^pi as stored in b_pi; W c is off by one rounding. */
 static double change_of(const nadir_context *context, const nadir_problem *problem, const double *c,
                         const measured *self)
 {
@@ -349,7 +349,7 @@ static void enclose(const nadir_context *context, const measured *self, nadir_ra
     check->upper = isfinite(width) && isfinite(J) ? J + width : INFINITY;
 }
 
-/* Phat - b k^T row after row, where actions are taken at all. b: [rows], k: [states]. */
+/* Phat - b k^T as a kernel of written rows, those with pi > 0. b: [rows], k: [states]. */
 static nadir_status write_out(nadir_context *context, const nadir_problem *problem, const double *b,
                               const double *k, nadir_kernel **kernel)
 {
@@ -391,7 +391,7 @@ cleanup:
     return status;
 }
 
-/* The return once more, from factors of the perturbed system. */
+/* The return again, from factors of the perturbed system; fails where the two disagree. */
 static nadir_status compare(nadir_context *context, const measured *self, const nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;

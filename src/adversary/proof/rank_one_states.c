@@ -1,6 +1,5 @@
 /*
- * state_shape.c: what is asked of b = f_s pi, from one number of a state for each question; see
- * state_shape.h.
+ * rank_one_states.c: b from c, and sums over the actions of b = f_s pi; see rank_one_states.h.
  *
  * b is f pi as it was rounded, so that sum pi b is f times the sum of pi^2 up to one rounding of b, one of
  * pi^2, A - 1 of the sum and one of the product: A + 2 in all, as nothing changes its sign within a state.
@@ -60,7 +59,7 @@ static void shape_state(const nadir_problem *problem, int64_t first, int64_t end
     }
 }
 
-/* q = 2, where it is as simple as that: b = (c_s / W_s) alpha^2 pi. */
+/* q = 2: b = (c_s / W_s) alpha^2 pi. */
 static void shape_state_2(const nadir_problem *problem, int64_t first, int64_t end, double factor, double *b)
 {
     const double *pi = problem->policy->probabilities;

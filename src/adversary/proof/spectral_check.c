@@ -1,6 +1,5 @@
 /*
- * check_spectral.c: no kernel of an L_2 ball costs more than this, from one pair (c, k); see
- * check_rank_one.h.
+ * spectral_check.c: a bound on the penalty over an L_2 ball from one pair (c, k); see spectral_check.h.
  *
  * With E = gamma Phi (v d^T - lambda D) W, lambda the penalty of the pair, unit x ~ c and y ~ k, put
  *
@@ -26,16 +25,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Vectors that are shorter are not told from zero: their entries may have lost digits. */
+/* Shorter vectors count as zero: their entries may have lost digits. */
 #define NORM_LEAST 1e-290
 
-/* Products of vectors that are shorter are made anew: their residuals may have lost digits. */
+/* Products of shorter vectors are solved for again: their residuals may have lost digits. */
 #define PRODUCT_LEAST 1e-150
 
 /* |x|^2 of a vector that was divided by its norm is 1 up to this. */
 #define UNIT_OFF nadir_round_error(256)
 
-/* Numbers that a block of pairs may hold at a time. */
+/* Pairs are checked in blocks of at most this many numbers. */
 #define NUMBERS_LIMIT 4000000
 
 void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made)
@@ -54,8 +53,8 @@ static void subtract_mean(const nadir_context *context, int64_t n, const double 
     }
 }
 
-/* The same; returns the 2-norm. *rounding: that of the mean (three of the largest entry) and of the
- * differences (two). */
+/* The same; returns the 2-norm of `to`. *rounding: of the mean (three roundings of the largest entry) and of
+ * the differences (two). */
 static double subtract_mean_norm(const nadir_context *context, int64_t n, const double *from, double *to,
                                  double *rounding)
 {
@@ -116,8 +115,8 @@ void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair
                         nadir_spectral_pair_spread(pair, residual));
 }
 
-/* x and y, what is made of them, and W x into `weighted`, which is known to enclosed.b_error; zero where
- * there is nothing to do. */
+/* x and y, their products with d and v, and W x into `weighted`, which is known to solve_error.b_error; zero where
+ * the pair is not usable. */
 static void set_vectors(const nadir_context *context, const nadir_spectral_question *questions,
                         nadir_spectral_pair *pair, double *weighted)
 {
@@ -148,7 +147,7 @@ static void set_vectors(const nadir_context *context, const nadir_spectral_quest
     pair->loss_off = rounding + pair->v_off * (1 + UNIT_OFF);
 }
 
-/* g, what is made of it, and lambda, from D W x, which is in g. */
+/* g from D W x, which is in g; its size, and lambda. */
 static void set_products(const nadir_context *context, nadir_spectral_pair *pair)
 {
     const nadir_problem *problem = pair->problem;

@@ -10,15 +10,15 @@
 /*
  * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):
  * theta and the residual rho of (c / |c|, k) at lambda, isolation of theta by breakdown_low, which is proven
- * and above beta. *lambda_high: at worst gamma beta |Phi v| |W d| / (1 - beta / breakdown_low), which
- * asks nothing of the pair; infinity when beta is not below breakdown_low. The pair need not lie in any ball:
+ * and above beta. *lambda_high: at worst gamma beta |Phi v| |W d| / (1 - beta / breakdown_low), which holds
+ * for any pair; infinity when beta is not below breakdown_low. The pair need not lie in any ball:
  * other norms are bounded through an enclosing L_2 ball. The problem is one of p = 2.
  */
 nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
                                   const double *c, const double *k, double breakdown_low,
                                   double *lambda_high);
 
-/* What is asked of each of many. */
+/* One pair of many. */
 typedef struct nadir_spectral_question {
     double beta;
     const double *c, *k; /* [states] each */

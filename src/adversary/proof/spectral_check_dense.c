@@ -1,6 +1,6 @@
 /*
- * check_spectral_dense.c: the check of a pair (c, k) at p = 2 with E_lambda written out, whose norm is proven
- * by a Cholesky factorisation (eigen.h): theta need not be isolated. See check_spectral.c.
+ * spectral_check_dense.c: the check of a pair (c, k) at p = 2 with E_lambda written out, whose norm is proven
+ * by a Cholesky factorisation (eigen.h): theta need not be isolated. See spectral_check.c.
  */
 #include "adversary/proof/spectral_check.h"
 
@@ -54,7 +54,7 @@ static nadir_status prove(nadir_context *context, const nadir_spectral_pair *pai
     NADIR_NEW(context, E, n * n);
     NADIR_CHECK(nadir_verified_solve_columns(context, pair->problem, &pair->solver, n, NULL, E, &residual));
     fill(context, pair, residual, E, &off);
-    /* a power of two: nothing is rounded that matters */
+    /* a power of two: scaling rounds nothing but what underflows */
     const double scale = nadir_scale_for(nadir_vector_largest(n * n, E));
     for (int64_t i = 0; i < n * n; i++) {
         E[i] *= scale;

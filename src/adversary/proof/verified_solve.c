@@ -1,4 +1,4 @@
-/* enclosure.c: products with D and bounds on their errors; see enclosure.h. */
+/* verified_solve.c: solves with bounds on their errors; see verified_solve.h. */
 #include "adversary/proof/verified_solve.h"
 
 #include "base/round.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is left of right-hand sides that are combinations of others is no more than this. */
+/* A right-hand side with a smaller remainder counts as a combination of others. */
 #define SPAN_TOLERANCE nadir_round_error(32)
 
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
@@ -61,7 +61,7 @@ static double norm_of(const nadir_context *context, bool transposed, int64_t n, 
     return transposed ? nadir_up_norm_1(context, n, x) : nadir_global_largest(context, n, x);
 }
 
-/* From the residual of the solve, and enclosed->b_error. */
+/* From the residual of the solve, and error->b_error. */
 static void assess(const nadir_context *context, const nadir_verified_solver *solver, bool transposed,
                    int64_t n, const double *x, double residual, nadir_solve_error *error)
 {
@@ -105,7 +105,7 @@ static void multiply(int64_t count, double factor, double *x)
     }
 }
 
-/* Right-hand sides in terms of fewer. */
+/* Right-hand sides as combinations of a few vectors: B = Q T + remainder. */
 typedef struct low_rank {
     int limit, rank;
     double *Q;       /* [states * limit] */
@@ -140,8 +140,8 @@ static double bound_remainder(const nadir_context *context, const low_rank *basi
                           basis->rank + 8);
 }
 
-/* X = D B by products for a basis of B, where that is small: `residuals`, [count], are what they are known
- * to. *done: false where it is not. Columns of B are of size one, or zero. */
+/* X = D B by solving for a basis of B, where that is small: *done is false otherwise. residuals: [count] of
+ * the columns of X. Columns of B are of size one, or zero. */
 static nadir_status solve_low_rank(nadir_context *context, const nadir_problem *problem,
                                    const nadir_verified_solver *solver, bool transposed, int64_t count,
                                    const double *b, double *x, double *residuals, bool *done)
@@ -184,8 +184,8 @@ cleanup:
     return status;
 }
 
-/* A solve tells the residual of its worst column. Columns brought to size one, by a power of two, have
- * residuals that are alike; theirs is that over the power. Zero is solved by zero. */
+/* A solve reports the residual of its worst column only. So columns are scaled to size one, by powers of two,
+ * which makes their residuals alike. Zero is solved by zero. */
 nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
                                        const nadir_verified_solver *solver, bool transposed, int64_t count,
                                        double *b, const double *const *guesses, double *x,

@@ -2,13 +2,13 @@
  * best_response.c: the worst kernel found for the L_p ball on the free domain; see best_response.h.
  *
  * With c fixed, g = D W c, the best k and its penalty come from one scalar equation, and so do the best c and
- * its penalty with k fixed, y = D^T k (equation.h):
+ * its penalty with k fixed, y = D^T k (scalar_newton.h):
  *
  *     x = sigma_q(gamma (d . W c) v - x gamma g),        x = |gamma beta (k . v) W d - x gamma beta W y|_q
  *
  * Each sweep solves both: one system and one transposed system for each chain, a chain being one start at one
  * radius; the systems of all chains are solved together. The penalty cannot fall. Since g is linear in c, any
- * point on the line through the last two c costs no solve: the last step is stretched for as long as that
+ * point on the line through the last two c costs no solve: the last step is extrapolated for as long as that
  * pays, which is what makes radii near breakdown affordable. The error of the penalty is the square of that
  * of c and k, so y need be known only roughly.
  */
@@ -28,14 +28,14 @@
 enum { STARTS = 8, STARTS_BELOW_TWO = 5, CHAINS = 32 };
 /* Vectors that a chain keeps: c, g, k, and c and g of the sweep before. */
 enum { KEPT = 5 };
-/* The first sweeps of a chain say nothing of its rate yet. */
+/* The rate of a chain is not known before these sweeps. */
 enum { EARLY = 2 };
-/* Steps are stretched from this rate on: below, plain ones do. */
+/* Steps are extrapolated from this rate on: below it plain steps are fast enough. */
 #define SLOW 0.05
 /* Chains whose c are this close, relative to the largest entry, with equal penalties, have merged. */
 #define CLOSE 1e-3
 #define EQUAL 1e-7
-/* A chain that would need this many times what it may still rise is beaten. */
+/* A chain is dropped when this many times what it may still rise would not reach the best. */
 #define BEATEN 10
 /* Rounding of the solves leaves no more than this of the penalty. */
 #define LEAST_TOLERANCE 1e-13
@@ -49,7 +49,7 @@ typedef struct chain {
     double left;          /* what lambda may still rise, at that rate */
     double extrapolation; /* of the last step that was tried */
     int64_t sweeps;
-    bool over; /* converged, merged with another, or beaten */
+    bool over; /* converged, merged with another, or dropped */
     bool converged;
     double *c, *g, *k, *c_before, *g_before; /* [states] */
 } chain;
@@ -69,7 +69,7 @@ typedef struct search {
     double *kept;  /* [KEPT * states] of each chain */
     double *in;    /* [CHAINS * states] right-hand sides */
     double *out;   /* [CHAINS * states] */
-    double *trial; /* [4 * states] c, g, k of a stretched step; work */
+    double *trial; /* [4 * states] c, g, k of an extrapolated step; work */
 } search;
 
 static nadir_status refuse(const search *self, const chain *current, double feedback)
@@ -135,7 +135,7 @@ cleanup:
     return status;
 }
 
-/* c beyond the last step, on the same sphere, as far as it pays; k for it. */
+/* c beyond the last step, on the same sphere, and k for it; taken where the penalty rises. */
 static nadir_status extrapolate(const search *self, chain *current)
 {
     nadir_status status = NADIR_OK;
@@ -170,8 +170,8 @@ cleanup:
     return status;
 }
 
-/* g of every chain that is not over, then its k. The g are sums over steps where those were stretched, so
- * they are solved for more sharply than the penalty is wanted. */
+/* g of every chain that is not over, then its k. Extrapolated g are sums over steps, so they are
+ * solved for more accurately than the penalty is wanted. */
 static nadir_status respond_with_k(search *self)
 {
     nadir_status status = NADIR_OK;
@@ -201,7 +201,7 @@ static nadir_status respond_with_k(search *self)
             NADIR_CHECK(extrapolate(self, current));
         }
         current->rise = fmax(0, current->lambda - before);
-        /* steps that were stretched rise unevenly: a rate is forgotten slowly */
+        /* extrapolated steps rise unevenly: old rates decay slowly */
         current->rate = fmin(0.999, fmax(rise > 0 ? current->rise / rise : 0,
                                          current->sweeps > EARLY ? current->rate / 2 : 0));
         current->left = current->rise * fmax(current->rate, 0.1) / (1 - current->rate);
@@ -259,7 +259,7 @@ static chain *best_of(search *self, int64_t target)
     return best;
 }
 
-/* Whether both go the same way: (c, k) and (-c, -k) are one kernel. */
+/* Whether both have reached the same kernel: (c, k) and (-c, -k) are one. */
 static bool have_merged(const search *self, const chain *a, const chain *b)
 {
     if (!(fabs(a->lambda - b->lambda) <= EQUAL * fabs(b->lambda))) {
@@ -277,7 +277,7 @@ static bool have_merged(const search *self, const chain *a, const chain *b)
     return fmin(same, opposite) <= CLOSE * size;
 }
 
-/* Which chains are over; whether all are. */
+/* Marks the chains that are over; returns whether all are. */
 static bool close_chains(search *self)
 {
     bool all = true;

@@ -7,15 +7,15 @@
 
 #include <math.h>
 
-/* Of the Lanczos iterations behind the exact radius. */
+/* Of the Lanczos iterations. */
 #define SOLVE_TOLERANCE    1e-12
 #define RESIDUAL_TOLERANCE 1e-10
 #define AGREEMENT          1e-9
 #define PRODUCTS_LIMIT     4000
-/* Vectors of fewer states are worked on here in the time that it takes to ask a device. */
+/* With fewer states the vectors stay on the host: a call to a device takes longer than the work. */
 #define LEAST_STATES 16384
 
-/* Phi D W, all vectors of one place. */
+/* Phi D W with vectors in host or device memory. */
 typedef struct centred_operator {
     nadir_vec place;
     nadir_occupancy *occupancy;
@@ -64,21 +64,21 @@ cleanup:
     return status;
 }
 
-/* |Phi D W|_2 from two starts, with all vectors of the iterations in a place. */
-static nadir_status search(const nadir_breakdown_operator *of, nadir_vec place,
+/* |Phi D W|_2 from two starts, with all vectors of the iterations in one memory. */
+static nadir_status search(const nadir_breakdown_operator *made, nadir_vec place,
                            nadir_singular_triple found[2])
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = place.context;
-    const int64_t n = of->problem->states;
+    const int64_t n = made->problem->states;
     nadir_random random = context->random;
     double *vectors = NULL;
     double *room = NULL;
     NADIR_NEW(context, vectors, 2 * n);
     NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &room));
-    centred_operator user = {place, of->problem->occupancy, n, room, room + n, room + 2 * n};
+    centred_operator user = {place, made->problem->occupancy, n, room, room + n, room + 2 * n};
     const nadir_linear_map centred = {n, n, apply, apply_transposed, &user};
-    NADIR_CHECK(nadir_vec_copy(&place, n, of->W, user.W));
+    NADIR_CHECK(nadir_vec_copy(&place, n, made->W, user.W));
     for (int64_t s = 0; s < n; s++) {
         vectors[s] = 1;
     }
@@ -97,20 +97,20 @@ nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_proble
                                       bool *converged)
 {
     nadir_status status = NADIR_OK;
-    nadir_breakdown_operator of = {0};
+    nadir_breakdown_operator made = {0};
     nadir_singular_triple found[2];
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &of));
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &made));
     *radius = INFINITY;
     *converged = true;
-    if (nadir_breakdown_operator_is_zero(&of)) {
+    if (nadir_breakdown_operator_is_zero(&made)) {
         goto cleanup;
     }
     const nadir_vec host = nadir_vec_host(context);
     const nadir_vec place =
         problem->states >= LEAST_STATES ? nadir_occupancy_vec(context, problem->occupancy) : host;
-    status = search(&of, place, found);
+    status = search(&made, place, found);
     if (status == NADIR_ERROR_MEMORY && place.device != NULL) {
-        status = search(&of, host, found);
+        status = search(&made, host, found);
     }
     NADIR_CHECK(status);
     const double norm = fmax(found[0].sigma, found[1].sigma);
@@ -118,7 +118,7 @@ nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_proble
     *converged =
         found[0].converged && found[1].converged && fabs(found[0].sigma - found[1].sigma) <= AGREEMENT * norm;
 cleanup:
-    nadir_breakdown_operator_clear(context, &of);
+    nadir_breakdown_operator_clear(context, &made);
     return status;
 }
 

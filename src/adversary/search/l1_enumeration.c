@@ -1,13 +1,17 @@
 /*
- * strike.c: the worst kernel of the non-rectangular L_1 ball on the free domain; see strike.h.
+ * l1_enumeration.c: the worst kernel of the non-rectangular L_1 ball on the free domain; see
+ * l1_enumeration.h.
  *
  * With q = infinity F(lambda) = max over |c|_1 <= beta of halfrange(E_lambda c) is reached at a corner c =
  * beta e_s, so that the penalty is the largest of the roots lambda_s of
  *
  *     gamma beta W_s halfrange(d_s v - lambda D e_s) = lambda.
  *
- * Whatever bounds halfrange(D e_s), H_s, bounds the root, lambda_s <= gamma beta W_s d_s halfrange(v) / (1 -
- * gamma beta W_s H_s): columns are formed in the order of these bounds until the largest one left is below
+ * A bound H_s on halfrange(D e_s) bounds the root,
+ *
+ *     lambda_s <= gamma beta W_s d_s halfrange(v) / (1 - gamma beta W_s H_s).
+ *
+ * Columns are formed in the order of these bounds until the largest one left is below
  * the best root found. Entries of the column are D_ts = h_t D_ss, h_t the discounted chance to hit s from t.
  * With m and n the largest and the smallest chance to step to s from elsewhere
  *
@@ -26,7 +30,7 @@
 
 /* Columns formed at a time: few at first, as the best is often among them. Also the number of groups. */
 enum { FIRST_BLOCK = 8, BLOCK = 32 };
-/* Bounds are sharpened by groups when more columns than this would be needed. */
+/* Bounds are tightened by groups when more columns than this would be needed. */
 enum { MANY = 2 * BLOCK };
 /* Newton's method on halfrange, made of straight pieces, takes 2 to 4 steps. */
 #define STEPS 100
@@ -35,7 +39,6 @@ enum { MANY = 2 * BLOCK };
 typedef struct radius_search {
     double radius;
     double best;      /* the largest root found */
-    double high;      /* proven: the root of no state whose column was formed is larger */
     int64_t state;    /* of the best root; -1: none */
     int64_t up, down; /* places of k = (e_up - e_down) / 2 */
 } radius_search;
@@ -50,15 +53,14 @@ typedef struct search {
     double *share;          /* [states] at least 1 - min_t D_ts / D_ss */
     double *reach;          /* [states] proven: halfrange(D e_s) is at most this */
     double *width;          /* [states] halfrange(D e_s), of columns that were formed; -1 otherwise */
-    double *priority;       /* [states] how much a column is wanted; -1: not at all */
+    double *priority;       /* [states] the largest are formed next; -1: not wanted */
     double *columns;        /* [states * BLOCK] */
     int64_t block;          /* columns to form next time */
     int64_t solved;         /* right-hand sides so far */
     double averaging;       /* relative error of the entries of P^pi */
-    double v_size;          /* max |v| */
     double v_halfrange;     /* halfrange(v) */
-    bool grouped;           /* bounds were sharpened */
-    const radius_search *past_breakdown; /* at or past breakdown */
+    bool grouped;           /* bounds were tightened by groups */
+    const radius_search *past_breakdown; /* a radius at or past breakdown; NULL: none found */
 } search;
 
 /* The ends of s v - x t g: [count] each. */
@@ -94,7 +96,7 @@ static double averaging_error(const nadir_model *model)
     return nadir_round_error((double)(most + 2));
 }
 
-/* What P^pi says of each state. */
+/* Entries of P^pi for each state. */
 typedef struct average_scan {
     double *stay;         /* [states] P^pi(s, s) */
     double *most, *least; /* [states] of P^pi(t, s) over t != s */
@@ -172,14 +174,12 @@ static double bound_root(const search *self, const radius_search *current, int64
     return gamma_beta_W * d * v_halfrange / slope_low * (proven ? 1 + nadir_round_error(32) : 1);
 }
 
-/* A column against one radius: its root, and a proven bound on it. */
-static void try_column(const search *self, radius_search *current, int64_t s, const double *column,
-                       double size, double error)
+/* The root of a column at one radius. */
+static void try_column(const search *self, radius_search *current, int64_t s, const double *column)
 {
     const nadir_problem *problem = self->problem;
     const double gamma_beta_W = self->weight[s] * current->radius;
-    const double bound = bound_root(self, current, s, true);
-    if (bound <= current->best) {
+    if (bound_root(self, current, s, true) <= current->best) {
         return;
     }
     const double d = problem->d[s]; /* may be below 0 by rounding */
@@ -194,14 +194,6 @@ static void try_column(const search *self, radius_search *current, int64_t s, co
         x = next;
         z = find_ends(self->states, gamma_beta_W * d, problem->v, x * gamma_beta_W, column);
     }
-    /* the left-hand side at x, less x, with errors of d, v, D e_s and rounding of s v - x t g */
-    const double errors =
-        gamma_beta_W * (problem->d_error * (self->v_halfrange + problem->v_error) +
-                        fabs(d) * problem->v_error + x * error) +
-        nadir_round_error(8) * (gamma_beta_W * fabs(d) * self->v_size + x * gamma_beta_W * size + x);
-    const double slope_low = nadir_round_below(1 - nadir_round_up(gamma_beta_W * self->reach[s], 8), 1, 2);
-    const double high = x + nadir_round_up((fmax(0, z.width - x) + errors) / slope_low, 8);
-    current->high = fmax(current->high, fmin(bound, high));
     if (x > current->best) {
         current->best = x;
         current->state = s;
@@ -210,7 +202,7 @@ static void try_column(const search *self, radius_search *current, int64_t s, co
     }
 }
 
-/* D B for the `count` right-hand sides that stand in at->columns; *error: of every entry. */
+/* D B for the `count` right-hand sides in `columns`; *error: of every entry. */
 static nadir_status solve_columns(search *self, int64_t count, double *error)
 {
     nadir_status status = NADIR_OK;
@@ -227,11 +219,11 @@ cleanup:
     return status;
 }
 
-/* Places of the largest keys, largest first, at most at->block of them; returns how many are above -1. */
+/* States of the largest priorities, largest first, at most `block` of them; returns how many are above -1. */
 static int64_t choose(const search *self, int64_t places[BLOCK])
 {
     int64_t chosen = 0;
-    double least = -1; /* what a key must exceed */
+    double least = -1; /* what a priority must exceed */
     for (int64_t s = 0; s < self->states; s++) {
         if (self->priority[s] <= least) {
             continue;
@@ -247,7 +239,7 @@ static int64_t choose(const search *self, int64_t places[BLOCK])
     return chosen;
 }
 
-/* Forms the columns with the largest keys and meets every radius with them. */
+/* Forms the columns with the largest priorities and tries every radius with them. */
 static nadir_status form_columns(search *self)
 {
     nadir_status status = NADIR_OK;
@@ -264,7 +256,6 @@ static nadir_status form_columns(search *self)
     for (int64_t j = 0; j < chosen; j++) {
         const int64_t s = places[j];
         const double *column = self->columns + j * n;
-        const double size = nadir_vector_largest(n, column);
         self->width[s] = find_ends(n, 0, self->problem->v, 1, column).width;
         self->reach[s] = fmin(self->reach[s], nadir_round_up(self->width[s] + error, 4));
         for (int64_t i = 0; i < self->count; i++) {
@@ -272,7 +263,7 @@ static nadir_status form_columns(search *self)
                 self->past_breakdown = &self->targets[i];
                 continue;
             }
-            try_column(self, &self->targets[i], s, column, size, error);
+            try_column(self, &self->targets[i], s, column);
         }
     }
 cleanup:
@@ -382,7 +373,6 @@ static nadir_status start(search *self, const double *radii)
     }
     self->block = FIRST_BLOCK;
     self->averaging = averaging_error(problem->model);
-    self->v_size = nadir_vector_largest(n, problem->v);
     self->v_halfrange = find_ends(n, 1, problem->v, 0, problem->v).width;
     NADIR_CHECK(nadir_average_fetch(context, nadir_occupancy_average(problem->occupancy)));
     bound_reach(self);
@@ -433,7 +423,7 @@ cleanup:
     return status;
 }
 
-/* What was proven; the bounds of columns that were not formed are part of it. */
+/* The bounds that were proven, those of columns that were not formed included. */
 static void set_bounds(const search *self, nadir_l1_enumeration_bounds *bounds)
 {
     double most = 0;
@@ -441,11 +431,7 @@ static void set_bounds(const search *self, nadir_l1_enumeration_bounds *bounds)
         most = fmax(most, self->weight[s] * self->reach[s]);
     }
     for (int64_t i = 0; i < self->count; i++) {
-        double high = self->targets[i].high;
-        for (int64_t s = 0; s < self->states; s++) {
-            high = fmax(high, self->width[s] < 0 ? bound_root(self, &self->targets[i], s, true) : 0);
-        }
-        bounds[i] = (nadir_l1_enumeration_bounds){high, 1 / nadir_round_up(most, 8), self->solved};
+        bounds[i] = (nadir_l1_enumeration_bounds){1 / nadir_round_up(most, 8), self->solved};
     }
 }
 

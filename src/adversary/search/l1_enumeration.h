@@ -1,6 +1,6 @@
 /*
- * strike.h: the worst kernel of the non-rectangular L_1 ball on the free domain: the adversary strikes one
- * row (s, a) and moves beta alpha_sa / 2 from its best successor to its worst. The penalty is the largest,
+ * l1_enumeration.h: the worst kernel of the non-rectangular L_1 ball on the free domain. The adversary changes
+ * one row (s, a): it moves beta alpha_sa / 2 from its best successor to its worst. The penalty is the largest,
  * over states, of the roots of gamma beta W_s halfrange(d_s v - lambda D e_s) = lambda. States whose bound is
  * below the best root found so far are skipped; columns of D come in blocks.
  */
@@ -10,7 +10,6 @@
 #include "adversary/search/rank_one_candidate.h"
 
 typedef struct nadir_l1_enumeration_bounds {
-    double lambda_high;   /* proven: no kernel of the ball costs more than this */
     double breakdown_low; /* proven lower bound on the breakdown radius at p = 1; exact, but for
                              errors of solves, where `exact` */
     int64_t columns;      /* of D, and sums of columns, that were solved for so far */
@@ -18,9 +17,9 @@ typedef struct nadir_l1_enumeration_bounds {
 
 /* exact: the breakdown radius to rounding, at the price of more columns. NADIR_ERROR_ILL_POSED, with the
  * number, when a radius is at or past breakdown. radii: [count], which share the columns; attacks: [count] of
- * zeros, filled with kernel, c, k, lambda, J and the rest but v; facts: [count]. */
+ * zeros, filled with kernel, c, k, lambda, J and the rest but v; bounds: [count]. */
 nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,
                                         int64_t count, const double *radii, nadir_attack *attacks,
-                                        nadir_l1_enumeration_bounds *facts);
+                                        nadir_l1_enumeration_bounds *bounds);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Bounds in the making, and room for the questions of those that are still open. */
+/* The bounds of one call, and the questions of those that are not good enough yet. */
 typedef struct bounds_run {
     nadir_context *context;
     const nadir_problem *problem;

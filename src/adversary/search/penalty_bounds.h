@@ -9,7 +9,7 @@
 #include "adversary/search/breakdown_search.h"
 #include "adversary/verdict.h"
 
-/* A bound that is asked for one radius, and given. */
+/* The bound of one radius. */
 typedef struct nadir_penalty_bound {
     nadir_spectral_question question; /* radius, and the pair of the kernel found there */
     double wanted;                    /* a bound this small is enough */
@@ -17,8 +17,8 @@ typedef struct nadir_penalty_bound {
     nadir_proof proof;
 } nadir_penalty_bound;
 
-/* By isolation with what is proven of breakdown; then with dearer proofs; then with the estimate. All radii
- * are below breakdown. */
+/* By isolation with the proven breakdown radius; then with dearer proofs of it; then with its estimate, which
+ * makes the bound a numerical one. All radii are below breakdown. */
 nadir_status nadir_penalty_bounds(nadir_context *context, const nadir_problem *problem, nadir_certify certify,
                                   int64_t count, nadir_penalty_bound *bounds, nadir_known_breakdown *known);
 

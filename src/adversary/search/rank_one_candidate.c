@@ -1,5 +1,6 @@
 /*
- * dual.c: from a pair (c, k) to the kernel Phat - b k^T and what it costs; see dual.h.
+ * rank_one_candidate.c: from a pair (c, k) to the kernel Phat - b k^T and its penalty; see
+ * rank_one_candidate.h.
  *
  * Sherman-Morrison with b^pi = W c and g = D W c:
  *
@@ -19,8 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-/* x <- x times at most 1 so that |x|_p <= limit; the last few roundings are given away. Returns the factor.
- */
+/* x <- x times *factor <= 1 so that |x|_p <= limit, rounding included. */
 static nadir_status shrink(nadir_context *context, int64_t count, double p, double limit, double *x,
                            double *factor)
 {
@@ -49,7 +49,7 @@ static void subtract_mean(const nadir_context *context, int64_t count, double *x
     }
 }
 
-/* What Sherman-Morrison asks of v, d and g: [states] each. */
+/* The products in the formula of Sherman and Morrison. */
 typedef struct sherman_morrison {
     double strength; /* d . W c */
     double loss;     /* k . v */

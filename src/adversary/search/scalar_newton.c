@@ -1,4 +1,4 @@
-/* equation.c: Newton's method for x = size(s a - x t b); see equation.h. */
+/* scalar_newton.c: Newton's method for x = size(s a - x t b); see scalar_newton.h. */
 #include "adversary/search/scalar_newton.h"
 
 #include "linalg/blocks.h"
@@ -12,8 +12,8 @@
  * which each step leaves at least one behind. */
 #define STEPS 200
 
-/* u <- the direction at x; x <- what it attains, as x + (size - x) / (1 + t u . b): of a and b, which may
- * have much in common in all places, little is left in size. */
+/* u <- the direction at x; x <- s u . a / (1 + t u . b), written as x + (size - x) / (1 + t u . b): where a
+ * and b are nearly constant, s a - x t b loses fewer digits than the products with u would. */
 static nadir_status attain(nadir_context *context, const nadir_scalar_newton *equation, double *work,
                            double *u, double *x)
 {

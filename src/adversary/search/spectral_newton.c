@@ -1,7 +1,7 @@
 /*
  * spectral_newton.c: the worst kernel of the L_2 ball, for many radii, on one subspace that grows.
  *
- * On a subspace the penalty of every radius is known (subspace.h). A round makes, for the radii still open,
+ * On a subspace the penalty of every radius is known (spectral_subspace.h). A round makes, for the radii still open,
  * y = E x / theta and, by one transposed solve each, the residual r = E^T y - theta x, which is orthogonal to
  * the subspace. Of T = I / (beta gamma)^2 - M on all of space r is the residual of T s = b, and what is
  * missing of b^T T^-1 b is r^T T^-1 r: with eps^2 = (beta gamma)^2 m_max < 1 and rho = |r| the penalty lacks
@@ -19,21 +19,21 @@
 #include <math.h>
 #include <string.h>
 
-/* Directions taken in a round, at most: more serve radii that differ very much. */
+/* Most directions in a round. Several help where the radii differ much. */
 #define DIRECTIONS 4
-/* How many vectors of residuals may be kept at a time: the fewer, the longer they are. */
+/* Residuals are made in blocks of at most this many numbers, and this many vectors. */
 #define NUMBERS_LIMIT 4000000
 #define SIDES_LIMIT   64
 /* A residual of which no more than this is orthogonal to the subspace is rounding. */
 #define ROUNDING_SHARE 1e-3
-/* The largest eigenvalue of M is known from below only, by the subspace and by what directions brought. */
+/* The subspace gives the largest eigenvalue of M from below only: it is taken this much larger. */
 #define SAFETY 2
 
 typedef struct radius_state {
     double beta;
     bool open;
     nadir_spectral_subspace_point point;
-    double error;  /* estimate of what the penalty lacks, relative; infinity: no idea yet */
+    double error;  /* estimate of what the penalty lacks, relative; infinity: not estimated yet */
     double before; /* l when the residual was made */
     double gain;   /* e of the part of the residual that was taken in; 0: none was */
     double left;   /* e of the other part */
@@ -51,9 +51,9 @@ typedef struct search {
     int64_t round;
     int block;          /* most residuals in a round */
     int chosen;         /* radii whose residuals are being made */
-    int64_t *choice;    /* [sides] */
-    double *y;          /* [sides * states] */
-    double *r;          /* [sides * states] */
+    int64_t *choice;    /* [block] */
+    double *y;          /* [block * states] */
+    double *r;          /* [block * states] */
     double *directions; /* [DIRECTIONS * states] */
 } search;
 
@@ -194,7 +194,7 @@ static bool make_direction(const search *self, double rho, int taken, double *r)
     return true;
 }
 
-/* Takes the direction q, which is in `room`, out of all residuals. */
+/* Takes the direction q, which is in `directions`, out of all residuals. */
 static void deflate(search *self, const double *q)
 {
     const nadir_context *context = self->run->context;
@@ -221,7 +221,7 @@ static int find_worst(const search *self)
     return worst;
 }
 
-/* Directions into `room`, each along the residual that matters most once the ones before are taken out of it;
+/* Fills `directions`, each along the residual that matters most once the ones before are taken out of it;
  * returns how many. */
 static int take_directions(search *self)
 {

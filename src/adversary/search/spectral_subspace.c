@@ -1,4 +1,5 @@
-/* subspace.c: the L_2 problem of the free domain on a subspace; see subspace.h for the formulas. */
+/* spectral_subspace.c: the L_2 problem of the free domain on a subspace; see spectral_subspace.h for the
+ * formulas. */
 #include "adversary/search/spectral_subspace.h"
 
 #include "linalg/blocks.h"
@@ -351,7 +352,7 @@ double nadir_spectral_subspace_residual(const nadir_context *context, const nadi
 }
 
 /* ---------------------------------------------------------------------------------------------------------
- * Making room
+ * Making the basis smaller
  */
 
 /* Adds what is new in `vector` to the orthonormal columns of K: [count], returns how many there are then. */

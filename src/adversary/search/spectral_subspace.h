@@ -1,5 +1,5 @@
 /*
- * subspace.h: the L_2 problem of the free domain, restricted to kernels whose c lies in a subspace.
+ * spectral_subspace.h: the L_2 problem of the free domain, restricted to kernels whose c lies in a subspace.
  *
  * With v_hat = Phi v / nu, nu = sigma_2(v), lambda = nu l, an orthonormal basis X of the subspace and
  *
@@ -13,7 +13,7 @@
  * a quadratic equation in l, whose coefficients a^T T^-1 a, a^T T^-1 h and h^T T^-1 h cost nothing for any
  * radius once M is diagonal. What it gives is attained by a kernel, so it is a lower bound on the penalty,
  * which rises with the subspace; T is positive, and the root exists, as long as no c of the subspace breaks
- * down. Nothing else can be found than the worst kernel: b^T T^-1 b has no other stationary points.
+ * down. Only the worst kernel of the subspace can be found: b^T T^-1 b has no other stationary points.
  */
 #ifndef NADIR_SEARCH_SPECTRAL_SUBSPACE_H
 #define NADIR_SEARCH_SPECTRAL_SUBSPACE_H
@@ -93,8 +93,8 @@ void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_sp
 double nadir_spectral_subspace_residual(const nadir_context *context, const nadir_spectral_subspace *subspace,
                                         const nadir_spectral_subspace_point *point, double *r);
 
-/* Makes room: keeps W d, the vectors of `count` points and the eigenvectors of M with the largest
- * eigenvalues, half the limit in all; the first go first. Diagonalised before, not after. */
+/* Shrinks the basis to half the limit: W d, then the vectors of `count` points, then the eigenvectors of M
+ * with the largest eigenvalues. The subspace is diagonalised before, and is not afterwards. */
 void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectral_subspace *subspace,
                                       int count, const nadir_spectral_subspace_point *const *points);
 
