@@ -19,7 +19,7 @@
 #include "adversary/proof/free_bounds.h"
 #include "adversary/question.h"
 #include "adversary/rectangular/rectangular.h"
-#include "adversary/search/rectangular_free.h"
+#include "adversary/search/free_search.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
 #include "nominal/value_check.h"

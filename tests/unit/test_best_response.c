@@ -4,8 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/search/best_response.h"
-#include "adversary/search/l1_enumeration.h"
+#include "adversary/search/free_search.h"
 #include "adversary/search/spectral.h"
 #include "linalg/norm.h"
 #include "support/families.h"

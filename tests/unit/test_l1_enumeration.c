@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "adversary/proof/free_bounds.h"
-#include "adversary/search/l1_enumeration.h"
+#include "adversary/search/free_search.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

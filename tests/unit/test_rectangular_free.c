@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "adversary/proof/free_bounds.h"
-#include "adversary/search/rectangular_free.h"
+#include "adversary/search/free_search.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/norms.h"

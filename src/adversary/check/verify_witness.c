@@ -6,7 +6,7 @@
 #include "adversary/proof/free_bounds.h"
 #include "adversary/search/breakdown_search.h"
 
-#include "adversary/search/l1_enumeration.h"
+#include "adversary/search/free_search.h"
 
 #include <math.h>
 #include <string.h>

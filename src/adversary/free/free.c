@@ -1,25 +1,24 @@
 /*
  * free.c: robust evaluation on the free domain: which search and which proof for which set and norm.
  *
- *                       search                       proofs
+ *                       search                         proofs
  *     non-rectangular
- *         p = 2         spectral.h                   rank_one_check.h, spectral_check.h by penalty_bounds.h
- *         p = 1         l1_enumeration.h             rank_one_check.h, nadir_l1_bound
- *         other         best_response.h              rank_one_check.h, spectral_check.h on the L_2 ball that
- *                                                    contains the set, with its own spectral search
- *     rectangular       rectangular_free.h           rank_one_check.h, nadir_rectangular_free_bound
+ *         p = 2         nadir_spectral_solve           rank_one_check.h, spectral_check.h by penalty_bounds.h
+ *         p = 1         nadir_l1_enumeration_solve     rank_one_check.h, nadir_l1_bound
+ *         other         nadir_best_response_solve      rank_one_check.h, and the proof of p = 2 on the L_2 ball
+ *                                                      that contains the set
+ *     rectangular       nadir_rectangular_free_solve   rank_one_check.h, nadir_rectangular_free_bound
  *
  * Many radii share the search and the breakdown radius, and their linear systems are solved together.
  */
 #include "adversary/free/free.h"
+
 #include "adversary/proof/free_bounds.h"
 #include "adversary/proof/rank_one_check.h"
-#include "adversary/search/best_response.h"
 #include "adversary/search/breakdown_search.h"
-#include "adversary/search/l1_enumeration.h"
+#include "adversary/search/free_search.h"
 #include "adversary/search/penalty_bounds.h"
 #include "adversary/search/rank_one_candidate.h"
-#include "adversary/search/rectangular_free.h"
 #include "adversary/search/spectral.h"
 #include "adversary/verdict.h"
 #include "base/context.h"
@@ -41,6 +40,7 @@ typedef struct free_run {
     nadir_context *context;
     const nadir_problem *problem;
     const nadir_robust_settings *settings;
+    nadir_spectral_method method; /* of spectral searches */
     int64_t count;
     const double *factors; /* [count] */
     double *radii;         /* [count] */
@@ -89,17 +89,17 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
 {
     nadir_status status = NADIR_OK;
     nadir_rank_one_check *checks = NULL;
-    nadir_rank_one_question *asked = NULL;
+    nadir_rank_one_question *questions = NULL;
     const bool refactor = run->settings->certify == NADIR_CERTIFY_STRICT;
     NADIR_NEW(run->context, checks, run->count);
-    NADIR_NEW(run->context, asked, run->count);
+    NADIR_NEW(run->context, questions, run->count);
     for (int64_t i = 0; i < run->count; i++) {
         hand_over(&attacks[i], &run->verdicts[i]);
         nadir_attack *attack = &run->verdicts[i].attack;
         if (refactor || run->problem->model->exchange != NULL) {
             NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, attack));
         }
-        asked[i] = (nadir_rank_one_question){
+        questions[i] = (nadir_rank_one_question){
             .kernel = attack->kernel,
             .factor = run->factors[i],
             .c = attack->c,
@@ -109,7 +109,7 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
         };
     }
     NADIR_CHECK(
-        nadir_rank_one_check_kernels(run->context, run->problem, run->count, asked, refactor, checks));
+        nadir_rank_one_check_kernels(run->context, run->problem, run->count, questions, refactor, checks));
     for (int64_t i = 0; i < run->count; i++) {
         nadir_verdict *verdict = &run->verdicts[i];
         verdict->upper = checks[i].upper;
@@ -129,7 +129,7 @@ static nadir_status check_kernels(free_run *run, nadir_attack *attacks)
     }
 cleanup:
     nadir_release(run->context, checks);
-    nadir_release(run->context, asked);
+    nadir_release(run->context, questions);
     return status;
 }
 
@@ -162,21 +162,11 @@ static void share_time(free_run *run, double robust, double certify)
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 2 */
 
-static nadir_spectral_method spectral_method(const nadir_robust_settings *settings)
-{
-    const char *name = settings->method;
-    if (name != NULL && strcmp(name, "bisect") == 0) {
-        return NADIR_SPECTRAL_BISECT;
-    }
-    return name != NULL && strcmp(name, "best-response") == 0 ? NADIR_SPECTRAL_BEST_RESPONSE
-                                                              : NADIR_SPECTRAL_NEWTON;
-}
-
 static nadir_status search_spectral(free_run *run, const nadir_problem *problem, int64_t count,
                                     const double *radii, nadir_attack *attacks)
 {
     const nadir_robust_settings *settings = run->settings;
-    return nadir_spectral_solve(run->context, problem, spectral_method(settings), settings->tolerance,
+    return nadir_spectral_solve(run->context, problem, run->method, settings->tolerance,
                                 settings->iterations_limit, count, radii, attacks);
 }
 
@@ -429,22 +419,31 @@ static nadir_status check_rewards(nadir_context *context, const nadir_problem *p
                             NADIR_REWARD_LEAST, nadir_free_reward_most(context, problem));
 }
 
-static nadir_status check_method(nadir_context *context, const nadir_problem *problem, const char *method)
+/* The method of the settings, where it suits the set. */
+static nadir_status read_method(nadir_context *context, const nadir_problem *problem, const char *name,
+                                nadir_spectral_method *method)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const bool spectral = set->set == NADIR_SET_NONRECT && set->p == 2;
     const bool alternates = set->set == NADIR_SET_NONRECT && set->p != 1;
-    if (method == NULL || strcmp(method, "auto") == 0) {
+    *method = NADIR_SPECTRAL_NEWTON;
+    if (name == NULL || strcmp(name, "auto") == 0) {
         return NADIR_OK;
     }
-    if (strcmp(method, "best-response") == 0 ? alternates : spectral) {
+    if (strcmp(name, "best-response") == 0) {
+        *method = NADIR_SPECTRAL_BEST_RESPONSE;
+    } else if (strcmp(name, "bisect") == 0) {
+        *method = NADIR_SPECTRAL_BISECT;
+    }
+    const bool best_response = *method == NADIR_SPECTRAL_BEST_RESPONSE;
+    if (best_response ? alternates : spectral) {
         return NADIR_OK;
     }
     return nadir_fail(
         context, NADIR_ERROR_UNSUPPORTED,
         "method %s is for the non-rectangular ball on the free domain with %s; leave the method "
         "to auto here",
-        method, strcmp(method, "best-response") == 0 ? "a norm between 1 and inf" : "norm 2");
+        name, best_response ? "a norm between 1 and inf" : "norm 2");
 }
 
 nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
@@ -460,7 +459,7 @@ nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem
                     .factors = factors,
                     .verdicts = verdicts,
                     .limit = INFINITY};
-    NADIR_CHECK(check_method(context, problem, settings->method));
+    NADIR_CHECK(read_method(context, problem, settings->method, &run.method));
     NADIR_CHECK(check_rewards(context, problem));
     NADIR_NEW(context, run.radii, count);
     for (int64_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /*
- * best_response.c: the worst kernel found for the L_p ball on the free domain; see best_response.h.
+ * best_response.c: the worst kernel found for the L_p ball on the free domain; see free_search.h.
  *
  * With c fixed, g = D W c, the best k and its penalty come from one scalar equation, and so do the best c and
  * its penalty with k fixed, y = D^T k (scalar_newton.h):
@@ -12,8 +12,9 @@
  * pays, which is what makes radii near breakdown affordable. The error of the penalty is the square of that
  * of c and k, so y need be known only roughly.
  */
-#include "adversary/search/best_response.h"
+#include "adversary/search/free_search.h"
 
+#include "adversary/search/rank_one_candidate.h"
 #include "adversary/search/scalar_newton.h"
 #include "base/round.h"
 #include "linalg/blocks.h"

@@ -1,6 +1,5 @@
 /*
- * l1_enumeration.c: the worst kernel of the non-rectangular L_1 ball on the free domain; see
- * l1_enumeration.h.
+ * l1_enumeration.c: the worst kernel of the non-rectangular L_1 ball on the free domain; see free_search.h.
  *
  * With q = infinity F(lambda) = max over |c|_1 <= beta of halfrange(E_lambda c) is reached at a corner c =
  * beta e_s, so that the penalty is the largest of the roots lambda_s of
@@ -20,8 +19,9 @@
  *
  * and where this leaves many columns, D_ss <= (D 1_G)(s) for s in G: one solve for all states of a group G.
  */
-#include "adversary/search/l1_enumeration.h"
+#include "adversary/search/free_search.h"
 
+#include "adversary/search/rank_one_candidate.h"
 #include "base/round.h"
 #include "linalg/vector.h"
 

@@ -10,8 +10,8 @@
  * differ little keep their digits.
  */
 #include "adversary/search/rank_one_candidate.h"
-#include "adversary/proof/rank_one_states.h"
 
+#include "adversary/proof/rank_one_states.h"
 #include "base/round.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"

@@ -1,14 +1,13 @@
 /*
- * rectangular_free.c: the worst kernel of s- and sa-rectangular balls on the free domain; see
- * rectangular_free.h.
+ * rectangular_free.c: the worst kernel of s- and sa-rectangular balls on the free domain; see free_search.h.
  *
  * The fixed point of T satisfies v_U = v - gamma sigma_q(v_U) v_b, for T v = v reads (I - gamma Phat^pi) v =
  * R^pi - gamma sigma_q(v) b^pi: along that line x = sigma_q(v_U) is the only unknown. Radii times a factor
  * are b^pi and v_b times the factor, so that one solve serves any number of factors.
  */
-#include "adversary/search/rectangular_free.h"
-#include "adversary/proof/rank_one_states.h"
+#include "adversary/search/free_search.h"
 
+#include "adversary/proof/rank_one_states.h"
 #include "adversary/search/scalar_newton.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"

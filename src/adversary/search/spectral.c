@@ -19,16 +19,17 @@
 #define SPAN_TOLERANCE 1e-14
 
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
-                                   double *g, const char *stop_reason, int64_t iterations,
+                                   double *g, nadir_spectral_stop stop, int64_t iterations,
                                    nadir_attack *attack)
 {
+    static const char *const reasons[] = {"tolerance", "stable", "iterations"};
     for (int64_t s = 0; s < run->problem->states; s++) {
         x[s] *= beta;
         g[s] *= beta;
     }
     attack->method = run->method;
-    attack->stop_reason = stop_reason;
-    attack->converged = strcmp(stop_reason, "iterations") != 0;
+    attack->stop_reason = reasons[stop];
+    attack->converged = stop != NADIR_SPECTRAL_STOP_ITERATIONS;
     attack->iterations = iterations;
     return nadir_rank_one_candidate_known(run->context, run->problem, beta, x, k, g, attack);
 }
@@ -74,7 +75,8 @@ static nadir_status finish_idle(const nadir_spectral *run, nadir_attack *attack)
     double *zeros = NULL;
     const int64_t n = run->problem->states;
     NADIR_NEW_ZERO(run->context, zeros, 3 * n);
-    NADIR_CHECK(nadir_spectral_finish(run, 0, zeros, zeros + n, zeros + 2 * n, "tolerance", 0, attack));
+    NADIR_CHECK(nadir_spectral_finish(run, 0, zeros, zeros + n, zeros + 2 * n, NADIR_SPECTRAL_STOP_TOLERANCE,
+                                      0, attack));
 cleanup:
     nadir_release(run->context, zeros);
     return status;

@@ -26,6 +26,13 @@ nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *p
 
 /* --------------------------------------------------------------------------- what the methods share */
 
+/* Why a search stopped. */
+typedef enum nadir_spectral_stop {
+    NADIR_SPECTRAL_STOP_TOLERANCE,
+    NADIR_SPECTRAL_STOP_STABLE, /* what is left is rounding */
+    NADIR_SPECTRAL_STOP_ITERATIONS
+} nadir_spectral_stop;
+
 /* One call of nadir_spectral_solve. */
 typedef struct nadir_spectral {
     nadir_context *context;
@@ -42,7 +49,7 @@ double nadir_spectral_tolerance(double tolerance);
 /* Fills the attack, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit
  * vector; x and g are overwritten. */
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
-                                   double *g, const char *stop_reason, int64_t iterations,
+                                   double *g, nadir_spectral_stop stop, int64_t iterations,
                                    nadir_attack *attack);
 
 /* About D^T y for `count` vectors y, as accurately as a search for directions needs. */

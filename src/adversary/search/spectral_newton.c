@@ -14,6 +14,7 @@
  * lie in a plane): few directions serve all.
  */
 #include "adversary/search/spectral.h"
+
 #include "linalg/blocks.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@
 #define DIRECTIONS 4
 /* Residuals are made in blocks of at most this many numbers, and this many vectors. */
 #define NUMBERS_LIMIT 4000000
-#define SIDES_LIMIT   64
+#define BLOCK_LIMIT   64
 /* A residual of which no more than this is orthogonal to the subspace is rounding. */
 #define ROUNDING_SHARE 1e-3
 /* The subspace gives the largest eigenvalue of M from below only: it is taken this much larger. */
@@ -57,7 +58,7 @@ typedef struct search {
     double *directions; /* [DIRECTIONS * states] */
 } search;
 
-static nadir_status close_candidate(search *self, int64_t i, const char *stop_reason)
+static nadir_status close_candidate(search *self, int64_t i, nadir_spectral_stop stop)
 {
     radius_state *current = &self->radius_states[i];
     double *x = self->directions;
@@ -66,8 +67,7 @@ static nadir_status close_candidate(search *self, int64_t i, const char *stop_re
     nadir_spectral_subspace_expand(self->run->context, self->run->subspace, &current->point, x, k, g);
     current->open = false;
     self->open--;
-    return nadir_spectral_finish(self->run, current->beta, x, k, g, stop_reason, self->round,
-                                 &self->attacks[i]);
+    return nadir_spectral_finish(self->run, current->beta, x, k, g, stop, self->round, &self->attacks[i]);
 }
 
 /* (beta gamma)^2 m_max */
@@ -87,8 +87,8 @@ static void estimate_error(const search *self, radius_state *current)
     const double square = square_epsilon(self, current);
     const double gained = (current->point.l - current->before) / current->before;
     const double eta = fmax(0, gained / current->gain - 1) + current->gain;
-    const double spread = fmin(1, SAFETY * fmax(square, eta));
-    current->error = (current->gain * eta * spread + current->left) / (1 - square);
+    const double rate = fmin(1, SAFETY * fmax(square, eta));
+    current->error = (current->gain * eta * rate + current->left) / (1 - square);
     current->gain = 0;
 }
 
@@ -105,7 +105,7 @@ static nadir_status solve_projected(search *self)
                 nadir_spectral_subspace_root(run->context, run->subspace, current->beta, &current->point));
             estimate_error(self, current);
             if (current->error <= run->tolerance / 2) {
-                NADIR_CHECK(close_candidate(self, i, "tolerance"));
+                NADIR_CHECK(close_candidate(self, i, NADIR_SPECTRAL_STOP_TOLERANCE));
             }
         }
     }
@@ -164,7 +164,7 @@ static nadir_status make_residuals(search *self)
         current->factor = 1 / (1 - square_epsilon(self, current));
         current->error = current->left * current->factor;
         if (current->error <= run->tolerance / 2) {
-            NADIR_CHECK(close_candidate(self, i, "tolerance"));
+            NADIR_CHECK(close_candidate(self, i, NADIR_SPECTRAL_STOP_TOLERANCE));
         } else {
             memmove(self->r + kept * n, r, (size_t)n * sizeof *r);
             self->choice[kept++] = i;
@@ -246,7 +246,7 @@ static int take_directions(search *self)
 
 static void make_room(const search *self)
 {
-    const nadir_spectral_subspace_point *points[SIDES_LIMIT];
+    const nadir_spectral_subspace_point *points[BLOCK_LIMIT];
     for (int j = 0; j < self->chosen; j++) {
         points[j] = &self->radius_states[self->choice[j]].point;
     }
@@ -264,7 +264,7 @@ static nadir_status grow(search *self)
     }
     const int taken = take_directions(self);
     if (taken == 0) { /* the residual is nothing but rounding */
-        return close_candidate(self, self->choice[find_worst(self)], "stable");
+        return close_candidate(self, self->choice[find_worst(self)], NADIR_SPECTRAL_STOP_STABLE);
     }
     if (run->subspace->size + taken > NADIR_SPECTRAL_SUBSPACE_LIMIT) {
         make_room(self);
@@ -288,7 +288,7 @@ static nadir_status run_rounds(search *self)
     }
     for (int64_t i = 0; self->open > 0 && i < self->count; i++) {
         if (self->radius_states[i].open) {
-            NADIR_CHECK(close_candidate(self, i, "iterations"));
+            NADIR_CHECK(close_candidate(self, i, NADIR_SPECTRAL_STOP_ITERATIONS));
         }
     }
 cleanup:
@@ -302,7 +302,7 @@ nadir_status nadir_spectral_newton(const nadir_spectral *run, int64_t count, con
     const int64_t n = run->problem->states;
     search self = {.run = run, .states = n, .count = count, .attacks = attacks};
     self.block =
-        (int)fmin(SIDES_LIMIT, fmax(2, NUMBERS_LIMIT / (double)nadir_model_share(run->problem->model)));
+        (int)fmin(BLOCK_LIMIT, fmax(2, NUMBERS_LIMIT / (double)nadir_model_share(run->problem->model)));
     self.block = self.block < count ? self.block : (int)count;
     NADIR_NEW(run->context, self.radius_states, count);
     NADIR_NEW(run->context, self.choice, self.block);

@@ -11,6 +11,7 @@
  * Every step raises lambda, by about (beta / breakdown)^4 of the step before.
  */
 #include "adversary/search/spectral.h"
+
 #include "base/round.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
@@ -140,8 +141,9 @@ nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir
     NADIR_CHECK(find_root(&self, &l));
     NADIR_CHECK(evaluate(&self, l, true, &f));
     nadir_spectral_subspace_expand(run->context, run->subspace, &self.point, self.r, self.y, room + 2 * n);
-    NADIR_CHECK(nadir_spectral_finish(run, beta, self.r, self.y, room + 2 * n,
-                                      self.converged ? "tolerance" : "iterations", self.steps, attack));
+    NADIR_CHECK(nadir_spectral_finish(
+        run, beta, self.r, self.y, room + 2 * n,
+        self.converged ? NADIR_SPECTRAL_STOP_TOLERANCE : NADIR_SPECTRAL_STOP_ITERATIONS, self.steps, attack));
 cleanup:
     nadir_release(run->context, room);
     return status;
@@ -253,7 +255,9 @@ nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, na
         NADIR_CHECK(respond_k(&self));
     }
     NADIR_CHECK(nadir_spectral_finish(run, beta, self.x, self.k, self.g,
-                                      settled(&self, steps) ? "tolerance" : "iterations", steps, attack));
+                                      settled(&self, steps) ? NADIR_SPECTRAL_STOP_TOLERANCE
+                                                            : NADIR_SPECTRAL_STOP_ITERATIONS,
+                                      steps, attack));
 cleanup:
     nadir_release(run->context, room);
     return status;
