@@ -52,8 +52,8 @@ static int64_t count_below(const below_run *run, int64_t refused)
     return below;
 }
 
-/* *fine: the largest number of radii that have an answer. `refused` radii and more have none. The last refusal
- * stays in the context. */
+/* *fine: the largest number of radii that have an answer. `refused` radii and more have none. The last
+ * refusal stays in the context. */
 static nadir_status search(below_run *run, int64_t *fine)
 {
     nadir_status status = NADIR_OK;

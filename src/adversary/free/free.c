@@ -5,8 +5,8 @@
  *     non-rectangular
  *         p = 2         nadir_spectral_solve           rank_one_check.h, spectral_check.h by penalty_bounds.h
  *         p = 1         nadir_l1_enumeration_solve     rank_one_check.h, nadir_l1_bound
- *         other         nadir_best_response_solve      rank_one_check.h, and the proof of p = 2 on the L_2 ball
- *                                                      that contains the set
+ *         other         nadir_best_response_solve      rank_one_check.h, and the proof of p = 2 on an L_2
+ *                                                      ball that contains the set
  *     rectangular       nadir_rectangular_free_solve   rank_one_check.h, nadir_rectangular_free_bound
  *
  * Many radii share the search and the breakdown radius, and their linear systems are solved together.

@@ -35,7 +35,7 @@ nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_
  * 1 <= p <= 2: the same; p > 2: over (number of entries)^(1/2 - 1/p). */
 double nadir_breakdown_for_norm(const nadir_problem *problem, double radius);
 
-/* ---------------------------------------------------------------------- the operator Phi D W, and its norm */
+/* --------------------------------------------------------------------- the operator Phi D W, and its norm */
 
 /* Phi D W at p = 2. A struct of zeros holds nothing. */
 typedef struct nadir_breakdown_operator {

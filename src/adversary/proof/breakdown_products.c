@@ -8,7 +8,8 @@
  *
  * Two: let m be the column minima of P^pi. P^pi >= 1 m^T, so D >= gamma D P^pi >= gamma / (1 - gamma) 1 m^T
  * and D >= gamma P^pi D >= gamma 1 m^T D: with r the larger of both, entry by entry, and of the true minima
- * of the few columns of D with the largest column sums of P^pi, B = (D - 1 r^T) W >= 0, Phi B = Phi D W, and for any x > 0
+ * of the few columns of D with the largest column sums of P^pi, B = (D - 1 r^T) W >= 0, Phi B = Phi D W, and
+ * for any x > 0
  *
  *     |B|_2^2 <= max_i (B^T B x)_i / x_i,
  *
@@ -29,7 +30,7 @@ enum { STEPS = 4, ROUGH_STEPS = 2, COLUMNS = 128, HEAVY = 8 };
 #define WORTH    0.95 /* another power step has to lower the bound to this share of it */
 #define SMALLEST 1e-6 /* entry of x, relative to the largest */
 #define ROUGH    1e-2 /* relative error of rough power steps */
-#define CLOSE    1e-3 /* what errors of solves may add to an entry of B^T B x, about, as a share of the mean */
+#define CLOSE    1e-3 /* what errors of solves may add to an entry of B^T B x, as a share of the mean */
 #define GOOD     2.0  /* times max W: the first bound is good enough */
 #define MASS     0.05 /* of the sum of all columns: columns with less together are not worth a solve */
 
@@ -168,9 +169,9 @@ static nadir_status scan_distributed(nadir_context *context, const nadir_matrix 
     nadir_status status = NADIR_OK;
     const nadir_communication *table = exchange->table;
     const int64_t n = matrix->size;
-    double *room = NULL;
-    NADIR_NEW_ZERO(context, room, 3 * matrix->width);
-    const column_parts parts = {room, room + matrix->width, room + 2 * matrix->width};
+    double *numbers = NULL;
+    NADIR_NEW_ZERO(context, numbers, 3 * matrix->width);
+    const column_parts parts = {numbers, numbers + matrix->width, numbers + 2 * matrix->width};
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = matrix->starts[s];
         const int64_t count = matrix->starts[s + 1] - start;
@@ -183,13 +184,13 @@ static nadir_status scan_distributed(nadir_context *context, const nadir_matrix 
             parts.stored[t]++;
         }
     }
-    memcpy(scan->columns, parts.sums, (size_t)n * sizeof *room);
-    memcpy(scan->work, parts.stored, (size_t)n * sizeof *room);
+    memcpy(scan->columns, parts.sums, (size_t)n * sizeof *numbers);
+    memcpy(scan->work, parts.stored, (size_t)n * sizeof *numbers);
     table->add(table->self, exchange->plan, parts.sums + n, scan->columns);
     table->add(table->self, exchange->plan, parts.stored + n, scan->work);
     NADIR_CHECK(find_distributed_minima(context, exchange, &parts, scan));
 cleanup:
-    nadir_release(context, room);
+    nadir_release(context, numbers);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /*
- * l1_bound.c: no kernel of the non-rectangular L_1 ball on the free domain costs more than a given penalty, or
- * more than a little above it; see free_bounds.h. Shares nothing with the search in l1_enumeration.c.
+ * l1_bound.c: no kernel of the non-rectangular L_1 ball on the free domain costs more than a given penalty,
+ * or more than a little above it; see free_bounds.h. Shares nothing with the search in l1_enumeration.c.
  *
  * f_s(lambda) = gamma beta W_s halfrange(d_s v - lambda D e_s) - lambda falls with a slope of at least
  * 1 - gamma beta W_s H_s, H_s >= halfrange(D e_s). So its root is at most

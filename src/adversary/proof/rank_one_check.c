@@ -1,7 +1,8 @@
 /*
  * rank_one_check.c: the norm of a kernel Phat - b k^T, and bounds on its return; see rank_one_check.h.
  *
- * v_P is made by Sherman-Morrison and then checked by its residual. With r = R^pi - (I - gamma P^pi) v_P, rounding included,
+ * v_P is made by Sherman-Morrison and then checked by its residual. With r = R^pi - (I - gamma P^pi) v_P,
+ * rounding included,
  *
  *     J_P = mu . v_P + mu . D_P r,    D_P r = D r - gamma v_b (k . D r) / (1 + gamma k . v_b),
  *
@@ -127,8 +128,8 @@ cleanup:
 }
 
 /* b and k of the kernel that is given by c. */
-static nadir_status read_pair(nadir_context *context, shared *common,
-                              const nadir_rank_one_question *questions, measured *self)
+static nadir_status set_pair(nadir_context *context, shared *common, const nadir_rank_one_question *questions,
+                             measured *self)
 {
     nadir_status status = NADIR_OK;
     if (common->b == NULL) {
@@ -151,8 +152,8 @@ cleanup:
 }
 
 /* At least |b^pi - W c| with b^pi as stored in b_pi; W c is off by one rounding. */
-static double change_of(const nadir_context *context, const nadir_problem *problem, const double *c,
-                        const measured *self)
+static double change_norm(const nadir_context *context, const nadir_problem *problem, const double *c,
+                          const measured *self)
 {
     const double *W = problem->uncertainty->W;
     double largest = 0;
@@ -164,15 +165,15 @@ static double change_of(const nadir_context *context, const nadir_problem *probl
 }
 
 /* b and k of the kernel, and b^pi. */
-static nadir_status read_kernel(nadir_context *context, shared *common,
-                                const nadir_rank_one_question *questions, measured *self)
+static nadir_status set_kernel(nadir_context *context, shared *common,
+                               const nadir_rank_one_question *questions, measured *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = common->problem;
     const int64_t n = problem->states;
     self->common = common;
     if (questions->kernel == NULL) {
-        NADIR_CHECK(read_pair(context, common, questions, self));
+        NADIR_CHECK(set_pair(context, common, questions, self));
     } else if (!nadir_kernel_rank_one(questions->kernel, &self->b, &self->k)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the kernel is not of the form Phat - b k^T");
     }
@@ -192,7 +193,7 @@ static nadir_status read_kernel(nadir_context *context, shared *common,
     self->v_b_error.b_error = common->solver.averaging * self->b_size;
     self->product = questions->product;
     if (self->product != NULL) {
-        self->b_change = change_of(context, problem, questions->c, self);
+        self->b_change = change_norm(context, problem, questions->c, self);
     }
 cleanup:
     return status;
@@ -337,7 +338,7 @@ static double residual_of(const nadir_context *context, const measured *self)
                           16);
 }
 
-static void enclose(const nadir_context *context, const measured *self, nadir_rank_one_check *check)
+static void bound_return(const nadir_context *context, const measured *self, nadir_rank_one_check *check)
 {
     double off;
     const nadir_problem *problem = self->common->problem;
@@ -392,7 +393,8 @@ cleanup:
 }
 
 /* The return again, from factors of the perturbed system; fails where the two disagree. */
-static nadir_status compare(nadir_context *context, const measured *self, const nadir_rank_one_check *check)
+static nadir_status compare_with_factors(nadir_context *context, const measured *self,
+                                         const nadir_rank_one_check *check)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->common->problem;
@@ -430,14 +432,14 @@ cleanup:
     return status;
 }
 
-/* The norm of every kernel, as far as it can be told without its return. */
+/* Norm, row sums and smallest entry of every kernel. Fails where one lies outside its ball. */
 static nadir_status measure_all(nadir_context *context, shared *common, int64_t count,
                                 const nadir_rank_one_question *questions, measured *all,
                                 nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
-        NADIR_CHECK(read_kernel(context, common, &questions[i], &all[i]));
+        NADIR_CHECK(set_kernel(context, common, &questions[i], &all[i]));
         all[i].guess = questions[i].guess;
         NADIR_CHECK(measure(context, &all[i], questions[i].factor, &checks[i]));
         if (checks[i].excess > EXCESS_LIMIT) {
@@ -450,9 +452,10 @@ cleanup:
     return status;
 }
 
-/* v_b of all, then v of all. room: [2 * states * count] for b^pi, later v, and for v_b. */
-static nadir_status enclose_all(nadir_context *context, const shared *common, int64_t count, measured *all,
-                                nadir_solve_error *v_b_errors, double *room, nadir_rank_one_check *checks)
+/* v_b of all, then v of all. vectors: [2 * states * count] for b^pi, later v, and for v_b. */
+static nadir_status bound_returns(nadir_context *context, const shared *common, int64_t count, measured *all,
+                                  nadir_solve_error *v_b_errors, double *vectors,
+                                  nadir_rank_one_check *checks)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = common->problem;
@@ -465,8 +468,8 @@ static nadir_status enclose_all(nadir_context *context, const shared *common, in
         guesses[i] = all[i].guess;
         guessed = guessed || guesses[i] != NULL;
     }
-    NADIR_CHECK(nadir_verified_solve_many(context, problem, &common->solver, false, count, room,
-                                          guessed ? guesses : NULL, room + numbers, v_b_errors));
+    NADIR_CHECK(nadir_verified_solve_many(context, problem, &common->solver, false, count, vectors,
+                                          guessed ? guesses : NULL, vectors + numbers, v_b_errors));
     for (int64_t i = 0; i < count; i++) {
         all[i].v_b_error = v_b_errors[i];
         if (all[i].product != NULL) {
@@ -474,7 +477,7 @@ static nadir_status enclose_all(nadir_context *context, const shared *common, in
             checks[i].product_off = nadir_round_up(v_b_errors[i].residual + all[i].b_change, 4);
         }
         update_value(context, &all[i]);
-        enclose(context, &all[i], &checks[i]);
+        bound_return(context, &all[i], &checks[i]);
     }
 cleanup:
     nadir_release(context, guesses);
@@ -489,24 +492,24 @@ static nadir_status check_block(nadir_context *context, shared *common, int64_t 
     const int64_t n = common->problem->states;
     measured *all = NULL;
     nadir_solve_error *v_b_errors = NULL;
-    double *room = NULL;
+    double *vectors = NULL;
     NADIR_NEW_ZERO(context, all, count);
     NADIR_NEW(context, v_b_errors, count);
-    NADIR_NEW(context, room, 2 * n * count);
+    NADIR_NEW(context, vectors, 2 * n * count);
     for (int64_t i = 0; i < count; i++) {
-        all[i].b_pi = room + i * n;
-        all[i].v_b = room + (count + i) * n;
+        all[i].b_pi = vectors + i * n;
+        all[i].v_b = vectors + (count + i) * n;
         all[i].v = all[i].b_pi;
     }
     NADIR_CHECK(measure_all(context, common, count, questions, all, checks));
-    NADIR_CHECK(enclose_all(context, common, count, all, v_b_errors, room, checks));
+    NADIR_CHECK(bound_returns(context, common, count, all, v_b_errors, vectors, checks));
     for (int64_t i = 0; i < count && refactor; i++) {
-        NADIR_CHECK(compare(context, &all[i], &checks[i]));
+        NADIR_CHECK(compare_with_factors(context, &all[i], &checks[i]));
     }
 cleanup:
     nadir_release(context, all);
     nadir_release(context, v_b_errors);
-    nadir_release(context, room);
+    nadir_release(context, vectors);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /*
- * rank_one_check.h: bounds around a kernel Phat - b k^T of the free domain, made anew from model, policy,
- * kernel and the numbers of the witness, without searching.
+ * rank_one_check.h: bounds around a kernel Phat - b k^T of the free domain, computed from model, policy,
+ * kernel and the numbers of the witness alone.
  */
 #ifndef NADIR_PROOF_RANK_ONE_CHECK_H
 #define NADIR_PROOF_RANK_ONE_CHECK_H
@@ -14,7 +14,7 @@ typedef struct nadir_rank_one_check {
     double row_sum;      /* largest |1 . b k^T| of a row */
     double lower, upper; /* proven bounds on the return of this kernel */
     double minimum;      /* the smallest entry of the kernel */
-    double product_off; /* at least |W c - (I - gamma Phat^pi) product|, maximum norm, where that was asked */
+    double product_off;  /* at least |W c - (I - gamma Phat^pi) product|, maximum norm, where `product` is */
 } nadir_rank_one_check;
 
 /* The kernel itself: how far it is from the nominal one, against the set times `factor`, and its return, by
@@ -31,7 +31,7 @@ typedef struct nadir_rank_one_question {
     double factor;
     const double *c, *k;
     const double *guess; /* [states] about D b^pi, perhaps up to a constant; NULL: none */
-    double *product;     /* [states] <- about D W c, known to product_off; NULL: not asked for; else p = 2 */
+    double *product;     /* [states] <- about D W c, known to product_off; NULL: not wanted; else p = 2 */
 } nadir_rank_one_question;
 
 /* The same for `count` kernels, their systems solved together. refactor, or a model in

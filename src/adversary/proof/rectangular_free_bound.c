@@ -173,7 +173,7 @@ cleanup:
 }
 
 /* *mass >= mu . v_b and *norm >= |v_b|_q at factor 1. */
-static nadir_status bound_spread(const rectangular_proof *self, double *mass, double *norm)
+static nadir_status bound_change(const rectangular_proof *self, double *mass, double *norm)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -205,23 +205,24 @@ cleanup:
 }
 
 /* J - gamma (d . b^pi) sigma_q(v) / (1 - gamma |v_b|_q) */
-static nadir_status bound_by_spread(const rectangular_proof *self, double mass, double norm, double *lower)
+static nadir_status bound_by_contraction(const rectangular_proof *self, double mass, double norm,
+                                         double *lower)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
     const double reach = nadir_round_up(problem->gamma * self->factor, 4);
-    const double room = nadir_round_below(1 - reach * norm, 1, 4);
+    const double denominator = nadir_round_below(1 - reach * norm, 1, 4);
     nadir_gstd gstd;
     NADIR_CHECK(nadir_gstd_compute(self->context, nadir_model_first(problem->model), n, problem->v,
                                    problem->uncertainty->q, self->work, NULL, &gstd));
     const double sigma = (gstd.sigma + problem->v_error * pow((double)nadir_model_total(problem->model),
                                                               1 / problem->uncertainty->q)) *
                          (1 + NORM_SLACK);
-    const double penalty = reach * mass == 0 ? 0 : reach * mass * sigma / room;
+    const double penalty = reach * mass == 0 ? 0 : reach * mass * sigma / denominator;
     *lower = nadir_round_below(problem->J - (problem->J_error + penalty),
                                fabs(problem->J) + problem->J_error + penalty, 8);
-    if (!(room > 0) || !isfinite(*lower)) {
+    if (!(denominator > 0) || !isfinite(*lower)) {
         *lower = -INFINITY;
     }
 cleanup:
@@ -240,8 +241,8 @@ nadir_status nadir_rectangular_free_bound(nadir_context *context, const nadir_pr
     NADIR_NEW(context, self.work, problem->rows + nadir_model_width(problem->model));
     measure(&self);
     fill_change(&self);
-    NADIR_CHECK(bound_spread(&self, &mass, &norm));
-    NADIR_CHECK(bound_by_spread(&self, mass, norm, &weaker));
+    NADIR_CHECK(bound_change(&self, &mass, &norm));
+    NADIR_CHECK(bound_by_contraction(&self, mass, norm, &weaker));
     *lower = weaker;
     *breakdown = nadir_round_down(1 / (problem->gamma * norm), 4);
     *exact = set_is_valid(&self);

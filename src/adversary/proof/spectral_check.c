@@ -66,7 +66,7 @@ static double subtract_mean_norm(const nadir_context *context, int64_t n, const 
 
 /* |D r|_max <= |r|_max / gap, and |Phi D W|_2 <= 1 / (gamma breakdown_low), which says more where gamma is
  * near 1. */
-double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual)
+double nadir_spectral_pair_image_norm(const nadir_spectral_pair *pair, double residual)
 {
     const double through = pair->problem->gamma * pair->breakdown_low * pair->W_smallest;
     const double factor = fmax(through, pair->solver.gap) * (1 - nadir_round_error(8) - 2 * pair->W_off);
@@ -112,11 +112,11 @@ void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair
     const double residual = gap > 0 ? nadir_round_up(problem->v_error * gap, 4) : INFINITY;
     pair->v_off =
         rounding + fmin(nadir_round_up(sqrt((double)nadir_model_total(problem->model)) * problem->v_error, 4),
-                        nadir_spectral_pair_spread(pair, residual));
+                        nadir_spectral_pair_image_norm(pair, residual));
 }
 
-/* x and y, their products with d and v, and W x into `weighted`, which is known to solve_error.b_error; zero where
- * the pair is not usable. */
+/* x and y, their products with d and v, and W x into `weighted`, which is known to solve_error.b_error; zero
+ * where the pair is not usable. */
 static void set_vectors(const nadir_context *context, const nadir_spectral_question *questions,
                         nadir_spectral_pair *pair, double *weighted)
 {
@@ -154,7 +154,7 @@ static void set_products(const nadir_context *context, nadir_spectral_pair *pair
     const int64_t n = problem->states;
     double rounding;
     pair->g_size = subtract_mean_norm(context, n, pair->g, pair->g, &rounding);
-    pair->g_off = rounding + nadir_spectral_pair_spread(pair, pair->solve_error.residual);
+    pair->g_off = rounding + nadir_spectral_pair_image_norm(pair, pair->solve_error.residual);
     const double feedback = nadir_global_dot(context, n, pair->g, pair->y, &rounding);
     const double denominator = 1 + problem->gamma * pair->beta * feedback;
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;

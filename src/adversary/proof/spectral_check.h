@@ -64,7 +64,7 @@ typedef struct nadir_spectral_pair {
     double strength, strength_off; /* d . W x */
     double loss, loss_off;         /* y . Phi v */
     double lambda;                 /* the penalty of the pair, rounded: any number would do */
-    double *h;                     /* [states] D^T y, once it was asked for */
+    double *h;                     /* [states] D^T y, once it is solved for */
     nadir_solve_error solve_error; /* of g before it was centred; later of h */
 } nadir_spectral_pair;
 
@@ -83,13 +83,13 @@ nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_probl
                                        nadir_spectral_pairs *made);
 void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made);
 
-/* What all pairs share, from v, W and d of the problem: problem, solver and breakdown_low are set. v: [states]
- * <- Phi v, which the pair keeps; Wd: [states] <- W d. */
+/* What all pairs share, from v, W and d of the problem: problem, solver and breakdown_low are set. v:
+ * [states] <- Phi v, which the pair keeps; Wd: [states] <- W d. */
 void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair *pair, double *v,
                                double *Wd);
 
 /* At least |Phi D r|_2 for every r with |r|_max <= residual. */
-double nadir_spectral_pair_spread(const nadir_spectral_pair *pair, double residual);
+double nadir_spectral_pair_image_norm(const nadir_spectral_pair *pair, double residual);
 
 /* A bound on the penalty of every kernel of the ball from sigma >= sigma_max(E_lambda), infinity: none. */
 double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma);

@@ -33,7 +33,7 @@ static void fill(const nadir_context *context, const nadir_spectral_pair *pair, 
     }
     /* a matrix with columns below a number has, times W, a Frobenius norm of at most that times |W|_2 */
     const double column =
-        nadir_spectral_pair_spread(pair, residual) + nadir_round_error(16) * sqrt((double)n) * D_size;
+        nadir_spectral_pair_image_norm(pair, residual) + nadir_round_error(16) * sqrt((double)n) * D_size;
     *off =
         nadir_round_up(problem->gamma * (pair->v_off * pair->Wd_size +
                                          (pair->v_size + pair->v_off) * pair->W_largest * problem->d_error +

@@ -333,7 +333,7 @@ cleanup:
     return status;
 }
 
-/* The same vector, however it is spread over processes. */
+/* The same vector for any number of processes. */
 static nadir_status add_random(search *self, nadir_random *random, double *x)
 {
     const int64_t first = nadir_model_first(self->problem->model);

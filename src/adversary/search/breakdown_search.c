@@ -73,10 +73,11 @@ static nadir_status search(const nadir_breakdown_operator *made, nadir_vec place
     const int64_t n = made->problem->states;
     nadir_random random = context->random;
     double *vectors = NULL;
-    double *room = NULL;
+    double *device_vectors = NULL;
     NADIR_NEW(context, vectors, 2 * n);
-    NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &room));
-    centred_operator user = {place, made->problem->occupancy, n, room, room + n, room + 2 * n};
+    NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &device_vectors));
+    centred_operator user = {place,          made->problem->occupancy, n,
+                             device_vectors, device_vectors + n,       device_vectors + 2 * n};
     const nadir_linear_map centred = {n, n, apply, apply_transposed, &user};
     NADIR_CHECK(nadir_vec_copy(&place, n, made->W, user.W));
     for (int64_t s = 0; s < n; s++) {
@@ -88,7 +89,7 @@ static nadir_status search(const nadir_breakdown_operator *made, nadir_vec place
                                       vectors, vectors + n, &found[i]));
     }
 cleanup:
-    nadir_vec_release(&place, 3 * n, room);
+    nadir_vec_release(&place, 3 * n, device_vectors);
     nadir_release(context, vectors);
     return status;
 }

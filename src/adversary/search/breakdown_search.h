@@ -10,7 +10,7 @@
 nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_problem *problem, double *radius,
                                       bool *converged);
 
-/* Up to so many states D is formed without being asked: its columns cost about as much as the factors. */
+/* Up to this many states D may be formed by default: its columns cost about as much as the factors. */
 #define NADIR_COLUMNS_STATES 400
 
 /* A radius this close to an estimate of breakdown counts as past it. */
@@ -36,7 +36,7 @@ nadir_status nadir_breakdown_estimate_once(nadir_context *context, const nadir_p
                                            nadir_known_breakdown *known);
 
 /* Whether the ball of radius `beta` stays below breakdown: proven cheaply if possible. *inside: false when it
- * does not, as far as can be told. The problem is one of p = 2, here and below. */
+ * does not, or where that could not be found out. The problem is one of p = 2, here and below. */
 nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem *problem,
                                     nadir_certify certify, double beta, nadir_known_breakdown *known,
                                     bool *inside);

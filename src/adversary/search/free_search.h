@@ -1,6 +1,7 @@
 /*
- * free_search.h: searches for the worst kernel of balls on the free domain, all but that of the non-rectangular
- * L_2 ball, which is in spectral.h. Many radii are searched together. A candidate that is found proves nothing.
+ * free_search.h: searches for the worst kernel of balls on the free domain, all but that of the
+ * non-rectangular L_2 ball, which is in spectral.h. Many radii are searched together. A candidate that is
+ * found proves nothing.
  */
 #ifndef NADIR_SEARCH_FREE_SEARCH_H
 #define NADIR_SEARCH_FREE_SEARCH_H
@@ -11,8 +12,8 @@
 /* ------------------------------------------------------------------------- non-rectangular, p = 1
  *
  * The adversary changes one row (s, a): it moves beta alpha_sa / 2 from its best successor to its worst. The
- * penalty is the largest, over states, of the roots of gamma beta W_s halfrange(d_s v - lambda D e_s) = lambda.
- * States whose bound is below the best root found so far are skipped; columns of D come in blocks.
+ * penalty is the largest, over states, of the roots of gamma beta W_s halfrange(d_s v - lambda D e_s) =
+ * lambda. States whose bound is below the best root found so far are skipped; columns of D come in blocks.
  */
 
 typedef struct nadir_l1_enumeration_bounds {
@@ -46,9 +47,9 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
  *     b^pi(s) = sum_a pi alpha_sa beta_sa (sa),  beta_s W_s (s);    v_b = D b^pi
  *     x = sigma_q(v_U) is the root of sigma_q(v - gamma x v_b) = x;    J_U = J - gamma x (d . b^pi)
  *
- * This is the fixed point of the robust Bellman operator T v = R^pi + gamma Phat^pi v - gamma b^pi sigma_q(v).
- * The kernel Phat - b k^T attains it, with k = u_q(v_U), and b(s, a) = alpha_sa beta_sa (sa), or b of the shape
- * of rank_one_states.h with c = beta_s (s).
+ * This is the fixed point of the robust Bellman operator T v = R^pi + gamma Phat^pi v - gamma b^pi
+ * sigma_q(v). The kernel Phat - b k^T attains it, with k = u_q(v_U), and b(s, a) = alpha_sa beta_sa (sa), or
+ * b of the shape of rank_one_states.h with c = beta_s (s).
  */
 
 /* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with

@@ -36,7 +36,7 @@ nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, doubl
 
 static nadir_status solve_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
 {
-    /* The error of the penalty is the square of a residual: the root of the tolerance, with room. */
+    /* The error of the penalty is the square of a residual: the root of the tolerance, and less. */
     return nadir_occupancy_solve_roughly(run->context, run->problem->occupancy, true, count, y,
                                          0.01 * sqrt(run->tolerance), w);
 }

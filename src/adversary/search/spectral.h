@@ -17,9 +17,9 @@ typedef enum nadir_spectral_method {
 } nadir_spectral_method;
 
 /* attacks: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
- * with the kernel where there is one radius only: nadir_rank_one_candidate_kernel makes those of many that are wanted.
- * radii: [count], each below breakdown. tolerance: of the penalty, relative. A limit reached is not an error:
- * `converged` tells. */
+ * with the kernel where there is one radius only: nadir_rank_one_candidate_kernel makes those of many that
+ * are wanted. radii: [count], each below breakdown. tolerance: of the penalty, relative. A limit that is
+ * reached is not an error: `converged` is false. */
 nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *problem,
                                   nadir_spectral_method method, double tolerance, int64_t iterations_limit,
                                   int64_t count, const double *radii, nadir_attack *attacks);
@@ -43,7 +43,7 @@ typedef struct nadir_spectral {
     nadir_spectral_subspace *subspace; /* not idle */
 } nadir_spectral;
 
-/* What is asked for, or what rounding allows. */
+/* The larger of `tolerance` and what rounding allows. */
 double nadir_spectral_tolerance(double tolerance);
 
 /* Fills the attack, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit

@@ -1,10 +1,11 @@
 /*
  * spectral_newton.c: the worst kernel of the L_2 ball, for many radii, on one subspace that grows.
  *
- * On a subspace the penalty of every radius is known (spectral_subspace.h). A round makes, for the radii still open,
- * y = E x / theta and, by one transposed solve each, the residual r = E^T y - theta x, which is orthogonal to
- * the subspace. Of T = I / (beta gamma)^2 - M on all of space r is the residual of T s = b, and what is
- * missing of b^T T^-1 b is r^T T^-1 r: with eps^2 = (beta gamma)^2 m_max < 1 and rho = |r| the penalty lacks
+ * On a subspace the penalty of every radius is known (spectral_subspace.h). A round makes, for the radii
+ * still open, y = E x / theta and, by one transposed solve each, the residual r = E^T y - theta x, which is
+ * orthogonal to the subspace. Of T = I / (beta gamma)^2 - M on all of space r is the residual of T s = b, and
+ * what is missing of b^T T^-1 b is r^T T^-1 r: with eps^2 = (beta gamma)^2 m_max < 1 and rho = |r| the
+ * penalty lacks
  *
  *     between e and e / (1 - eps^2) of itself,   e = rho^2 / (2 theta^2) / (1 + gamma k . g).
  *
@@ -78,7 +79,7 @@ static double square_epsilon(const search *self, const radius_state *current)
     return reach * reach * subspace->m[subspace->size - 1];
 }
 
-/* What is left once the residual was taken in, from what it brought. The formulas are of first order in e. */
+/* The error that is left once the residual is in the subspace, from what it gained. To first order in e. */
 static void estimate_error(const search *self, radius_state *current)
 {
     if (!(current->gain > 0)) {

@@ -2,9 +2,9 @@
  * spectral_plain.c: two methods of the literature for the L_2 ball: bisection and best response.
  *
  * Bisection halves an interval by the sign of f(lambda) = beta sigma_max(E_lambda) - lambda, which falls. The
- * largest singular value is found on the subspace of spectral_subspace.h, which stays from step to step and grows by
- * residuals r = E^T y - theta x until the sign is sure: theta is a lower bound on sigma_max, and so is one on
- * f; theta + |r| is taken for an upper one, which it is as soon as theta is nearest to the largest.
+ * largest singular value is found on the subspace of spectral_subspace.h, which stays from step to step and
+ * grows by residuals r = E^T y - theta x until the sign is sure: theta is a lower bound on sigma_max, and so
+ * is one on f; theta + |r| is taken for an upper one, which it is as soon as theta is nearest to the largest.
  *
  * Best response: k <- the direction of E_lambda c, c <- that of E_lambda^T k, lambda <- that of the pair
  * after each; which is what the worst k against c and the worst c against k are under the kernel of the pair.
@@ -129,23 +129,23 @@ nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
     bisection self = {.run = run, .beta = beta};
-    double *room = NULL;
+    double *vectors = NULL;
     double l = 0;
     double f = 0;
-    NADIR_NEW(run->context, room, 3 * n);
-    self.y = room;
-    self.r = room + n;
+    NADIR_NEW(run->context, vectors, 3 * n);
+    self.y = vectors;
+    self.r = vectors + n;
     if (run->subspace->size == 0) {
         NADIR_CHECK(nadir_spectral_subspace_begin(run->context, run->subspace, self.r));
     }
     NADIR_CHECK(find_root(&self, &l));
     NADIR_CHECK(evaluate(&self, l, true, &f));
-    nadir_spectral_subspace_expand(run->context, run->subspace, &self.point, self.r, self.y, room + 2 * n);
+    nadir_spectral_subspace_expand(run->context, run->subspace, &self.point, self.r, self.y, vectors + 2 * n);
     NADIR_CHECK(nadir_spectral_finish(
-        run, beta, self.r, self.y, room + 2 * n,
+        run, beta, self.r, self.y, vectors + 2 * n,
         self.converged ? NADIR_SPECTRAL_STOP_TOLERANCE : NADIR_SPECTRAL_STOP_ITERATIONS, self.steps, attack));
 cleanup:
-    nadir_release(run->context, room);
+    nadir_release(run->context, vectors);
     return status;
 }
 
@@ -239,14 +239,14 @@ nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, na
     nadir_status status = NADIR_OK;
     const int64_t n = run->problem->states;
     alternation self = {.run = run, .beta = beta};
-    double *room = NULL;
+    double *vectors = NULL;
     int64_t steps = 1;
-    NADIR_NEW(run->context, room, 4 * n);
-    self.x = room;
-    self.g = room + n;
-    self.k = room + 2 * n;
-    self.w = room + 3 * n;
-    memcpy(self.x, run->subspace->Wd, (size_t)n * sizeof *room);
+    NADIR_NEW(run->context, vectors, 4 * n);
+    self.x = vectors;
+    self.g = vectors + n;
+    self.k = vectors + 2 * n;
+    self.w = vectors + 3 * n;
+    memcpy(self.x, run->subspace->Wd, (size_t)n * sizeof *vectors);
     normalise(run->context, n, self.x);
     NADIR_CHECK(respond_k(&self));
     for (; !settled(&self, steps) && steps < run->iterations_limit; steps++) {
@@ -259,6 +259,6 @@ nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, na
                                                             : NADIR_SPECTRAL_STOP_ITERATIONS,
                                       steps, attack));
 cleanup:
-    nadir_release(run->context, room);
+    nadir_release(run->context, vectors);
     return status;
 }

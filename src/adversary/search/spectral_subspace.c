@@ -156,7 +156,7 @@ nadir_status nadir_spectral_subspace_diagonalise(nadir_context *context, nadir_s
 {
     nadir_status status = NADIR_OK;
     const int size = subspace->size;
-    double *packed = subspace->room;
+    double *packed = subspace->work;
     for (int j = 0; j < size; j++) {
         memcpy(packed + j * size, subspace->M + j * LIMIT, (size_t)size * sizeof *packed);
     }
@@ -172,13 +172,13 @@ cleanup:
 }
 
 nadir_status nadir_spectral_subspace_begin(nadir_context *context, nadir_spectral_subspace *subspace,
-                                           double *room)
+                                           double *work)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = subspace->problem->states;
     const double square = nadir_blocks_dot(context, n, subspace->Wd, subspace->Wd);
-    nadir_blocks_scale(context, n, 1 / sqrt(square), subspace->Wd, room);
-    NADIR_CHECK(nadir_spectral_subspace_append(context, subspace, 1, room));
+    nadir_blocks_scale(context, n, 1 / sqrt(square), subspace->Wd, work);
+    NADIR_CHECK(nadir_spectral_subspace_append(context, subspace, 1, work));
     NADIR_CHECK(nadir_spectral_subspace_diagonalise(context, subspace));
 cleanup:
     return status;
@@ -274,7 +274,7 @@ nadir_status nadir_spectral_subspace_top(nadir_context *context, nadir_spectral_
 {
     nadir_status status = NADIR_OK;
     const int size = subspace->size;
-    double *matrix = subspace->room;
+    double *matrix = subspace->work;
     double values[LIMIT];
     for (int j = 0; j < size; j++) {
         const double bj = subspace->Va[j] - l * subspace->Vh[j];
@@ -419,7 +419,7 @@ void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectr
     const int64_t n = subspace->problem->states;
     const int size = subspace->size;
     const int most = LIMIT / 2 < size ? LIMIT / 2 : size;
-    double *K = subspace->room;
+    double *K = subspace->work;
     const double first[LIMIT] = {1};
     int keep = add_direction(size, first, 0, K);
     for (int i = 0; i < count && keep < most; i++) {

@@ -41,7 +41,7 @@ typedef struct nadir_spectral_subspace {
     double V[NADIR_SPECTRAL_SUBSPACE_LIMIT * NADIR_SPECTRAL_SUBSPACE_LIMIT];
     double Va[NADIR_SPECTRAL_SUBSPACE_LIMIT];
     double Vh[NADIR_SPECTRAL_SUBSPACE_LIMIT];
-    double room[NADIR_SPECTRAL_SUBSPACE_LIMIT * (NADIR_SPECTRAL_SUBSPACE_LIMIT + 1) +
+    double work[NADIR_SPECTRAL_SUBSPACE_LIMIT * (NADIR_SPECTRAL_SUBSPACE_LIMIT + 1) +
                 NADIR_SYMMETRIC_WORK(NADIR_SPECTRAL_SUBSPACE_LIMIT)]; /* for other eigenproblems */
 } nadir_spectral_subspace;
 
@@ -50,16 +50,16 @@ nadir_status nadir_spectral_subspace_create(nadir_context *context, const nadir_
                                             nadir_spectral_subspace **subspace);
 void nadir_spectral_subspace_free(nadir_context *context, nadir_spectral_subspace *subspace);
 
-/* The span of W d, diagonalised; the subspace is not idle. room: [states]. */
+/* The span of W d, diagonalised; the subspace is not idle. work: [states]. */
 nadir_status nadir_spectral_subspace_begin(nadir_context *context, nadir_spectral_subspace *subspace,
-                                           double *room);
+                                           double *work);
 
 /* x: [states] <- its part that is orthogonal to the subspace; returns the norm of that. */
 double nadir_spectral_subspace_reduce(const nadir_context *context, const nadir_spectral_subspace *subspace,
                                       double *x);
 
 /* Takes `count` more vectors, orthonormal and orthogonal to the subspace, at the price of as many accurate
- * solves. There must be room for them. x: [states * count], overwritten. */
+ * solves. The limit must not be exceeded. x: [states * count], overwritten. */
 nadir_status nadir_spectral_subspace_append(nadir_context *context, nadir_spectral_subspace *subspace,
                                             int count, double *x);
 
