@@ -47,7 +47,7 @@ typedef struct nadir_breakdown_operator {
 } nadir_breakdown_operator;
 
 nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_problem *problem,
-                                           nadir_breakdown_operator *made);
+                                           nadir_breakdown_operator *self);
 void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_operator *self);
 
 /* Whether Phi D W = 0: no kernel of any ball is singular. */

@@ -23,6 +23,7 @@
 
 /* Most directions in a round. Several help where the radii differ much. */
 #define DIRECTIONS 4
+_Static_assert(DIRECTIONS >= 3, "close_candidate keeps x, k and g in their place");
 /* Residuals are made in blocks of at most this many numbers, and this many vectors. */
 #define NUMBERS_LIMIT 4000000
 #define BLOCK_LIMIT   64
