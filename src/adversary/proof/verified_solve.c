@@ -189,7 +189,7 @@ cleanup:
 nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
                                        const nadir_verified_solver *solver, bool transposed, int64_t count,
                                        double *b, const double *const *guesses, double *x,
-                                       nadir_solve_error *error)
+                                       nadir_solve_error *errors)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -218,7 +218,7 @@ nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_probl
         const double back = 1 / scales[j];
         multiply(back == 1 ? 0 : n, back, x + j * n);
         assess(context, solver, transposed, n, x + j * n, (done ? residuals[j] : accuracy.residual) * back,
-               &error[j]);
+               &errors[j]);
     }
 cleanup:
     nadir_release(context, scales);
