@@ -7,16 +7,10 @@
  */
 #include "adversary/search/spectral.h"
 
-#include "linalg/low_rank_basis.h"
-
 #include <math.h>
-#include <string.h>
 
 /* Rounding of the solves leaves no more than this of the penalty. */
 #define LEAST_TOLERANCE 1e-13
-
-/* Vectors are combinations of others when no more than this is left of them. */
-#define SPAN_TOLERANCE 1e-14
 
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
                                    double *g, nadir_spectral_stop stop, int64_t iterations,
@@ -34,38 +28,11 @@ nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, doubl
     return nadir_rank_one_candidate_known(run->context, run->problem, beta, x, k, g, attack);
 }
 
-static nadir_status solve_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
+nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
 {
     /* The error of the penalty is the square of a residual: the root of the tolerance, and less. */
     return nadir_occupancy_solve_roughly(run->context, run->problem->occupancy, true, count, y,
                                          0.01 * sqrt(run->tolerance), w);
-}
-
-/* The y of different radii are images of one subspace. */
-nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t n = run->problem->states;
-    const int limit = nadir_low_rank_basis_limit(run->context, count);
-    double *Q = NULL;
-    if (limit == 0) {
-        return solve_transposed(run, count, y, w);
-    }
-    NADIR_NEW(run->context, Q, 2 * n * limit + limit * count + count);
-    double *Y = Q + n * limit;
-    double *T = Y + n * limit;
-    memcpy(w, y, (size_t)(n * count) * sizeof *w);
-    const int rank =
-        nadir_low_rank_basis_split(run->context, n, count, limit, SPAN_TOLERANCE, w, Q, T, T + limit * count);
-    if (rank <= 0) {
-        NADIR_CHECK(solve_transposed(run, count, y, w));
-        goto cleanup;
-    }
-    NADIR_CHECK(solve_transposed(run, rank, Q, Y));
-    nadir_low_rank_basis_combine(run->context, n, count, limit, rank, Y, T, w);
-cleanup:
-    nadir_release(run->context, Q);
-    return status;
 }
 
 /* The nominal kernel: nothing changes the return. */

@@ -27,6 +27,8 @@ _Static_assert(DIRECTIONS >= 3, "close_candidate keeps x, k and g in their place
 /* Residuals are made in blocks of at most this many numbers, and this many vectors. */
 #define NUMBERS_LIMIT 4000000
 #define BLOCK_LIMIT   64
+/* From this many radii on, transposed solves are made for the columns of the subspace, not for the radii. */
+#define SHARED_LEAST 6
 /* A residual of which no more than this is orthogonal to the subspace is rounding. */
 #define ROUNDING_SHARE 1e-3
 /* The subspace gives the largest eigenvalue of M from below only: it is taken this much larger. */
@@ -52,12 +54,15 @@ typedef struct search {
     nadir_attack *attacks;       /* [count] */
     int64_t open;
     int64_t round;
-    int block;          /* most residuals in a round */
-    int chosen;         /* radii whose residuals are being made */
-    int64_t *choice;    /* [block] */
-    double *y;          /* [block * states] */
-    double *r;          /* [block * states] */
-    double *directions; /* [DIRECTIONS * states] */
+    int block;                                         /* most residuals in a round */
+    int chosen;                                        /* radii whose residuals are being made */
+    int64_t *choice;                                   /* [block] */
+    double *y;                                         /* [block * states] */
+    double *r;                                         /* [block * states] */
+    double *directions;                                /* [DIRECTIONS * states] */
+    bool shared;                                       /* D^T y of all radii come from `images` */
+    int imaged;                                        /* images that are made */
+    double *images[NADIR_SPECTRAL_SUBSPACE_LIMIT + 1]; /* [states] each: D^T v_hat, D^T z_0, ...; or NULL */
 } search;
 
 static nadir_status close_candidate(search *self, int64_t i, nadir_spectral_stop stop)
@@ -142,6 +147,67 @@ static void choose(search *self)
     }
 }
 
+/* r <- D^T y of every chosen radius, by as many solves. */
+static nadir_status solve_transposed(const search *self)
+{
+    const nadir_spectral *run = self->run;
+    for (int j = 0; j < self->chosen; j++) {
+        const nadir_spectral_subspace_point *point = &self->radius_states[self->choice[j]].point;
+        nadir_spectral_subspace_expand(run->context, run->subspace, point, NULL, self->y + j * self->states,
+                                       NULL);
+    }
+    return nadir_spectral_transposed(run, self->chosen, self->y, self->r);
+}
+
+/* The images that are still missing, `block` at a time. */
+static nadir_status make_images(search *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_spectral *run = self->run;
+    const nadir_spectral_subspace *subspace = run->subspace;
+    const size_t bytes = (size_t)self->states * sizeof *self->y;
+    while (self->imaged <= subspace->size) {
+        const int missing = subspace->size + 1 - self->imaged;
+        const int count = missing < self->block ? missing : self->block;
+        for (int j = 0; j < count; j++) {
+            const int column = self->imaged + j;
+            memcpy(self->y + j * self->states, column == 0 ? subspace->v_hat : subspace->z[column - 1],
+                   bytes);
+        }
+        NADIR_CHECK(nadir_spectral_transposed(run, count, self->y, self->r));
+        for (int j = 0; j < count; j++, self->imaged++) {
+            if (self->images[self->imaged] == NULL) {
+                NADIR_NEW(run->context, self->images[self->imaged], self->states);
+            }
+            memcpy(self->images[self->imaged], self->r + j * self->states, bytes);
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* The same from y = along v_hat - (l / theta) Z s: the images of a few columns serve all radii. */
+static nadir_status combine_images(search *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_context *context = self->run->context;
+    const int size = self->run->subspace->size;
+    double factors[NADIR_SPECTRAL_SUBSPACE_LIMIT];
+    NADIR_CHECK(make_images(self));
+    for (int j = 0; j < self->chosen; j++) {
+        const nadir_spectral_subspace_point *point = &self->radius_states[self->choice[j]].point;
+        double *r = self->r + j * self->states;
+        for (int i = 0; i < size; i++) {
+            factors[i] = -point->l / point->theta * point->s[i];
+        }
+        nadir_blocks_scale(context, self->states, point->along, self->images[0], r);
+        (void)nadir_blocks_add_many(context, self->states, size, (const double *const *)(self->images + 1),
+                                    factors, r);
+    }
+cleanup:
+    return status;
+}
+
 /* Residuals of the chosen radii; closes those that are done, and leaves them out of the choice. */
 static nadir_status make_residuals(search *self)
 {
@@ -149,11 +215,7 @@ static nadir_status make_residuals(search *self)
     const nadir_spectral *run = self->run;
     const int64_t n = self->states;
     int kept = 0;
-    for (int j = 0; j < self->chosen; j++) {
-        const nadir_spectral_subspace_point *point = &self->radius_states[self->choice[j]].point;
-        nadir_spectral_subspace_expand(run->context, run->subspace, point, NULL, self->y + j * n, NULL);
-    }
-    NADIR_CHECK(nadir_spectral_transposed(run, self->chosen, self->y, self->r));
+    NADIR_CHECK(self->shared ? combine_images(self) : solve_transposed(self));
     for (int j = 0; j < self->chosen; j++) {
         const int64_t i = self->choice[j];
         radius_state *current = &self->radius_states[i];
@@ -246,7 +308,7 @@ static int take_directions(search *self)
     return taken;
 }
 
-static void make_room(const search *self)
+static void shrink_basis(const search *self)
 {
     const nadir_spectral_subspace_point *points[BLOCK_LIMIT];
     for (int j = 0; j < self->chosen; j++) {
@@ -269,7 +331,8 @@ static nadir_status grow(search *self)
         return close_candidate(self, self->choice[find_worst(self)], NADIR_SPECTRAL_STOP_STABLE);
     }
     if (run->subspace->size + taken > NADIR_SPECTRAL_SUBSPACE_LIMIT) {
-        make_room(self);
+        shrink_basis(self);
+        self->imaged = 1; /* the columns of Z are others now */
     }
     NADIR_CHECK(nadir_spectral_subspace_append(run->context, run->subspace, taken, self->directions));
 cleanup:
@@ -306,6 +369,7 @@ nadir_status nadir_spectral_newton(const nadir_spectral *run, int64_t count, con
     self.block =
         (int)fmin(BLOCK_LIMIT, fmax(2, NUMBERS_LIMIT / (double)nadir_model_share(run->problem->model)));
     self.block = self.block < count ? self.block : (int)count;
+    self.shared = self.block >= SHARED_LEAST;
     NADIR_NEW(run->context, self.radius_states, count);
     NADIR_NEW(run->context, self.choice, self.block);
     NADIR_NEW(run->context, self.y, self.block * n);
@@ -328,5 +392,8 @@ cleanup:
     nadir_release(run->context, self.y);
     nadir_release(run->context, self.r);
     nadir_release(run->context, self.directions);
+    for (int j = 0; j <= NADIR_SPECTRAL_SUBSPACE_LIMIT; j++) {
+        nadir_release(run->context, self.images[j]);
+    }
     return status;
 }
