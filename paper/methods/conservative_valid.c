@@ -10,7 +10,7 @@
 typedef struct iteration {
     const nadir_problem *problem;
     double beta;
-    nadir_valid_operator operator;
+    nadir_kernel_solver operator;
     nadir_kernel *current;
     nadir_kernel *target;    /* X */
     nadir_value_order order; /* of v */
@@ -31,7 +31,7 @@ static nadir_status start(nadir_context *context, iteration *self)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const nadir_uncertainty *set = problem->uncertainty;
-    self->operator=(nadir_valid_operator){.problem = problem};
+    self->operator=(nadir_kernel_solver){.problem = problem};
     self->rows = (nadir_lmo){.model = problem->model,
                              .order = &self->order,
                              .scales = set->scales,
@@ -51,7 +51,7 @@ cleanup:
 
 static void finish(nadir_context *context, iteration *self)
 {
-    nadir_valid_operator_clear(context, &self->operator);
+    nadir_kernel_solver_clear(context, &self->operator);
     nadir_kernel_free(self->current);
     nadir_kernel_free(self->target);
     nadir_value_order_clear(context, &self->order);
@@ -69,8 +69,8 @@ static nadir_status linearize(nadir_context *context, iteration *self)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const int64_t *state_rows = problem->model->state_rows;
-    NADIR_CHECK(nadir_valid_operator_set(context, &self->operator, self->current));
-    NADIR_CHECK(nadir_valid_operator_value(context, &self->operator, self->v, self->d));
+    NADIR_CHECK(nadir_kernel_solver_set(context, &self->operator, self->current));
+    NADIR_CHECK(nadir_kernel_solver_value(context, &self->operator, self->v, self->d));
     self->J = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         self->J += problem->mu[s] * self->v[s];

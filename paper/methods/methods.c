@@ -121,7 +121,7 @@ static nadir_status prove_again(nadir_context *context, const nadir_problem *pro
                                 const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
 {
     nadir_status status = NADIR_OK;
-    nadir_valid_proof proof = {0};
+    nadir_certificate proof = {0};
     const double J = verdict->attack.J;
     NADIR_CHECK(nadir_valid_prove(context, problem, factor * problem->uncertainty->radius, &verdict->attack,
                                   settings->certify, J - 0.5 * settings->width * (problem->J - J), &proof));
@@ -133,7 +133,7 @@ static nadir_status prove_again(nadir_context *context, const nadir_problem *pro
     verdict->d_bar = proof.d_bar;
     proof.d_bar = NULL;
 cleanup:
-    nadir_valid_proof_clear(context, &proof);
+    nadir_certificate_clear(context, &proof);
     return status;
 }
 

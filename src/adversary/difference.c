@@ -15,7 +15,7 @@
 #include "adversary/proof/difference_bound.h"
 #include "adversary/robust.h"
 #include "adversary/search/difference_search.h"
-#include "adversary/valid/proof.h"
+#include "adversary/valid/prove.h"
 #include "adversary/verdict.h"
 #include "adversary/worst.h"
 #include "base/context.h"
@@ -151,7 +151,7 @@ static nadir_status check_found(comparison *run)
     nadir_status status = NADIR_OK;
     for (int i = 0; i < 2; i++) {
         NADIR_CHECK(
-            nadir_valid_operator_set(run->context, &run->search.operators[i], run->found.point.kernel));
+            nadir_kernel_solver_set(run->context, &run->search.operators[i], run->found.point.kernel));
     }
     const nadir_difference_witness witness = witness_of(run);
     NADIR_CHECK(

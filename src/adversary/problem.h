@@ -12,8 +12,8 @@
 
 /* What an earlier search for the worst kernel of a similar problem has found: where the next one begins. */
 typedef struct nadir_warm_start {
-    const double *v, *d;                 /* [states] about value and occupancy under the worst kernel */
-    const struct nadir_descent *descent; /* the search: rows start from its answers; or NULL */
+    const double *v, *d;                     /* [states] about value and occupancy under the worst kernel */
+    const struct nadir_frank_wolfe *descent; /* the search: rows start from its answers; or NULL */
 } nadir_warm_start;
 
 typedef struct nadir_problem {
@@ -36,9 +36,10 @@ typedef struct nadir_problem {
     double J_error;
     double largest; /* of |v| and the rewards, all states */
 
-    const double *near_v, *near_d;    /* [states] about value and occupancy under the worst kernel; NULL: not
+    const double *near_v, *near_d; /* [states] about value and occupancy under the worst kernel; NULL: not
                                          known */
-    const struct nadir_descent *near; /* a search that has come there: rows start from its answers; or NULL */
+    const struct nadir_frank_wolfe
+        *near; /* a search that has come there: rows start from its answers; or NULL */
 } nadir_problem;
 
 #endif

@@ -9,7 +9,7 @@
 #include "policy/ceiling.h"
 
 #include "adversary/check/membership.h"
-#include "adversary/valid/kernel_mix.h"
+#include "adversary/search/kernel_mix.h"
 #include "nominal/nominal_optimum.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * the rows to the values and occupancies before it. The factors of one kernel under one policy, near both of
  * which all others stay, serve as preconditioner for all of them, so that nothing is factored.
  */
-#include "adversary/valid/descent.h"
+#include "adversary/search/frank_wolfe.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "nominal/bellman.h"
@@ -20,13 +20,13 @@ struct nadir_glance {
     double *R;             /* [states] */
     double largest_reward; /* of all rows */
     nadir_problem problem;
-    nadir_descent *descent;
+    nadir_frank_wolfe *descent;
 };
 
 void nadir_glance_free(nadir_context *context, nadir_glance *glance)
 {
     if (glance != NULL) {
-        nadir_descent_free(context, glance->descent);
+        nadir_frank_wolfe_free(context, glance->descent);
         nadir_uncertainty_clear(context, &glance->uncertainty);
         nadir_solver_free(glance->solver);
         nadir_release(context, glance->R);
@@ -39,7 +39,7 @@ nadir_occupancy *nadir_duel_base(const nadir_duel *duel)
     return duel->glance != NULL ? duel->glance->solver->occupancy : NULL;
 }
 
-const struct nadir_descent *nadir_duel_descent(const nadir_duel *duel)
+const struct nadir_frank_wolfe *nadir_duel_descent(const nadir_duel *duel)
 {
     return duel->glance != NULL ? duel->glance->descent : NULL;
 }
@@ -80,7 +80,7 @@ nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, nadir_re
         .mu = model->initial,
         .J = NAN,
     };
-    NADIR_CHECK(nadir_descent_create(context, &made->problem, &made->descent));
+    NADIR_CHECK(nadir_frank_wolfe_create(context, &made->problem, &made->descent));
     made->solver = first->solver;
     first->solver = NULL;
     duel->glance = made;
@@ -170,10 +170,10 @@ nadir_status nadir_response_glance(nadir_context *context, nadir_duel *duel, nad
     response->policy = nadir_policy_retain(policy);
     glance->problem.policy = response->policy;
     nadir_average_rewards(duel->model, response->policy, glance->R);
-    nadir_descent_lend(glance->descent, duel->spare);
-    status =
-        nadir_descent_glance(context, glance->descent, glance->uncertainty.radius, near_v, near_d, attack);
-    nadir_descent_lend(glance->descent, duel->spare);
+    nadir_frank_wolfe_exchange_kernels(glance->descent, duel->spare);
+    status = nadir_frank_wolfe_inexact(context, glance->descent, glance->uncertainty.radius, near_v, near_d,
+                                       attack);
+    nadir_frank_wolfe_exchange_kernels(glance->descent, duel->spare);
     NADIR_CHECK(status);
     response->asked.problem = glance->problem;
     response->v = attack->v;

@@ -18,8 +18,8 @@
 #include "adversary/check/membership.h"
 #include "adversary/proof/free_bounds.h"
 #include "adversary/question.h"
-#include "adversary/rectangular/rectangular.h"
 #include "adversary/search/free_search.h"
+#include "adversary/search/rectangular_policy_iteration.h"
 #include "linalg/distributed.h"
 #include "nominal/bellman.h"
 #include "nominal/value_check.h"
@@ -184,7 +184,7 @@ static nadir_status solve_policy(optimum *at, const nadir_policy *policy, double
     if (at->set.domain == NADIR_DOMAIN_FREE) {
         NADIR_CHECK(nadir_rectangular_free_solve(context, problem, 1, &factor, &attack));
     } else {
-        NADIR_CHECK(nadir_rectangular_solve(context, problem, factor, EVALUATION, 1000, &attack));
+        NADIR_CHECK(nadir_rectangular_policy_iteration(context, problem, factor, EVALUATION, 1000, &attack));
     }
     memcpy(v, attack.v, (size_t)problem->states * sizeof *v);
     *J = attack.J;

@@ -2,8 +2,8 @@
 #include "policy/response.h"
 
 #include "adversary/robust.h"
-#include "adversary/valid/operator.h"
-#include "adversary/valid/search.h"
+#include "adversary/search/kernel_solver.h"
+#include "adversary/search/multistart.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -61,11 +61,11 @@ static nadir_status search(nadir_context *context, nadir_duel *duel, const doubl
     nadir_attack *attack = &response->verdict.attack;
     const double factor = 1;
     if (can_follow(problem->uncertainty) && near_v != NULL) {
-        NADIR_CHECK(nadir_valid_search_near(context, problem, problem->uncertainty->radius, near_v, near_d,
-                                            tolerance, duel->iterations_limit, duel->spare, attack));
+        NADIR_CHECK(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, near_v, near_d,
+                                           tolerance, duel->iterations_limit, duel->spare, attack));
     } else if (can_follow(problem->uncertainty)) {
-        NADIR_CHECK(nadir_valid_search(context, problem, problem->uncertainty->radius, tolerance,
-                                       duel->iterations_limit, attack));
+        NADIR_CHECK(nadir_multistart_run(context, problem, problem->uncertainty->radius, tolerance,
+                                         duel->iterations_limit, attack));
     } else {
         nadir_robust_settings settings;
         nadir_robust_settings_default(&settings);
@@ -86,7 +86,7 @@ static nadir_status solve(nadir_context *context, nadir_response *response)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &response->asked.problem;
     nadir_attack *attack = &response->verdict.attack;
-    nadir_valid_operator operator= {.problem = problem};
+    nadir_kernel_solver operator= {.problem = problem};
     if (attack->v != NULL && attack->d != NULL) {
         response->v = attack->v;
         response->d = attack->d;
@@ -96,10 +96,10 @@ static nadir_status solve(nadir_context *context, nadir_response *response)
     }
     NADIR_NEW(context, response->v, problem->states);
     NADIR_NEW(context, response->d, problem->states);
-    NADIR_CHECK(nadir_valid_operator_set(context, &operator, attack->kernel));
-    NADIR_CHECK(nadir_valid_operator_value(context, &operator, response->v, response->d));
+    NADIR_CHECK(nadir_kernel_solver_set(context, &operator, attack->kernel));
+    NADIR_CHECK(nadir_kernel_solver_value(context, &operator, response->v, response->d));
 cleanup:
-    nadir_valid_operator_clear(context, &operator);
+    nadir_kernel_solver_clear(context, &operator);
     return status;
 }
 

@@ -60,7 +60,7 @@ nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, nadir_re
 /* The operator of that response, through which others are solved; NULL: the duel is not ready. */
 nadir_occupancy *nadir_duel_base(const nadir_duel *duel);
 /* The search that glances are steps of; NULL likewise. */
-const struct nadir_descent *nadir_duel_descent(const nadir_duel *duel);
+const struct nadir_frank_wolfe *nadir_duel_descent(const nadir_duel *duel);
 /*
  * The response in one step from near_v and near_d, and roughly: linear systems are solved by a few
  * corrections. There is no solver, and no nominal return; the error is a bound as far as v and d are known.

@@ -1,7 +1,7 @@
 /* valid.c: worst valid kernels with their proofs, for unit tests; see valid.h. */
 #include "support/support.h"
 
-#include "adversary/valid/descent.h"
+#include "adversary/search/frank_wolfe.h"
 #include "support/reference.h"
 #include "support/valid.h"
 
@@ -45,16 +45,16 @@ nadir_model *test_plain_model(nadir_context *context, int64_t states, double dis
 nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, double beta)
 {
     nadir_attack attack = {0};
-    assert_ok(context, nadir_descent_run(context, problem, beta, NULL, 1e-13, 500, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, 1e-13, 500, &attack));
     const double penalty = problem->J - attack.J;
-    assert_ok(context, nadir_descent_polish(context, problem, beta, 1e-10 * penalty, &attack));
+    assert_ok(context, nadir_frank_wolfe_polish(context, problem, beta, 1e-10 * penalty, &attack));
     return attack;
 }
 
-nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *problem, double beta,
+nadir_certificate test_prove(nadir_context *context, const nadir_problem *problem, double beta,
                              const nadir_attack *attack, nadir_certify effort)
 {
-    nadir_valid_proof proof;
+    nadir_certificate proof;
     const double penalty = fmax(problem->J - attack->J, 0);
     assert_ok(context,
               nadir_valid_prove(context, problem, beta, attack, effort, attack->J - 1e-6 * penalty, &proof));
@@ -71,24 +71,24 @@ nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *proble
 void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
                      const nadir_attack *attack, const bool *unvisited, test_stage *stage)
 {
-    assert_ok(context, nadir_live_make(context, problem, &stage->live));
-    assert_ok(context, nadir_visits_make(context, problem, &stage->visits));
-    assert_ok(context, nadir_visits_bound(context, problem, &stage->live, beta, &stage->visits));
-    assert_ok(context,
-              nadir_centre_make(context, problem, &stage->live, attack->kernel, unvisited, &stage->star));
-    assert_ok(context, nadir_centre_columns(context, &stage->star));
+    assert_ok(context, nadir_perturbable_rows_make(context, problem, &stage->live));
+    assert_ok(context, nadir_occupancy_bounds_make(context, problem, &stage->visits));
+    assert_ok(context, nadir_occupancy_bounds_bound(context, problem, &stage->live, beta, &stage->visits));
+    assert_ok(context, nadir_expansion_point_make(context, problem, &stage->live, attack->kernel, unvisited,
+                                                  &stage->star));
+    assert_ok(context, nadir_expansion_point_columns(context, &stage->star));
     assert_ok(context, nadir_sensitivity_make(context, &stage->live, stage->star.X, &stage->sensitivity));
-    assert_ok(context, nadir_standing_make(context, &stage->star, &stage->sensitivity, &stage->visits, beta,
-                                           attack->tau, unvisited, &stage->standing));
+    assert_ok(context, nadir_kkt_make(context, &stage->star, &stage->sensitivity, &stage->visits, beta,
+                                      attack->tau, unvisited, &stage->standing));
 }
 
 void test_stage_clear(nadir_context *context, test_stage *stage)
 {
-    nadir_standing_clear(context, &stage->standing);
+    nadir_kkt_clear(context, &stage->standing);
     nadir_sensitivity_clear(context, &stage->sensitivity);
-    nadir_centre_clear(context, &stage->star);
-    nadir_visits_clear(context, &stage->visits);
-    nadir_live_clear(context, &stage->live);
+    nadir_expansion_point_clear(context, &stage->star);
+    nadir_occupancy_bounds_clear(context, &stage->visits);
+    nadir_perturbable_rows_clear(context, &stage->live);
 }
 
 nadir_kernel *test_entries_kernel(nadir_context *context, nadir_model *model, const double *entries)

@@ -5,8 +5,8 @@
 #ifndef NADIR_TESTS_VALID_H
 #define NADIR_TESTS_VALID_H
 
-#include "adversary/valid/proof.h"
-#include "adversary/valid/standing.h"
+#include "adversary/proof/kkt.h"
+#include "adversary/valid/prove.h"
 #include "support/miniature.h"
 #include "support/problem.h"
 
@@ -21,16 +21,16 @@ nadir_model *test_plain_model(nadir_context *context, int64_t states, double dis
 nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, double beta);
 
 /* The proof, wanted to a millionth of the penalty; checks that its numbers make sense. To be cleared. */
-nadir_valid_proof test_prove(nadir_context *context, const nadir_problem *problem, double beta,
+nadir_certificate test_prove(nadir_context *context, const nadir_problem *problem, double beta,
                              const nadir_attack *attack, nadir_certify effort);
 
 /* All that a proof at second order is made of, with the visits of all kernels of the set. */
 typedef struct test_stage {
-    nadir_live live;
-    nadir_visits visits;
-    nadir_centre star;
+    nadir_perturbable_rows live;
+    nadir_occupancy_bounds visits;
+    nadir_expansion_point star;
     nadir_sensitivity sensitivity;
-    nadir_standing standing;
+    nadir_kkt standing;
 } test_stage;
 
 /* unvisited: [states] of the attack. The struct must stay where it is. */

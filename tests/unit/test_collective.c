@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/valid/collective.h"
-#include "adversary/valid/mixing.h"
+#include "adversary/proof/ergodicity_bound.h"
+#include "adversary/proof/second_order.h"
 #include "kernel/explicit.h"
 #include "support/oracle.h"
 #include "support/reference.h"
@@ -67,9 +67,9 @@ static bool check_mixing(nadir_context *context, const nadir_problem *problem, c
     double easy;
     double fair;
     double hard;
-    assert_ok(context, nadir_mixing_bound(context, problem, &known, NADIR_MIXING_EASY, &easy));
-    assert_ok(context, nadir_mixing_bound(context, problem, &known, NADIR_MIXING_FAIR, &fair));
-    assert_ok(context, nadir_mixing_bound(context, problem, &known, NADIR_MIXING_HARD, &hard));
+    assert_ok(context, nadir_ergodicity_bound(context, problem, &known, NADIR_ERGODICITY_EASY, &easy));
+    assert_ok(context, nadir_ergodicity_bound(context, problem, &known, NADIR_ERGODICITY_FAIR, &fair));
+    assert_ok(context, nadir_ergodicity_bound(context, problem, &known, NADIR_ERGODICITY_HARD, &hard));
     if (isinf(easy) && isinf(hard)) {
         return false;
     }
@@ -197,7 +197,7 @@ static void test_proven(void **state)
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, "lapack", 1);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, radius);
-        nadir_valid_proof proof;
+        nadir_certificate proof;
         assert_ok(context, nadir_valid_prove_by_norms(context, problem, radius, &attack, &proof));
         if (isfinite(proof.lower)) {
             double *star = write_out(context, problem, attack.kernel);
@@ -217,7 +217,7 @@ static void test_proven(void **state)
             free(star);
             free(kernel);
         }
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &attack);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
@@ -250,14 +250,14 @@ static void test_reach(void **state)
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, rows[i].radius);
-        nadir_valid_proof proof;
+        nadir_certificate proof;
         test_note("radius %g", rows[i].radius);
         assert_ok(context, nadir_valid_prove_by_norms(context, problem, rows[i].radius, &attack, &proof));
-        assert_ok(context, nadir_collective_foresee(context, problem, rows[i].radius, &attack, &hopeless));
+        assert_ok(context, nadir_kappa_foresee(context, problem, rows[i].radius, &attack, &hopeless));
         assert_int_equal(proof.lower > attack.J - 1e-6 * (problem->J - attack.J), rows[i].proven);
         assert_int_equal(proof.hopeless, rows[i].hopeless);
         assert_int_equal(hopeless, rows[i].hopeless);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
     }

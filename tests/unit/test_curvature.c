@@ -5,10 +5,10 @@
  */
 #include "support/support.h"
 
-#include "adversary/valid/curvature.h"
-#include "adversary/valid/descent.h"
-#include "adversary/valid/lagrangian.h"
-#include "adversary/valid/tether.h"
+#include "adversary/proof/kappa_cholesky.h"
+#include "adversary/proof/lagrangian_bound.h"
+#include "adversary/search/frank_wolfe.h"
+#include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
@@ -36,7 +36,7 @@ typedef struct pair {
 static void pair_make(pair *of)
 {
     const nadir_problem *problem = of->problem;
-    const nadir_live *live = &of->stage->live;
+    const nadir_perturbable_rows *live = &of->stage->live;
     const double *pi = problem->policy->probabilities;
     long double *average = test_dense_average(problem->model, of->P, pi);
     test_system system = test_system_make(problem->states, average, problem->gamma);
@@ -48,9 +48,10 @@ static void pair_make(pair *of)
         }
     }
     for (int64_t i = 0; i < live->count; i++) {
-        for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+        for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
             const int64_t e = live->starts[i] + j;
-            const double there = of->P[live->rows[i] * problem->states + nadir_live_column(live, i, j)];
+            const double there =
+                of->P[live->rows[i] * problem->states + nadir_perturbable_rows_column(live, i, j)];
             of->delta[e] = ((long double)there - of->stage->star.X[e]) / live->alpha[i];
         }
     }
@@ -61,8 +62,8 @@ static void pair_make(pair *of)
 /* sum over visited t of (d_P(t) / d(t) - 1) <Delta_t, delta_t> + sum over others of d_P(t) w_t |delta_t|. */
 static long double change_of_visits(const pair *of)
 {
-    const nadir_standing *standing = &of->stage->standing;
-    const nadir_live *live = &of->stage->live;
+    const nadir_kkt *standing = &of->stage->standing;
+    const nadir_perturbable_rows *live = &of->stage->live;
     long double sum = 0;
     for (int64_t s = 0; s < live->states; s++) {
         long double product = 0;
@@ -92,7 +93,7 @@ static long double length_square(const pair *of, const double *inverse)
 /* sum of rho_s slack . (P - P*) */
 static long double slack_product(const pair *of)
 {
-    const nadir_live *live = &of->stage->live;
+    const nadir_perturbable_rows *live = &of->stage->live;
     long double sum = 0;
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1] && !of->stage->standing.unvisited[s]; i++) {
@@ -117,49 +118,49 @@ typedef struct claims {
 /* The brief one has the same numbers, and no entries. */
 static void check_brief(nadir_context *context, test_stage *stage, const nadir_pull *plain)
 {
-    const nadir_standing *full = &stage->standing;
-    nadir_standing brief = {0};
+    const nadir_kkt *full = &stage->standing;
+    nadir_kkt brief = {0};
     nadir_pull pull = {0};
-    assert_ok(context, nadir_standing_make_brief(context, &stage->star, &stage->sensitivity, &stage->visits,
-                                                 full->beta, full->tau, full->unvisited, &brief, &pull));
+    assert_ok(context, nadir_kkt_make_brief(context, &stage->star, &stage->sensitivity, &stage->visits,
+                                            full->beta, full->tau, full->unvisited, &brief, &pull));
     assert_true(brief.J == full->J && brief.error == full->error && brief.bounded == full->bounded);
     assert_true(brief.change == NULL && brief.slack == NULL && pull.direction == NULL);
     for (int64_t s = 0; s < stage->live.states; s++) {
         assert_true(pull.n[s] == plain->n[s] && pull.w[s] == plain->w[s]);
     }
-    nadir_pull_clear(context, &pull);
-    nadir_standing_clear(context, &brief);
+    nadir_displacement_clear(context, &pull);
+    nadir_kkt_clear(context, &brief);
 }
 
 static void claims_make(nadir_context *context, test_stage *stage, claims *made)
 {
-    const nadir_standing *standing = &stage->standing;
+    const nadir_kkt *standing = &stage->standing;
     made->inverse = test_new(stage->live.entries, sizeof *made->inverse);
-    nadir_standing_weigh(standing, &stage->visits, 2 * standing->beta, made->inverse);
-    assert_ok(context, nadir_standing_pull(context, standing, NULL, &made->plain));
+    nadir_kkt_weigh(standing, &stage->visits, 2 * standing->beta, made->inverse);
+    assert_ok(context, nadir_displacement_make(context, standing, NULL, &made->plain));
     check_brief(context, stage, &made->plain);
-    assert_ok(context, nadir_standing_pull(context, standing, made->inverse, &made->weighted));
-    assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->plain, NULL, false,
-                                             true, &made->kappa));
-    assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->weighted,
-                                             made->inverse, false, true, &made->kappa_weighted));
+    assert_ok(context, nadir_displacement_make(context, standing, made->inverse, &made->weighted));
+    assert_ok(context, nadir_kappa_cholesky_find(context, standing, &stage->visits, &made->plain, NULL, false,
+                                                 true, &made->kappa));
+    assert_ok(context, nadir_kappa_cholesky_find(context, standing, &stage->visits, &made->weighted,
+                                                 made->inverse, false, true, &made->kappa_weighted));
     made->kappa_shared = NAN;
     if (stage->live.columns == NULL) {
-        assert_ok(context, nadir_curvature_prove(context, standing, &stage->visits, &made->plain, NULL, true,
-                                                 true, &made->kappa_shared));
+        assert_ok(context, nadir_kappa_cholesky_find(context, standing, &stage->visits, &made->plain, NULL,
+                                                     true, true, &made->kappa_shared));
     }
 }
 
 static void claims_clear(nadir_context *context, claims *made)
 {
-    nadir_pull_clear(context, &made->plain);
-    nadir_pull_clear(context, &made->weighted);
+    nadir_displacement_clear(context, &made->plain);
+    nadir_displacement_clear(context, &made->weighted);
     free(made->inverse);
 }
 
 static void check_pair(const nadir_context *context, const pair *of, claims *made)
 {
-    const nadir_standing *standing = &of->stage->standing;
+    const nadir_kkt *standing = &of->stage->standing;
     const long double tau = standing->tau;
     const long double change = change_of_visits(of);
     const long double square = length_square(of, NULL);
@@ -182,33 +183,35 @@ static void check_pair(const nadir_context *context, const pair *of, claims *mad
         made->tightest = fmax(made->tightest, (double)(change / (made->kappa * square)));
     }
     if (of->J_P < standing->J - standing->error - tiny) {
-        const double radius = nadir_standing_radius(context, standing, &made->plain, &of->stage->visits);
-        const double other = nadir_standing_radius(context, standing, &made->weighted, &of->stage->visits);
+        const double radius = nadir_displacement_radius(context, standing, &made->plain, &of->stage->visits);
+        const double other =
+            nadir_displacement_radius(context, standing, &made->weighted, &of->stage->visits);
         assert_that(square <= radius * radius * (1 + 1e-12) && weighted <= other * other * (1 + 1e-12),
                     "|delta| %Lg and %Lg, radii %g and %g", sqrtl(square), sqrtl(weighted), radius, other);
     }
 }
 
 /* Kernels are held by the answer to the Lagrangian bound as far as their returns say. */
-static void check_tether(nadir_context *context, const pair *of, const nadir_centre *answer,
+static void check_tether(nadir_context *context, const pair *of, const nadir_expansion_point *answer,
                          const nadir_lagrangian *found, double beta, double scale)
 {
-    const nadir_live *live = &of->stage->live;
-    const nadir_visits *visits = &of->stage->visits;
+    const nadir_perturbable_rows *live = &of->stage->live;
+    const nadir_occupancy_bounds *visits = &of->stage->visits;
     const double level = (double)of->J_P + 1e-15 * scale;
     long double sum = 0;
     double radius;
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1] && visits->high[s] > 0; i++) {
-            for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
-                const double there = of->P[live->rows[i] * live->states + nadir_live_column(live, i, j)];
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
+                const double there =
+                    of->P[live->rows[i] * live->states + nadir_perturbable_rows_column(live, i, j)];
                 const long double far = (there - answer->X[live->starts[i] + j]) / live->alpha[i];
                 sum += of->d_P[s] / visits->high[s] * far * far;
             }
         }
     }
     assert_ok(context,
-              nadir_tether_radius(context, answer, visits, beta, found->tau, found->v, level, &radius));
+              nadir_sublevel_radius(context, answer, visits, beta, found->tau, found->v, level, &radius));
     const long double far = sqrtl(fmaxl(sum, 0)); /* occupancies of 0 are so up to rounding */
     assert_that(radius >= 0 && far <= radius * (1 + 1e-12), "%Lg away, the radius is %g", far, radius);
 }
@@ -219,15 +222,16 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
 {
     test_stage stage;
     nadir_lagrangian found = {0};
-    nadir_centre answer = {0};
+    nadir_expansion_point answer = {0};
     bool *unvisited = test_new(problem->states, sizeof *unvisited);
     double *P = test_new(problem->rows * problem->states, sizeof *P);
-    assert_ok(context, nadir_centre_unvisited(context, problem, attack->kernel, NULL, unvisited));
+    assert_ok(context, nadir_expansion_point_unvisited(context, problem, attack->kernel, NULL, unvisited));
     test_stage_make(context, problem, beta, attack, unvisited, &stage);
     claims_make(context, &stage, made);
     assert_ok(context, nadir_lagrangian_solve(context, problem, beta, stage.visits.high,
                                               attack->tau * exp(nadir_random_normal(random)), &found));
-    assert_ok(context, nadir_centre_make(context, problem, &stage.live, found.kernel, NULL, &answer));
+    assert_ok(context,
+              nadir_expansion_point_make(context, problem, &stage.live, found.kernel, NULL, &answer));
     pair of = {.problem = problem, .stage = &stage, .P = P};
     of.d_P = test_new(problem->states, sizeof *of.d_P);
     of.delta = test_new(stage.live.entries, sizeof *of.delta);
@@ -235,9 +239,9 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
         test_oracle_random(oracle, random, P);
         const double share = i % 3 == 0 ? 1 : i % 3 == 1 ? nadir_random_uniform(random) : 1e-3;
         for (int64_t l = 0; l < stage.live.count; l++) {
-            for (int64_t j = 0; j < nadir_live_length(&stage.live, l); j++) {
-                double *entry =
-                    &P[stage.live.rows[l] * problem->states + nadir_live_column(&stage.live, l, j)];
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(&stage.live, l); j++) {
+                double *entry = &P[stage.live.rows[l] * problem->states +
+                                   nadir_perturbable_rows_column(&stage.live, l, j)];
                 *entry = share * *entry + (1 - share) * stage.star.X[stage.live.starts[l] + j];
             }
         }
@@ -247,7 +251,7 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
     }
     free(of.d_P);
     free(of.delta);
-    nadir_centre_clear(context, &answer);
+    nadir_expansion_point_clear(context, &answer);
     nadir_lagrangian_clear(context, &found);
     claims_clear(context, made);
     test_stage_clear(context, &stage);
@@ -277,7 +281,7 @@ static void test_inequalities(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = {0};
         if (i % 3 == 0) { /* far from stationary */
-            assert_ok(context, nadir_descent_run(context, problem, radius, NULL, 1e-13, 1, &attack));
+            assert_ok(context, nadir_frank_wolfe_run(context, problem, radius, NULL, 1e-13, 1, &attack));
         } else {
             attack = test_descend(context, problem, radius);
         }

@@ -1,8 +1,8 @@
 /* The occupancy-weighted Lagrangian of the non-rectangular ball: fixed points, the best tau, starts. */
 #include "support/support.h"
 
-#include "adversary/valid/descent.h"
-#include "adversary/valid/lagrangian.h"
+#include "adversary/search/frank_wolfe.h"
+#include "adversary/search/lagrangian_tau.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/priced.h"
@@ -156,7 +156,7 @@ static void concave_test(test_priced *priced, nadir_random *random)
     double slope[TAUS];
     nadir_lagrangian best = {0};
     assert_ok(context,
-              nadir_lagrangian_maximise(context, problem, priced->radius, priced->d_bar, 0, 60, &best));
+              nadir_lagrangian_tau_best(context, problem, priced->radius, priced->d_bar, 0, 60, &best));
     for (int i = 0; i < TAUS; i++) {
         tau[i] = i == 0 ? 0 : best.tau < 1e100 ? best.tau * (0.2 * i) : scale * pow(10, i - 3);
         assert_ok(context,
@@ -195,7 +195,7 @@ static void start_test(test_priced *priced, nadir_random *random)
     nadir_kernel *start = NULL;
     const double tau = draw_tau(priced, random);
     assert_ok(context, nadir_lagrangian_solve(context, problem, priced->radius, priced->d_bar, tau, &found));
-    assert_ok(context, nadir_lagrangian_start(context, problem, priced->radius, &found, &start));
+    assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, priced->radius, &found, &start));
     double *kernel = test_kernel_entries(context, start);
     double *far = test_kernel_entries(context, found.kernel);
     double *nominal = test_dense_kernel(problem->model);
@@ -234,14 +234,14 @@ static void aim_test(test_priced *priced, nadir_random *random)
         return;
     }
     assert_ok(context,
-              nadir_lagrangian_maximise(context, problem, priced->radius, priced->d_bar, 0, 20, &found));
+              nadir_lagrangian_tau_best(context, problem, priced->radius, priced->d_bar, 0, 20, &found));
     const double level = problem->J - (problem->J - found.value) * (0.2 + 0.6 * nadir_random_uniform(random));
     if (!(problem->J - found.value > 1e-6 * scale_of(problem))) {
         nadir_lagrangian_clear(context, &found);
         return;
     }
-    assert_ok(context, nadir_lagrangian_aim(context, problem, priced->radius, priced->d_bar, level,
-                                            fmax(found.tau, 1e-3 * scale_of(problem)), 40, &found));
+    assert_ok(context, nadir_lagrangian_tau_for_level(context, problem, priced->radius, priced->d_bar, level,
+                                                      fmax(found.tau, 1e-3 * scale_of(problem)), 40, &found));
     const double width = level - found.value;
     double *answer = test_kernel_entries(context, found.kernel);
     const double J = (double)test_priced_return(priced, 0, answer, NULL);
@@ -304,7 +304,7 @@ static void test_golden_models(void **state)
                 d_bar[s] = 1.5 * problem->d[s];
             }
             nadir_lagrangian found = {0};
-            assert_ok(context, nadir_lagrangian_maximise(context, problem, radius, d_bar, 0, 40, &found));
+            assert_ok(context, nadir_lagrangian_tau_best(context, problem, radius, d_bar, 0, 40, &found));
             assert_that(found.evaluations <= (p == 1 ? 10 : 7), "%d evaluations", (int)found.evaluations);
             assert_that(found.iterations <= 5 * found.evaluations, "%d evaluations, %d iterations",
                         (int)found.evaluations, (int)found.iterations);
@@ -355,10 +355,10 @@ static void test_unvisited_states(void **state)
         nadir_kernel *start = NULL;
         nadir_attack naive = {0};
         nadir_attack attack = {0};
-        assert_ok(context, nadir_lagrangian_maximise(context, problem, worst[i][0], d_bar, 0, 30, &found));
-        assert_ok(context, nadir_lagrangian_start(context, problem, worst[i][0], &found, &start));
-        assert_ok(context, nadir_descent_run(context, problem, worst[i][0], NULL, 1e-10, 200, &naive));
-        assert_ok(context, nadir_descent_run(context, problem, worst[i][0], start, 1e-10, 200, &attack));
+        assert_ok(context, nadir_lagrangian_tau_best(context, problem, worst[i][0], d_bar, 0, 30, &found));
+        assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, worst[i][0], &found, &start));
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, worst[i][0], NULL, 1e-10, 200, &naive));
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, worst[i][0], start, 1e-10, 200, &attack));
         assert_close(naive.J, -9, 1e-12);
         assert_that(fabs(attack.J - worst[i][1]) < 0.005, "%.10g, not %g", attack.J, worst[i][1]);
         assert_that(found.value <= attack.J, "a bound of %g, attained is %g", found.value, attack.J);
@@ -380,18 +380,19 @@ static nadir_status call_all(nadir_context *context, const void *of)
     nadir_lagrangian found = {0};
     nadir_kernel *start = NULL;
     double lower;
-    nadir_status status = nadir_lagrangian_maximise(context, problem, 0.3, d_bar, 0, 3, &found);
+    nadir_status status = nadir_lagrangian_tau_best(context, problem, 0.3, d_bar, 0, 3, &found);
     if (status == NADIR_OK) {
         status = nadir_lagrangian_solve(context, problem, 0.3, d_bar, found.tau / 2, &found);
     }
     if (status == NADIR_OK) {
-        status = nadir_lagrangian_aim(context, problem, 0.3, d_bar, problem->J - 0.1, found.tau, 2, &found);
+        status = nadir_lagrangian_tau_for_level(context, problem, 0.3, d_bar, problem->J - 0.1, found.tau, 2,
+                                                &found);
     }
     if (status == NADIR_OK) {
-        status = nadir_lagrangian_start(context, problem, 0.3, &found, &start);
+        status = nadir_lagrangian_kernel_in_ball(context, problem, 0.3, &found, &start);
     }
     if (status == NADIR_OK) {
-        status = nadir_lagrangian_check(context, problem, 0.3, d_bar, found.tau, found.v, &lower);
+        status = nadir_lagrangian_bound(context, problem, 0.3, d_bar, found.tau, found.v, &lower);
     }
     nadir_kernel_free(start);
     nadir_lagrangian_clear(context, &found);

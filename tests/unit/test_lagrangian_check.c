@@ -1,8 +1,8 @@
 /* The check of the Lagrangian bound: below everything that can be found, for any v and tau, and tight. */
 #include "support/support.h"
 
-#include "adversary/valid/descent.h"
-#include "adversary/valid/lagrangian.h"
+#include "adversary/search/frank_wolfe.h"
+#include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"
 #include "support/generated.h"
 #include "support/miniature.h"
@@ -22,7 +22,7 @@ enum { NORMS = sizeof norms / sizeof *norms };
 static double check(test_priced *priced, double tau, const double *v)
 {
     double lower = NAN;
-    assert_ok(priced->context, nadir_lagrangian_check(priced->context, test_priced_view(priced),
+    assert_ok(priced->context, nadir_lagrangian_bound(priced->context, test_priced_view(priced),
                                                       priced->radius, priced->d_bar, tau, v, &lower));
     return lower;
 }
@@ -91,7 +91,7 @@ static void fight(test_priced *priced, nadir_random *random, bool search)
     const int64_t n = problem->states;
     nadir_lagrangian found = {0};
     assert_ok(context,
-              nadir_lagrangian_maximise(context, problem, priced->radius, priced->d_bar, 0, 12, &found));
+              nadir_lagrangian_tau_best(context, problem, priced->radius, priced->d_bar, 0, 12, &found));
     check_tight(priced, &found, 1e-9);
     attack(priced, random, check(priced, found.tau, found.v), 6, search);
     const double tau = found.tau < 1e100 ? found.tau * nadir_random_exponential(random) : 1;
@@ -211,9 +211,9 @@ static void test_riverswim(void **state)
     nadir_lagrangian found = {0};
     double lower;
     bound_visits(problem, beta, d_bar);
-    assert_ok(context, nadir_descent_run(context, problem, beta, NULL, 1e-12, 200, &attack));
-    assert_ok(context, nadir_lagrangian_maximise(context, problem, beta, d_bar, attack.tau, 20, &found));
-    assert_ok(context, nadir_lagrangian_check(context, problem, beta, d_bar, found.tau, found.v, &lower));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, 1e-12, 200, &attack));
+    assert_ok(context, nadir_lagrangian_tau_best(context, problem, beta, d_bar, attack.tau, 20, &found));
+    assert_ok(context, nadir_lagrangian_bound(context, problem, beta, d_bar, found.tau, found.v, &lower));
     const double share = (attack.J - lower) / (problem->J - attack.J);
     assert_that(share > 0 && share < 0.2, "the bracket is %g of the penalty", share);
     nadir_attack_clear(context, &attack);
@@ -243,7 +243,7 @@ static test_priced dress(nadir_context *context, nadir_model *model, nadir_domai
 static double best_bound(test_priced *priced, double tolerance)
 {
     nadir_lagrangian found = {0};
-    assert_ok(priced->context, nadir_lagrangian_maximise(priced->context, test_priced_view(priced),
+    assert_ok(priced->context, nadir_lagrangian_tau_best(priced->context, test_priced_view(priced),
                                                          priced->radius, priced->d_bar, 0, 20, &found));
     check_tight(priced, &found, tolerance);
     const double lower = check(priced, found.tau, found.v);
@@ -354,15 +354,15 @@ static void test_wrong(void **state)
     const nadir_problem *problem = test_priced_view(&priced);
     const double wild[] = {1, INFINITY, 0};
     double lower;
-    assert_fails(context, nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, -1, problem->v, &lower),
+    assert_fails(context, nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, -1, problem->v, &lower),
                  NADIR_ERROR_ARGUMENT, "tau is -1");
     assert_fails(context,
-                 nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, NAN, problem->v, &lower),
+                 nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, NAN, problem->v, &lower),
                  NADIR_ERROR_ARGUMENT, "tau is");
-    assert_fails(context, nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, 1, wild, &lower),
+    assert_fails(context, nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, 1, wild, &lower),
                  NADIR_ERROR_ARGUMENT, "");
     priced.d_bar[1] = NAN;
-    assert_fails(context, nadir_lagrangian_check(context, problem, 0.1, priced.d_bar, 1, problem->v, &lower),
+    assert_fails(context, nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, 1, problem->v, &lower),
                  NADIR_ERROR_ARGUMENT, "in state 1");
     test_priced_clear(&priced);
     nadir_context_free(context);

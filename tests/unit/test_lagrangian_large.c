@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/valid/lagrangian.h"
+#include "adversary/search/lagrangian_tau.h"
 #include "support/generated.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -52,7 +52,7 @@ static void residuals_are_small(nadir_domain domain, double norm, double radius)
     for (int round = 0; round < ROUNDS; round++) { /* each goes on from where the last one ended */
         assert_ok(context, nadir_lagrangian_solve(context, problem, radius, d_bar, tau, &found));
     }
-    assert_ok(context, nadir_lagrangian_check(context, problem, radius, d_bar, tau, found.v, &lower));
+    assert_ok(context, nadir_lagrangian_bound(context, problem, radius, d_bar, tau, found.v, &lower));
     const double off = (found.value - lower) / fabs(problem->J);
     assert_that(problem->J - found.value > 1e-8, "the penalty %g is none", problem->J - found.value);
     assert_that(off >= 0 && off <= 2e-11, "%.3g of the return is lost", off);

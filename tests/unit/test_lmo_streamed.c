@@ -3,7 +3,7 @@
 #include "support/support.h"
 
 #include "adversary/rows/lmo.h"
-#include "adversary/valid/kernel_mix.h"
+#include "adversary/search/kernel_mix.h"
 #include "base/random.h"
 #include "model/policy.h"
 #include "support/generated.h"

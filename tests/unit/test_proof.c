@@ -70,7 +70,7 @@ static test_problem make_problem(nadir_context *context, const char *name, bool 
 
 /* The value attained is the lower bound, to a millionth of the penalty. */
 static void assert_proven(const nadir_problem *problem, const nadir_attack *attack,
-                          const nadir_valid_proof *proof)
+                          const nadir_certificate *proof)
 {
     const double penalty = problem->J - attack->J;
     assert_that(proof->lower <= attack->J + 1e-11 * fabs(attack->J), "lower bound %.17g of %.17g",
@@ -93,19 +93,19 @@ static void test_known_proofs(void **state)
         test_problem made = make_problem(context, known->model, known->optimal, i % 2 == 0, &ball);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, known->radius);
-        nadir_valid_proof proof = test_prove(context, problem, known->radius, &attack, NADIR_CERTIFY_AUTO);
+        nadir_certificate proof = test_prove(context, problem, known->radius, &attack, NADIR_CERTIFY_AUTO);
         assert_close(attack.J / known->value, 1, 1e-9);
         assert_proven(problem, &attack, &proof);
         assert_string_equal(proof.bound, "second-order");
         assert_true(proof.kappa <= 0.5);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         proof = test_prove(context, problem, known->radius, &attack, NADIR_CERTIFY_STRICT);
         assert_proven(problem, &attack, &proof);
         if (!isnan(known->kappa)) { /* it is found to 1/256 */
             assert_that(fabs(proof.kappa - known->kappa) <= 0.03 * known->kappa + 0.005, "kappa %g, not %g",
                         proof.kappa, known->kappa);
         }
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
     }
@@ -133,13 +133,13 @@ static void test_dense(void **state)
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, i == 2 ? -1 : 1);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, radius);
-        nadir_valid_proof proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
+        nadir_certificate proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
         assert_proven(problem, &attack, &proof);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_STRICT);
         assert_proven(problem, &attack, &proof);
         assert_true(proof.kappa < 0.05);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
     }
@@ -158,13 +158,13 @@ static void test_bracket(void **state)
         test_problem made = make_problem(context, "riverswim", false, false, &ball);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, radii[i]);
-        nadir_valid_proof proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
+        nadir_certificate proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
         const double penalty = problem->J - attack.J;
         assert_that(proof.lower < attack.J && proof.lower > attack.J - 0.06 * penalty, "lower bound %g of %g",
                     proof.lower, attack.J);
         assert_string_equal(proof.bound, "lagrangian");
         assert_non_null(proof.v_tau);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
     }
@@ -183,12 +183,12 @@ static void test_inactive(void **state)
         test_problem made = make_problem(context, "sparse(30,4)", false, false, &ball);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, radius);
-        nadir_valid_proof proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
+        nadir_certificate proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
         assert_true(attack.tau == 0);
         assert_proven(problem, &attack, &proof);
         assert_string_equal(proof.bound, "lagrangian");
         assert_true(isnan(proof.kappa));
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
     }
@@ -216,7 +216,7 @@ static void test_many_states(void **state)
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = test_descend(context, problem, radii[i]);
-        nadir_valid_proof proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
+        nadir_certificate proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
         const double estimate = proof.kappa;
         if (i == 2) { /* too far for an estimate: a bound all the same */
             assert_string_equal(proof.bound, "lagrangian");
@@ -228,12 +228,12 @@ static void test_many_states(void **state)
             assert_true(estimate <= 0.5);
         }
         assert_true(proof.lower <= attack.J);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         if (i == 1) {
             proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_STRICT);
             assert_proven(problem, &attack, &proof);
             assert_true(proof.kappa <= estimate); /* occupancies are bounded better */
-            nadir_valid_proof_clear(context, &proof);
+            nadir_certificate_clear(context, &proof);
         }
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
@@ -252,10 +252,10 @@ typedef struct prepared {
 static nadir_status prove_once(nadir_context *context, const void *of)
 {
     const prepared *at = of;
-    nadir_valid_proof proof;
+    nadir_certificate proof;
     const nadir_status status =
         nadir_valid_prove(context, at->problem, at->radius, at->attack, NADIR_CERTIFY_AUTO, INFINITY, &proof);
-    nadir_valid_proof_clear(context, &proof);
+    nadir_certificate_clear(context, &proof);
     return status;
 }
 

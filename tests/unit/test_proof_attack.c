@@ -4,10 +4,10 @@
  */
 #include "support/support.h"
 
-#include "adversary/valid/descent.h"
-#include "adversary/valid/lagrangian.h"
-#include "adversary/valid/second_order.h"
-#include "adversary/valid/series.h"
+#include "adversary/search/frank_wolfe.h"
+#include "adversary/search/kappa_path_search.h"
+#include "adversary/search/lagrangian_tau.h"
+#include "adversary/search/second_order_search.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
@@ -60,8 +60,8 @@ static void attack_set(fight *made)
         test_oracle_random(&made->oracle, made->random, entries);
         nadir_kernel *start = test_entries_kernel(context, problem->model, entries);
         attack = (nadir_attack){0};
-        assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-12, 100, &attack));
-        assert_ok(context, nadir_descent_polish(context, problem, beta, 1e-12 * made->scale, &attack));
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-12, 100, &attack));
+        assert_ok(context, nadir_frank_wolfe_polish(context, problem, beta, 1e-12 * made->scale, &attack));
         keep(made, &attack);
         nadir_kernel_free(start);
     }
@@ -70,17 +70,17 @@ static void attack_set(fight *made)
     for (int64_t s = 0; s < problem->states; s++) {
         d_bar[s] = 1 / (1 - problem->gamma);
     }
-    assert_ok(context, nadir_lagrangian_maximise(context, problem, beta, d_bar, 0, 8, &lagrangian));
-    assert_ok(context, nadir_lagrangian_start(context, problem, beta, &lagrangian, &start));
+    assert_ok(context, nadir_lagrangian_tau_best(context, problem, beta, d_bar, 0, 8, &lagrangian));
+    assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, beta, &lagrangian, &start));
     attack = (nadir_attack){0};
-    assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-12, 100, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-12, 100, &attack));
     keep(made, &attack);
     /* one that was stopped early, and one that lies about its multiplier */
     attack = (nadir_attack){0};
-    assert_ok(context, nadir_descent_run(context, problem, beta, NULL, 1e-12, 1, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, 1e-12, 1, &attack));
     keep(made, &attack);
     attack = (nadir_attack){0};
-    assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-12, 2, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-12, 2, &attack));
     attack.tau *= exp(nadir_random_normal(made->random));
     keep(made, &attack);
     nadir_kernel_free(start);
@@ -139,17 +139,17 @@ static void judge_as_large(fight *made, tally *sums)
 {
     nadir_context *context = made->context;
     const nadir_problem *problem = made->problem;
-    nadir_visits visits = {0};
-    nadir_live live = {0};
+    nadir_occupancy_bounds visits = {0};
+    nadir_perturbable_rows live = {0};
     if (problem->uncertainty->p != 2) {
         return;
     }
-    assert_ok(context, nadir_visits_make(context, problem, &visits));
-    assert_ok(context, nadir_live_make(context, problem, &live));
-    nadir_visits_limit(context, problem, made->radius, &visits);
+    assert_ok(context, nadir_occupancy_bounds_make(context, problem, &visits));
+    assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
+    nadir_occupancy_bounds_limit(context, problem, made->radius, &visits);
     for (int i = 0; i < made->count; i++) {
         const nadir_attack *attack = &made->attacks[i];
-        nadir_valid_proof proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
+        nadir_certificate proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
         if (attack->tau > 0 && isfinite(attack->tau)) {
             assert_ok(context, nadir_second_order_prove_large(context, problem, &live, &visits, made->radius,
                                                               attack, &proof));
@@ -158,35 +158,36 @@ static void judge_as_large(fight *made, tally *sums)
                         made->lowest, proof.lower, proof.kappa, i, attack->J);
             sums->large += proof.lower >= attack->J - 1e-6 * (problem->J - made->lowest);
         }
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
     }
-    nadir_live_clear(context, &live);
-    nadir_visits_clear(context, &visits);
+    nadir_perturbable_rows_clear(context, &live);
+    nadir_occupancy_bounds_clear(context, &visits);
 }
 
 /* The same by a series for radii up to a larger one. */
 static void judge_in_series(fight *made, tally *sums)
 {
-    nadir_series *series = NULL;
+    nadir_kappa_path *series = NULL;
     if (made->problem->uncertainty->p != 2) {
         return;
     }
     const double most = made->radius * (1 + 0.25 * (double)(sums->attacks % 4));
-    assert_ok(made->context, nadir_series_create(made->context, made->problem, most, &series));
+    assert_ok(made->context, nadir_kappa_path_create(made->context, made->problem, most, &series));
     for (int i = 0; i < made->count; i++) {
         const nadir_attack *attack = &made->attacks[i];
         if (attack->tau > 0 && isfinite(attack->tau)) {
-            nadir_valid_proof proof = {0};
-            assert_ok(made->context, nadir_series_prove(made->context, series, made->radius, attack, &proof));
+            nadir_certificate proof = {0};
+            assert_ok(made->context,
+                      nadir_kappa_path_search(made->context, series, made->radius, attack, &proof));
             assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
                         "%.17g is below the lower bound %.17g (kappa %g) of attack %d in a series, %.17g",
                         made->lowest, proof.lower, proof.kappa, i, attack->J);
             assert_true(isinf(proof.lower) || proof.kappa <= 0.5);
             sums->series += proof.lower >= attack->J - 1e-6 * (made->problem->J - made->lowest);
-            nadir_valid_proof_clear(made->context, &proof);
+            nadir_certificate_clear(made->context, &proof);
         }
     }
-    nadir_series_free(made->context, series);
+    nadir_kappa_path_free(made->context, series);
 }
 
 static void judge(fight *made, tally *sums)
@@ -194,7 +195,7 @@ static void judge(fight *made, tally *sums)
     for (int i = 0; i < made->count; i++) {
         const nadir_attack *attack = &made->attacks[i];
         const nadir_certify effort = i % 2 == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT;
-        nadir_valid_proof proof = test_prove(made->context, made->problem, made->radius, attack, effort);
+        nadir_certificate proof = test_prove(made->context, made->problem, made->radius, attack, effort);
         const double penalty = made->problem->J - made->lowest;
         assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
                     "%.17g is below the lower bound %.17g (%s, kappa %g) of attack %d, %.17g", made->lowest,
@@ -204,7 +205,7 @@ static void judge(fight *made, tally *sums)
         sums->proven += proof.lower >= attack->J - 1e-6 * penalty;
         sums->false_optima += !worst && attack->converged;
         sums->informative += proof.lower > made->lowest - penalty;
-        nadir_valid_proof_clear(made->context, &proof);
+        nadir_certificate_clear(made->context, &proof);
     }
 }
 

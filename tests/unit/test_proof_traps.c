@@ -2,8 +2,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/valid/curvature.h"
-#include "adversary/valid/descent.h"
+#include "adversary/proof/kappa_cholesky.h"
+#include "adversary/search/frank_wolfe.h"
 #include "support/generated.h"
 #include "support/valid.h"
 
@@ -45,12 +45,12 @@ static void test_unvisited_states(void **state)
         attack.J = problem->J;
         assert_close(attack.J, -9, 1e-12);
         for (int effort = 0; effort < 2; effort++) {
-            nadir_valid_proof proof = test_prove(context, problem, known[i].radius, &attack,
+            nadir_certificate proof = test_prove(context, problem, known[i].radius, &attack,
                                                  effort == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT);
             assert_that(proof.lower <= known[i].value + 0.01, "lower bound %g (%s)", proof.lower,
                         proof.bound);
             assert_true(proof.lower > -400);
-            nadir_valid_proof_clear(context, &proof);
+            nadir_certificate_clear(context, &proof);
         }
         nadir_attack_clear(context, &attack);
         test_problem_clear(&made);
@@ -76,10 +76,10 @@ static void test_inactive_ball(void **state)
     for (size_t i = 0; i < sizeof taus / sizeof *taus; i++) {
         attack.tau = taus[i];
         test_note("tau %g", taus[i]);
-        nadir_valid_proof proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
+        nadir_certificate proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
         assert_that(proof.lower <= -73.23, "lower bound %g (%s, kappa %g)", proof.lower, proof.bound,
                     proof.kappa);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
     }
     test_note_clear();
     nadir_attack_clear(context, &attack);
@@ -99,10 +99,10 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
     if (naive) {
         memset(stage.standing.reply, 0, (size_t)problem->states * sizeof *stage.standing.reply);
     }
-    assert_ok(context, nadir_standing_pull(context, &stage.standing, NULL, &pull));
-    assert_ok(context, nadir_curvature_prove(context, &stage.standing, &stage.visits, &pull, NULL, false,
-                                             true, &kappa));
-    nadir_pull_clear(context, &pull);
+    assert_ok(context, nadir_displacement_make(context, &stage.standing, NULL, &pull));
+    assert_ok(context, nadir_kappa_cholesky_find(context, &stage.standing, &stage.visits, &pull, NULL, false,
+                                                 true, &kappa));
+    nadir_displacement_clear(context, &pull);
     test_stage_clear(context, &stage);
     return kappa;
 }
@@ -120,7 +120,7 @@ static nadir_attack avoid_state_1(nadir_context *context, const nadir_problem *p
     nadir_kernel *start = NULL;
     nadir_attack attack = {0};
     assert_ok(context, nadir_kernel_create_changed(context, problem->model, &changed, &start));
-    assert_ok(context, nadir_descent_run(context, problem, beta, start, 1e-13, 100, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-13, 100, &attack));
     nadir_kernel_free(start);
     return attack;
 }
@@ -146,11 +146,11 @@ static void test_zero_occupancy(void **state)
         assert_that(fooled.gap < 1e-12 && fooled.tau > 0, "gap %g, tau %g", fooled.gap, fooled.tau);
         assert_true(find_kappa(context, problem, known[i].radius, &fooled, unvisited, true) < 0.5);
         assert_true(find_kappa(context, problem, known[i].radius, &fooled, unvisited, false) > 1);
-        nadir_valid_proof proof =
+        nadir_certificate proof =
             test_prove(context, problem, known[i].radius, &fooled, NADIR_CERTIFY_STRICT);
         assert_that(proof.lower <= known[i].value + 1e-3, "lower bound %g (%s, kappa %g)", proof.lower,
                     proof.bound, proof.kappa);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &fooled);
         test_problem_clear(&made);
     }
@@ -176,12 +176,12 @@ static void test_inexact(void **state)
     for (int steps = 1; steps < 6; steps++) {
         nadir_attack attack = {0};
         test_note("%d steps", steps);
-        assert_ok(context, nadir_descent_run(context, problem, radius, NULL, 1e-13, steps, &attack));
-        nadir_valid_proof proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, radius, NULL, 1e-13, steps, &attack));
+        nadir_certificate proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
         assert_true(proof.kappa < 0.5);
         assert_that(steps > 1 || attack.J > worst + 0.1, "found %.10g", attack.J);
         assert_that(proof.lower <= worst, "lower bound %.15g of %.15g", proof.lower, worst);
-        nadir_valid_proof_clear(context, &proof);
+        nadir_certificate_clear(context, &proof);
         nadir_attack_clear(context, &attack);
     }
     test_note_clear();

@@ -2,7 +2,7 @@
  * all others. */
 #include "support/support.h"
 
-#include "adversary/rectangular/rectangular.h"
+#include "adversary/search/rectangular_policy_iteration.h"
 #include "linalg/norm.h"
 #include "support/families.h"
 #include "support/naive_rows.h"
@@ -219,7 +219,7 @@ static void check_instance(nadir_context *context, nadir_random *random, const n
     double largest = 0;
     nadir_attack attack = {0};
     double lower;
-    assert_ok(context, nadir_rectangular_solve(context, problem, factor, TOLERANCE, 100, &attack));
+    assert_ok(context, nadir_rectangular_policy_iteration(context, problem, factor, TOLERANCE, 100, &attack));
     assert_true(attack.converged);
     double *X = kernel_numbers(context, attack.kernel);
     for (int64_t s = 0; s < problem->states; s++) {
@@ -294,7 +294,7 @@ static void test_fixed_points(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         nadir_attack attack = {0};
         double *phat = test_dense_kernel(model);
-        assert_ok(context, nadir_rectangular_solve(context, problem, 1, TOLERANCE, 100, &attack));
+        assert_ok(context, nadir_rectangular_policy_iteration(context, problem, 1, TOLERANCE, 100, &attack));
         const double residual = naive_residual(problem, 1, attack.v, phat);
         const double allowed = test_long_unit() < 1e-18 ? 1e-12 : 1e-8;
         assert_that(residual <= allowed * fabs(problem->J - attack.J), "|v - Tv| = %g", residual);

@@ -2,8 +2,8 @@
  * evaluations, and what happens where the device has no room. Without a device: that there are none. */
 #include "support/support.h"
 
-#include "adversary/rectangular/rectangular.h"
-#include "adversary/rectangular/worst_rows.h"
+#include "adversary/search/rectangular_policy_iteration.h"
+#include "adversary/sets/lmo_rectangular.h"
 #include "base/context.h"
 #include "kernel/kernel_device.h"
 #include "linalg/norm.h"
@@ -187,20 +187,20 @@ static void compare_kernels(const fixture *made, int kind, const double *gain, d
 }
 
 /* One kind of values, made here and there, from the last answers on. */
-static void compare(fixture *made, int kind, nadir_worst_rows *here, nadir_worst_rows *there,
+static void compare(fixture *made, int kind, nadir_lmo_rectangular *here, nadir_lmo_rectangular *there,
                     nadir_kernel **here_kernel, nadir_kernel **there_kernel)
 {
     choose_values(kind, made);
-    assert_ok(made->context, nadir_worst_rows_answer(made->context, here, made->v));
-    assert_ok(made->context, nadir_worst_rows_answer(made->context, there, made->v));
+    assert_ok(made->context, nadir_lmo_rectangular_answer(made->context, here, made->v));
+    assert_ok(made->context, nadir_lmo_rectangular_answer(made->context, there, made->v));
     assert_true(there->moves);
     const double range = here->order.range;
     for (int64_t s = 0; s < STATES; s++) {
         assert_that(fabs(there->gain[s] - here->gain[s]) <= 1e-12 * (range + fabs(here->gain[s])),
                     "state %lld: %.17g, not %.17g", (long long)s, there->gain[s], here->gain[s]);
     }
-    assert_ok(made->context, nadir_worst_rows_kernel(made->context, here, here_kernel));
-    assert_ok(made->context, nadir_worst_rows_kernel(made->context, there, there_kernel));
+    assert_ok(made->context, nadir_lmo_rectangular_kernel(made->context, here, here_kernel));
+    assert_ok(made->context, nadir_lmo_rectangular_kernel(made->context, there, there_kernel));
     compare_kernels(made, kind, there->gain, range, *here_kernel, *there_kernel);
     check_members(made, *there_kernel);
 }
@@ -210,12 +210,12 @@ static void test_answers(void **state)
     (void)state;
     for (int i = 0; i < 2 * NORMS; i++) {
         fixture made = {0};
-        nadir_worst_rows here = {0};
-        nadir_worst_rows there = {0};
+        nadir_lmo_rectangular here = {0};
+        nadir_lmo_rectangular there = {0};
         nadir_kernel *kernels[2] = {NULL, NULL};
         setup(i % 2 == 0 ? NADIR_SET_S : NADIR_SET_SA, norms[i / 2], &made);
-        assert_ok(made.context, nadir_worst_rows_make(made.context, &made.problem, 1, &here));
-        assert_ok(made.context, nadir_worst_rows_make_remote(made.context, &made.problem, 1, &there));
+        assert_ok(made.context, nadir_lmo_rectangular_make(made.context, &made.problem, 1, &here));
+        assert_ok(made.context, nadir_lmo_rectangular_make_remote(made.context, &made.problem, 1, &there));
         const bool made_there = there.remote.step != NULL;
         const bool powers = norms[i / 2] != 1 && norms[i / 2] != 2 && !isinf(norms[i / 2]);
         for (int kind = 0; kind < KINDS && made_there; kind += powers ? 3 : 1) { /* powers take their time */
@@ -228,8 +228,8 @@ static void test_answers(void **state)
         }
         nadir_kernel_free(kernels[0]);
         nadir_kernel_free(kernels[1]);
-        nadir_worst_rows_clear(made.context, &here);
-        nadir_worst_rows_clear(made.context, &there);
+        nadir_lmo_rectangular_clear(made.context, &here);
+        nadir_lmo_rectangular_clear(made.context, &there);
         teardown(&made);
         if (!made_there) {
             skip();
@@ -242,15 +242,15 @@ static void test_answers(void **state)
 static void test_nothing_moves(void **state)
 {
     fixture made = {0};
-    nadir_worst_rows there = {0};
+    nadir_lmo_rectangular there = {0};
     nadir_kernel *kernel = NULL;
     (void)state;
     setup(NADIR_SET_S, 1.5, &made);
-    assert_ok(made.context, nadir_worst_rows_make_remote(made.context, &made.problem, 1, &there));
+    assert_ok(made.context, nadir_lmo_rectangular_make_remote(made.context, &made.problem, 1, &there));
     const bool made_there = there.remote.step != NULL;
     if (made_there) {
-        assert_ok(made.context, nadir_worst_rows_answer(made.context, &there, made.v));
-        assert_ok(made.context, nadir_worst_rows_kernel(made.context, &there, &kernel));
+        assert_ok(made.context, nadir_lmo_rectangular_answer(made.context, &there, made.v));
+        assert_ok(made.context, nadir_lmo_rectangular_kernel(made.context, &there, &kernel));
         for (int64_t s = 0; s < STATES; s++) {
             assert_true(there.gain[s] == 0);
         }
@@ -259,7 +259,7 @@ static void test_nothing_moves(void **state)
         }
     }
     nadir_kernel_free(kernel);
-    nadir_worst_rows_clear(made.context, &there);
+    nadir_lmo_rectangular_clear(made.context, &there);
     teardown(&made);
     if (!made_there) {
         skip();
@@ -336,7 +336,7 @@ static void evaluate(nadir_context *context, const nadir_ball *ball, double foun
     test_problem made = test_problem_make(context, model, policy, ball,
                                           context->device != NULL ? "device-krylov" : "krylov", 1);
     const nadir_problem *problem = test_problem_view(&made);
-    assert_ok(context, nadir_rectangular_solve(context, problem, 1, 1e-13, 100, &attack));
+    assert_ok(context, nadir_rectangular_policy_iteration(context, problem, 1, 1e-13, 100, &attack));
     assert_true(attack.converged);
     found[0] = attack.J;
     assert_ok(context, nadir_rectangular_check(context, problem, 1, attack.v, &found[1]));

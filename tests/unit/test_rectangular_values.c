@@ -2,7 +2,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/rectangular/rectangular.h"
+#include "adversary/search/rectangular_policy_iteration.h"
 #include "support/golden.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -62,7 +62,8 @@ static void test_golden_values(void **state)
             const nadir_problem *problem = test_problem_view(&made);
             nadir_attack attack = {0};
             double lower;
-            assert_ok(context, nadir_rectangular_solve(context, problem, 1, TOLERANCE, 50, &attack));
+            assert_ok(context,
+                      nadir_rectangular_policy_iteration(context, problem, 1, TOLERANCE, 50, &attack));
             assert_close(attack.J / row->value, 1, 1e-11);
             assert_true(attack.converged);
             assert_that(attack.iterations <= 6, "%d iterations", (int)attack.iterations);
@@ -82,7 +83,7 @@ static double solved(nadir_context *context, const nadir_problem *problem, doubl
 {
     nadir_attack attack = {0};
     double lower;
-    assert_ok(context, nadir_rectangular_solve(context, problem, factor, TOLERANCE, 100, &attack));
+    assert_ok(context, nadir_rectangular_policy_iteration(context, problem, factor, TOLERANCE, 100, &attack));
     assert_ok(context, nadir_rectangular_check(context, problem, factor, attack.v, &lower));
     const double size = fabs(attack.J) + fabs(problem->J);
     assert_that(lower <= attack.J && attack.J - lower <= 1e-9 * size, "%.17g <= %.17g", lower, attack.J);
@@ -145,12 +146,12 @@ static void test_limits(void **state)
     test_problem made = golden_problem(context, 2, true, &ball);
     nadir_problem problem = *test_problem_view(&made);
     nadir_attack attack = {0};
-    assert_ok(context, nadir_rectangular_solve(context, &problem, 1, 0, 1, &attack));
+    assert_ok(context, nadir_rectangular_policy_iteration(context, &problem, 1, 0, 1, &attack));
     assert_false(attack.converged);
     assert_string_equal(attack.stop_reason, "iterations");
     assert_int_equal(attack.iterations, 1);
     nadir_attack_clear(context, &attack);
-    assert_ok(context, nadir_rectangular_solve(context, &problem, 1, 0, 100, &attack));
+    assert_ok(context, nadir_rectangular_policy_iteration(context, &problem, 1, 0, 100, &attack));
     assert_true(attack.converged);
     assert_string_equal(attack.stop_reason, "stable");
     nadir_attack_clear(context, &attack);
@@ -233,7 +234,8 @@ static void test_scarce_memory(void **state)
             nadir_attack attack = {0};
             double lower;
             scarce.left = limit;
-            status = nadir_rectangular_solve(context, test_problem_view(&made), 1, 1e-6, 100, &attack);
+            status =
+                nadir_rectangular_policy_iteration(context, test_problem_view(&made), 1, 1e-6, 100, &attack);
             if (status == NADIR_OK) {
                 status = nadir_rectangular_check(context, test_problem_view(&made), 1, attack.v, &lower);
             }

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/valid/series.h"
+#include "adversary/search/kappa_path_search.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
@@ -60,10 +60,10 @@ static void test_knapsack(void **state)
             high[s] = low[s] + (nadir_random_below(&random, 4) == 0 ? 0 : nadir_random_uniform(&random));
         }
         const double total = nadir_vector_sum(n, low) + 0.3 * (double)n * nadir_random_uniform(&random);
-        const nadir_visits visits = {.states = n, .total = total, .high = high, .low = low};
+        const nadir_occupancy_bounds visits = {.states = n, .total = total, .high = high, .low = low};
         double most;
         test_note("seed %d, case %d", SEED, i);
-        assert_ok(context, nadir_visits_most(context, &visits, value, &most));
+        assert_ok(context, nadir_occupancy_bounds_most(context, &visits, value, &most));
         const double expected = pack_best_first(n, value, low, high, total);
         assert_that(most >= expected * (1 - 1e-15) && most <= expected * (1 + 1e-13) + 1e-8,
                     "the knapsack holds %.17g, not %.17g", expected, most);
@@ -96,7 +96,7 @@ static double sigma_square(int64_t n, const bool *allowed, const double *X, cons
 }
 
 /* The table with weights against the minimum over c of a quadratic, all rows of scale and probability one. */
-static void check_weighted(nadir_context *context, nadir_random *random, const nadir_live *live,
+static void check_weighted(nadir_context *context, nadir_random *random, const nadir_perturbable_rows *live,
                            const double *g)
 {
     double *inverse = test_new(live->entries + 1, sizeof *inverse);
@@ -110,9 +110,9 @@ static void check_weighted(nadir_context *context, nadir_random *random, const n
         long double sum = 0;
         long double square = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
                 const long double weight = inverse[live->starts[i] + j];
-                const long double value = g[nadir_live_column(live, i, j)];
+                const long double value = g[nadir_perturbable_rows_column(live, i, j)];
                 mass += weight;
                 sum += weight * value;
                 square += weight * value * value;
@@ -165,9 +165,9 @@ static void test_sensitivities(void **state)
         nadir_policy *policy = NULL;
         assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
-        nadir_live live;
+        nadir_perturbable_rows live;
         nadir_sensitivity sensitivity;
-        assert_ok(context, nadir_live_make(context, test_problem_view(&made), &live));
+        assert_ok(context, nadir_perturbable_rows_make(context, test_problem_view(&made), &live));
         for (int64_t e = 0; e < live.entries; e++) {
             X[e] = nadir_random_uniform(&random) < share ? 1 : 0;
         }
@@ -189,9 +189,9 @@ static void test_sensitivities(void **state)
                 minus[e] = -g[e];
             }
             for (int64_t r = live.first[s]; r < live.first[s + 1]; r++) {
-                for (int64_t e = 0; e < nadir_live_length(&live, r); e++) {
-                    allowed[nadir_live_column(&live, r, e)] = true;
-                    row[nadir_live_column(&live, r, e)] = X[live.starts[r] + e];
+                for (int64_t e = 0; e < nadir_perturbable_rows_length(&live, r); e++) {
+                    allowed[nadir_perturbable_rows_column(&live, r, e)] = true;
+                    row[nadir_perturbable_rows_column(&live, r, e)] = X[live.starts[r] + e];
                     positive += X[live.starts[r] + e] > 0;
                 }
             }
@@ -209,7 +209,7 @@ static void test_sensitivities(void **state)
         }
         check_weighted(context, &random, &live, g);
         nadir_sensitivity_clear(context, &sensitivity);
-        nadir_live_clear(context, &live);
+        nadir_perturbable_rows_clear(context, &live);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -251,31 +251,31 @@ static void test_bounds(void **state)
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
-        nadir_live live;
-        nadir_visits visits;
-        assert_ok(context, nadir_live_make(context, problem, &live));
-        assert_ok(context, nadir_visits_make(context, problem, &visits));
-        assert_ok(context, nadir_visits_bound(context, problem, &live, radius, &visits));
+        nadir_perturbable_rows live;
+        nadir_occupancy_bounds visits;
+        assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
+        assert_ok(context, nadir_occupancy_bounds_make(context, problem, &visits));
+        assert_ok(context, nadir_occupancy_bounds_bound(context, problem, &live, radius, &visits));
         assert_false(visits.empty);
         const int64_t t = (int64_t)nadir_random_below(&random, (uint64_t)problem->states);
         const double most = extreme_visits(&oracle, &random, t, 1, kernel);
         const double least = extreme_visits(&oracle, &random, t, -1, kernel);
         const double slack = 1e-13 * visits.total;
-        nadir_visits limited;
-        assert_ok(context, nadir_visits_make(context, problem, &limited));
-        nadir_visits_limit(context, problem, radius, &limited);
+        nadir_occupancy_bounds limited;
+        assert_ok(context, nadir_occupancy_bounds_make(context, problem, &limited));
+        nadir_occupancy_bounds_limit(context, problem, radius, &limited);
         assert_that(most <= limited.high[t] + slack && least >= limited.low[t] - slack,
                     "%.17g to %.17g visits, the limits are %.17g and %.17g", least, most, limited.low[t],
                     limited.high[t]);
-        nadir_visits_clear(context, &limited);
+        nadir_occupancy_bounds_clear(context, &limited);
         assert_that(most <= visits.high[t] + slack, "%.17g visits, the bound is %.17g", most, visits.high[t]);
         assert_that(least >= visits.low[t] - slack, "%.17g visits, the bound is %.17g", least, visits.low[t]);
         if (visits.high[t] > problem->d[t] + 1e-6) {
             closest = fmin(closest, (visits.high[t] - most) / (visits.high[t] - problem->d[t]));
         }
         free(kernel);
-        nadir_visits_clear(context, &visits);
-        nadir_live_clear(context, &live);
+        nadir_occupancy_bounds_clear(context, &visits);
+        nadir_perturbable_rows_clear(context, &live);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }
@@ -308,19 +308,19 @@ static void test_pass(void **state)
         long double *d = test_new(n, sizeof *d);
         double h[5];
         double slope[5];
-        nadir_live live;
-        nadir_visits visits;
-        nadir_centre centre;
+        nadir_perturbable_rows live;
+        nadir_occupancy_bounds visits;
+        nadir_expansion_point centre;
         nadir_sensitivity sensitivity;
         double moved;
         test_oracle_random(&oracle, &random, P);
         long double *average = test_dense_average(problem->model, P, problem->policy->probabilities);
         test_system system = test_system_make(n, average, problem->gamma);
         test_system_solve(&system, true, problem->mu, d);
-        assert_ok(context, nadir_live_make(context, problem, &live));
-        assert_ok(context, nadir_visits_make(context, problem, &visits));
-        assert_ok(context, nadir_centre_make(context, problem, &live, NULL, NULL, &centre));
-        assert_ok(context, nadir_centre_columns(context, &centre));
+        assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
+        assert_ok(context, nadir_occupancy_bounds_make(context, problem, &visits));
+        assert_ok(context, nadir_expansion_point_make(context, problem, &live, NULL, NULL, &centre));
+        assert_ok(context, nadir_expansion_point_columns(context, &centre));
         assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, up + n * n));
         long double distance = 0;
@@ -331,24 +331,26 @@ static void test_pass(void **state)
             visits.high[s] = fmin(visits.high[s], (double)d[s] * (1 + 1e-9) + 1e-15);
             visits.low[s] = fmax((double)d[s] * (1 - 1e-9) - 1e-14, 0); /* d is rounded too */
             for (int64_t l = live.first[s]; l < live.first[s + 1]; l++) {
-                for (int64_t j = 0; j < nadir_live_length(&live, l); j++) {
+                for (int64_t j = 0; j < nadir_perturbable_rows_length(&live, l); j++) {
                     const int64_t e = live.starts[l] + j;
                     const long double far =
-                        (P[live.rows[l] * n + nadir_live_column(&live, l, j)] - live.phat[e]) / live.alpha[l];
+                        (P[live.rows[l] * n + nadir_perturbable_rows_column(&live, l, j)] - live.phat[e]) /
+                        live.alpha[l];
                     distance += d[s] / h[s] * far * far;
                     plain += far * far;
                 }
             }
         }
-        assert_ok(context, nadir_visits_narrow(context, &visits, &centre, up, up + n * n, h,
-                                               (double)sqrtl(distance) * (1 + 1e-14), NULL, &moved));
+        assert_ok(context,
+                  nadir_occupancy_bounds_narrow(context, &visits, &centre, up, up + n * n, h,
+                                                (double)sqrtl(distance) * (1 + 1e-14), NULL, &moved));
         assert_false(visits.empty);
         for (int64_t s = 0; s < n; s++) {
             assert_that(visits.low[s] <= d[s] + 1e-14L && d[s] <= visits.high[s] + 1e-14L,
                         "%.17Lg is not in [%.17g, %.17g]", d[s], visits.low[s], visits.high[s]);
         }
-        assert_ok(context,
-                  nadir_visits_narrow(context, &visits, &centre, up, up + n * n, NULL, 10, slope, &moved));
+        assert_ok(context, nadir_occupancy_bounds_narrow(context, &visits, &centre, up, up + n * n, NULL, 10,
+                                                         slope, &moved));
         for (int64_t s = 0; s < n; s++) {
             const double far = (double)fabsl(d[s] - centre.d[s]);
             const double most = slope[s] * (double)sqrtl(plain) + centre.off[s];
@@ -356,9 +358,9 @@ static void test_pass(void **state)
             sharpest = fmax(sharpest, plain > 1e-6L ? far / most : 0);
         }
         nadir_sensitivity_clear(context, &sensitivity);
-        nadir_centre_clear(context, &centre);
-        nadir_visits_clear(context, &visits);
-        nadir_live_clear(context, &live);
+        nadir_expansion_point_clear(context, &centre);
+        nadir_occupancy_bounds_clear(context, &visits);
+        nadir_perturbable_rows_clear(context, &live);
         test_system_clear(&system);
         free(average);
         free(P);
@@ -381,7 +383,7 @@ typedef struct two_kernels {
 } two_kernels;
 
 static two_kernels two_kernels_make(const nadir_problem *problem, test_oracle *oracle, nadir_random *random,
-                                    const nadir_live *live)
+                                    const nadir_perturbable_rows *live)
 {
     const int64_t n = problem->states;
     two_kernels made = {.change = test_new(n, sizeof *made.change)};
@@ -400,8 +402,8 @@ static two_kernels two_kernels_make(const nadir_problem *problem, test_oracle *o
     for (int64_t s = 0; s < n; s++) {
         long double own = 0;
         for (int64_t l = live->first[s]; l < live->first[s + 1]; l++) {
-            for (int64_t j = 0; j < nadir_live_length(live, l); j++) {
-                const int64_t at = live->rows[l] * n + nadir_live_column(live, l, j);
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, l); j++) {
+                const int64_t at = live->rows[l] * n + nadir_perturbable_rows_column(live, l, j);
                 const long double moved = (P[1][at] - live->phat[live->starts[l] + j]) / live->alpha[l];
                 const long double far = (P[0][at] - P[1][at]) / live->alpha[l];
                 own += moved * moved;
@@ -441,21 +443,21 @@ static void test_series(void **state)
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         const int64_t n = problem->states;
-        nadir_series *series = NULL;
-        nadir_live live;
-        nadir_centre centre;
+        nadir_kappa_path *series = NULL;
+        nadir_perturbable_rows live;
+        nadir_expansion_point centre;
         nadir_sensitivity sensitivity;
         double y[5];
         double up[25];
         bool found;
-        assert_ok(context, nadir_live_make(context, problem, &live));
-        assert_ok(context, nadir_centre_make(context, problem, &live, NULL, NULL, &centre));
-        assert_ok(context, nadir_centre_columns(context, &centre));
+        assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
+        assert_ok(context, nadir_expansion_point_make(context, problem, &live, NULL, NULL, &centre));
+        assert_ok(context, nadir_expansion_point_columns(context, &centre));
         assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, NULL));
-        assert_ok(context, nadir_series_create(context, problem, radius, &series));
+        assert_ok(context, nadir_kappa_path_create(context, problem, radius, &series));
         two_kernels two = two_kernels_make(problem, &oracle, &random, &live);
-        assert_ok(context, nadir_series_slopes(context, series, two.change, y, &found));
+        assert_ok(context, nadir_kappa_path_slopes(context, series, two.change, y, &found));
         many += found;
         for (int64_t t = 0; t < n && found; t++) {
             const double far = (double)fabsl(two.d[0][t] - two.d[1][t]);
@@ -470,10 +472,10 @@ static void test_series(void **state)
             assert_that(far <= y[t] * two.distance + 1e-12, "%.17g > %.17g %.17g", far, y[t], two.distance);
         }
         two_kernels_clear(&two);
-        nadir_series_free(context, series);
+        nadir_kappa_path_free(context, series);
         nadir_sensitivity_clear(context, &sensitivity);
-        nadir_centre_clear(context, &centre);
-        nadir_live_clear(context, &live);
+        nadir_expansion_point_clear(context, &centre);
+        nadir_perturbable_rows_clear(context, &live);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }

@@ -7,9 +7,9 @@
 #include "adversary/search/breakdown_search.h"
 
 #include "adversary/free/free.h"
-#include "adversary/rectangular/rectangular.h"
 #include "adversary/search/penalty_bounds.h"
-#include "adversary/valid/proof.h"
+#include "adversary/search/rectangular_policy_iteration.h"
+#include "adversary/valid/prove.h"
 #include "nominal/value_check.h"
 
 #include <float.h>
@@ -193,7 +193,7 @@ static nadir_status prove_once(bound *of, const nadir_attack *attack, nadir_cert
 {
     nadir_status status = NADIR_OK;
     nadir_verify_run *run = of->run;
-    nadir_valid_proof proof = {0};
+    nadir_certificate proof = {0};
     NADIR_CHECK(nadir_valid_prove(run->context, of->problem, of->problem->uncertainty->radius, attack, effort,
                                   wanted, &proof));
     if (proof.lower > of->lower) {
@@ -208,7 +208,7 @@ static nadir_status prove_once(bound *of, const nadir_attack *attack, nadir_cert
     run->d_bar = proof.d_bar;
     proof.d_bar = NULL;
 cleanup:
-    nadir_valid_proof_clear(run->context, &proof);
+    nadir_certificate_clear(run->context, &proof);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* evaluate.c: robust evaluation of rectangular sets on the domains simplex and support: search, then checks
  * of the kernel from its rows and of the lower bound by weak duality. */
 #include "adversary/check/membership.h"
-#include "adversary/rectangular/rectangular.h"
+#include "adversary/search/rectangular_policy_iteration.h"
 #include "adversary/verdict.h"
 #include "base/context.h"
 
@@ -13,8 +13,8 @@ static nadir_status evaluate_one(nadir_context *context, const nadir_problem *pr
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_rectangular_solve(context, problem, factor, settings->tolerance,
-                                        settings->iterations_limit, &verdict->attack));
+    NADIR_CHECK(nadir_rectangular_policy_iteration(context, problem, factor, settings->tolerance,
+                                                   settings->iterations_limit, &verdict->attack));
     const double found = nadir_clock_seconds();
     verdict->robust_time = found - begun;
     verdict->breakdown = NAN;

@@ -8,9 +8,9 @@
  * Values fall from step to step, and v* >= v - max (v - Tv)_+ / (1 - gamma) says how far they can still fall.
  * Norms whose answers are vertices end exactly; for the others a step squares the error.
  */
-#include "adversary/rectangular/rectangular.h"
+#include "adversary/search/rectangular_policy_iteration.h"
 
-#include "adversary/rectangular/worst_rows.h"
+#include "adversary/sets/lmo_rectangular.h"
 #include "kernel/kernel_device.h"
 #include "linalg/distributed.h"
 
@@ -23,7 +23,7 @@ enum { IDLE = 20 };      /* steps that bring nothing: policy iteration needs a f
 
 typedef struct search {
     const nadir_problem *problem;
-    nadir_worst_rows worst;
+    nadir_lmo_rectangular worst;
     nadir_occupancy *occupancy; /* of the last answers */
     bool own_backend;           /* it has a backend of its own; false: it solves through the nominal one */
     double *v;                  /* [states] */
@@ -38,7 +38,7 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     find->problem = problem;
-    NADIR_CHECK(nadir_worst_rows_make_remote(context, problem, factor, &find->worst));
+    NADIR_CHECK(nadir_lmo_rectangular_make_remote(context, problem, factor, &find->worst));
     NADIR_NEW(context, find->v, n);
     NADIR_NEW(context, find->fall, n);
     memcpy(find->v, problem->v, (size_t)n * sizeof *find->v);
@@ -54,7 +54,7 @@ cleanup:
 
 static void finish(nadir_context *context, search *find)
 {
-    nadir_worst_rows_clear(context, &find->worst);
+    nadir_lmo_rectangular_clear(context, &find->worst);
     nadir_occupancy_free(context, find->occupancy);
     nadir_release(context, find->v);
     nadir_release(context, find->fall);
@@ -65,7 +65,7 @@ static nadir_status respond(nadir_context *context, search *find)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = find->problem;
-    NADIR_CHECK(nadir_worst_rows_answer(context, &find->worst, find->v));
+    NADIR_CHECK(nadir_lmo_rectangular_answer(context, &find->worst, find->v));
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, find->v, find->fall);
     find->most = 0;
     for (int64_t s = 0; s < problem->states; s++) {
@@ -108,10 +108,10 @@ static nadir_status take_kernel(nadir_context *context, search *find, const nadi
 /* The kernel of the answers. A device may have room for these and not for that. */
 static nadir_status make_kernel(nadir_context *context, search *find, nadir_kernel **kernel)
 {
-    nadir_status status = nadir_worst_rows_kernel(context, &find->worst, kernel);
+    nadir_status status = nadir_lmo_rectangular_kernel(context, &find->worst, kernel);
     if (status == NADIR_ERROR_MEMORY && find->worst.remote.step != NULL) {
-        NADIR_CHECK(nadir_worst_rows_recall(context, &find->worst, find->v));
-        NADIR_CHECK(nadir_worst_rows_kernel(context, &find->worst, kernel));
+        NADIR_CHECK(nadir_lmo_rectangular_recall(context, &find->worst, find->v));
+        NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &find->worst, kernel));
     }
 cleanup:
     return status;
@@ -146,8 +146,9 @@ static const char *reason_to_stop(const search *find, double before, double tole
     return small || stays ? "stable" : NULL;
 }
 
-nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem *problem, double factor,
-                                     double tolerance, int64_t iterations_limit, nadir_attack *attack)
+nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const nadir_problem *problem,
+                                                double factor, double tolerance, int64_t iterations_limit,
+                                                nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     search find = {0};

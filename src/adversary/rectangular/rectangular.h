@@ -14,8 +14,9 @@
 
 /* All radii times `factor`. attack: of zeros; filled with kernel, J, v and the rest but c, k, lambda.
  * tolerance: of the penalty, relative. */
-nadir_status nadir_rectangular_solve(nadir_context *context, const nadir_problem *problem, double factor,
-                                     double tolerance, int64_t iterations_limit, nadir_attack *attack);
+nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const nadir_problem *problem,
+                                                double factor, double tolerance, int64_t iterations_limit,
+                                                nadir_attack *attack);
 
 /* J_U >= mu . v - max (v - Tv)_+ / (1 - gamma) for any v: [states], with every minimum replaced by a lower
  * bound on it from weak duality, so that nothing that solves row problems is trusted. */

@@ -1,5 +1,5 @@
 /* worst_rows.c: the answers of all rows to a value; see worst_rows.h. */
-#include "adversary/rectangular/worst_rows.h"
+#include "adversary/sets/lmo_rectangular.h"
 
 #include "linalg/threads.h"
 
@@ -31,20 +31,20 @@ static int64_t most_room(const nadir_lmo *rows)
     return most;
 }
 
-static double radius_of(const nadir_worst_rows *worst, int64_t state, int64_t row)
+static double radius_of(const nadir_lmo_rectangular *worst, int64_t state, int64_t row)
 {
     return worst->factor * nadir_uncertainty_radius(worst->problem->uncertainty, state, row);
 }
 
 /* What the struct says before anything is taken for it. */
-static void describe(const nadir_problem *problem, double factor, nadir_worst_rows *worst)
+static void describe(const nadir_problem *problem, double factor, nadir_lmo_rectangular *worst)
 {
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
-    *worst = (nadir_worst_rows){.problem = problem,
-                                .factor = factor,
-                                .order.exchange = model->exchange,
-                                .order.unsorted = model->exchange != NULL && !isinf(set->p)};
+    *worst = (nadir_lmo_rectangular){.problem = problem,
+                                     .factor = factor,
+                                     .order.exchange = model->exchange,
+                                     .order.unsorted = model->exchange != NULL && !isinf(set->p)};
     worst->rows = (nadir_lmo){
         .model = problem->model,
         .order = &worst->order,
@@ -55,28 +55,28 @@ static void describe(const nadir_problem *problem, double factor, nadir_worst_ro
     };
 }
 
-nadir_status nadir_worst_rows_make(nadir_context *context, const nadir_problem *problem, double factor,
-                                   nadir_worst_rows *worst)
+nadir_status nadir_lmo_rectangular_make(nadir_context *context, const nadir_problem *problem, double factor,
+                                        nadir_lmo_rectangular *worst)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     describe(problem, factor, worst);
     worst->threads = nadir_threads_for(context, 4 * entries);
-    worst->room_each = most_room(&worst->rows) + most_actions(model) * NADIR_BOUND_ROOM;
+    worst->room_each = most_room(&worst->rows) + most_actions(model) * NADIR_LMO_BOUND_ROOM;
     NADIR_NEW_ZERO(context, worst->answers, model->rows);
     NADIR_NEW_ZERO(context, worst->gain, model->states);
     NADIR_NEW(context, worst->room, worst->threads * worst->room_each);
 cleanup:
     if (status != NADIR_OK) {
-        nadir_worst_rows_clear(context, worst);
+        nadir_lmo_rectangular_clear(context, worst);
     }
     return status;
 }
 
 /* The device's alphas are radii, alpha times that of the row or the state, and its beta is one. p = infinity:
  * it does not matter who shares. */
-static nadir_status open_remote(nadir_context *context, nadir_worst_rows *worst)
+static nadir_status open_remote(nadir_context *context, nadir_lmo_rectangular *worst)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = worst->problem;
@@ -98,8 +98,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_problem *problem, double factor,
-                                          nadir_worst_rows *worst)
+nadir_status nadir_lmo_rectangular_make_remote(nadir_context *context, const nadir_problem *problem,
+                                               double factor, nadir_lmo_rectangular *worst)
 {
     nadir_status status = NADIR_OK;
     describe(problem, factor, worst);
@@ -107,29 +107,29 @@ nadir_status nadir_worst_rows_make_remote(nadir_context *context, const nadir_pr
         NADIR_CHECK(open_remote(context, worst));
     }
     if (worst->remote.step == NULL) {
-        return nadir_worst_rows_make(context, problem, factor, worst);
+        return nadir_lmo_rectangular_make(context, problem, factor, worst);
     }
     worst->order.unsorted = true;
     NADIR_NEW_ZERO(context, worst->gain, problem->states);
 cleanup:
     if (status != NADIR_OK) {
-        nadir_worst_rows_clear(context, worst);
+        nadir_lmo_rectangular_clear(context, worst);
     }
     return status;
 }
 
-void nadir_worst_rows_clear(nadir_context *context, nadir_worst_rows *worst)
+void nadir_lmo_rectangular_clear(nadir_context *context, nadir_lmo_rectangular *worst)
 {
     nadir_lmo_device_close(&worst->remote);
     nadir_value_order_clear(context, &worst->order);
     nadir_release(context, worst->answers);
     nadir_release(context, worst->gain);
     nadir_release(context, worst->room);
-    *worst = (nadir_worst_rows){0};
+    *worst = (nadir_lmo_rectangular){0};
 }
 
 /* Rows beside each other have similar answers: a state without any starts from those of the one before. */
-static void lend_answers(nadir_worst_rows *worst, int64_t state)
+static void lend_answers(nadir_lmo_rectangular *worst, int64_t state)
 {
     const int64_t *state_rows = worst->rows.model->state_rows;
     const int64_t before = state_rows[state] - state_rows[state - 1];
@@ -143,7 +143,7 @@ static void lend_answers(nadir_worst_rows *worst, int64_t state)
 }
 
 /* One state: its rows share a budget (s), or each has its own. */
-static double answer_state(nadir_worst_rows *worst, int64_t state, double *room)
+static double answer_state(nadir_lmo_rectangular *worst, int64_t state, double *room)
 {
     const nadir_model *model = worst->rows.model;
     const double *pi = worst->problem->policy->probabilities;
@@ -171,7 +171,7 @@ static bool goes_on(nadir_context *context, nadir_status *stopped)
 }
 
 /* Where nothing moves there is nothing to gain. */
-static nadir_status answer_remotely(nadir_context *context, nadir_worst_rows *worst)
+static nadir_status answer_remotely(nadir_context *context, nadir_lmo_rectangular *worst)
 {
     nadir_status status = NADIR_OK;
     nadir_lmo_budget budget;
@@ -186,8 +186,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_worst_rows_kernel(nadir_context *context, const nadir_worst_rows *worst,
-                                     nadir_kernel **kernel)
+nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lmo_rectangular *worst,
+                                          nadir_kernel **kernel)
 {
     if (worst->remote.step == NULL) {
         return nadir_lmo_kernel(context, &worst->rows, worst->answers, kernel);
@@ -200,7 +200,8 @@ nadir_status nadir_worst_rows_kernel(nadir_context *context, const nadir_worst_r
     return nadir_kernel_create(context, worst->problem->model, kernel);
 }
 
-nadir_status nadir_worst_rows_answer(nadir_context *context, nadir_worst_rows *worst, const double *v)
+nadir_status nadir_lmo_rectangular_answer(nadir_context *context, nadir_lmo_rectangular *worst,
+                                          const double *v)
 {
     enum { STATES = 8 }; /* that lend answers to each other: the same with any number of threads */
     nadir_status status = NADIR_OK;
@@ -227,26 +228,27 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_worst_rows_recall(nadir_context *context, nadir_worst_rows *worst, const double *v)
+nadir_status nadir_lmo_rectangular_recall(nadir_context *context, nadir_lmo_rectangular *worst,
+                                          const double *v)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = worst->problem;
     const double factor = worst->factor;
-    nadir_worst_rows_clear(context, worst);
-    NADIR_CHECK(nadir_worst_rows_make(context, problem, factor, worst));
-    NADIR_CHECK(nadir_worst_rows_answer(context, worst, v));
+    nadir_lmo_rectangular_clear(context, worst);
+    NADIR_CHECK(nadir_lmo_rectangular_make(context, problem, factor, worst));
+    NADIR_CHECK(nadir_lmo_rectangular_answer(context, worst, v));
 cleanup:
     return status;
 }
 
-static double bound_state(const nadir_worst_rows *worst, int64_t state, double *room)
+static double bound_state(const nadir_lmo_rectangular *worst, int64_t state, double *room)
 {
     const nadir_model *model = worst->rows.model;
     const double *pi = worst->problem->policy->probabilities;
     const int64_t first = model->state_rows[state];
     const int64_t end = model->state_rows[state + 1];
     nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)room;
-    double *rest = room + (end - first) * NADIR_BOUND_ROOM;
+    double *rest = room + (end - first) * NADIR_LMO_BOUND_ROOM;
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
         bounds[row - first] = nadir_lmo_bound(&worst->rows, row, &worst->answers[row], rest);
@@ -261,7 +263,8 @@ static double bound_state(const nadir_worst_rows *worst, int64_t state, double *
     return gain * (1 + DBL_EPSILON * (double)(end - first + 4));
 }
 
-nadir_status nadir_worst_rows_bound(nadir_context *context, const nadir_worst_rows *worst, double *gain)
+nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo_rectangular *worst,
+                                         double *gain)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = worst->problem->states;

@@ -21,8 +21,8 @@ cleanup:
 
 void nadir_difference_search_clear(nadir_context *context, nadir_difference_search *search)
 {
-    nadir_valid_operator_clear(context, &search->operators[0]);
-    nadir_valid_operator_clear(context, &search->operators[1]);
+    nadir_kernel_solver_clear(context, &search->operators[0]);
+    nadir_kernel_solver_clear(context, &search->operators[1]);
     nadir_lmo_row_costs_clear(context, &search->costs);
     nadir_release(context, search->products);
     *search = (nadir_difference_search){0};
@@ -57,8 +57,8 @@ nadir_status nadir_difference_point_evaluate(nadir_context *context, nadir_diffe
     double error;
     for (int i = 0; i < 2; i++) {
         const nadir_problem *problem = search->problem[i];
-        NADIR_CHECK(nadir_valid_operator_set(context, &search->operators[i], point->kernel));
-        NADIR_CHECK(nadir_valid_operator_value(context, &search->operators[i], point->v[i], point->d[i]));
+        NADIR_CHECK(nadir_kernel_solver_set(context, &search->operators[i], point->kernel));
+        NADIR_CHECK(nadir_kernel_solver_value(context, &search->operators[i], point->v[i], point->d[i]));
         point->J[i] = nadir_vector_dot(problem->states, problem->mu, point->v[i], &error);
     }
     point->f = point->J[0] - point->J[1];

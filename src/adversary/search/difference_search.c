@@ -12,7 +12,7 @@
 #include "adversary/search/difference_search.h"
 
 #include "adversary/proof/difference_bound.h"
-#include "adversary/valid/kernel_mix.h"
+#include "adversary/search/kernel_mix.h"
 #include "base/round.h"
 #include "linalg/vector.h"
 

@@ -10,12 +10,12 @@
 #define NADIR_ADVERSARY_DIFFERENCE_SEARCH_H
 
 #include "adversary/rows/lmo_row_costs.h"
-#include "adversary/valid/operator.h"
+#include "adversary/search/kernel_solver.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_difference_search {
     const nadir_problem *problem[2]; /* A and B; signs as the model has them */
-    nadir_valid_operator operators[2];
+    nadir_kernel_solver operators[2];
     nadir_lmo_row_costs costs; /* G of the last linear step */
     double *products;          /* [2 * rows] */
 } nadir_difference_search;

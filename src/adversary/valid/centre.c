@@ -1,5 +1,5 @@
 /* centre.c: a kernel of the set with the columns of its D; see centre.h. */
-#include "adversary/valid/centre.h"
+#include "adversary/proof/expansion_point.h"
 
 #include "kernel/explicit.h"
 #include "linalg/distributed.h"
@@ -16,18 +16,18 @@
 /* Rows that sum to one like this need not be made to: how far they are off is measured. */
 #define DISTRIBUTION 1e-14
 
-void nadir_centre_clear(nadir_context *context, nadir_centre *centre)
+void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *centre)
 {
     nadir_occupancy_free(context, centre->occupancy);
     nadir_kernel_free(centre->kernel);
     nadir_release(context, centre->own_X);
     nadir_release(context, centre->D);
     nadir_release(context, centre->d);
-    *centre = (nadir_centre){0};
+    *centre = (nadir_expansion_point){0};
 }
 
 /* (1 - gamma max_s sum_a pi) sum d_P <= sum mu. */
-double nadir_centre_total(const nadir_context *context, const nadir_problem *problem)
+double nadir_expansion_point_total(const nadir_context *context, const nadir_problem *problem)
 {
     const int64_t *state_rows = problem->model->state_rows;
     const int threads = nadir_threads_for(context, problem->rows);
@@ -44,9 +44,9 @@ double nadir_centre_total(const nadir_context *context, const nadir_problem *pro
 }
 
 /* A row with the entries X as a distribution; sum: of them. */
-static void take_sum(const nadir_live *live, int64_t i, double sum, double *X)
+static void take_sum(const nadir_perturbable_rows *live, int64_t i, double sum, double *X)
 {
-    const int64_t length = nadir_live_length(live, i);
+    const int64_t length = nadir_perturbable_rows_length(live, i);
     if (sum > 0.5) {
         nadir_vector_divide(length, sum, X);
     } else {
@@ -56,9 +56,9 @@ static void take_sum(const nadir_live *live, int64_t i, double sum, double *X)
 
 /* The entries of one row all of whose states are allowed: what is negative counts as nothing. True: it is
  * taken as it is. */
-static bool take_whole(const nadir_live *live, int64_t i, const double *row, double *restrict X)
+static bool take_whole(const nadir_perturbable_rows *live, int64_t i, const double *row, double *restrict X)
 {
-    const int64_t length = nadir_live_length(live, i);
+    const int64_t length = nadir_perturbable_rows_length(live, i);
     const double sum = nadir_vector_norm_1(length, row);
     if (fabs(sum - 1) <= DISTRIBUTION && nadir_vector_smallest(length, row) >= 0) {
         memcpy(X, row, (size_t)length * sizeof *X);
@@ -72,17 +72,18 @@ static bool take_whole(const nadir_live *live, int64_t i, const double *row, dou
 }
 
 /* The allowed entries of one row, likewise: what is not allowed counts as nothing. */
-static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, double *X)
+static void take_row(const nadir_perturbable_rows *live, int64_t i, const nadir_row *row, double *X)
 {
-    const int64_t length = nadir_live_length(live, i);
+    const int64_t length = nadir_perturbable_rows_length(live, i);
     int64_t place = 0;
     double sum = 0;
     memset(X, 0, (size_t)length * sizeof *X);
     for (int64_t j = 0; j < row->count; j++) {
-        while (place < length && nadir_live_column(live, i, place) < row->columns[j]) {
+        while (place < length && nadir_perturbable_rows_column(live, i, place) < row->columns[j]) {
             place++;
         }
-        if (place < length && nadir_live_column(live, i, place) == row->columns[j] && row->values[j] > 0) {
+        if (place < length && nadir_perturbable_rows_column(live, i, place) == row->columns[j] &&
+            row->values[j] > 0) {
             X[place] = row->values[j];
             sum += row->values[j];
         }
@@ -92,12 +93,12 @@ static void take_row(const nadir_live *live, int64_t i, const nadir_row *row, do
 
 /* The same of a row that has its numbers in the places of the model's, all of which are allowed. False: it
  * is none. */
-static bool take_stored(const nadir_live *live, int64_t i, const nadir_explicit *rows, double *X)
+static bool take_stored(const nadir_perturbable_rows *live, int64_t i, const nadir_explicit *rows, double *X)
 {
-    const double *values = nadir_kernel_on_support(rows->kernel, nadir_live_row(live, i));
+    const double *values = nadir_kernel_on_support(rows->kernel, nadir_perturbable_rows_row(live, i));
     const nadir_model *model = nadir_kernel_model(rows->kernel);
-    const int64_t length = nadir_live_length(live, i);
-    if (values == NULL || length != nadir_model_row(model, nadir_live_row(live, i)).count) {
+    const int64_t length = nadir_perturbable_rows_length(live, i);
+    if (values == NULL || length != nadir_model_row(model, nadir_perturbable_rows_row(live, i)).count) {
         return false;
     }
     double sum = 0;
@@ -110,8 +111,8 @@ static bool take_stored(const nadir_live *live, int64_t i, const nadir_explicit 
 }
 
 /* *same: the live rows are those of the kernel. */
-static nadir_status take_rows(nadir_context *context, const nadir_live *live, const nadir_kernel *kernel,
-                              const bool *nominal, double *X, bool *same)
+static nadir_status take_rows(nadir_context *context, const nadir_perturbable_rows *live,
+                              const nadir_kernel *kernel, const bool *nominal, double *X, bool *same)
 {
     nadir_status status = NADIR_OK;
     nadir_explicit rows = {0};
@@ -132,14 +133,14 @@ static nadir_status take_rows(nadir_context *context, const nadir_live *live, co
     *same = stored == 0;
     for (int64_t s = 0; s < live->states && (left > 0 || stored == 0); s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double *whole = nadir_explicit_dense_row(&rows, nadir_live_row(live, i));
+            const double *whole = nadir_explicit_dense_row(&rows, nadir_perturbable_rows_row(live, i));
             if (nominal != NULL && nominal[s]) {
-                *same = *same && nadir_kernel_is_nominal(kernel, nadir_live_row(live, i));
-            } else if (whole != NULL && nadir_live_length(live, i) == live->states) {
+                *same = *same && nadir_kernel_is_nominal(kernel, nadir_perturbable_rows_row(live, i));
+            } else if (whole != NULL && nadir_perturbable_rows_length(live, i) == live->states) {
                 *same = take_whole(live, i, whole, X + live->starts[i]) && *same;
             } else if (!take_stored(live, i, &rows, X + live->starts[i])) {
                 *same = false;
-                const nadir_row row = nadir_explicit_row(&rows, nadir_live_row(live, i));
+                const nadir_row row = nadir_explicit_row(&rows, nadir_perturbable_rows_row(live, i));
                 take_row(live, i, &row, X + live->starts[i]);
             }
         }
@@ -151,8 +152,8 @@ cleanup:
 
 /* The live rows X as a kernel of a sparse model, on domain support: it has the successors of the model, and
  * need not store them. */
-static nadir_status write_support(nadir_context *context, nadir_model *model, const nadir_live *live,
-                                  const double *X, nadir_kernel **kernel)
+static nadir_status write_support(nadir_context *context, nadir_model *model,
+                                  const nadir_perturbable_rows *live, const double *X, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
@@ -160,46 +161,46 @@ static nadir_status write_support(nadir_context *context, nadir_model *model, co
     const int threads = nadir_threads_for(context, live->entries);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < live->count; i++) {
-        const nadir_row nominal = nadir_model_row(model, nadir_live_row(live, i));
-        double *values = perturbed->values + model->row_starts[nadir_live_row(live, i)];
+        const nadir_row nominal = nadir_model_row(model, nadir_perturbable_rows_row(live, i));
+        double *values = perturbed->values + model->row_starts[nadir_perturbable_rows_row(live, i)];
         const double *next = X + live->starts[i];
         for (int64_t j = 0; j < nominal.count; j++) {
             values[j] = nominal.values[j] > 0 ? *next++ : 0;
         }
-        perturbed->nominal[nadir_live_row(live, i)] = false;
+        perturbed->nominal[nadir_perturbable_rows_row(live, i)] = false;
     }
 cleanup:
     return status;
 }
 
 /* The same of a dense model. */
-static nadir_status write_dense(nadir_context *context, nadir_model *model, const nadir_live *live,
-                                const double *X, nadir_kernel **kernel)
+static nadir_status write_dense(nadir_context *context, nadir_model *model,
+                                const nadir_perturbable_rows *live, const double *X, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
     const nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
     for (int64_t i = 0; i < live->count; i++) {
-        const int64_t length = nadir_live_length(live, i);
+        const int64_t length = nadir_perturbable_rows_length(live, i);
         const double *from = X + live->starts[i];
-        double *values = perturbed->values + nadir_live_row(live, i) * model->states;
+        double *values = perturbed->values + nadir_perturbable_rows_row(live, i) * model->states;
         if (length == model->states) {
             memcpy(values, from, (size_t)length * sizeof *values);
         } else {
             memset(values, 0, (size_t)model->states * sizeof *values);
             for (int64_t j = 0; j < length; j++) {
-                values[nadir_live_column(live, i, j)] = from[j];
+                values[nadir_perturbable_rows_column(live, i, j)] = from[j];
             }
         }
-        perturbed->nominal[nadir_live_row(live, i)] = false;
+        perturbed->nominal[nadir_perturbable_rows_row(live, i)] = false;
     }
 cleanup:
     return status;
 }
 
 /* The live rows X as a kernel. */
-static nadir_status write_kernel(nadir_context *context, nadir_model *model, const nadir_live *live,
-                                 const double *X, nadir_kernel **kernel)
+static nadir_status write_kernel(nadir_context *context, nadir_model *model,
+                                 const nadir_perturbable_rows *live, const double *X, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     int64_t *starts = NULL;
@@ -211,8 +212,8 @@ static nadir_status write_kernel(nadir_context *context, nadir_model *model, con
     NADIR_NEW(context, values, live->entries);
     starts[0] = 0;
     for (int64_t i = 0; i < live->count; i++) {
-        for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
-            columns[next] = (int32_t)nadir_live_column(live, i, j);
+        for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
+            columns[next] = (int32_t)nadir_perturbable_rows_column(live, i, j);
             values[next] = X[live->starts[i] + j];
             next += values[next] != 0;
         }
@@ -229,7 +230,7 @@ cleanup:
 
 /* X as the numbers of a kernel, where all entries of a sparse model are live. */
 static nadir_status write_in_place(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
-                                   nadir_centre *centre)
+                                   nadir_expansion_point *centre)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = centre->problem.model;
@@ -247,7 +248,7 @@ cleanup:
 /* X beside a kernel, which is the one given if that has these rows and is `near`: what is near outlives this.
  */
 static nadir_status write_rows(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
-                               bool near, nadir_centre *centre)
+                               bool near, nadir_expansion_point *centre)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = centre->problem.model;
@@ -268,12 +269,13 @@ cleanup:
     return status;
 }
 
-static nadir_status make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
-                         const nadir_kernel *kernel, const bool *nominal, bool near, nadir_centre *centre)
+static nadir_status make(nadir_context *context, const nadir_problem *problem,
+                         const nadir_perturbable_rows *live, const nadir_kernel *kernel, const bool *nominal,
+                         bool near, nadir_expansion_point *centre)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
-    *centre = (nadir_centre){.live = live, .problem = *problem};
+    *centre = (nadir_expansion_point){.live = live, .problem = *problem};
     centre->problem.kernel = problem->kernel;
     centre->X = live->phat;
     if (kernel != NULL && live->own_phat == NULL && !near) {
@@ -293,23 +295,24 @@ static nadir_status make(nadir_context *context, const nadir_problem *problem, c
     nadir_kernel_measure(context, centre->problem.kernel, &size);
     centre->sum_off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
     centre->known = nadir_verified_solver_make(context, &centre->problem);
-    centre->total = nadir_centre_total(context, problem);
+    centre->total = nadir_expansion_point_total(context, problem);
 cleanup:
     if (status != NADIR_OK) {
-        nadir_centre_clear(context, centre);
+        nadir_expansion_point_clear(context, centre);
     }
     return status;
 }
 
-nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
-                               const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre)
+nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_perturbable_rows *live, const nadir_kernel *kernel,
+                                        const bool *nominal, nadir_expansion_point *centre)
 {
     return make(context, problem, live, kernel, nominal, false, centre);
 }
 
-nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_live *live, const nadir_attack *attack, const bool *nominal,
-                                    nadir_centre *centre)
+nadir_status nadir_expansion_point_make_near(nadir_context *context, const nadir_problem *problem,
+                                             const nadir_perturbable_rows *live, const nadir_attack *attack,
+                                             const bool *nominal, nadir_expansion_point *centre)
 {
     const nadir_status status = make(context, problem, live, attack->kernel, nominal, true, centre);
     centre->near = attack;
@@ -317,7 +320,7 @@ nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem 
 }
 
 /* x = D b, or D^T b: from `near`, [states], unless that is NULL. */
-static nadir_status solve(nadir_context *context, const nadir_centre *centre, bool transposed,
+static nadir_status solve(nadir_context *context, const nadir_expansion_point *centre, bool transposed,
                           const double *b, const double *near, double *x, nadir_solve_error *enclosed)
 {
     if (near == NULL) {
@@ -328,8 +331,8 @@ static nadir_status solve(nadir_context *context, const nadir_centre *centre, bo
                                      enclosed);
 }
 
-nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
-                                nadir_solve_error *enclosed)
+nadir_status nadir_expansion_point_value(nadir_context *context, const nadir_expansion_point *centre,
+                                         double *v, nadir_solve_error *enclosed)
 {
     const double *near = centre->near != NULL ? centre->near->v : NULL;
     return solve(context, centre, false, centre->problem.R, near, v, enclosed);
@@ -337,7 +340,7 @@ nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *cent
 
 /* One column x of D: its mean taken off, mu . x and what all of it is off by. P - X has a 1-norm of 2 at most
  * in each row, and sums to sum_off; sums of pi are in `total`. */
-static void centre_column(nadir_centre *centre, double residual, int64_t t)
+static void centre_column(nadir_expansion_point *centre, double residual, int64_t t)
 {
     const int64_t n = centre->live->states;
     const double gamma = centre->problem.gamma;
@@ -356,7 +359,7 @@ static void centre_column(nadir_centre *centre, double residual, int64_t t)
         (centre->total * (residual + 2 * gamma * moved) + error + fmax(-visits, 0)) * (1 + 8 * UNIT);
 }
 
-nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre)
+nadir_status nadir_expansion_point_occupancy(nadir_context *context, nadir_expansion_point *centre)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = centre->live->states;
@@ -374,7 +377,7 @@ cleanup:
     return status;
 }
 
-void nadir_centre_shift(nadir_centre *centre)
+void nadir_expansion_point_shift(nadir_expansion_point *centre)
 {
     const double shift =
         centre->problem.gamma * centre->total * centre->sum_off / centre->known.gap * (1 + 8 * UNIT);
@@ -384,13 +387,14 @@ void nadir_centre_shift(nadir_centre *centre)
     }
 }
 
-nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_kernel *kernel, const double *visits, bool *unvisited)
+nadir_status nadir_expansion_point_unvisited(nadir_context *context, const nadir_problem *problem,
+                                             const nadir_kernel *kernel, const double *visits,
+                                             bool *unvisited)
 {
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = NULL;
     double *made = NULL;
-    const double total = nadir_centre_total(context, problem);
+    const double total = nadir_expansion_point_total(context, problem);
     if (visits == NULL) {
         NADIR_NEW(context, made, problem->states);
         NADIR_CHECK(
@@ -407,7 +411,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre)
+nadir_status nadir_expansion_point_columns(nadir_context *context, nadir_expansion_point *centre)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = centre->live->states;

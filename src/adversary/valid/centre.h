@@ -13,12 +13,12 @@
 #define NADIR_ADVERSARY_CENTRE_H
 
 #include "adversary/attack.h"
+#include "adversary/proof/perturbable_rows.h"
 #include "adversary/proof/verified_solve.h"
-#include "adversary/valid/live.h"
 
 /* A struct of zeros holds nothing. */
-typedef struct nadir_centre {
-    const nadir_live *live;
+typedef struct nadir_expansion_point {
+    const nadir_perturbable_rows *live;
     nadir_problem problem; /* the problem given, with the occupancy operator of X */
     nadir_verified_solver known;
     const double *X;      /* [entries] of the live rows; all others are nominal */
@@ -32,38 +32,40 @@ typedef struct nadir_centre {
     nadir_kernel *kernel; /* X, where it is not that of the attack; or NULL */
     nadir_occupancy *occupancy;
     const nadir_attack *near; /* that X is the kernel of, nearly; NULL: of none */
-} nadir_centre;
+} nadir_expansion_point;
 
 /* kernel: NULL for the nominal one. Its entries that are negative or not allowed are left out, rows then sum
  * to one; the rows of states in `nominal` (NULL: none) become nominal. */
-nadir_status nadir_centre_make(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
-                               const nadir_kernel *kernel, const bool *nominal, nadir_centre *centre);
+nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_perturbable_rows *live, const nadir_kernel *kernel,
+                                        const bool *nominal, nadir_expansion_point *centre);
 /* The same of an attack, which must outlive it, for value and occupancy alone: they are made of those of the
  * attack by the nominal operator (nadir_occupancy_perturb). */
-nadir_status nadir_centre_make_near(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_live *live, const nadir_attack *attack, const bool *nominal,
-                                    nadir_centre *centre);
-void nadir_centre_clear(nadir_context *context, nadir_centre *centre);
+nadir_status nadir_expansion_point_make_near(nadir_context *context, const nadir_problem *problem,
+                                             const nadir_perturbable_rows *live, const nadir_attack *attack,
+                                             const bool *nominal, nadir_expansion_point *centre);
+void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *centre);
 
 /* Fills in d and off alone, off being that of d. */
-nadir_status nadir_centre_visits(nadir_context *context, nadir_centre *centre);
+nadir_status nadir_expansion_point_occupancy(nadir_context *context, nadir_expansion_point *centre);
 /* Adds to what the visits are off by what rows of P - X do to d_P that sum to sum_off; where columns of D are
  * made, they pay for that. */
-void nadir_centre_shift(nadir_centre *centre);
+void nadir_expansion_point_shift(nadir_expansion_point *centre);
 
 /* v: [states] the value of X. */
-nadir_status nadir_centre_value(nadir_context *context, const nadir_centre *centre, double *v,
-                                nadir_solve_error *enclosed);
+nadir_status nadir_expansion_point_value(nadir_context *context, const nadir_expansion_point *centre,
+                                         double *v, nadir_solve_error *enclosed);
 
 /* Which states a kernel does not visit, to 1e-12 of all visits: unvisited[states]. visits: [states] its
  * occupancy, where that is known already, or NULL; a wrong one is a poor choice, no error. */
-nadir_status nadir_centre_unvisited(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_kernel *kernel, const double *visits, bool *unvisited);
+nadir_status nadir_expansion_point_unvisited(nadir_context *context, const nadir_problem *problem,
+                                             const nadir_kernel *kernel, const double *visits,
+                                             bool *unvisited);
 
 /* Fills in D, d and off. */
-nadir_status nadir_centre_columns(nadir_context *context, nadir_centre *centre);
+nadir_status nadir_expansion_point_columns(nadir_context *context, nadir_expansion_point *centre);
 
 /* At least sum over s of d_P(s) for kernels whose rows sum to one. */
-double nadir_centre_total(const nadir_context *context, const nadir_problem *problem);
+double nadir_expansion_point_total(const nadir_context *context, const nadir_problem *problem);
 
 #endif

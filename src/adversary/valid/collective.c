@@ -16,10 +16,10 @@
  *
  *     kappa = gamma K |Phi D* W|_2 <= gamma K G* max w,       W = diag(w).
  */
-#include "adversary/valid/collective.h"
+#include "adversary/proof/second_order.h"
 
-#include "adversary/valid/mixing.h"
-#include "adversary/valid/standing.h"
+#include "adversary/proof/ergodicity_bound.h"
+#include "adversary/proof/kkt.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -34,15 +34,15 @@
 typedef struct collective {
     nadir_context *context;
     const nadir_problem *problem;
-    const nadir_live *live;
+    const nadir_perturbable_rows *live;
     double beta;
     nadir_verified_solver known; /* of the nominal kernel */
     double K;                    /* |sqrt(f) d| of the nominal kernel, at least */
     double F;
-    double nominal, star; /* G of both kernels */
-    nadir_centre centre;  /* P* */
+    double nominal, star;         /* G of both kernels */
+    nadir_expansion_point centre; /* P* */
     nadir_sensitivity sensitivity;
-    nadir_standing standing;
+    nadir_kkt standing;
     nadir_pull pull;
     double pull_most; /* max w */
 } collective;
@@ -50,16 +50,16 @@ typedef struct collective {
 static void clear(collective *of)
 {
     nadir_sensitivity_clear(of->context, &of->sensitivity);
-    nadir_standing_clear(of->context, &of->standing);
-    nadir_pull_clear(of->context, &of->pull);
-    nadir_centre_clear(of->context, &of->centre);
+    nadir_kkt_clear(of->context, &of->standing);
+    nadir_displacement_clear(of->context, &of->pull);
+    nadir_expansion_point_clear(of->context, &of->centre);
 }
 
 /* K and F of the nominal kernel, rounded up; d is known to d_error, and what its rows lack of a sum of one
  * is in the limits of the model. */
 static void weigh(const nadir_context *context, collective *of)
 {
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const nadir_problem *problem = of->problem;
     const nadir_row_limits *limits = &problem->model->limits;
     double square = 0;
@@ -67,13 +67,14 @@ static void weigh(const nadir_context *context, collective *of)
     for (int64_t s = 0; s < live->states; s++) {
         double f = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            f += nadir_live_alpha(live, i) * nadir_live_alpha(live, i) * live->pi[i] * live->pi[i];
+            f += nadir_perturbable_rows_alpha(live, i) * nadir_perturbable_rows_alpha(live, i) * live->pi[i] *
+                 live->pi[i];
         }
         square += f * problem->d[s] * problem->d[s];
         most = fmax(most, f);
     }
     const double up = 1 + UNIT * (double)(live->states + live->count + 16);
-    const double total = nadir_centre_total(context, problem);
+    const double total = nadir_expansion_point_total(context, problem);
     const double sum_off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
     of->F = sqrt(most) * up;
     of->K =
@@ -90,22 +91,22 @@ static double kappa_of(const collective *of, double nominal, double star)
 }
 
 /* P* with all that is known of it without columns. */
-static nadir_status stand(collective *of, const nadir_visits *visits, const nadir_attack *attack)
+static nadir_status stand(collective *of, const nadir_occupancy_bounds *visits, const nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = of->context;
     const int64_t n = of->live->states;
-    nadir_centre *centre = &of->centre;
+    nadir_expansion_point *centre = &of->centre;
     bool *unvisited = NULL;
     NADIR_NEW(context, unvisited, n);
-    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
-    NADIR_CHECK(nadir_centre_make_near(context, of->problem, of->live, attack, unvisited, centre));
-    NADIR_CHECK(nadir_centre_visits(context, centre));
-    nadir_centre_shift(centre);
+    NADIR_CHECK(nadir_expansion_point_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
+    NADIR_CHECK(nadir_expansion_point_make_near(context, of->problem, of->live, attack, unvisited, centre));
+    NADIR_CHECK(nadir_expansion_point_occupancy(context, centre));
+    nadir_expansion_point_shift(centre);
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, centre->X, &of->sensitivity));
-    NADIR_CHECK(nadir_standing_make(context, centre, &of->sensitivity, visits, of->beta, attack->tau,
-                                    unvisited, &of->standing));
-    NADIR_CHECK(nadir_standing_pull(context, &of->standing, NULL, &of->pull));
+    NADIR_CHECK(nadir_kkt_make(context, centre, &of->sensitivity, visits, of->beta, attack->tau, unvisited,
+                               &of->standing));
+    NADIR_CHECK(nadir_displacement_make(context, &of->standing, NULL, &of->pull));
     of->pull_most = nadir_vector_largest(n, of->pull.w);
 cleanup:
     nadir_release(context, unvisited);
@@ -117,32 +118,33 @@ cleanup:
 static nadir_status measure(collective *of)
 {
     nadir_status status = NADIR_OK;
-    for (int effort = NADIR_MIXING_EASY;
-         effort <= NADIR_MIXING_HARD && !(kappa_of(of, of->nominal, of->star) <= 0.5); effort++) {
+    for (int effort = NADIR_ERGODICITY_EASY;
+         effort <= NADIR_ERGODICITY_HARD && !(kappa_of(of, of->nominal, of->star) <= 0.5); effort++) {
         double found;
-        if (effort > NADIR_MIXING_EASY) {
-            NADIR_CHECK(nadir_mixing_bound(of->context, of->problem, &of->known, (nadir_mixing_effort)effort,
-                                           &found));
+        if (effort > NADIR_ERGODICITY_EASY) {
+            NADIR_CHECK(nadir_ergodicity_bound(of->context, of->problem, &of->known,
+                                               (nadir_ergodicity_effort)effort, &found));
             of->nominal = fmin(of->nominal, found);
         }
-        NADIR_CHECK(nadir_mixing_bound(of->context, &of->centre.problem, &of->centre.known,
-                                       (nadir_mixing_effort)effort, &found));
+        NADIR_CHECK(nadir_ergodicity_bound(of->context, &of->centre.problem, &of->centre.known,
+                                           (nadir_ergodicity_effort)effort, &found));
         of->star = fmin(of->star, found);
     }
 cleanup:
     return status;
 }
 
-static void conclude(const collective *of, double kappa, nadir_valid_proof *proof)
+static void conclude(const collective *of, double kappa, nadir_certificate *proof)
 {
     const double level = of->standing.J - of->standing.error - DBL_EPSILON * fabs(of->standing.J);
     proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
-    nadir_valid_proof_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
+    nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
 }
 
-nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem *problem,
-                                    const nadir_live *live, const nadir_visits *visits, double beta,
-                                    const nadir_attack *attack, nadir_valid_proof *proof)
+nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_perturbable_rows *live,
+                                        const nadir_occupancy_bounds *visits, double beta,
+                                        const nadir_attack *attack, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     collective of = {.context = context,
@@ -151,7 +153,7 @@ nadir_status nadir_collective_prove(nadir_context *context, const nadir_problem 
                      .beta = beta,
                      .known = nadir_verified_solver_make(context, problem),
                      .star = INFINITY};
-    NADIR_CHECK(nadir_mixing_bound(context, problem, &of.known, NADIR_MIXING_EASY, &of.nominal));
+    NADIR_CHECK(nadir_ergodicity_bound(context, problem, &of.known, NADIR_ERGODICITY_EASY, &of.nominal));
     if (isinf(of.nominal)) {
         goto cleanup;
     }
@@ -177,8 +179,8 @@ cleanup:
 }
 
 /* |Delta| = beta and w = |Delta_s| / d*(s): max w is beta / |d*| at least. */
-nadir_status nadir_collective_foresee(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const nadir_attack *attack, bool *hopeless)
+nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *problem, double beta,
+                                 const nadir_attack *attack, bool *hopeless)
 {
     nadir_status status = NADIR_OK;
     const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
@@ -191,7 +193,7 @@ nadir_status nadir_collective_foresee(nadir_context *context, const nadir_proble
     if (problem->uncertainty->p != 2 || attack->d == NULL || !(attack->tau > 0)) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_mixing_bound(context, problem, &known, NADIR_MIXING_EASY, &mixing));
+    NADIR_CHECK(nadir_ergodicity_bound(context, problem, &known, NADIR_ERGODICITY_EASY, &mixing));
     if (isinf(mixing)) {
         goto cleanup;
     }

@@ -23,9 +23,9 @@
  *
  * and simply kappa^2 = |G| if G has the rows of all states.
  */
-#include "adversary/valid/curvature.h"
+#include "adversary/proof/kappa_cholesky.h"
 
-#include "adversary/valid/form.h"
+#include "adversary/proof/kappa_matrix.h"
 #include "linalg/eigen.h"
 
 #include <float.h>
@@ -42,7 +42,7 @@ static const double shares_unvisited[TRIALS_UNVISITED] = {0.5, 0.25, 0.8};
 
 typedef struct search {
     const nadir_context *context;
-    const nadir_form *form;
+    const nadir_kappa_matrix *form;
     double *trial;              /* [states * states] */
     int theta, theta_unvisited; /* the shares that did last */
 } search;
@@ -50,7 +50,7 @@ typedef struct search {
 /* Whether k^2 I - G is positive: every row is in G. */
 static bool is_above_norm(const search *of, double k)
 {
-    const nadir_form *form = of->form;
+    const nadir_kappa_matrix *form = of->form;
     const int64_t n = form->states;
     for (int64_t i = 0; i < n * n; i++) {
         of->trial[i] = -form->rest[i];
@@ -64,7 +64,7 @@ static bool is_above_norm(const search *of, double k)
 /* Whether the matrix is positive for these numbers. */
 static bool is_positive(const search *of, double k, double theta, double theta_unvisited)
 {
-    const nadir_form *form = of->form;
+    const nadir_kappa_matrix *form = of->form;
     const int64_t n = form->states;
     const double eta = form->shared ? 1 - theta / k : 1;
     const double rest = 1 / (4 * k);
@@ -90,7 +90,7 @@ static bool is_positive(const search *of, double k, double theta, double theta_u
 /* For any of the shares. */
 static bool holds(search *of, double k)
 {
-    const nadir_form *form = of->form;
+    const nadir_kappa_matrix *form = of->form;
     const bool spread = form->spread_norm > 0;
     const bool unvisited = form->unvisited_norm > 0;
     if (form->shared && form->unvisited == NULL && is_above_norm(of, k)) {
@@ -135,18 +135,18 @@ static double find_kappa(search *of, bool sharp)
     return high;
 }
 
-nadir_status nadir_curvature_prove(nadir_context *context, const nadir_standing *standing,
-                                   const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
-                                   bool shared, bool sharp, double *kappa)
+nadir_status nadir_kappa_cholesky_find(nadir_context *context, const nadir_kkt *standing,
+                                       const nadir_occupancy_bounds *visits, const nadir_pull *pull,
+                                       const double *inverse, bool shared, bool sharp, double *kappa)
 {
     nadir_status status = NADIR_OK;
-    nadir_form form = {0};
+    nadir_kappa_matrix form = {0};
     search of = {.context = context, .form = &form};
-    NADIR_CHECK(nadir_form_make(context, standing, visits, pull, inverse, shared, &form));
+    NADIR_CHECK(nadir_kappa_matrix_make(context, standing, visits, pull, inverse, shared, &form));
     NADIR_NEW(context, of.trial, form.states * form.states);
     *kappa = find_kappa(&of, sharp);
 cleanup:
     nadir_release(context, of.trial);
-    nadir_form_clear(context, &form);
+    nadir_kappa_matrix_clear(context, &form);
     return status;
 }

@@ -12,13 +12,13 @@
 #ifndef NADIR_ADVERSARY_CURVATURE_H
 #define NADIR_ADVERSARY_CURVATURE_H
 
-#include "adversary/valid/standing.h"
+#include "adversary/proof/kkt.h"
 
 /* *kappa: proven, rounding included: at most 1/2 if that can be; if `sharp`, as small as can be proven, to a
  * percent. inverse: as the pull was made with. shared: all rows allow all states and inverse is NULL; another
  * kappa, which makes use of the one sum that all occupancies have. */
-nadir_status nadir_curvature_prove(nadir_context *context, const nadir_standing *standing,
-                                   const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
-                                   bool shared, bool sharp, double *kappa);
+nadir_status nadir_kappa_cholesky_find(nadir_context *context, const nadir_kkt *standing,
+                                       const nadir_occupancy_bounds *visits, const nadir_pull *pull,
+                                       const double *inverse, bool shared, bool sharp, double *kappa);
 
 #endif

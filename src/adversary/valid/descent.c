@@ -9,9 +9,9 @@
  * stationarity gap: zero exactly where no direction leads downhill. Steps are full ones, P <- X, unless the
  * return does not fall by a small share of the promise; then P goes to the lowest point of the way to X.
  */
-#include "adversary/valid/descent_parts.h"
+#include "adversary/search/frank_wolfe_internal.h"
 
-#include "adversary/valid/kernel_mix.h"
+#include "adversary/search/kernel_mix.h"
 #include "kernel/kernel_device.h"
 #include "linalg/distributed.h"
 
@@ -36,7 +36,8 @@ enum {
 /* Of a gap that shrinks by less in a stretch not much is to be hoped. */
 #define SHRUNK 0.9
 
-nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made)
+nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
+                                          nadir_frank_wolfe_point *made)
 {
     nadir_status status = NADIR_OK;
     double *d = NULL;
@@ -49,16 +50,16 @@ cleanup:
     return status;
 }
 
-void nadir_descent_point_clear(nadir_context *context, nadir_descent_point *made)
+void nadir_frank_wolfe_point_clear(nadir_context *context, nadir_frank_wolfe_point *made)
 {
     nadir_kernel_free(made->kernel);
     nadir_release(context, made->v);
     nadir_release(context, made->d);
-    *made = (nadir_descent_point){0};
+    *made = (nadir_frank_wolfe_point){0};
 }
 
-nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                 nadir_descent *find)
+nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
+                                     nadir_frank_wolfe *find)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
@@ -68,7 +69,7 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
     find->order.unsorted =
         problem->model->exchange != NULL ||
         (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
-    find->operator=(nadir_valid_operator){.problem = problem};
+    find->operator=(nadir_kernel_solver){.problem = problem};
     find->rows = (nadir_lmo){
         .model = problem->model,
         .order = &find->order,
@@ -77,11 +78,11 @@ nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *pr
         .p = set->p,
         .q = set->q,
     };
-    NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->here));
-    NADIR_CHECK(nadir_descent_point_make(context, problem->states, &find->there));
+    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &find->here));
+    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &find->there));
     NADIR_CHECK(nadir_lmo_device_open(context, &find->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
                                       problem->policy->probabilities, &find->remote));
-    /* who sorts there need not do so here: nadir_descent_answer */
+    /* who sorts there need not do so here: nadir_frank_wolfe_answer */
     find->order.unsorted = find->order.unsorted || (find->remote.step != NULL && find->remote.off_support);
     NADIR_NEW(context, find->work, 2 * problem->states);
     if (problem->near != NULL) {
@@ -91,12 +92,12 @@ cleanup:
     return status;
 }
 
-void nadir_descent_finish(nadir_context *context, nadir_descent *find)
+void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *find)
 {
     nadir_lmo_device_close(&find->remote);
-    nadir_valid_operator_clear(context, &find->operator);
-    nadir_descent_point_clear(context, &find->here);
-    nadir_descent_point_clear(context, &find->there);
+    nadir_kernel_solver_clear(context, &find->operator);
+    nadir_frank_wolfe_point_clear(context, &find->here);
+    nadir_frank_wolfe_point_clear(context, &find->there);
     nadir_value_order_clear(context, &find->order);
     nadir_kernel_free(find->before);
     nadir_release(context, find->answers);
@@ -104,21 +105,21 @@ void nadir_descent_finish(nadir_context *context, nadir_descent *find)
     nadir_release(context, find->work);
 }
 
-nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
-                                    const nadir_descent_point *near, nadir_descent_point *at)
+nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *find,
+                                        const nadir_frank_wolfe_point *near, nadir_frank_wolfe_point *at)
 {
     nadir_status status = NADIR_OK;
     double error;
-    NADIR_CHECK(nadir_valid_operator_set(context, &find->operator, at->kernel));
+    NADIR_CHECK(nadir_kernel_solver_set(context, &find->operator, at->kernel));
     if (near != NULL) {
         memcpy(at->v, near->v, (size_t)find->problem->states * sizeof *at->v);
         memcpy(at->d, near->d, (size_t)find->problem->states * sizeof *at->d);
         if (find->rough) {
-            return nadir_valid_operator_approach(context, &find->operator, at->v, at->d, &at->J);
+            return nadir_kernel_solver_approach(context, &find->operator, at->v, at->d, &at->J);
         }
-        NADIR_CHECK(nadir_valid_operator_improve(context, &find->operator, at->v, at->d));
+        NADIR_CHECK(nadir_kernel_solver_improve(context, &find->operator, at->v, at->d));
     } else {
-        NADIR_CHECK(nadir_valid_operator_value(context, &find->operator, at->v, at->d));
+        NADIR_CHECK(nadir_kernel_solver_value(context, &find->operator, at->v, at->d));
     }
     at->J = nadir_global_dot(context, find->problem->states, find->problem->mu, at->v, &error);
 cleanup:
@@ -126,21 +127,21 @@ cleanup:
 }
 
 /* The linear step, and the gap. */
-static nadir_status look_down(nadir_context *context, nadir_descent *find)
+static nadir_status look_down(nadir_context *context, nadir_frank_wolfe *find)
 {
-    const nadir_status status = nadir_descent_answer(context, find);
-    return status == NADIR_OK ? nadir_descent_measure(context, find, find->here.kernel) : status;
+    const nadir_status status = nadir_frank_wolfe_answer(context, find);
+    return status == NADIR_OK ? nadir_frank_wolfe_measure(context, find, find->here.kernel) : status;
 }
 
-void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b)
+void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_point *b)
 {
-    const nadir_descent_point kept = *a;
+    const nadir_frank_wolfe_point kept = *a;
     *a = *b;
     *b = kept;
 }
 
 /* d/dt of the return at a point of the way from here to `full`. */
-static double slope(nadir_context *context, const nadir_descent *find, const nadir_descent_point *at,
+static double slope(nadir_context *context, const nadir_frank_wolfe *find, const nadir_frank_wolfe_point *at,
                     const nadir_kernel *full)
 {
     const nadir_problem *problem = find->problem;
@@ -149,15 +150,15 @@ static double slope(nadir_context *context, const nadir_descent *find, const nad
 }
 
 /* There <- here + t (full - here). */
-static nadir_status go_part_of_the_way(nadir_context *context, nadir_descent *find, const nadir_kernel *full,
-                                       double t)
+static nadir_status go_part_of_the_way(nadir_context *context, nadir_frank_wolfe *find,
+                                       const nadir_kernel *full, double t)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_free(find->there.kernel);
     find->there.kernel = NULL;
     NADIR_CHECK(
         nadir_kernel_mix(context, find->problem->model, find->here.kernel, full, t, &find->there.kernel));
-    NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, find, &find->here, &find->there));
 cleanup:
     return status;
 }
@@ -166,7 +167,7 @@ cleanup:
  * The lowest point of the way to `full`, where `there` is now: a zero of the slope, by secants that keep it
  * between two points of different sign (Illinois). fall: how steep the way begins.
  */
-static nadir_status find_lowest(nadir_context *context, nadir_descent *find, const nadir_kernel *full,
+static nadir_status find_lowest(nadir_context *context, nadir_frank_wolfe *find, const nadir_kernel *full,
                                 double fall, double *t)
 {
     nadir_status status = NADIR_OK;
@@ -202,7 +203,7 @@ cleanup:
  * Steps between the same few kernels make it to and fro for ever; A's share in here, (1 - t)(1 - t'), can be
  * taken out altogether without leaving the set (parallel tangents). t: of the last step; `there` is B.
  */
-static nadir_status go_on(nadir_context *context, nadir_descent *find, double t)
+static nadir_status go_on(nadir_context *context, nadir_frank_wolfe *find, double t)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *far = NULL;
@@ -228,7 +229,7 @@ static nadir_status go_on(nadir_context *context, nadir_descent *find, double t)
         NADIR_CHECK(go_part_of_the_way(context, find, far, 1));
         NADIR_CHECK(find_lowest(context, find, far, fall, &ignored));
         if (find->there.J < find->here.J) {
-            nadir_descent_point_swap(&find->here, &find->there);
+            nadir_frank_wolfe_point_swap(&find->here, &find->there);
         }
     }
 cleanup:
@@ -236,27 +237,27 @@ cleanup:
     return status;
 }
 
-static bool is_lower(const nadir_descent *find, double t)
+static bool is_lower(const nadir_frank_wolfe *find, double t)
 {
     return find->there.J < find->here.J && find->there.J <= find->here.J - ARMIJO * t * find->gap;
 }
 
 /* What returns are not told apart by. */
-static double noise(const nadir_context *context, const nadir_descent *find)
+static double noise(const nadir_context *context, const nadir_frank_wolfe *find)
 {
     return 4 * DBL_EPSILON * nadir_global_largest(context, find->problem->states, find->here.v);
 }
 
 /* P <- X, or part of the way. *moved: false when no step helps. A full step may promise less than rounding
  * shows: near the end they contract all the same. A part of the way has to show. */
-static nadir_status step(nadir_context *context, nadir_descent *find, bool *moved)
+static nadir_status step(nadir_context *context, nadir_frank_wolfe *find, bool *moved)
 {
     nadir_status status = NADIR_OK;
-    nadir_descent_point *there = &find->there;
+    nadir_frank_wolfe_point *there = &find->there;
     nadir_kernel *full = NULL;
     double t = 1;
-    NADIR_CHECK(nadir_descent_write(context, find, &there->kernel));
-    NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, there));
+    NADIR_CHECK(nadir_frank_wolfe_write(context, find, &there->kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, find, &find->here, there));
     *moved = there->J <= find->here.J - ARMIJO * find->gap + noise(context, find);
     if (!*moved) {
         NADIR_CHECK(nadir_kernel_device_fetch(context, find->here.kernel));
@@ -272,7 +273,7 @@ static nadir_status step(nadir_context *context, nadir_descent *find, bool *move
         *moved = is_lower(find, t);
     }
     if (*moved) {
-        nadir_descent_point_swap(&find->here, &find->there);
+        nadir_frank_wolfe_point_swap(&find->here, &find->there);
     }
     if (*moved && t < 1) {
         NADIR_CHECK(go_on(context, find, t));
@@ -286,7 +287,8 @@ cleanup:
 }
 
 /* Whether nothing is left to gain, and why. */
-static const char *reason_to_stop(const nadir_context *context, const nadir_descent *find, double tolerance)
+static const char *reason_to_stop(const nadir_context *context, const nadir_frank_wolfe *find,
+                                  double tolerance)
 {
     const nadir_problem *problem = find->problem;
     const double penalty = problem->J - find->here.J;
@@ -307,7 +309,7 @@ typedef struct stretch {
  * Whether a whole stretch of steps lowered the return by less than the tolerance, and hardly the gap, the
  * least of which is `least`: small steps to and fro between corners of the set, which go on like that.
  */
-static bool drags(const nadir_descent *find, int64_t iterations, double least, double tolerance,
+static bool drags(const nadir_frank_wolfe *find, int64_t iterations, double least, double tolerance,
                   stretch *begun)
 {
     const double J = find->here.J;
@@ -319,7 +321,7 @@ static bool drags(const nadir_descent *find, int64_t iterations, double least, d
     return little;
 }
 
-static void hand_over(nadir_descent *find, nadir_attack *attack)
+static void hand_over(nadir_frank_wolfe *find, nadir_attack *attack)
 {
     attack->kernel = find->here.kernel;
     attack->v = find->here.v;
@@ -333,7 +335,7 @@ static void hand_over(nadir_descent *find, nadir_attack *attack)
 }
 
 /* Downhill from here, whose kernel, v, d and J are known. */
-static nadir_status descend(nadir_context *context, nadir_descent *find, double tolerance,
+static nadir_status descend(nadir_context *context, nadir_frank_wolfe *find, double tolerance,
                             int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
@@ -367,17 +369,17 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *problem, double beta,
-                               const nadir_kernel *start, double tolerance, int64_t iterations_limit,
-                               nadir_attack *attack)
+nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_kernel *start, double tolerance, int64_t iterations_limit,
+                                   nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    nadir_descent find = {0};
-    NADIR_CHECK(nadir_descent_begin(context, problem, beta, &find));
+    nadir_frank_wolfe find = {0};
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &find));
     find.rough = tolerance >= ROUGH && problem->model->dense != NULL;
     if (start != NULL) {
         NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &find.here.kernel));
-        NADIR_CHECK(nadir_descent_evaluate(context, &find, NULL, &find.here));
+        NADIR_CHECK(nadir_frank_wolfe_evaluate(context, &find, NULL, &find.here));
     } else {
         NADIR_CHECK(nadir_kernel_create(context, problem->model, &find.here.kernel));
         memcpy(find.here.v, problem->v, (size_t)problem->states * sizeof *find.here.v);
@@ -386,36 +388,36 @@ nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *prob
     }
     NADIR_CHECK(descend(context, &find, tolerance, iterations_limit, attack));
 cleanup:
-    nadir_descent_finish(context, &find);
+    nadir_frank_wolfe_finish(context, &find);
     if (status != NADIR_OK) {
         nadir_attack_clear(context, attack);
     }
     return status;
 }
 
-nadir_status nadir_descent_create(nadir_context *context, const nadir_problem *problem,
-                                  nadir_descent **descent)
+nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
+                                      nadir_frank_wolfe **descent)
 {
     nadir_status status = NADIR_OK;
-    nadir_descent *made = NULL;
+    nadir_frank_wolfe *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
-    NADIR_CHECK(nadir_descent_begin(context, problem, 0, made));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, made));
     *descent = made;
     made = NULL;
 cleanup:
-    nadir_descent_free(context, made);
+    nadir_frank_wolfe_free(context, made);
     return status;
 }
 
-void nadir_descent_free(nadir_context *context, nadir_descent *descent)
+void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *descent)
 {
     if (descent != NULL) {
-        nadir_descent_finish(context, descent);
+        nadir_frank_wolfe_finish(context, descent);
         nadir_release(context, descent);
     }
 }
 
-void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
+void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *descent, nadir_kernel **spare)
 {
     nadir_kernel **own[] = {&descent->here.kernel, &descent->there.kernel};
     for (int i = 0; i < 2; i++) {
@@ -426,7 +428,7 @@ void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare)
 }
 
 /* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
-static void scale_steps(nadir_descent *descent, double beta)
+static void scale_steps(nadir_frank_wolfe *descent, double beta)
 {
     if (!(descent->beta > 0) || descent->rows.p != 2) {
         return;
@@ -439,9 +441,9 @@ static void scale_steps(nadir_descent *descent, double beta)
     }
 }
 
-nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
-                                  const double *v, const double *d, double tolerance,
-                                  int64_t iterations_limit, nadir_attack *attack)
+nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *descent, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = descent->problem->states;
@@ -450,14 +452,14 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
     nadir_kernel_free(descent->before);
     descent->before = NULL;
     if (descent->here.v == NULL) { /* handed over */
-        NADIR_CHECK(nadir_descent_point_make(context, states, &descent->here));
+        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &descent->here));
     }
     memcpy(descent->here.v, v, (size_t)states * sizeof *v);
     memcpy(descent->here.d, d, (size_t)states * sizeof *d);
-    NADIR_CHECK(nadir_descent_answer(context, descent));
-    NADIR_CHECK(nadir_descent_write(context, descent, &descent->there.kernel));
-    NADIR_CHECK(nadir_descent_evaluate(context, descent, &descent->here, &descent->there));
-    nadir_descent_point_swap(&descent->here, &descent->there);
+    NADIR_CHECK(nadir_frank_wolfe_answer(context, descent));
+    NADIR_CHECK(nadir_frank_wolfe_write(context, descent, &descent->there.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, descent, &descent->here, &descent->there));
+    nadir_frank_wolfe_point_swap(&descent->here, &descent->there);
     attack->iterations = 1;
     NADIR_CHECK(descend(context, descent, tolerance, iterations_limit, attack));
 cleanup:

@@ -11,25 +11,25 @@
 /* From `start`, a kernel of the set (NULL: the nominal one; not kept), downhill until the stationarity gap is
  * below tolerance times the penalty. attack: of zeros; filled with kernel, J, v, tau, gap and the rest but c,
  * k, lambda. A limit reached is not an error: `converged` tells. */
-nadir_status nadir_descent_run(nadir_context *context, const nadir_problem *problem, double beta,
-                               const nadir_kernel *start, double tolerance, int64_t iterations_limit,
-                               nadir_attack *attack);
+nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_kernel *start, double tolerance, int64_t iterations_limit,
+                                   nadir_attack *attack);
 
 /* Descents one after another, each of which profits from what the last one has left behind. */
-typedef struct nadir_descent nadir_descent;
-nadir_status nadir_descent_create(nadir_context *context, const nadir_problem *problem,
-                                  nadir_descent **descent);
-void nadir_descent_free(nadir_context *context, nadir_descent *descent);
+typedef struct nadir_frank_wolfe nadir_frank_wolfe;
+nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
+                                      nadir_frank_wolfe **descent);
+void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *descent);
 
 /* Exchanges the kernels that the descent writes over, none at first, for others of the model: [2], or NULL
  * each. */
-void nadir_descent_lend(nadir_descent *descent, nadir_kernel **spare);
+void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *descent, nadir_kernel **spare);
 
-/* As nadir_descent_run, from the answer of the rows to v and d, [states] each: about what value and occupancy
+/* As nadir_frank_wolfe_run, from the answer of the rows to v and d, [states] each: about what value and occupancy
  * will be. */
-nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent, double beta,
-                                  const double *v, const double *d, double tolerance,
-                                  int64_t iterations_limit, nadir_attack *attack);
+nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *descent, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_attack *attack);
 
 /*
  * The answer of the rows to v and d, [states] each, and nothing further: kernel, v, d and J of it, of which
@@ -41,8 +41,8 @@ nadir_status nadir_descent_follow(nadir_context *context, nadir_descent *descent
  * since the answer minimises <G, X> + tau |X - Phat|^2, which is 2 tau-strongly convex, and has |X - Phat| =
  * beta. Infinite where tau = 0.
  */
-nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent, double beta,
-                                  const double *v, const double *d, nadir_attack *attack);
+nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe *descent, double beta,
+                                       const double *v, const double *d, nadir_attack *attack);
 
 /*
  * Full steps from an attack until it is stationary to first order, as proofs want it: the sum over states of
@@ -53,12 +53,12 @@ nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent
  * at most `wanted`, or three steps did not make it smaller; rows of states that are not visited become
  * nominal (p = 2; nothing is done for other norms). The attack becomes the best of them in this sense.
  */
-nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double wanted, nadir_attack *attack);
+nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                      double wanted, nadir_attack *attack);
 
 /* The same with the descent that has made the attack, and nothing since; no step where the attack is as
  * stationary already. */
-nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *descent, double wanted,
-                                     nadir_attack *attack);
+nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *descent, double wanted,
+                                         nadir_attack *attack);
 
 #endif

@@ -1,14 +1,14 @@
 /* descent_answer.c: the linear step from a point of a descent, made here or by a device. */
-#include "adversary/valid/descent_parts.h"
+#include "adversary/search/frank_wolfe_internal.h"
 
 #include <string.h>
 
 /* Answers and weights of all rows. */
-static nadir_status make_room(nadir_context *context, nadir_descent *find)
+static nadir_status make_room(nadir_context *context, nadir_frank_wolfe *find)
 {
     nadir_status status = NADIR_OK;
     const int64_t rows = find->problem->rows;
-    const nadir_descent *near = find->problem->near;
+    const nadir_frank_wolfe *near = find->problem->near;
     if (find->answers == NULL) {
         NADIR_NEW_ZERO(context, find->answers, rows);
         if (near != NULL && near->answers != NULL) {
@@ -23,7 +23,8 @@ cleanup:
 }
 
 /* Row by row, with all that is known of each. */
-static nadir_status answer_each(nadir_context *context, nadir_descent *find, const nadir_lmo_weights *weights)
+static nadir_status answer_each(nadir_context *context, nadir_frank_wolfe *find,
+                                const nadir_lmo_weights *weights)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = find->problem->model;
@@ -39,10 +40,10 @@ cleanup:
     return status;
 }
 
-static nadir_status answer_here(nadir_context *context, nadir_descent *find)
+static nadir_status answer_here(nadir_context *context, nadir_frank_wolfe *find)
 {
     nadir_status status = NADIR_OK;
-    const nadir_lmo_weights weights = nadir_descent_weights(find);
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(find);
     find->remotely = false;
     find->stepped = false;
     if (find->remote.step != NULL && find->remote.off_support &&
@@ -63,7 +64,7 @@ cleanup:
 
 /* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
  * the gap is lost to their common part. */
-nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find)
+nadir_status nadir_frank_wolfe_answer(nadir_context *context, nadir_frank_wolfe *find)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_value_order_make(context, find->problem->states, find->here.v, &find->order));
@@ -81,10 +82,10 @@ cleanup:
 }
 
 /* Where the device has no room for the kernel the step is made once more, here. */
-nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel)
+nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *find, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_lmo_weights weights = nadir_descent_weights(find);
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(find);
     if (find->remotely) {
         status = nadir_lmo_device_kernel(context, &find->remote, kernel);
         if (status != NADIR_ERROR_MEMORY) {

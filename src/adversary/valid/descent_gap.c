@@ -1,5 +1,5 @@
 /* descent_gap.c: what the linear step of a descent promises; see descent_parts.h. */
-#include "adversary/valid/descent_parts.h"
+#include "adversary/search/frank_wolfe_internal.h"
 
 #include "kernel/kernel_device.h"
 #include "linalg/distributed.h"
@@ -15,10 +15,10 @@
  *
  * 0: it is lost in rounding.
  */
-static double measure_roughly(nadir_context *context, nadir_descent *find)
+static double measure_roughly(nadir_context *context, nadir_frank_wolfe *find)
 {
     const nadir_problem *problem = find->problem;
-    const nadir_descent_point *here = &find->here;
+    const nadir_frank_wolfe_point *here = &find->here;
     double *nominal = find->work;
     double gap = here->J + find->budget.gain;
     double size = fabs(here->J);
@@ -32,7 +32,7 @@ static double measure_roughly(nadir_context *context, nadir_descent *find)
 }
 
 /* Row by row, with values from their smallest on. */
-static double measure_rows(nadir_context *context, const nadir_descent *find, const nadir_kernel *kernel)
+static double measure_rows(nadir_context *context, const nadir_frank_wolfe *find, const nadir_kernel *kernel)
 {
     const nadir_problem *problem = find->problem;
     const double moved = nadir_kernel_difference_product(context, problem->kernel, kernel, find->here.d,
@@ -42,7 +42,7 @@ static double measure_rows(nadir_context *context, const nadir_descent *find, co
 
 /* With answers on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
  * the answers gain. *done: false where the operator is of another kernel. */
-static nadir_status measure_averages(nadir_context *context, const nadir_descent *find,
+static nadir_status measure_averages(nadir_context *context, const nadir_frank_wolfe *find,
                                      const nadir_kernel *kernel, double *gap, bool *done)
 {
     nadir_status status = NADIR_OK;
@@ -67,7 +67,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, nadir_kernel *kernel)
+nadir_status nadir_frank_wolfe_measure(nadir_context *context, nadir_frank_wolfe *find, nadir_kernel *kernel)
 {
     nadir_status status = NADIR_OK;
     double gap = 0;

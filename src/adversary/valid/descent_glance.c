@@ -1,6 +1,6 @@
 /* descent_glance.c: one answer of the rows, as a search asks that changes its question each time; see
  * descent.h. */
-#include "adversary/valid/descent_parts.h"
+#include "adversary/search/frank_wolfe_internal.h"
 
 #include "kernel/kernel_device.h"
 
@@ -27,7 +27,7 @@ static double centred_dot(int64_t count, const double *x, const double *y)
 
 /* Sum over rows of alpha^2 |w' v' - w v|^2 / (4 tau), all values centred: w' v' - w v = (w' - w) v' + w (v' -
  * v), in which nothing cancels that matters. */
-static double bound_gap(const nadir_descent *find)
+static double bound_gap(const nadir_frank_wolfe *find)
 {
     const nadir_problem *problem = find->problem;
     const nadir_model *model = problem->model;
@@ -56,26 +56,26 @@ static double bound_gap(const nadir_descent *find)
     return find->budget.tau > 0 ? sum / (4 * find->budget.tau) : INFINITY;
 }
 
-nadir_status nadir_descent_glance(nadir_context *context, nadir_descent *descent, double beta,
-                                  const double *v, const double *d, nadir_attack *attack)
+nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe *descent, double beta,
+                                       const double *v, const double *d, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const size_t bytes = (size_t)descent->problem->states * sizeof *v;
-    nadir_descent_point *here = &descent->here;
-    nadir_descent_point *there = &descent->there;
+    nadir_frank_wolfe_point *here = &descent->here;
+    nadir_frank_wolfe_point *there = &descent->there;
     descent->beta = beta;
     if (there->v == NULL) { /* handed over */
-        NADIR_CHECK(nadir_descent_point_make(context, descent->problem->states, there));
+        NADIR_CHECK(nadir_frank_wolfe_point_make(context, descent->problem->states, there));
     }
     memcpy(here->v, v, bytes);
     memcpy(here->d, d, bytes);
     memcpy(there->v, v, bytes);
     memcpy(there->d, d, bytes);
-    NADIR_CHECK(nadir_descent_answer(context, descent));
-    NADIR_CHECK(nadir_descent_write(context, descent, &there->kernel));
-    NADIR_CHECK(nadir_valid_operator_set(context, &descent->operator, there->kernel));
+    NADIR_CHECK(nadir_frank_wolfe_answer(context, descent));
+    NADIR_CHECK(nadir_frank_wolfe_write(context, descent, &there->kernel));
+    NADIR_CHECK(nadir_kernel_solver_set(context, &descent->operator, there->kernel));
     NADIR_CHECK(nadir_kernel_device_fetch(context, there->kernel));
-    NADIR_CHECK(nadir_valid_operator_approach(context, &descent->operator, there->v, there->d, &there->J));
+    NADIR_CHECK(nadir_kernel_solver_approach(context, &descent->operator, there->v, there->d, &there->J));
     *attack = (nadir_attack){
         .kernel = there->kernel,
         .J = there->J,

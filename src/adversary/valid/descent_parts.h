@@ -4,24 +4,24 @@
 
 #include "adversary/rows/lmo.h"
 #include "adversary/rows/lmo_device.h"
-#include "adversary/valid/descent.h"
-#include "adversary/valid/operator.h"
+#include "adversary/search/frank_wolfe.h"
+#include "adversary/search/kernel_solver.h"
 
 /* A kernel with what the search needs to know of it. */
-typedef struct nadir_descent_point {
+typedef struct nadir_frank_wolfe_point {
     nadir_kernel *kernel;
     double *v; /* [states] */
     double *d; /* [states] */
     double J;
-} nadir_descent_point;
+} nadir_frank_wolfe_point;
 
-struct nadir_descent {
+struct nadir_frank_wolfe {
     const nadir_problem *problem;
     double beta;
-    nadir_valid_operator operator;
-    nadir_descent_point here;
-    nadir_descent_point there; /* the next one; its kernel is filled anew for every step */
-    nadir_value_order order;   /* of here.v */
+    nadir_kernel_solver operator;
+    nadir_frank_wolfe_point here;
+    nadir_frank_wolfe_point there; /* the next one; its kernel is filled anew for every step */
+    nadir_value_order order;       /* of here.v */
     nadir_lmo rows;
     nadir_lmo_device remote; /* linear steps by a device, where there is one */
     bool remotely;           /* the last answer is there */
@@ -39,31 +39,32 @@ struct nadir_descent {
 };
 
 /* rows.order points into the struct: it must stay where it is. A struct of zeros holds nothing. */
-nadir_status nadir_descent_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                 nadir_descent *find);
-void nadir_descent_finish(nadir_context *context, nadir_descent *find);
+nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
+                                     nadir_frank_wolfe *find);
+void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *find);
 
-nadir_status nadir_descent_point_make(nadir_context *context, int64_t states, nadir_descent_point *made);
-void nadir_descent_point_clear(nadir_context *context, nadir_descent_point *made);
-void nadir_descent_point_swap(nadir_descent_point *a, nadir_descent_point *b);
+nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
+                                          nadir_frank_wolfe_point *made);
+void nadir_frank_wolfe_point_clear(nadir_context *context, nadir_frank_wolfe_point *made);
+void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_point *b);
 
 /* v, d and J of a point's kernel; near: another point that may be close to it, NULL: none is. */
-nadir_status nadir_descent_evaluate(nadir_context *context, nadir_descent *find,
-                                    const nadir_descent_point *near, nadir_descent_point *at);
+nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *find,
+                                        const nadir_frank_wolfe_point *near, nadir_frank_wolfe_point *at);
 
 /* The linear step from here: answers and budget. */
-nadir_status nadir_descent_answer(nadir_context *context, nadir_descent *find);
+nadir_status nadir_frank_wolfe_answer(nadir_context *context, nadir_frank_wolfe *find);
 
 /* Of the rows, from here. */
-static inline nadir_lmo_weights nadir_descent_weights(const nadir_descent *find)
+static inline nadir_lmo_weights nadir_frank_wolfe_weights(const nadir_frank_wolfe *find)
 {
     const nadir_problem *problem = find->problem;
     return (nadir_lmo_weights){problem->gamma, find->here.d, problem->policy->probabilities};
 }
 /* The kernel of the answers. */
-nadir_status nadir_descent_write(nadir_context *context, nadir_descent *find, nadir_kernel **kernel);
+nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *find, nadir_kernel **kernel);
 
 /* The gap of a kernel whose v, d and J are those of here, where the answers are known. */
-nadir_status nadir_descent_measure(nadir_context *context, nadir_descent *find, nadir_kernel *kernel);
+nadir_status nadir_frank_wolfe_measure(nadir_context *context, nadir_frank_wolfe *find, nadir_kernel *kernel);
 
 #endif

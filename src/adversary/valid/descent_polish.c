@@ -4,7 +4,7 @@
  * A descent ends when no step promises more; a proof asks, row by row, how much is left to gain. Near the end
  * full steps contract, whatever each of them does to the return.
  */
-#include "adversary/valid/descent_parts.h"
+#include "adversary/search/frank_wolfe_internal.h"
 
 #include "kernel/explicit.h"
 #include "kernel/kernel_device.h"
@@ -20,7 +20,7 @@ enum { WORSE = 3 };
 
 /* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
  * [states] and ghosts, zeros, left so. */
-static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64_t row, double weight,
+static double row_slack(const nadir_frank_wolfe *find, nadir_explicit *kernel, int64_t row, double weight,
                         double tau, double *p)
 {
     const nadir_problem *problem = find->problem;
@@ -59,7 +59,7 @@ static double row_slack(const nadir_descent *find, nadir_explicit *kernel, int64
 }
 
 /* The same of a row that has the successors of the nominal one, domain support. own: its values there. */
-static double stored_slack(const nadir_descent *find, const double *own, int64_t row, double weight,
+static double stored_slack(const nadir_frank_wolfe *find, const double *own, int64_t row, double weight,
                            double tau)
 {
     const nadir_problem *problem = find->problem;
@@ -87,8 +87,8 @@ typedef double four __attribute__((vector_size(4 * sizeof(double))));
 typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
 
 /* The same of a dense row, whose states are all allowed. */
-static inline __attribute__((always_inline)) double slack_of_all(const nadir_descent *find, const double *own,
-                                                                 int64_t row, double weight, double tau)
+static inline __attribute__((always_inline)) double
+slack_of_all(const nadir_frank_wolfe *find, const double *own, int64_t row, double weight, double tau)
 {
     enum { LANES = 4 };
     const nadir_problem *problem = find->problem;
@@ -122,14 +122,14 @@ static inline __attribute__((always_inline)) double slack_of_all(const nadir_des
 
 #if defined __x86_64__
 /* The same, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static double slack_of_all_wide(const nadir_descent *find, const double *own,
-                                                                int64_t row, double weight, double tau)
+__attribute__((target("avx2"))) static double
+slack_of_all_wide(const nadir_frank_wolfe *find, const double *own, int64_t row, double weight, double tau)
 {
     return slack_of_all(find, own, row, weight, tau);
 }
 #endif
 
-static double dense_slack(const nadir_descent *find, const double *own, int64_t row, double weight,
+static double dense_slack(const nadir_frank_wolfe *find, const double *own, int64_t row, double weight,
                           double tau)
 {
 #if defined __x86_64__
@@ -141,14 +141,14 @@ static double dense_slack(const nadir_descent *find, const double *own, int64_t 
 }
 
 /* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
-static nadir_status total_slack(nadir_context *context, nadir_descent *find, nadir_kernel *of, double tau,
+static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *find, nadir_kernel *of, double tau,
                                 double *total)
 {
     nadir_status status = NADIR_OK;
     const bool support = find->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
     const nadir_model *model = find->problem->model;
     const bool dense = model->dense != NULL && !support;
-    const nadir_lmo_weights weights = nadir_descent_weights(find);
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(find);
     nadir_explicit kernel = {0};
     double *p = NULL;
     bool done = false;
@@ -183,12 +183,12 @@ cleanup:
 }
 
 /* The point of an attack: v and d alone, which is all that steps start from. */
-static nadir_status resume(nadir_context *context, nadir_descent *find, const nadir_attack *attack)
+static nadir_status resume(nadir_context *context, nadir_frank_wolfe *find, const nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = find->problem->states;
     if (find->here.v == NULL) { /* handed over */
-        NADIR_CHECK(nadir_descent_point_make(context, states, &find->here));
+        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &find->here));
     }
     memcpy(find->here.v, attack->v, (size_t)states * sizeof *attack->v);
     memcpy(find->here.d, attack->d, (size_t)states * sizeof *attack->d);
@@ -198,7 +198,7 @@ cleanup:
 }
 
 /* A full step, whatever it does to the return. *tau: of the kernel that it makes. */
-static nadir_status full_step(nadir_context *context, nadir_descent *find, double *tau)
+static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *find, double *tau)
 {
     nadir_status status = NADIR_OK;
     *tau = find->budget.tau;
@@ -206,17 +206,17 @@ static nadir_status full_step(nadir_context *context, nadir_descent *find, doubl
         find->there.kernel = find->here.kernel;
         find->here.kernel = NULL;
     }
-    NADIR_CHECK(nadir_descent_write(context, find, &find->there.kernel));
-    NADIR_CHECK(nadir_descent_evaluate(context, find, &find->here, &find->there));
-    nadir_descent_point_swap(&find->here, &find->there);
-    NADIR_CHECK(nadir_descent_answer(context, find));
+    NADIR_CHECK(nadir_frank_wolfe_write(context, find, &find->there.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, find, &find->here, &find->there));
+    nadir_frank_wolfe_point_swap(&find->here, &find->there);
+    NADIR_CHECK(nadir_frank_wolfe_answer(context, find));
 cleanup:
     return status;
 }
 
 /* The attack becomes the point that was just reached, whose kernel it takes for its own; the next step needs
  * the answers, and values to start from, but no kernel. */
-static void take_point(nadir_descent *find, double tau, nadir_attack *attack)
+static void take_point(nadir_frank_wolfe *find, double tau, nadir_attack *attack)
 {
     const size_t bytes = (size_t)find->problem->states * sizeof *attack->v;
     nadir_kernel *before = attack->kernel;
@@ -229,21 +229,23 @@ static void take_point(nadir_descent *find, double tau, nadir_attack *attack)
 }
 
 /* The gap of the attack. passed: steps have led on from it. */
-static nadir_status measure(nadir_context *context, nadir_descent *find, bool passed, nadir_attack *attack)
+static nadir_status measure(nadir_context *context, nadir_frank_wolfe *find, bool passed,
+                            nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     if (passed) {
         NADIR_CHECK(resume(context, find, attack));
-        NADIR_CHECK(nadir_descent_answer(context, find));
+        NADIR_CHECK(nadir_frank_wolfe_answer(context, find));
     }
-    NADIR_CHECK(nadir_descent_measure(context, find, attack->kernel));
+    NADIR_CHECK(nadir_frank_wolfe_measure(context, find, attack->kernel));
     attack->gap = find->gap;
 cleanup:
     return status;
 }
 
 /* Full steps from here, where the answers are known. */
-static nadir_status polish(nadir_context *context, nadir_descent *find, double wanted, nadir_attack *attack)
+static nadir_status polish(nadir_context *context, nadir_frank_wolfe *find, double wanted,
+                           nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     double least;
@@ -274,25 +276,25 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_descent_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double wanted, nadir_attack *attack)
+nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                      double wanted, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    nadir_descent find = {0};
+    nadir_frank_wolfe find = {0};
     if (problem->uncertainty->p != 2) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_descent_begin(context, problem, beta, &find));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &find));
     NADIR_CHECK(resume(context, &find, attack));
-    NADIR_CHECK(nadir_descent_answer(context, &find));
+    NADIR_CHECK(nadir_frank_wolfe_answer(context, &find));
     NADIR_CHECK(polish(context, &find, wanted, attack));
 cleanup:
-    nadir_descent_finish(context, &find);
+    nadir_frank_wolfe_finish(context, &find);
     return status;
 }
 
-nadir_status nadir_descent_polish_on(nadir_context *context, nadir_descent *descent, double wanted,
-                                     nadir_attack *attack)
+nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *descent, double wanted,
+                                         nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     double slack;

@@ -10,9 +10,9 @@
  * need not stay the worst: now and then a search from nothing is compared with it, and where that finds a
  * worse kernel, the smaller radii are searched again from there, down to where it makes no difference.
  */
-#include "adversary/valid/judge.h"
-#include "adversary/valid/path.h"
-#include "adversary/valid/search.h"
+#include "adversary/search/multistart.h"
+#include "adversary/search/radius_path.h"
+#include "adversary/valid/certify.h"
 #include "base/context.h"
 #include "linalg/distributed.h"
 
@@ -59,9 +59,9 @@ typedef struct valid_runs {
     placed *order;         /* [count] */
     nadir_valid_run *runs; /* [count] */
     nadir_verdict *frees;  /* [count] of the free domain */
-    nadir_valid_path path;
-    int64_t followed;     /* radii since the last search from nothing */
-    nadir_series *series; /* NULL: not made, yet or ever */
+    nadir_radius_path path;
+    int64_t followed;         /* radii since the last search from nothing */
+    nadir_kappa_path *series; /* NULL: not made, yet or ever */
 } valid_runs;
 
 /* Whether an attack is worse for the policy than another one by more than the tolerance. */
@@ -80,9 +80,9 @@ static void exchange(nadir_attack *one, nadir_attack *other)
 
 static nadir_status search_anew(nadir_valid_run *run, double tolerance, nadir_attack *attack)
 {
-    return nadir_valid_search(run->context, run->problem, run->beta,
-                              fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit,
-                              attack);
+    return nadir_multistart_run(run->context, run->problem, run->beta,
+                                fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit,
+                                attack);
 }
 
 /* From where the caller says, if it does; what that finds is believed once it is proven. */
@@ -93,10 +93,10 @@ static nadir_status search_first(valid_runs *all, nadir_valid_run *run, nadir_at
     if (problem->near_v == NULL) {
         return search_anew(run, 0, attack);
     }
-    NADIR_CHECK(nadir_descent_create(run->context, problem, &all->path.descent));
-    NADIR_CHECK(nadir_descent_follow(run->context, all->path.descent, run->beta, problem->near_v,
-                                     problem->near_d, run->settings->tolerance,
-                                     run->settings->iterations_limit, attack));
+    NADIR_CHECK(nadir_frank_wolfe_create(run->context, problem, &all->path.descent));
+    NADIR_CHECK(nadir_frank_wolfe_from(run->context, all->path.descent, run->beta, problem->near_v,
+                                       problem->near_d, run->settings->tolerance,
+                                       run->settings->iterations_limit, attack));
 cleanup:
     return status;
 }
@@ -108,7 +108,7 @@ static nadir_status take_worse(valid_runs *all, int64_t j, nadir_attack *attack)
     exchange(attack, &verdict->attack);
     nadir_release(all->context, verdict->d_bar);
     verdict->d_bar = NULL;
-    return nadir_valid_judge(&all->runs[j], &all->frees[j]);
+    return nadir_valid_certify(&all->runs[j], &all->frees[j]);
 }
 
 /* Smaller radii again, from the kernel of runs[from] shrunk into their balls, as long as that finds worse. */
@@ -122,9 +122,10 @@ static nadir_status repair(valid_runs *all, int64_t from)
         const nadir_lagrangian worse = {.kernel = all->runs[j + 1].verdict->attack.kernel,
                                         .distance = all->runs[j + 1].beta};
         const double begun = nadir_clock_seconds();
-        NADIR_CHECK(nadir_lagrangian_start(all->context, all->problem, run->beta, &worse, &start));
-        NADIR_CHECK(nadir_descent_run(all->context, all->problem, run->beta, start, all->settings->tolerance,
-                                      all->settings->iterations_limit, &attack));
+        NADIR_CHECK(nadir_lagrangian_kernel_in_ball(all->context, all->problem, run->beta, &worse, &start));
+        NADIR_CHECK(nadir_frank_wolfe_run(all->context, all->problem, run->beta, start,
+                                          all->settings->tolerance, all->settings->iterations_limit,
+                                          &attack));
         run->verdict->robust_time += nadir_clock_seconds() - begun;
         if (!is_worse(run, &attack, &run->verdict->attack)) {
             break;
@@ -144,7 +145,7 @@ cleanup:
 static nadir_status note(valid_runs *all, int64_t j)
 {
     const nadir_attack *attack = &all->runs[j].verdict->attack;
-    return nadir_valid_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
+    return nadir_radius_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
 }
 
 /* Searches have operators of their own, and large ones are iterations that go without the nominal one: its
@@ -170,10 +171,10 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
     make_space(all);
     if (all->path.count == 0) {
         NADIR_CHECK(search_first(all, run, attack));
-        NADIR_CHECK(nadir_valid_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
+        NADIR_CHECK(nadir_radius_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
     } else {
-        NADIR_CHECK(nadir_valid_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
-                                            run->settings->iterations_limit, attack));
+        NADIR_CHECK(nadir_radius_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
+                                             run->settings->iterations_limit, attack));
         all->followed++;
         if (all->followed == TRUST || j == all->count - 1 || attack->iterations > STRAIGHT) {
             NADIR_CHECK(search_anew(run, 0, &other));
@@ -185,7 +186,7 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
     if (*lost) {
         exchange(&other, attack);
         run->descent = NULL;
-        nadir_valid_path_clear(all->context, &all->path);
+        nadir_radius_path_clear(all->context, &all->path);
     }
     run->verdict->robust_time += nadir_clock_seconds() - begun;
 cleanup:
@@ -201,8 +202,8 @@ static nadir_status begin_series(valid_runs *all, int64_t j)
     const bool small = all->problem->model->exchange == NULL && all->problem->states <= NADIR_PROOF_STATES;
     if (all->series == NULL && asked && small && all->count - j >= SERIES) {
         const double begun = nadir_clock_seconds();
-        NADIR_CHECK(
-            nadir_series_create(all->context, all->problem, all->runs[all->count - 1].beta, &all->series));
+        NADIR_CHECK(nadir_kappa_path_create(all->context, all->problem, all->runs[all->count - 1].beta,
+                                            &all->series));
         all->runs[j].verdict->certify_time += nadir_clock_seconds() - begun;
     }
     all->runs[j].series = all->series;
@@ -246,7 +247,7 @@ static nadir_status doubt(valid_runs *all)
     if (is_worse(run, &other, &run->verdict->attack)) {
         run->descent = NULL;
         NADIR_CHECK(take_worse(all, 0, &other));
-        nadir_valid_path_clear(all->context, &all->path);
+        nadir_radius_path_clear(all->context, &all->path);
     }
 cleanup:
     nadir_attack_clear(all->context, &other);
@@ -316,7 +317,7 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
         if (!done) {
             NADIR_CHECK(search(&all, j, &lost));
             NADIR_CHECK(begin_series(&all, j));
-            NADIR_CHECK(nadir_valid_judge(&all.runs[j], &all.frees[j]));
+            NADIR_CHECK(nadir_valid_certify(&all.runs[j], &all.frees[j]));
             NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
             NADIR_CHECK(note(&all, j));
             NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
@@ -326,8 +327,8 @@ cleanup:
     for (int64_t j = 0; all.frees != NULL && j < count; j++) {
         nadir_verdict_clear(context, &all.frees[j]);
     }
-    nadir_valid_path_clear(context, &all.path);
-    nadir_series_free(context, all.series);
+    nadir_radius_path_clear(context, &all.path);
+    nadir_kappa_path_free(context, all.series);
     nadir_release(context, all.order);
     nadir_release(context, all.runs);
     nadir_release(context, all.frees);

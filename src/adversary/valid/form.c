@@ -6,7 +6,7 @@
  * live rows and states; their errors are bounded by that many roundings of the Frobenius norms of the
  * factors, which are traces.
  */
-#include "adversary/valid/form.h"
+#include "adversary/proof/kappa_matrix.h"
 
 #include "linalg/threads.h"
 
@@ -19,20 +19,20 @@
 
 enum { BLOCK = 128, POWER_STEPS = 20 };
 
-void nadir_form_clear(nadir_context *context, nadir_form *form)
+void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *form)
 {
     nadir_release(context, form->rest);
     nadir_release(context, form->middle);
     nadir_release(context, form->spread);
     nadir_release(context, form->low);
     nadir_release(context, form->unvisited);
-    *form = (nadir_form){0};
+    *form = (nadir_kappa_matrix){0};
 }
 
 /* Everything that the matrices are made of. */
 typedef struct parts {
-    const nadir_live *live;
-    const nadir_standing *standing;
+    const nadir_perturbable_rows *live;
+    const nadir_kkt *standing;
     const nadir_pull *pull;
     const double *inverse;
     double *q;        /* [count] */
@@ -52,12 +52,12 @@ static void clear_parts(nadir_context *context, parts *of)
     nadir_release(context, of->room);
 }
 
-static nadir_status make_parts(nadir_context *context, const nadir_standing *standing,
-                               const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
-                               parts *of)
+static nadir_status make_parts(nadir_context *context, const nadir_kkt *standing,
+                               const nadir_occupancy_bounds *visits, const nadir_pull *pull,
+                               const double *inverse, parts *of)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     const int64_t n = live->states;
     const double gamma = standing->centre->problem.gamma;
     *of = (parts){.live = live, .standing = standing, .pull = pull, .inverse = inverse};
@@ -67,7 +67,7 @@ static nadir_status make_parts(nadir_context *context, const nadir_standing *sta
     NADIR_NEW(context, of->room, n * n);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            of->q[i] = gamma * visits->high[s] * nadir_live_alpha(live, i) * live->pi[i];
+            of->q[i] = gamma * visits->high[s] * nadir_perturbable_rows_alpha(live, i) * live->pi[i];
         }
     }
     for (int64_t t = 0; t < n; t++) {
@@ -86,10 +86,10 @@ cleanup:
  */
 static void sum_list(const parts *of, int64_t i, double *c)
 {
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const int64_t n = live->states;
     const int64_t start = live->starts[i];
-    const int64_t length = nadir_live_length(live, i);
+    const int64_t length = nadir_perturbable_rows_length(live, i);
     const double *weights = of->inverse != NULL ? of->inverse + start : NULL;
     double mass = 0;
     for (int64_t j = 0; j < length; j++) {
@@ -109,7 +109,7 @@ static void sum_list(const parts *of, int64_t i, double *c)
 /* The same for `held` rows that allow all states, from their weights, one after another. */
 static void sum_rows(const parts *of, const int64_t *rows, int64_t held, double *weights, double *means)
 {
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const int64_t n = live->states;
     for (int64_t k = 0; k < held; k++) {
         const double *inverse = of->inverse + live->starts[rows[k]];
@@ -147,7 +147,7 @@ static void take_block(const parts *of, const int64_t *rows, int64_t held, doubl
 static void take_means(const nadir_context *context, const parts *of, bool unvisited, double *block,
                        double *G)
 {
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const int64_t n = live->states;
     int64_t rows[BLOCK];
     int64_t held = 0;
@@ -181,17 +181,17 @@ static double trace(int64_t n, const double *G)
 static nadir_status make_gram(nadir_context *context, const parts *of, bool unvisited, double *G, double *off)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const int64_t n = live->states;
     double *total = NULL;
     double *block = NULL;
     NADIR_NEW_ZERO(context, total, n);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            for (int64_t j = 0; j < nadir_live_length(live, i) && of->standing->unvisited[s] == unvisited;
-                 j++) {
+            for (int64_t j = 0;
+                 j < nadir_perturbable_rows_length(live, i) && of->standing->unvisited[s] == unvisited; j++) {
                 const double weight = of->inverse != NULL ? of->inverse[live->starts[i] + j] : 1;
-                total[nadir_live_column(live, i, j)] += of->q[i] * of->q[i] * weight;
+                total[nadir_perturbable_rows_column(live, i, j)] += of->q[i] * of->q[i] * weight;
             }
         }
     }
@@ -219,13 +219,13 @@ cleanup:
 /* C, by columns s: C_ts = F_t . sum over the rows i of s of q_i direction_i. */
 static void make_cross(const nadir_context *context, const parts *of)
 {
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const int64_t n = live->states;
     memset(of->room, 0, (size_t)(n * n) * sizeof *of->room);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1] && !of->standing->unvisited[s]; i++) {
-            for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
-                of->room[s * n + nadir_live_column(live, i, j)] +=
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
+                of->room[s * n + nadir_perturbable_rows_column(live, i, j)] +=
                     of->q[i] * of->pull->direction[live->starts[i] + j];
             }
         }
@@ -260,11 +260,11 @@ static double estimate_norm(const nadir_context *context, int64_t n, const doubl
 }
 
 /* G >= K K^T Y^2 over the rows of visited states: gamma^2 max sum_s y_s high(s) a_s F^T F. */
-static nadir_status make_shared(nadir_context *context, const parts *of, const nadir_visits *visits,
-                                nadir_form *form)
+static nadir_status make_shared(nadir_context *context, const parts *of, const nadir_occupancy_bounds *visits,
+                                nadir_kappa_matrix *form)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const int64_t n = live->states;
     const double gamma = of->standing->centre->problem.gamma;
     double *worth = NULL;
@@ -272,11 +272,11 @@ static nadir_status make_shared(nadir_context *context, const parts *of, const n
     NADIR_NEW_ZERO(context, worth, n);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1] && !of->standing->unvisited[s]; i++) {
-            const double reach = nadir_live_alpha(live, i) * live->pi[i];
+            const double reach = nadir_perturbable_rows_alpha(live, i) * live->pi[i];
             worth[s] += visits->high[s] * reach * reach;
         }
     }
-    NADIR_CHECK(nadir_visits_most(context, visits, worth, &most));
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, visits, worth, &most));
     const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
     cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, gamma * gamma * most, of->F,
                 (blasint)n, 0, form->rest, (blasint)n);
@@ -307,8 +307,8 @@ static void add_square(const nadir_context *context, const parts *of, const doub
 }
 
 /* All that C is in; S: [3 * states] work space. */
-static void use_cross(const nadir_context *context, const parts *of, const nadir_visits *visits, double *S,
-                      nadir_form *form)
+static void use_cross(const nadir_context *context, const parts *of, const nadir_occupancy_bounds *visits,
+                      double *S, nadir_kappa_matrix *form)
 {
     const int64_t n = of->live->states;
     double *mean = S + n;
@@ -334,9 +334,9 @@ static void use_cross(const nadir_context *context, const parts *of, const nadir
 }
 
 /* Whether rows of unvisited states matter. */
-static bool has_unvisited(const nadir_standing *standing, const nadir_visits *visits)
+static bool has_unvisited(const nadir_kkt *standing, const nadir_occupancy_bounds *visits)
 {
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     bool any = false;
     for (int64_t s = 0; s < live->states; s++) {
         any = any || (standing->unvisited[s] && visits->high[s] > 0 && live->first[s] < live->first[s + 1]);
@@ -344,15 +344,15 @@ static bool has_unvisited(const nadir_standing *standing, const nadir_visits *vi
     return any;
 }
 
-nadir_status nadir_form_make(nadir_context *context, const nadir_standing *standing,
-                             const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
-                             bool shared, nadir_form *form)
+nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *standing,
+                                     const nadir_occupancy_bounds *visits, const nadir_pull *pull,
+                                     const double *inverse, bool shared, nadir_kappa_matrix *form)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = standing->live->states;
     parts of = {0};
     double *S = NULL;
-    *form = (nadir_form){.states = n, .is_unvisited = standing->unvisited, .shared = shared};
+    *form = (nadir_kappa_matrix){.states = n, .is_unvisited = standing->unvisited, .shared = shared};
     NADIR_CHECK(make_parts(context, standing, visits, pull, inverse, &of));
     NADIR_NEW(context, S, 3 * n);
     NADIR_NEW_ZERO(context, form->rest, n * n);
@@ -374,7 +374,7 @@ cleanup:
     clear_parts(context, &of);
     nadir_release(context, S);
     if (status != NADIR_OK) {
-        nadir_form_clear(context, form);
+        nadir_kappa_matrix_clear(context, form);
     }
     return status;
 }

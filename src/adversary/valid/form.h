@@ -4,11 +4,11 @@
 #ifndef NADIR_ADVERSARY_FORM_H
 #define NADIR_ADVERSARY_FORM_H
 
-#include "adversary/valid/standing.h"
+#include "adversary/proof/kkt.h"
 
 /* Symmetric matrices: [states * states], lower triangle, column after column. The norms `off` say by how much
  * they may be off. A struct of zeros holds nothing. */
-typedef struct nadir_form {
+typedef struct nadir_kappa_matrix {
     int64_t states;
     const bool *is_unvisited; /* [states] */
     bool shared;              /* `rest` is G, with C C^T in it */
@@ -19,13 +19,13 @@ typedef struct nadir_form {
     double *unvisited;        /* K_N K_N^T; NULL: all states are visited */
     double rest_off, middle_off, spread_off, low_off, unvisited_off;
     double spread_norm, unvisited_norm; /* about the square roots of their 2-norms */
-} nadir_form;
+} nadir_kappa_matrix;
 
 /* inverse: as the pull was made with; NULL for all one. shared: all rows allow all states, and inverse is
  * NULL. */
-nadir_status nadir_form_make(nadir_context *context, const nadir_standing *standing,
-                             const nadir_visits *visits, const nadir_pull *pull, const double *inverse,
-                             bool shared, nadir_form *form);
-void nadir_form_clear(nadir_context *context, nadir_form *form);
+nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *standing,
+                                     const nadir_occupancy_bounds *visits, const nadir_pull *pull,
+                                     const double *inverse, bool shared, nadir_kappa_matrix *form);
+void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *form);
 
 #endif

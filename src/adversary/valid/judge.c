@@ -4,14 +4,14 @@
  * Norms come first, with a kernel that is stationary as far as they need it; then a series of proofs, where
  * there is one, and all that proof.h has. A proof that fails shows where else to search.
  */
-#include "adversary/valid/judge.h"
 #include "adversary/proof/free_bounds.h"
+#include "adversary/valid/certify.h"
 
 #include "adversary/check/membership.h"
 #include "adversary/free/free.h"
+#include "adversary/proof/second_order.h"
+#include "adversary/search/multistart.h"
 #include "adversary/search/rank_one_candidate.h"
-#include "adversary/valid/collective.h"
-#include "adversary/valid/search.h"
 #include "base/context.h"
 
 #include <math.h>
@@ -121,15 +121,15 @@ static nadir_status polish(nadir_valid_run *run, double share)
     nadir_attack *attack = &run->verdict->attack;
     const double wanted = fmax(share * run->settings->width * (run->problem->J - attack->J),
                                is_iterative(run) ? VISIBLE * fabs(attack->J) : 0);
-    nadir_descent *descent = run->descent;
+    nadir_frank_wolfe *descent = run->descent;
     run->descent = NULL;
     run->polished = share;
-    return descent != NULL ? nadir_descent_polish_on(run->context, descent, wanted, attack)
-                           : nadir_descent_polish(run->context, run->problem, run->beta, wanted, attack);
+    return descent != NULL ? nadir_frank_wolfe_polish_on(run->context, descent, wanted, attack)
+                           : nadir_frank_wolfe_polish(run->context, run->problem, run->beta, wanted, attack);
 }
 
 /* From the answers of the Lagrangian bound that the proof has found. */
-static nadir_status search_again(nadir_valid_run *run, const nadir_valid_proof *proof, bool *better)
+static nadir_status search_again(nadir_valid_run *run, const nadir_certificate *proof, bool *better)
 {
     nadir_status status = NADIR_OK;
     nadir_lagrangian lagrangian = {0};
@@ -138,31 +138,31 @@ static nadir_status search_again(nadir_valid_run *run, const nadir_valid_proof *
     memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
     NADIR_CHECK(
         nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
-    NADIR_CHECK(nadir_valid_search_again(run->context, run->problem, run->beta, &lagrangian,
-                                         settings->tolerance, settings->iterations_limit,
-                                         &run->verdict->attack, better));
+    NADIR_CHECK(nadir_multistart_again(run->context, run->problem, run->beta, &lagrangian,
+                                       settings->tolerance, settings->iterations_limit, &run->verdict->attack,
+                                       better));
 cleanup:
     nadir_lagrangian_clear(run->context, &lagrangian);
     return status;
 }
 
 /* By the series, or else by all that there is. */
-static nadir_status prove_once(nadir_valid_run *run, nadir_valid_proof *proof)
+static nadir_status prove_once(nadir_valid_run *run, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     const nadir_attack *attack = &run->verdict->attack;
     const double wanted = wanted_lower(run);
-    nadir_valid_proof_clear(run->context, proof);
+    nadir_certificate_clear(run->context, proof);
     if (run->series != NULL && attack->tau > 0 && isfinite(attack->tau)) {
-        NADIR_CHECK(nadir_series_prove(run->context, run->series, run->beta, attack, proof));
+        NADIR_CHECK(nadir_kappa_path_search(run->context, run->series, run->beta, attack, proof));
         if (proof->lower >= wanted) {
             goto cleanup;
         }
-        nadir_valid_proof_clear(run->context, proof);
+        nadir_certificate_clear(run->context, proof);
     }
     NADIR_CHECK(nadir_valid_prove_within(
         run->context, run->problem, run->beta, attack, run->settings->certify, wanted,
-        run->series != NULL ? nadir_series_visits(run->series) : NULL, proof));
+        run->series != NULL ? nadir_kappa_path_visits(run->series) : NULL, proof));
 cleanup:
     return status;
 }
@@ -183,23 +183,23 @@ cleanup:
 }
 
 /* By norms alone, if that does. */
-static nadir_status prove_by_norms(nadir_valid_run *run, nadir_valid_proof *proof)
+static nadir_status prove_by_norms(nadir_valid_run *run, nadir_certificate *proof)
 {
-    nadir_valid_proof_clear(run->context, proof);
+    nadir_certificate_clear(run->context, proof);
     return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
 }
 
 /* A little stationarity does for most proofs in a series, and for those by norms of one evaluation among
  * many; the others get more of it, so that bounds do not hang on the roundings of the search, and those of
  * large models at once. */
-static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_valid_proof *proof)
+static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->series == NULL;
     bool hopeless = false;
     if (brief && run->postponed) {
-        NADIR_CHECK(nadir_collective_foresee(run->context, run->problem, run->beta, &run->verdict->attack,
-                                             &hopeless));
+        NADIR_CHECK(
+            nadir_kappa_foresee(run->context, run->problem, run->beta, &run->verdict->attack, &hopeless));
     }
     const bool large = is_iterative(run) && nadir_model_total(run->problem->model) > LARGE;
     const bool at_once = large || !run->postponed;
@@ -233,7 +233,7 @@ cleanup:
 static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
-    nadir_valid_proof proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    nadir_certificate proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
     nadir_verdict *verdict = run->verdict;
     const int attempts = nadir_rewards_underflow(run->context, run->problem) ? 0 : ATTEMPTS;
     for (int attempt = 0; attempt < attempts; attempt++) {
@@ -256,11 +256,11 @@ static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
     verdict->d_bar = proof.d_bar;
     proof.d_bar = NULL;
 cleanup:
-    nadir_valid_proof_clear(run->context, &proof);
+    nadir_certificate_clear(run->context, &proof);
     return status;
 }
 
-nadir_status nadir_valid_judge(nadir_valid_run *run, nadir_verdict *free)
+nadir_status nadir_valid_certify(nadir_valid_run *run, nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
     nadir_verdict *verdict = run->verdict;

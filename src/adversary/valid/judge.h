@@ -5,9 +5,9 @@
 #ifndef NADIR_ADVERSARY_JUDGE_H
 #define NADIR_ADVERSARY_JUDGE_H
 
-#include "adversary/valid/descent.h"
-#include "adversary/valid/proof.h"
-#include "adversary/valid/series.h"
+#include "adversary/search/frank_wolfe.h"
+#include "adversary/search/kappa_path_search.h"
+#include "adversary/valid/prove.h"
 #include "adversary/verdict.h"
 
 /* One radius. Plain data: nothing is owned. */
@@ -17,9 +17,9 @@ typedef struct nadir_valid_run {
     const nadir_robust_settings *settings;
     double beta, factor;
     nadir_verdict *verdict;
-    nadir_series *series;   /* of proofs; NULL: none */
-    nadir_descent *descent; /* that has just made the attack; NULL: none */
-    bool postponed;         /* the free domain is asked only if nothing else proves the answer */
+    nadir_kappa_path *series;   /* of proofs; NULL: none */
+    nadir_frank_wolfe *descent; /* that has just made the attack; NULL: none */
+    bool postponed;             /* the free domain is asked only if nothing else proves the answer */
     double polished; /* share of the width that the attack lacks of stationarity, at most; 0: not known */
 } nadir_valid_run;
 
@@ -33,6 +33,6 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, nadir_verdict *verdict,
 
 /* Bounds around the kernel that a search has found. free: the verdict of the free domain; asked for here, if
  * need be, where that was postponed. */
-nadir_status nadir_valid_judge(nadir_valid_run *run, nadir_verdict *free);
+nadir_status nadir_valid_certify(nadir_valid_run *run, nadir_verdict *free);
 
 #endif

@@ -1,5 +1,5 @@
 /* kernel_mix.c: kernels between two kernels; see kernel_mix.h. */
-#include "adversary/valid/kernel_mix.h"
+#include "adversary/search/kernel_mix.h"
 
 #include "kernel/explicit.h"
 #include "linalg/threads.h"

@@ -9,7 +9,7 @@
  * fall. Answers are smooth in v (p > 1) or vertices (p = 1): 3 to 6 steps. By the envelope theorem the
  * derivative of mu . v_tau by tau is `used`.
  */
-#include "adversary/valid/lagrangian_parts.h"
+#include "adversary/search/lagrangian_tau.h"
 
 #include "linalg/norm.h"
 #include "linalg/vector.h"
@@ -46,7 +46,7 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
                                         .beta = beta,
                                         .systems = {.problem = problem},
                                         .roughly = nadir_model_total(problem->model) > LARGE};
-    NADIR_CHECK(nadir_priced_make(context, problem, beta, d_bar, &search->priced));
+    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &search->priced));
     NADIR_NEW_ZERO(context, search->norms, problem->states);
     NADIR_NEW(context, search->charged, problem->states);
     NADIR_NEW(context, search->work, problem->states);
@@ -59,8 +59,8 @@ cleanup:
 
 void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search)
 {
-    nadir_priced_clear(context, &search->priced);
-    nadir_valid_operator_clear(context, &search->systems);
+    nadir_lmo_penalized_clear(context, &search->priced);
+    nadir_kernel_solver_clear(context, &search->systems);
     nadir_release(context, search->norms);
     nadir_release(context, search->charged);
     nadir_release(context, search->work);
@@ -78,13 +78,13 @@ static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *se
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    nadir_priced *priced = &search->priced;
+    nadir_lmo_penalized *priced = &search->priced;
     for (int64_t s = 0; s < problem->states; s++) {
         search->norms[s] = priced->norms[s];
-        search->charged[s] = problem->R[s] + nadir_priced_cost(priced, tau, s, search->norms[s]);
+        search->charged[s] = problem->R[s] + nadir_lmo_penalized_cost(priced, tau, s, search->norms[s]);
     }
-    NADIR_CHECK(nadir_priced_kernel(context, priced, tau, &lagrangian->kernel));
-    NADIR_CHECK(nadir_valid_operator_set(context, &search->systems, lagrangian->kernel));
+    NADIR_CHECK(nadir_lmo_penalized_kernel(context, priced, tau, &lagrangian->kernel));
+    NADIR_CHECK(nadir_kernel_solver_set(context, &search->systems, lagrangian->kernel));
     NADIR_CHECK(search->roughly
                     ? nadir_occupancy_improve(context, search->systems.occupancy, false, 1, search->charged,
                                               TOLERANCE_OF_VALUE, lagrangian->v, NULL)
@@ -101,7 +101,7 @@ static nadir_status respond(nadir_context *context, nadir_lagrangian_search *sea
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    NADIR_CHECK(nadir_priced_answer(context, &search->priced, tau, v));
+    NADIR_CHECK(nadir_lmo_penalized_answer(context, &search->priced, tau, v));
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, search->work);
     *most = 0;
     for (int64_t s = 0; s < problem->states; s++) {
@@ -122,7 +122,7 @@ static nadir_status add_up_used(nadir_context *context, nadir_lagrangian_search 
         nadir_occupancy_solve_transposed(context, search->systems.occupancy, 1, problem->mu, d, NULL));
     *used = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        *used += fmax(0, d[s]) * nadir_priced_cost(&search->priced, 1, s, search->norms[s]);
+        *used += fmax(0, d[s]) * nadir_lmo_penalized_cost(&search->priced, 1, s, search->norms[s]);
     }
 cleanup:
     return status;

@@ -35,24 +35,25 @@ nadir_status nadir_lagrangian_solve(nadir_context *context, const nadir_problem 
                                     const double *d_bar, double tau, nadir_lagrangian *lagrangian);
 
 /* The best tau, from tau_start (0: unknown): `value` is concave in tau with slope used - beta^p. */
-nadir_status nadir_lagrangian_maximise(nadir_context *context, const nadir_problem *problem, double beta,
+nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_problem *problem, double beta,
                                        const double *d_bar, double tau_start, int64_t evaluations_limit,
                                        nadir_lagrangian *lagrangian);
 
 /* The tau at which kernels of a return below `level` are held closest to lagrangian->kernel (tether.h): about
  * where that kernel's own return is the level. tau_start > 0. */
-nadir_status nadir_lagrangian_aim(nadir_context *context, const nadir_problem *problem, double beta,
-                                  const double *d_bar, double level, double tau_start,
-                                  int64_t evaluations_limit, nadir_lagrangian *lagrangian);
+nadir_status nadir_lagrangian_tau_for_level(nadir_context *context, const nadir_problem *problem, double beta,
+                                            const double *d_bar, double level, double tau_start,
+                                            int64_t evaluations_limit, nadir_lagrangian *lagrangian);
 
 /* Proven: J_U >= *lower, for any v: [states] and tau, with minima replaced by bounds from weak duality and
  * all rounding included. d_bar is taken on trust. */
-nadir_status nadir_lagrangian_check(nadir_context *context, const nadir_problem *problem, double beta,
+nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem *problem, double beta,
                                     const double *d_bar, double tau, const double *v, double *lower);
 
 /* `kernel` moved towards the nominal one until it lies in the ball: a start for the descent that has answers
  * in states which the nominal kernel does not visit. */
-nadir_status nadir_lagrangian_start(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_lagrangian *lagrangian, nadir_kernel **start);
+nadir_status nadir_lagrangian_kernel_in_ball(nadir_context *context, const nadir_problem *problem,
+                                             double beta, const nadir_lagrangian *lagrangian,
+                                             nadir_kernel **start);
 
 #endif

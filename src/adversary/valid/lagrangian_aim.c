@@ -7,7 +7,7 @@
  * where the return of the answer alone, mu . v_tau - tau used, is the level itself. It rises with tau, from
  * below the level at the best tau of the bound. Near the least a little more or less hardly matters.
  */
-#include "adversary/valid/lagrangian_parts.h"
+#include "adversary/search/lagrangian_tau.h"
 
 #include "linalg/norm.h"
 
@@ -29,9 +29,9 @@ static aim look(const nadir_lagrangian *at, double room, double level)
     return (aim){at->value + at->tau * (room - at->used) - level, level - at->value};
 }
 
-nadir_status nadir_lagrangian_aim(nadir_context *context, const nadir_problem *problem, double beta,
-                                  const double *d_bar, double level, double tau_start,
-                                  int64_t evaluations_limit, nadir_lagrangian *lagrangian)
+nadir_status nadir_lagrangian_tau_for_level(nadir_context *context, const nadir_problem *problem, double beta,
+                                            const double *d_bar, double level, double tau_start,
+                                            int64_t evaluations_limit, nadir_lagrangian *lagrangian)
 {
     nadir_status status = NADIR_OK;
     nadir_lagrangian_search search = {0};

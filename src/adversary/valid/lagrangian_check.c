@@ -8,10 +8,10 @@
  * since P is among the rows that T chooses from; states that are not entered, d_bar = 0, add nothing. Answers
  * of row problems are hints for weak duality only.
  */
-#include "adversary/valid/lagrangian.h"
+#include "adversary/search/lagrangian_tau.h"
 
 #include "adversary/check/bellman_bound.h"
-#include "adversary/valid/priced.h"
+#include "adversary/sets/lmo_penalized.h"
 
 #include <float.h>
 #include <math.h>
@@ -31,18 +31,18 @@ static nadir_status check_prices(nadir_context *context, int64_t states, const d
     return NADIR_OK;
 }
 
-nadir_status nadir_lagrangian_check(nadir_context *context, const nadir_problem *problem, double beta,
+nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem *problem, double beta,
                                     const double *d_bar, double tau, const double *v, double *lower)
 {
     nadir_status status = NADIR_OK;
-    nadir_priced priced = {0};
+    nadir_lmo_penalized priced = {0};
     double *taken = NULL;
     double bound;
     NADIR_CHECK(check_prices(context, problem->states, d_bar, tau));
     NADIR_NEW(context, taken, problem->states);
-    NADIR_CHECK(nadir_priced_make(context, problem, beta, d_bar, &priced));
-    NADIR_CHECK(nadir_priced_answer(context, &priced, tau, v));
-    nadir_priced_bound(&priced, tau, taken);
+    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &priced));
+    NADIR_CHECK(nadir_lmo_penalized_answer(context, &priced, tau, v));
+    nadir_lmo_penalized_bound(&priced, tau, taken);
     NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
     /* a power and two products, which may underflow */
     const double power = pow(beta, problem->uncertainty->p) * (1 + 4 * DBL_EPSILON);
@@ -53,7 +53,7 @@ nadir_status nadir_lagrangian_check(nadir_context *context, const nadir_problem 
     bound = bound - charge - DBL_EPSILON * (fabs(bound) + charge);
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:
-    nadir_priced_clear(context, &priced);
+    nadir_lmo_penalized_clear(context, &priced);
     nadir_release(context, taken);
     return status;
 }

@@ -2,20 +2,20 @@
 #ifndef NADIR_ADVERSARY_LAGRANGIAN_PARTS_H
 #define NADIR_ADVERSARY_LAGRANGIAN_PARTS_H
 
-#include "adversary/valid/lagrangian.h"
-#include "adversary/valid/operator.h"
-#include "adversary/valid/priced.h"
+#include "adversary/search/kernel_solver.h"
+#include "adversary/search/lagrangian_tau.h"
+#include "adversary/sets/lmo_penalized.h"
 
 /* What evaluations at several tau share. A struct of zeros holds nothing. */
 typedef struct nadir_lagrangian_search {
     const nadir_problem *problem;
     double beta;
-    nadir_priced priced;
-    nadir_valid_operator systems; /* of the last kernel */
-    double *norms;                /* [states] x_s^(1/p) of that kernel */
-    double *charged;              /* [states] R^pi and the cost of that kernel */
-    double *work;                 /* [states] */
-    bool roughly;                 /* on large models: what is found is a bound all the same, if wider */
+    nadir_lmo_penalized priced;
+    nadir_kernel_solver systems; /* of the last kernel */
+    double *norms;               /* [states] x_s^(1/p) of that kernel */
+    double *charged;             /* [states] R^pi and the cost of that kernel */
+    double *work;                /* [states] */
+    bool roughly;                /* on large models: what is found is a bound all the same, if wider */
     int64_t evaluations, iterations;
 } nadir_lagrangian_search;
 

@@ -8,7 +8,7 @@
  * side. Where that gains little, the crossing is tried itself: for p = 1, where the bound is made of lines,
  * that ends exactly.
  */
-#include "adversary/valid/lagrangian_parts.h"
+#include "adversary/search/lagrangian_tau.h"
 
 #include "linalg/norm.h"
 
@@ -122,7 +122,7 @@ static nadir_status guess(nadir_context *context, nadir_lagrangian_search *searc
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
     const nadir_lmo_weights weights = {problem->gamma, problem->d, problem->policy->probabilities};
-    nadir_priced *priced = &search->priced;
+    nadir_lmo_penalized *priced = &search->priced;
     nadir_lmo_budget budget = {0};
     nadir_lmo_streamed step;
     bool found = false;
@@ -179,7 +179,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lagrangian_maximise(nadir_context *context, const nadir_problem *problem, double beta,
+nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_problem *problem, double beta,
                                        const double *d_bar, double tau_start, int64_t evaluations_limit,
                                        nadir_lagrangian *lagrangian)
 {

@@ -4,9 +4,9 @@
  * P = Phat + t (P_tau - Phat), t <= 1, has t times the distance of P_tau, and every row is a mixture of two
  * distributions. Written so, rows that P_tau leaves alone keep their numbers, and no entry falls below 0.
  */
-#include "adversary/valid/lagrangian.h"
+#include "adversary/search/lagrangian_tau.h"
 
-#include "adversary/valid/kernel_mix.h"
+#include "adversary/search/kernel_mix.h"
 
 #include <float.h>
 #include <math.h>
@@ -61,8 +61,9 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lagrangian_start(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_lagrangian *lagrangian, nadir_kernel **start)
+nadir_status nadir_lagrangian_kernel_in_ball(nadir_context *context, const nadir_problem *problem,
+                                             double beta, const nadir_lagrangian *lagrangian,
+                                             nadir_kernel **start)
 {
     const double distance = lagrangian->distance;
     const double share = distance > beta * WITHIN ? beta * WITHIN / distance : 1;

@@ -1,11 +1,11 @@
 /* live.c: the rows that the adversary can use; see live.h. */
-#include "adversary/valid/live.h"
+#include "adversary/proof/perturbable_rows.h"
 
 #include "linalg/threads.h"
 
 #include <string.h>
 
-void nadir_live_clear(nadir_context *context, nadir_live *live)
+void nadir_perturbable_rows_clear(nadir_context *context, nadir_perturbable_rows *live)
 {
     nadir_release(context, live->own_rows);
     nadir_release(context, live->own_first);
@@ -14,7 +14,7 @@ void nadir_live_clear(nadir_context *context, nadir_live *live)
     nadir_release(context, live->own_phat);
     nadir_release(context, live->own_alpha);
     nadir_release(context, live->own_pi);
-    *live = (nadir_live){0};
+    *live = (nadir_perturbable_rows){0};
 }
 
 /* How many successors the domain allows a row. */
@@ -44,7 +44,8 @@ static int64_t live_entries(const nadir_problem *problem, int64_t row)
 }
 
 /* Sizes; returns whether a row does not allow everything. */
-static bool count_rows(const nadir_context *context, const nadir_problem *problem, nadir_live *live)
+static bool count_rows(const nadir_context *context, const nadir_problem *problem,
+                       nadir_perturbable_rows *live)
 {
     const int64_t rows = problem->rows;
     const int threads = nadir_threads_for(context, problem->model->nonzeros);
@@ -64,7 +65,8 @@ static bool count_rows(const nadir_context *context, const nadir_problem *proble
 }
 
 /* The live rows of all states, and where their entries begin. */
-static nadir_status list_rows(nadir_context *context, const nadir_problem *problem, nadir_live *live)
+static nadir_status list_rows(nadir_context *context, const nadir_problem *problem,
+                              nadir_perturbable_rows *live)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
@@ -100,9 +102,9 @@ cleanup:
 }
 
 /* Nominal numbers, and where they stand. */
-static void fill_row(const nadir_problem *problem, int64_t i, nadir_live *live)
+static void fill_row(const nadir_problem *problem, int64_t i, nadir_perturbable_rows *live)
 {
-    const nadir_row nominal = nadir_model_row(problem->model, nadir_live_row(live, i));
+    const nadir_row nominal = nadir_model_row(problem->model, nadir_perturbable_rows_row(live, i));
     double *phat = live->own_phat + live->starts[i];
     int64_t next = 0;
     if (live->own_columns == NULL) {
@@ -120,13 +122,14 @@ static void fill_row(const nadir_problem *problem, int64_t i, nadir_live *live)
 }
 
 /* Whether the entries are all those of a sparse model, in its order. */
-static bool holds_all(const nadir_model *model, const nadir_live *live)
+static bool holds_all(const nadir_model *model, const nadir_perturbable_rows *live)
 {
     return model->dense == NULL && live->count == model->rows &&
            live->entries == model->row_starts[model->rows];
 }
 
-static nadir_status copy(nadir_context *context, const nadir_problem *problem, bool listed, nadir_live *live)
+static nadir_status copy(nadir_context *context, const nadir_problem *problem, bool listed,
+                         nadir_perturbable_rows *live)
 {
     nadir_status status = NADIR_OK;
     NADIR_NEW(context, live->own_phat, live->entries);
@@ -142,11 +145,12 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_live_make(nadir_context *context, const nadir_problem *problem, nadir_live *live)
+nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_problem *problem,
+                                         nadir_perturbable_rows *live)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
-    *live = (nadir_live){
+    *live = (nadir_perturbable_rows){
         .states = problem->states, .total = nadir_model_total(model), .exchange = model->exchange};
     const bool listed = count_rows(context, problem, live) || live->exchange != NULL;
     if (listed && holds_all(model, live)) {
@@ -162,7 +166,7 @@ nadir_status nadir_live_make(nadir_context *context, const nadir_problem *proble
     }
 cleanup:
     if (status != NADIR_OK) {
-        nadir_live_clear(context, live);
+        nadir_perturbable_rows_clear(context, live);
     }
     return status;
 }
@@ -191,13 +195,13 @@ static int64_t mark_successors(const nadir_problem *problem, int64_t state, bool
     return end;
 }
 
-nadir_status nadir_live_reach(nadir_context *context, const nadir_problem *problem, bool *reach)
+nadir_status nadir_reachable_states(nadir_context *context, const nadir_problem *problem, bool *reach)
 {
     nadir_status status = NADIR_OK;
     int64_t *queue = NULL;
     int64_t end = 0;
     if (problem->model->exchange != NULL) {
-        return nadir_live_reach_spread(context, problem, reach);
+        return nadir_reachable_states_spread(context, problem, reach);
     }
     NADIR_NEW(context, queue, problem->states);
     for (int64_t s = 0; s < problem->states; s++) {

@@ -10,7 +10,7 @@
 #include "adversary/problem.h"
 
 /* A struct of zeros holds nothing. */
-typedef struct nadir_live {
+typedef struct nadir_perturbable_rows {
     int64_t states, count, entries; /* count: of live rows */
     int64_t total;                  /* states of all processes */
     const nadir_exchange *exchange; /* of the model */
@@ -27,36 +27,38 @@ typedef struct nadir_live {
     int64_t *own_rows, *own_first, *own_starts;
     int32_t *own_columns;
     double *own_phat, *own_alpha, *own_pi;
-} nadir_live;
+} nadir_perturbable_rows;
 
-nadir_status nadir_live_make(nadir_context *context, const nadir_problem *problem, nadir_live *live);
-void nadir_live_clear(nadir_context *context, nadir_live *live);
+nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_problem *problem,
+                                         nadir_perturbable_rows *live);
+void nadir_perturbable_rows_clear(nadir_context *context, nadir_perturbable_rows *live);
 
 /* The row of the model, and its scale. */
-static inline int64_t nadir_live_row(const nadir_live *live, int64_t i)
+static inline int64_t nadir_perturbable_rows_row(const nadir_perturbable_rows *live, int64_t i)
 {
     return live->rows != NULL ? live->rows[i] : i;
 }
 
-static inline double nadir_live_alpha(const nadir_live *live, int64_t i)
+static inline double nadir_perturbable_rows_alpha(const nadir_perturbable_rows *live, int64_t i)
 {
     return live->alpha != NULL ? live->alpha[i] : 1;
 }
 
 /* The successor of an entry of a live row, counted from the start of the row. */
-static inline int64_t nadir_live_column(const nadir_live *live, int64_t i, int64_t entry)
+static inline int64_t nadir_perturbable_rows_column(const nadir_perturbable_rows *live, int64_t i,
+                                                    int64_t entry)
 {
     return live->columns != NULL ? live->columns[live->starts[i] + entry] : entry;
 }
 
-static inline int64_t nadir_live_length(const nadir_live *live, int64_t i)
+static inline int64_t nadir_perturbable_rows_length(const nadir_perturbable_rows *live, int64_t i)
 {
     return live->starts[i + 1] - live->starts[i];
 }
 
 /* States that some kernel of the set visits: reach[states]. */
-nadir_status nadir_live_reach(nadir_context *context, const nadir_problem *problem, bool *reach);
+nadir_status nadir_reachable_states(nadir_context *context, const nadir_problem *problem, bool *reach);
 /* The same with several processes, domain support. */
-nadir_status nadir_live_reach_spread(nadir_context *context, const nadir_problem *problem, bool *reach);
+nadir_status nadir_reachable_states_spread(nadir_context *context, const nadir_problem *problem, bool *reach);
 
 #endif

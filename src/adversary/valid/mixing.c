@@ -10,7 +10,7 @@
  * state at most, adds gamma |mean(D x)| sqrt(n) e to |y|, and |mean(D x)| <= |D|_2 |x| / sqrt(n) <= |x| / (1
  * - gamma |M|).
  */
-#include "adversary/valid/mixing.h"
+#include "adversary/proof/ergodicity_bound.h"
 
 #include "linalg/eigen.h"
 
@@ -83,8 +83,9 @@ static double estimate(int64_t n, const double *matrix, double *x)
     return norm;
 }
 
-nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *problem,
-                                const nadir_verified_solver *known, nadir_mixing_effort effort, double *bound)
+nadir_status nadir_ergodicity_bound(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_verified_solver *known, nadir_ergodicity_effort effort,
+                                    double *bound)
 {
     nadir_status status = NADIR_OK;
     nadir_average *average = nadir_occupancy_average(problem->occupancy);
@@ -102,9 +103,9 @@ nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *pro
     NADIR_NEW(context, centred, n * n);
     const double off = find_means(matrix, known->averaging, means);
     double norm = centre(matrix, means, centred);
-    if (effort == NADIR_MIXING_FAIR) {
+    if (effort == NADIR_ERGODICITY_FAIR) {
         NADIR_CHECK(nadir_spectral_norm_fourth(context, n, centred, &norm));
-    } else if (effort == NADIR_MIXING_HARD) {
+    } else if (effort == NADIR_ERGODICITY_HARD) {
         double near;
         const double about = ABOVE * estimate(n, centred, means);
         NADIR_CHECK(nadir_spectral_norm_prove(context, n, centred, about, &near));

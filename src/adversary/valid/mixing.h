@@ -9,16 +9,16 @@
 
 /* How much work a bound is worth: O(states^2), a third of states^3 more, or two thirds for one that is near.
  */
-typedef enum nadir_mixing_effort {
-    NADIR_MIXING_EASY,
-    NADIR_MIXING_FAIR,
-    NADIR_MIXING_HARD
-} nadir_mixing_effort;
+typedef enum nadir_ergodicity_effort {
+    NADIR_ERGODICITY_EASY,
+    NADIR_ERGODICITY_FAIR,
+    NADIR_ERGODICITY_HARD
+} nadir_ergodicity_effort;
 
 /* *bound >= |Phi D|_2 for the D of the problem's operator; infinity: nothing is known. Rounding is included.
  */
-nadir_status nadir_mixing_bound(nadir_context *context, const nadir_problem *problem,
-                                const nadir_verified_solver *known, nadir_mixing_effort effort,
-                                double *bound);
+nadir_status nadir_ergodicity_bound(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_verified_solver *known, nadir_ergodicity_effort effort,
+                                    double *bound);
 
 #endif

@@ -1,5 +1,5 @@
 /* operator.c: value and occupancy under one kernel after another; see operator.h. */
-#include "adversary/valid/operator.h"
+#include "adversary/search/kernel_solver.h"
 
 #include "linalg/distributed.h"
 
@@ -20,7 +20,7 @@
 /* A residual that is not smaller than this share of the right-hand side is no correction. */
 #define WORTH 0.3
 
-void nadir_valid_operator_clear(nadir_context *context, nadir_valid_operator *operator)
+void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *operator)
 {
     nadir_occupancy_free(context, operator->occupancy);
     operator->occupancy = NULL;
@@ -36,7 +36,7 @@ static bool goes_alone(const nadir_problem *problem)
 }
 
 /* An operator of the kernel's own. */
-static nadir_status set_alone(nadir_context *context, nadir_valid_operator *operator,
+static nadir_status set_alone(nadir_context *context, nadir_kernel_solver *operator,
                               const nadir_kernel * kernel)
 {
     const nadir_problem *problem = operator->problem;
@@ -47,8 +47,8 @@ static nadir_status set_alone(nadir_context *context, nadir_valid_operator *oper
                                              &operator->occupancy);
 }
 
-nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operator *operator,
-                                      const nadir_kernel * kernel)
+nadir_status nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver *operator,
+                                     const nadir_kernel * kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = operator->problem;
@@ -60,7 +60,7 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
                 nadir_occupancy_perturb_again(context, operator->occupancy, kernel, problem->policy, &done));
         }
         if (!done) {
-            nadir_valid_operator_clear(context, operator);
+            nadir_kernel_solver_clear(context, operator);
             NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
                                                 &operator->occupancy));
         }
@@ -71,7 +71,7 @@ nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operat
     if (status == NADIR_ERROR_MEMORY && operator->occupancy != NULL && nadir_occupancy_has(
                                             operator->occupancy,
                                             NADIR_BACKEND_DEVICE)) { /* an update that does not fit there */
-        nadir_valid_operator_clear(context, operator);
+        nadir_kernel_solver_clear(context, operator);
         status = set_alone(context, operator, kernel);
     }
     NADIR_CHECK(status);
@@ -80,8 +80,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_valid_operator_value(nadir_context *context, nadir_valid_operator *operator, double * v,
-                                        double *d)
+nadir_status nadir_kernel_solver_value(nadir_context *context, nadir_kernel_solver *operator, double * v,
+                                       double *d)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = operator->problem;
@@ -135,8 +135,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_valid_operator_improve(nadir_context *context, nadir_valid_operator *operator, double * v,
-                                          double *d)
+nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_solver *operator, double * v,
+                                         double *d)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = operator->problem;
@@ -149,8 +149,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_valid_operator_approach(nadir_context *context, nadir_valid_operator *operator, double * v,
-                                           double *d, double *J)
+nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *operator, double * v,
+                                          double *d, double *J)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = operator->problem;
@@ -165,7 +165,7 @@ nadir_status nadir_valid_operator_approach(nadir_context *context, nadir_valid_o
     NADIR_CHECK(nadir_occupancy_solve_partial(context, operator->occupancy, true, problem->mu, APPROACHED, d,
                                               r + states, &left_d));
     if (!(left_v <= REMOTE && left_d <= REMOTE)) {
-        NADIR_CHECK(nadir_valid_operator_value(context, operator, v, d));
+        NADIR_CHECK(nadir_kernel_solver_value(context, operator, v, d));
         memset(r, 0, (size_t)states * sizeof *r);
     }
     /* mu . (v* - v) = d* . r */

@@ -10,29 +10,29 @@
 #include "adversary/problem.h"
 
 /* Nothing but the problem set: empty. */
-typedef struct nadir_valid_operator {
+typedef struct nadir_kernel_solver {
     const nadir_problem *problem;
     nadir_occupancy *occupancy; /* of the last kernel */
     const nadir_kernel *kernel; /* that one, to be compared with and nothing else */
-} nadir_valid_operator;
+} nadir_kernel_solver;
 
 /* The kernel need not outlive the call. */
-nadir_status nadir_valid_operator_set(nadir_context *context, nadir_valid_operator *operator,
-                                      const nadir_kernel * kernel);
-void nadir_valid_operator_clear(nadir_context *context, nadir_valid_operator *operator);
+nadir_status nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver *operator,
+                                     const nadir_kernel * kernel);
+void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *operator);
 
 /* v = D R^pi and, unless d is NULL, d = D^T mu of that kernel; [states] each. */
-nadir_status nadir_valid_operator_value(nadir_context *context, nadir_valid_operator *operator, double * v,
-                                        double *d);
+nadir_status nadir_kernel_solver_value(nadir_context *context, nadir_kernel_solver *operator, double * v,
+                                       double *d);
 
 /* The same where v and d, [states] each, hold about what they will be: the less is to be corrected, the
  * cheaper. */
-nadir_status nadir_valid_operator_improve(nadir_context *context, nadir_valid_operator *operator, double * v,
-                                          double *d);
+nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_solver *operator, double * v,
+                                         double *d);
 
 /* A few steps from v and d, [states] each, towards the same, and in *J the return, whose error is the product
  * of theirs. For searches that come closer on their own. */
-nadir_status nadir_valid_operator_approach(nadir_context *context, nadir_valid_operator *operator, double * v,
-                                           double *d, double *J);
+nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *operator, double * v,
+                                          double *d, double *J);
 
 #endif

@@ -1,24 +1,24 @@
 /* path.c: worst kernels of growing balls, each found from those before; see path.h. */
-#include "adversary/valid/path.h"
+#include "adversary/search/radius_path.h"
 
 #include "linalg/distributed.h"
 
 #include <math.h>
 #include <string.h>
 
-void nadir_valid_path_clear(nadir_context *context, nadir_valid_path *path)
+void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path)
 {
     for (int i = 0; i < path->count; i++) {
         nadir_release(context, path->v[i]);
         nadir_release(context, path->d[i]);
     }
-    nadir_descent_free(context, path->descent);
+    nadir_frank_wolfe_free(context, path->descent);
     path->descent = NULL;
     path->count = 0;
 }
 
 /* The arrays of the oldest point become those of the newest. */
-static void rotate(nadir_valid_path *path)
+static void rotate(nadir_radius_path *path)
 {
     double *v = path->v[0];
     double *d = path->d[0];
@@ -32,12 +32,12 @@ static void rotate(nadir_valid_path *path)
 }
 
 /* Makes room for one more point. */
-static nadir_status extend(nadir_context *context, nadir_valid_path *path)
+static nadir_status extend(nadir_context *context, nadir_radius_path *path)
 {
     nadir_status status = NADIR_OK;
     double *more_v = NULL;
     double *more_d = NULL;
-    if (path->count == NADIR_PATH_POINTS) {
+    if (path->count == NADIR_RADIUS_PATH_POINTS) {
         rotate(path);
         return NADIR_OK;
     }
@@ -53,8 +53,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_valid_path_add(nadir_context *context, nadir_valid_path *path, double beta,
-                                  const double *v, const double *d)
+nadir_status nadir_radius_path_add(nadir_context *context, nadir_radius_path *path, double beta,
+                                   const double *v, const double *d)
 {
     nadir_status status = NADIR_OK;
     const size_t bytes = (size_t)path->problem->states * sizeof *v;
@@ -77,7 +77,7 @@ cleanup:
  * as they get smaller: behind a bend, or where only rounding is left, older points tell nothing. table:
  * [count * states] work space.
  */
-static void extrapolate(const nadir_context *context, const nadir_valid_path *path, double *const *f,
+static void extrapolate(const nadir_context *context, const nadir_radius_path *path, double *const *f,
                         double beta, double *table, double *guess)
 {
     const int64_t states = path->problem->states;
@@ -108,8 +108,8 @@ static void extrapolate(const nadir_context *context, const nadir_valid_path *pa
     }
 }
 
-nadir_status nadir_valid_path_follow(nadir_context *context, nadir_valid_path *path, double beta,
-                                     double tolerance, int64_t iterations_limit, nadir_attack *attack)
+nadir_status nadir_radius_path_follow(nadir_context *context, nadir_radius_path *path, double beta,
+                                      double tolerance, int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = path->problem->states;
@@ -118,12 +118,12 @@ nadir_status nadir_valid_path_follow(nadir_context *context, nadir_valid_path *p
     double *v = work;
     double *d = work + states;
     if (path->descent == NULL) {
-        NADIR_CHECK(nadir_descent_create(context, path->problem, &path->descent));
+        NADIR_CHECK(nadir_frank_wolfe_create(context, path->problem, &path->descent));
     }
     extrapolate(context, path, path->v, beta, work + 2 * states, v);
     extrapolate(context, path, path->d, beta, work + 2 * states, d);
     NADIR_CHECK(
-        nadir_descent_follow(context, path->descent, beta, v, d, tolerance, iterations_limit, attack));
+        nadir_frank_wolfe_from(context, path->descent, beta, v, d, tolerance, iterations_limit, attack));
 cleanup:
     nadir_release(context, work);
     return status;

@@ -1,5 +1,5 @@
 /* priced.c: the answers of all rows to a value where every change has its price; see priced.h. */
-#include "adversary/valid/priced.h"
+#include "adversary/sets/lmo_penalized.h"
 
 #include "linalg/norm.h"
 #include "linalg/threads.h"
@@ -30,14 +30,14 @@ static int64_t most_room(const nadir_lmo *rows)
     return most;
 }
 
-nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *problem, double beta,
-                               const double *d_bar, nadir_priced *priced)
+nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const double *d_bar, nadir_lmo_penalized *priced)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    *priced = (nadir_priced){.problem = problem, .beta = beta, .d_bar = d_bar};
+    *priced = (nadir_lmo_penalized){.problem = problem, .beta = beta, .d_bar = d_bar};
     priced->rows = (nadir_lmo){
         .model = problem->model,
         .order = &priced->order,
@@ -56,22 +56,22 @@ nadir_status nadir_priced_make(nadir_context *context, const nadir_problem *prob
     NADIR_NEW(context, priced->room, priced->threads * priced->room_each);
 cleanup:
     if (status != NADIR_OK) {
-        nadir_priced_clear(context, priced);
+        nadir_lmo_penalized_clear(context, priced);
     }
     return status;
 }
 
-void nadir_priced_clear(nadir_context *context, nadir_priced *priced)
+void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *priced)
 {
     nadir_value_order_clear(context, &priced->order);
     nadir_release(context, priced->answers);
     nadir_release(context, priced->taken);
     nadir_release(context, priced->norms);
     nadir_release(context, priced->room);
-    *priced = (nadir_priced){0};
+    *priced = (nadir_lmo_penalized){0};
 }
 
-double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, double norm)
+double nadir_lmo_penalized_cost(const nadir_lmo_penalized *priced, double tau, int64_t state, double norm)
 {
     const double p = priced->rows.p;
     /* the price goes in before the power: norms of rows with small scales have none */
@@ -79,7 +79,7 @@ double nadir_priced_cost(const nadir_priced *priced, double tau, int64_t state, 
 }
 
 /* Where the answers of a state go, and what is left of the room. */
-static nadir_lmo_solution *answers_of(const nadir_priced *priced, int64_t state, double **room)
+static nadir_lmo_solution *answers_of(const nadir_lmo_penalized *priced, int64_t state, double **room)
 {
     const nadir_model *model = priced->rows.model;
     const int64_t first = model->state_rows[state];
@@ -95,8 +95,8 @@ static nadir_lmo_solution *answers_of(const nadir_priced *priced, int64_t state,
 
 /* Each row by itself; where they use more than beta together, they share it: the cost is that of beta^p then,
  * whichever way. */
-static double answer_state(const nadir_priced *priced, double tau, int64_t state, nadir_lmo_solution *answers,
-                           double *room, double *norm)
+static double answer_state(const nadir_lmo_penalized *priced, double tau, int64_t state,
+                           nadir_lmo_solution *answers, double *room, double *norm)
 {
     const nadir_lmo *rows = &priced->rows;
     const int64_t first = rows->model->state_rows[state];
@@ -115,19 +115,20 @@ static double answer_state(const nadir_priced *priced, double tau, int64_t state
             answers[i] = (nadir_lmo_solution){0};
         }
         norms[i] = answers[i].norm;
-        taken += weights[i] * answers[i].gain - nadir_priced_cost(priced, tau, state, norms[i]);
+        taken += weights[i] * answers[i].gain - nadir_lmo_penalized_cost(priced, tau, state, norms[i]);
     }
     *norm = nadir_norm_short(count, norms, rows->p);
     if (*norm > priced->beta) {
         nadir_lmo_budget budget;
         nadir_lmo_solve(rows, first, first + count, weights, priced->beta, rest, answers, &budget);
-        taken = budget.gain - nadir_priced_cost(priced, tau, state, budget.norm);
+        taken = budget.gain - nadir_lmo_penalized_cost(priced, tau, state, budget.norm);
         *norm = budget.norm;
     }
     return taken > 0 ? taken : 0;
 }
 
-nadir_status nadir_priced_answer(nadir_context *context, nadir_priced *priced, double tau, const double *v)
+nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *priced, double tau,
+                                        const double *v)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = priced->problem->states;
@@ -146,8 +147,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_priced_kernel(nadir_context *context, nadir_priced *priced, double tau,
-                                 nadir_kernel **kernel)
+nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *priced, double tau,
+                                        nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = priced->rows.model;
@@ -175,7 +176,7 @@ cleanup:
 }
 
 /* More weight and a lower price allow to take more; what underflows is below the least normal number. */
-static double bound_state(const nadir_priced *priced, double tau, int64_t state, double *room)
+static double bound_state(const nadir_lmo_penalized *priced, double tau, int64_t state, double *room)
 {
     const nadir_lmo *rows = &priced->rows;
     const int64_t first = rows->model->state_rows[state];
@@ -208,7 +209,7 @@ static double bound_state(const nadir_priced *priced, double tau, int64_t state,
     return fmin(taken * (1 + DBL_EPSILON * (double)(count + 4)), capped);
 }
 
-void nadir_priced_bound(const nadir_priced *priced, double tau, double *taken)
+void nadir_lmo_penalized_bound(const nadir_lmo_penalized *priced, double tau, double *taken)
 {
     const int64_t states = priced->problem->states;
 #pragma omp parallel num_threads(priced->threads)

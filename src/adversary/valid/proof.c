@@ -10,11 +10,11 @@
  * L_p balls of p <= 2 lie in the L_2 ball of the same radius, others in one of radius beta n^(1/2 - 1/p), n
  * the number of entries that can change: bounds on occupancies there are bounds here.
  */
-#include "adversary/valid/proof.h"
+#include "adversary/valid/prove.h"
 
-#include "adversary/valid/collective.h"
-#include "adversary/valid/lagrangian.h"
-#include "adversary/valid/second_order.h"
+#include "adversary/proof/second_order.h"
+#include "adversary/search/lagrangian_tau.h"
+#include "adversary/search/second_order_search.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -23,14 +23,14 @@
 enum { EVALUATIONS = 12 };
 #define ENTRIES 2e7 /* of dense rows that are looked at one by one, at most, where columns are too many */
 
-void nadir_valid_proof_clear(nadir_context *context, nadir_valid_proof *proof)
+void nadir_certificate_clear(nadir_context *context, nadir_certificate *proof)
 {
     nadir_release(context, proof->d_bar);
     nadir_release(context, proof->v_tau);
-    *proof = (nadir_valid_proof){0};
+    *proof = (nadir_certificate){0};
 }
 
-void nadir_valid_proof_offer(nadir_valid_proof *proof, double lower, nadir_proof how, const char *bound)
+void nadir_certificate_offer(nadir_certificate *proof, double lower, nadir_proof how, const char *bound)
 {
     if (lower > proof->lower) {
         proof->lower = lower;
@@ -54,17 +54,17 @@ static double radius_2(const nadir_problem *problem, double beta)
 
 /* The Lagrangian bound, if it is better than what there is. */
 static nadir_status offer_lagrangian(nadir_context *context, const nadir_problem *problem, double beta,
-                                     nadir_lagrangian *found, nadir_valid_proof *proof)
+                                     nadir_lagrangian *found, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     double lower;
-    NADIR_CHECK(nadir_lagrangian_check(context, problem, beta, proof->d_bar, found->tau, found->v, &lower));
+    NADIR_CHECK(nadir_lagrangian_bound(context, problem, beta, proof->d_bar, found->tau, found->v, &lower));
     if (lower > proof->lower) {
         nadir_release(context, proof->v_tau);
         proof->v_tau = found->v;
         found->v = NULL;
         proof->tau = found->tau;
-        nadir_valid_proof_offer(proof, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
+        nadir_certificate_offer(proof, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
     }
 cleanup:
     return status;
@@ -72,7 +72,7 @@ cleanup:
 
 /* At tau = 0 where the ball does not matter; then at the best tau. */
 static nadir_status prove_lagrangian(nadir_context *context, const nadir_problem *problem, double beta,
-                                     const nadir_attack *attack, double wanted, nadir_valid_proof *proof)
+                                     const nadir_attack *attack, double wanted, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     nadir_lagrangian found = {0};
@@ -85,7 +85,7 @@ static nadir_status prove_lagrangian(nadir_context *context, const nadir_problem
         nadir_lagrangian_clear(context, &found);
     }
     if (proof->lower < wanted) {
-        NADIR_CHECK(nadir_lagrangian_maximise(context, problem, beta, proof->d_bar, attack->tau, EVALUATIONS,
+        NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, beta, proof->d_bar, attack->tau, EVALUATIONS,
                                               &found));
         NADIR_CHECK(offer_lagrangian(context, problem, beta, &found, proof));
     }
@@ -106,100 +106,101 @@ static bool can_list(const nadir_context *context, const nadir_problem *problem)
 /* With columns of D. */
 static nadir_status prove_small(nadir_context *context, const nadir_problem *problem, double beta,
                                 const nadir_attack *attack, nadir_certify effort, double wanted,
-                                nadir_visits *visits, nadir_valid_proof *proof)
+                                nadir_occupancy_bounds *visits, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
-    nadir_live live = {0};
-    NADIR_CHECK(nadir_live_make(context, problem, &live));
-    nadir_visits_limit(context, problem, radius_2(problem, beta), visits);
+    nadir_perturbable_rows live = {0};
+    NADIR_CHECK(nadir_perturbable_rows_make(context, problem, &live));
+    nadir_occupancy_bounds_limit(context, problem, radius_2(problem, beta), visits);
     if (has_second_order(problem, attack)) {
         NADIR_CHECK(
-            nadir_second_order_prove(context, problem, &live, visits, beta, attack, effort, wanted, proof));
+            nadir_second_order_search(context, problem, &live, visits, beta, attack, effort, wanted, proof));
     } else {
-        NADIR_CHECK(nadir_visits_bound(context, problem, &live, radius_2(problem, beta), visits));
+        NADIR_CHECK(nadir_occupancy_bounds_bound(context, problem, &live, radius_2(problem, beta), visits));
         memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
     }
     if (proof->lower < wanted) {
         NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
     }
 cleanup:
-    nadir_live_clear(context, &live);
+    nadir_perturbable_rows_clear(context, &live);
     return status;
 }
 
 /* Without: the second order first, which where it succeeds leaves nothing to the Lagrangian bound but what
  * rows lack of stationarity, and costs less. */
 static nadir_status prove_large(nadir_context *context, const nadir_problem *problem, double beta,
-                                const nadir_attack *attack, double wanted, nadir_visits *visits,
-                                nadir_valid_proof *proof)
+                                const nadir_attack *attack, double wanted, nadir_occupancy_bounds *visits,
+                                nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
-    nadir_live live = {0};
-    nadir_visits_limit(context, problem, radius_2(problem, beta), visits);
+    nadir_perturbable_rows live = {0};
+    nadir_occupancy_bounds_limit(context, problem, radius_2(problem, beta), visits);
     memcpy(proof->d_bar, visits->high, (size_t)problem->states * sizeof *proof->d_bar);
     if (has_second_order(problem, attack) && can_list(context, problem)) {
-        NADIR_CHECK(nadir_live_make(context, problem, &live));
+        NADIR_CHECK(nadir_perturbable_rows_make(context, problem, &live));
         NADIR_CHECK(nadir_second_order_prove_large(context, problem, &live, visits, beta, attack, proof));
-        nadir_live_clear(context, &live);
+        nadir_perturbable_rows_clear(context, &live);
     }
     const bool spread = problem->model->exchange != NULL; /* there the Lagrangian bound is not to be had */
     if (proof->lower < wanted && !(proof->kappa <= 0.5) && !spread) {
         NADIR_CHECK(prove_lagrangian(context, problem, beta, attack, wanted, proof));
     }
 cleanup:
-    nadir_live_clear(context, &live);
+    nadir_perturbable_rows_clear(context, &live);
     return status;
 }
 
 nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
                                const nadir_attack *attack, nadir_certify effort, double wanted,
-                               nadir_valid_proof *proof)
+                               nadir_certificate *proof)
 {
     return nadir_valid_prove_within(context, problem, beta, attack, effort, wanted, NULL, proof);
 }
 
 /* No more than that nothing is proven; visits of all kernels. */
-static nadir_status begin(nadir_context *context, const nadir_problem *problem, const nadir_visits *known,
-                          nadir_visits *visits, nadir_valid_proof *proof)
+static nadir_status begin(nadir_context *context, const nadir_problem *problem,
+                          const nadir_occupancy_bounds *known, nadir_occupancy_bounds *visits,
+                          nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
-    *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    *proof = (nadir_certificate){.lower = -INFINITY, .bound = "none", .kappa = NAN};
     NADIR_NEW(context, proof->d_bar, problem->states);
-    NADIR_CHECK(known != NULL ? nadir_visits_copy(context, known, visits)
-                              : nadir_visits_make(context, problem, visits));
+    NADIR_CHECK(known != NULL ? nadir_occupancy_bounds_copy(context, known, visits)
+                              : nadir_occupancy_bounds_make(context, problem, visits));
 cleanup:
     return status;
 }
 
 nadir_status nadir_valid_prove_by_norms(nadir_context *context, const nadir_problem *problem, double beta,
-                                        const nadir_attack *attack, nadir_valid_proof *proof)
+                                        const nadir_attack *attack, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
-    nadir_visits visits = {0};
-    nadir_live live = {0};
+    nadir_occupancy_bounds visits = {0};
+    nadir_perturbable_rows live = {0};
     NADIR_CHECK(begin(context, problem, NULL, &visits, proof));
     if (has_second_order(problem, attack) && problem->states <= NADIR_PROOF_STATES &&
         problem->model->exchange == NULL) {
-        NADIR_CHECK(nadir_live_make(context, problem, &live));
-        nadir_visits_limit(context, problem, beta, &visits);
+        NADIR_CHECK(nadir_perturbable_rows_make(context, problem, &live));
+        nadir_occupancy_bounds_limit(context, problem, beta, &visits);
         memcpy(proof->d_bar, visits.high, (size_t)problem->states * sizeof *proof->d_bar);
-        NADIR_CHECK(nadir_collective_prove(context, problem, &live, &visits, beta, attack, proof));
+        NADIR_CHECK(nadir_kappa_by_norms_prove(context, problem, &live, &visits, beta, attack, proof));
     }
 cleanup:
-    nadir_live_clear(context, &live);
-    nadir_visits_clear(context, &visits);
+    nadir_perturbable_rows_clear(context, &live);
+    nadir_occupancy_bounds_clear(context, &visits);
     if (status != NADIR_OK) {
-        nadir_valid_proof_clear(context, proof);
+        nadir_certificate_clear(context, proof);
     }
     return status;
 }
 
 nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_problem *problem, double beta,
                                       const nadir_attack *attack, nadir_certify effort, double wanted,
-                                      const nadir_visits *known, nadir_valid_proof *proof)
+                                      const nadir_occupancy_bounds *known, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
-    nadir_visits visits = {0};
+    nadir_occupancy_bounds visits = {0};
     NADIR_CHECK(begin(context, problem, known, &visits, proof));
     const bool small = effort == NADIR_CERTIFY_STRICT || problem->states <= NADIR_PROOF_STATES;
     if (small && problem->model->exchange == NULL) {
@@ -208,9 +209,9 @@ nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_proble
         NADIR_CHECK(prove_large(context, problem, beta, attack, wanted, &visits, proof));
     }
 cleanup:
-    nadir_visits_clear(context, &visits);
+    nadir_occupancy_bounds_clear(context, &visits);
     if (status != NADIR_OK) {
-        nadir_valid_proof_clear(context, proof);
+        nadir_certificate_clear(context, proof);
     }
     return status;
 }

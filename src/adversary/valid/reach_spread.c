@@ -5,7 +5,7 @@
  * told to them, and so on until nobody has learnt anything new. There are as many rounds as a way changes
  * processes.
  */
-#include "adversary/valid/live.h"
+#include "adversary/proof/perturbable_rows.h"
 
 #include "linalg/distributed.h"
 
@@ -56,7 +56,7 @@ static void tell(walk *on, double *told)
     }
 }
 
-nadir_status nadir_live_reach_spread(nadir_context *context, const nadir_problem *problem, bool *reach)
+nadir_status nadir_reachable_states_spread(nadir_context *context, const nadir_problem *problem, bool *reach)
 {
     nadir_status status = NADIR_OK;
     const int64_t width = nadir_model_width(problem->model);

@@ -1,7 +1,7 @@
 /* search.c: descents from several starts; see search.h. */
-#include "adversary/valid/search.h"
+#include "adversary/search/multistart.h"
 
-#include "adversary/valid/live.h"
+#include "adversary/proof/perturbable_rows.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 
@@ -81,7 +81,7 @@ static nadir_status misses_spread(nadir_context *context, const nadir_problem *p
     const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
     bool *reach = NULL;
     NADIR_NEW(context, reach, problem->states);
-    NADIR_CHECK(nadir_live_reach(context, problem, reach));
+    NADIR_CHECK(nadir_reachable_states(context, problem, reach));
     bool visited = true;
     for (int64_t s = 0; s < problem->states; s++) {
         visited = visited && (d[s] > nothing || !reach[s]);
@@ -92,30 +92,30 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_valid_search_near(nadir_context *context, const nadir_problem *problem, double beta,
-                                     const double *v, const double *d, double tolerance,
-                                     int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
+nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    nadir_descent *descent = NULL;
-    NADIR_CHECK(nadir_descent_create(context, problem, &descent));
-    nadir_descent_lend(descent, spare);
-    status = nadir_descent_follow(context, descent, beta, v, d, tolerance, iterations_limit, attack);
-    nadir_descent_lend(descent, spare);
+    nadir_frank_wolfe *descent = NULL;
+    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &descent));
+    nadir_frank_wolfe_exchange_kernels(descent, spare);
+    status = nadir_frank_wolfe_from(context, descent, beta, v, d, tolerance, iterations_limit, attack);
+    nadir_frank_wolfe_exchange_kernels(descent, spare);
 cleanup:
-    nadir_descent_free(context, descent);
+    nadir_frank_wolfe_free(context, descent);
     return status;
 }
 
-nadir_status nadir_valid_search_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const nadir_lagrangian *lagrangian, double tolerance,
-                                      int64_t iterations_limit, nadir_attack *attack, bool *better)
+nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const nadir_lagrangian *lagrangian, double tolerance,
+                                    int64_t iterations_limit, nadir_attack *attack, bool *better)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *start = NULL;
     nadir_attack other = {0};
-    NADIR_CHECK(nadir_lagrangian_start(context, problem, beta, lagrangian, &start));
-    NADIR_CHECK(nadir_descent_run(context, problem, beta, start, tolerance, iterations_limit, &other));
+    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, tolerance, iterations_limit, &other));
     const double rounding = 64 * DBL_EPSILON * nadir_vector_largest(problem->states, other.v);
     *better = other.J < attack->J - tolerance * (problem->J - attack->J) - rounding;
     other.iterations += attack->iterations;
@@ -144,14 +144,14 @@ static double price_scale(const nadir_problem *problem, double beta)
     return problem->gamma * (high - low) / (1 - problem->gamma) / (p * pow(beta, p - 1));
 }
 
-nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *problem, double beta,
-                                double tolerance, int64_t iterations_limit, nadir_attack *attack)
+nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                  double tolerance, int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     double *d_bar = NULL;
     bool misses;
     bool better;
-    NADIR_CHECK(nadir_descent_run(context, problem, beta, NULL, tolerance, iterations_limit, attack));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, iterations_limit, attack));
     NADIR_CHECK(problem->model->exchange != NULL ? misses_spread(context, problem, attack->d, &misses)
                                                  : misses_states(context, problem, attack->d, &misses));
     if (!misses) {
@@ -168,8 +168,8 @@ nadir_status nadir_valid_search(nadir_context *context, const nadir_problem *pro
         nadir_lagrangian lagrangian = {0};
         status = nadir_lagrangian_solve(context, problem, beta, d_bar, prices[i] * scale, &lagrangian);
         if (status == NADIR_OK) {
-            status = nadir_valid_search_again(context, problem, beta, &lagrangian, tolerance,
-                                              iterations_limit, attack, &better);
+            status = nadir_multistart_again(context, problem, beta, &lagrangian, tolerance, iterations_limit,
+                                            attack, &better);
         }
         nadir_lagrangian_clear(context, &lagrangian);
         NADIR_CHECK(status);

@@ -1,7 +1,7 @@
 /*
  * second_order.c: the proof that a kernel is the worst one; see second_order.h.
  *
- * Suppose some P of the set has J_P < J* - error. For all such P, |delta| <= r (nadir_standing_radius), so
+ * Suppose some P of the set has J_P < J* - error. For all such P, |delta| <= r (nadir_displacement_radius), so
  * that their occupancies are near those of P* (visits.h), which makes r smaller, and so on. What is left of
  * them cannot exist if kappa <= 1/2 on it (curvature.h). Otherwise
  *
@@ -17,12 +17,12 @@
  * most proofs end there, before any matrix is made. They start from what little is known without the nominal
  * kernel's columns, and ask for more only if that does not do.
  */
-#include "adversary/valid/second_order.h"
+#include "adversary/search/second_order_search.h"
 
-#include "adversary/valid/collective.h"
-#include "adversary/valid/curvature.h"
-#include "adversary/valid/lagrangian.h"
-#include "adversary/valid/tether.h"
+#include "adversary/proof/kappa_cholesky.h"
+#include "adversary/proof/lagrangian_bound.h"
+#include "adversary/proof/second_order.h"
+#include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -37,14 +37,14 @@ enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT
 
 typedef struct trial {
     const nadir_problem *problem;
-    const nadir_live *live;
+    const nadir_perturbable_rows *live;
     const nadir_attack *attack;
     double beta;
-    double level;        /* J* - error: kernels below it are looked for */
-    nadir_visits visits; /* of the kernels that would do worse */
-    nadir_centre star;
+    double level;                  /* J* - error: kernels below it are looked for */
+    nadir_occupancy_bounds visits; /* of the kernels that would do worse */
+    nadir_expansion_point star;
     nadir_sensitivity at_star;
-    nadir_standing standing;
+    nadir_kkt standing;
     nadir_pull pull;
     nadir_pull plain;      /* without weights */
     bool *unvisited;       /* [states] by P* */
@@ -65,12 +65,12 @@ typedef struct trial {
 
 static void clear(nadir_context *context, trial *of)
 {
-    nadir_visits_clear(context, &of->visits);
+    nadir_occupancy_bounds_clear(context, &of->visits);
     nadir_sensitivity_clear(context, &of->at_star);
-    nadir_standing_clear(context, &of->standing);
-    nadir_pull_clear(context, &of->pull);
-    nadir_pull_clear(context, &of->plain);
-    nadir_centre_clear(context, &of->star);
+    nadir_kkt_clear(context, &of->standing);
+    nadir_displacement_clear(context, &of->pull);
+    nadir_displacement_clear(context, &of->plain);
+    nadir_expansion_point_clear(context, &of->star);
     nadir_lagrangian_clear(context, &of->lagrangian);
     nadir_release(context, of->unvisited);
     nadir_release(context, of->slope);
@@ -88,10 +88,11 @@ static nadir_status start(nadir_context *context, trial *of)
     const int64_t n = of->live->states;
     NADIR_NEW(context, of->unvisited, n);
     NADIR_NEW(context, of->slope, n);
-    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, of->attack->kernel, NULL, of->unvisited));
     NADIR_CHECK(
-        nadir_centre_make(context, of->problem, of->live, of->attack->kernel, of->unvisited, &of->star));
-    NADIR_CHECK(nadir_centre_columns(context, &of->star));
+        nadir_expansion_point_unvisited(context, of->problem, of->attack->kernel, NULL, of->unvisited));
+    NADIR_CHECK(nadir_expansion_point_make(context, of->problem, of->live, of->attack->kernel, of->unvisited,
+                                           &of->star));
+    NADIR_CHECK(nadir_expansion_point_columns(context, &of->star));
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &of->at_star));
     NADIR_NEW(context, of->up, n * n);
 cleanup:
@@ -112,15 +113,15 @@ cleanup:
 }
 
 /* How P* stands, and which kernels are looked for, given visits of all. */
-static nadir_status stand(nadir_context *context, const nadir_visits *visits, trial *of)
+static nadir_status stand(nadir_context *context, const nadir_occupancy_bounds *visits, trial *of)
 {
     nadir_status status = NADIR_OK;
-    nadir_visits_clear(context, &of->visits);
-    nadir_standing_clear(context, &of->standing);
-    NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
-    NADIR_CHECK(nadir_standing_make(context, &of->star, &of->at_star, visits, of->beta, of->attack->tau,
-                                    of->unvisited, &of->standing));
-    NADIR_CHECK(nadir_standing_pull(context, &of->standing, NULL, &of->plain));
+    nadir_occupancy_bounds_clear(context, &of->visits);
+    nadir_kkt_clear(context, &of->standing);
+    NADIR_CHECK(nadir_occupancy_bounds_copy(context, visits, &of->visits));
+    NADIR_CHECK(nadir_kkt_make(context, &of->star, &of->at_star, visits, of->beta, of->attack->tau,
+                               of->unvisited, &of->standing));
+    NADIR_CHECK(nadir_displacement_make(context, &of->standing, NULL, &of->plain));
     of->level = of->standing.J - of->standing.error - DBL_EPSILON * fabs(of->standing.J);
     of->radius = 2 * of->beta * (1 + 1e-12);
     of->kappa = INFINITY;
@@ -159,10 +160,10 @@ static nadir_status measure(nadir_context *context, trial *of)
 {
     nadir_status status = NADIR_OK;
     if (of->weighted) {
-        nadir_standing_weigh(&of->standing, &of->visits, of->radius, of->inverse);
+        nadir_kkt_weigh(&of->standing, &of->visits, of->radius, of->inverse);
     }
-    NADIR_CHECK(nadir_standing_pull(context, &of->standing, of->inverse, &of->pull));
-    of->radius_weighted = nadir_standing_radius(context, &of->standing, &of->pull, &of->visits);
+    NADIR_CHECK(nadir_displacement_make(context, &of->standing, of->inverse, &of->pull));
+    of->radius_weighted = nadir_displacement_radius(context, &of->standing, &of->pull, &of->visits);
     of->radius =
         fmin(of->radius, of->radius_weighted * (1 + 1e-12)); /* weights are 1 up to rounding, or more */
 cleanup:
@@ -218,13 +219,14 @@ static nadir_status pass(nadir_context *context, trial *of, double *most)
     for (int i = 0; i < PASSES && !is_proven(of) && !is_stuck(of); i++) {
         of->before[0] = of->before[1];
         of->before[1] = of->kappa;
-        NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &of->star, of->up, of->down, NULL, of->radius,
-                                        of->slope, &moved));
+        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &of->visits, &of->star, of->up, of->down, NULL,
+                                                  of->radius, of->slope, &moved));
         *most = fmax(*most, moved);
         use_slopes(of, &of->plain);
         if (of->weighted && of->radius_weighted < 8 * of->beta) {
-            NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &of->star, of->up_weighted,
-                                            of->down_weighted, NULL, of->radius_weighted, of->slope, &moved));
+            NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &of->visits, &of->star, of->up_weighted,
+                                                      of->down_weighted, NULL, of->radius_weighted, of->slope,
+                                                      &moved));
             *most = fmax(*most, moved);
             use_slopes(of, &of->pull);
         }
@@ -256,39 +258,39 @@ cleanup:
 }
 
 /* What kappa with a bound on |delta| says, and what the radius alone does. */
-static void conclude(const trial *of, double kappa, double size, double radius, nadir_valid_proof *proof)
+static void conclude(const trial *of, double kappa, double size, double radius, nadir_certificate *proof)
 {
     const double tau = of->standing.tau;
     const double by_kappa = kappa <= 0.5 ? 0 : 2 * tau * (kappa - 0.5) * size * size;
     const double loss = fmin(by_kappa, tau * radius * radius / 4) * (1 + 1e-12);
     proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
-    nadir_valid_proof_offer(proof, of->level - loss, NADIR_PROOF_RIGOROUS, "second-order");
+    nadir_certificate_offer(proof, of->level - loss, NADIR_PROOF_RIGOROUS, "second-order");
 }
 
-static nadir_status test(nadir_context *context, trial *of, nadir_valid_proof *proof)
+static nadir_status test(nadir_context *context, trial *of, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     double kappa;
     if (of->visits.empty || is_proven(of)) {
         proof->kappa = of->visits.empty ? proof->kappa : of->kappa;
-        nadir_valid_proof_offer(proof, of->level, NADIR_PROOF_RIGOROUS, "second-order");
+        nadir_certificate_offer(proof, of->level, NADIR_PROOF_RIGOROUS, "second-order");
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_curvature_prove(context, &of->standing, &of->visits, &of->pull, of->inverse, false,
-                                      !of->brief, &kappa));
+    NADIR_CHECK(nadir_kappa_cholesky_find(context, &of->standing, &of->visits, &of->pull, of->inverse, false,
+                                          !of->brief, &kappa));
     conclude(of, kappa, of->radius_weighted, of->radius_weighted, proof);
     if (kappa > 0.5 && of->live->columns == NULL) {
-        NADIR_CHECK(nadir_curvature_prove(context, &of->standing, &of->visits, &of->plain, NULL, true,
-                                          !of->brief, &kappa));
+        NADIR_CHECK(nadir_kappa_cholesky_find(context, &of->standing, &of->visits, &of->plain, NULL, true,
+                                              !of->brief, &kappa));
         conclude(of, kappa, of->radius,
-                 nadir_standing_radius(context, &of->standing, &of->plain, &of->visits), proof);
+                 nadir_displacement_radius(context, &of->standing, &of->plain, &of->visits), proof);
     }
 cleanup:
     return status;
 }
 
 static nadir_status keep(nadir_context *context, const nadir_lagrangian *found, int64_t states,
-                         nadir_valid_proof *proof)
+                         nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     if (proof->v_tau == NULL) {
@@ -301,7 +303,7 @@ cleanup:
 }
 
 /* The Lagrangian bound of the kernels in question; *useful: it has an answer of tau > 0 to hold them by. */
-static nadir_status bound_by_lagrangian(nadir_context *context, trial *of, nadir_valid_proof *proof,
+static nadir_status bound_by_lagrangian(nadir_context *context, trial *of, nadir_certificate *proof,
                                         bool *useful)
 {
     nadir_status status = NADIR_OK;
@@ -309,20 +311,20 @@ static nadir_status bound_by_lagrangian(nadir_context *context, trial *of, nadir
     nadir_lagrangian *found = &of->lagrangian;
     double lower;
     *useful = false;
-    NADIR_CHECK(nadir_lagrangian_maximise(context, of->problem, of->beta, high, of->standing.tau, EVALUATIONS,
+    NADIR_CHECK(nadir_lagrangian_tau_best(context, of->problem, of->beta, high, of->standing.tau, EVALUATIONS,
                                           found));
-    NADIR_CHECK(nadir_lagrangian_check(context, of->problem, of->beta, high, found->tau, found->v, &lower));
+    NADIR_CHECK(nadir_lagrangian_bound(context, of->problem, of->beta, high, found->tau, found->v, &lower));
     if (lower >= of->level) { /* none of them exists */
         of->visits.empty = true;
         goto cleanup;
     }
     if (lower > proof->lower) {
         NADIR_CHECK(keep(context, found, of->problem->states, proof));
-        nadir_valid_proof_offer(proof, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
+        nadir_certificate_offer(proof, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
     }
     const double tau = fmax(found->tau, of->standing.tau);
-    NADIR_CHECK(
-        nadir_lagrangian_aim(context, of->problem, of->beta, high, of->level, tau, EVALUATIONS, found));
+    NADIR_CHECK(nadir_lagrangian_tau_for_level(context, of->problem, of->beta, high, of->level, tau,
+                                               EVALUATIONS, found));
     *useful = found->tau > 0;
 cleanup:
     return status;
@@ -333,7 +335,7 @@ static nadir_status pass_around_answer(nadir_context *context, trial *of)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
-    nadir_centre centre = {0};
+    nadir_expansion_point centre = {0};
     nadir_sensitivity sensitivity = {0};
     double *up = NULL;
     double *down = NULL;
@@ -341,11 +343,12 @@ static nadir_status pass_around_answer(nadir_context *context, trial *of)
     double radius;
     double moved;
     NADIR_NEW(context, high, n);
-    NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, of->lagrangian.kernel, NULL, &centre));
-    NADIR_CHECK(nadir_tether_radius(context, &centre, &of->visits, of->beta, of->lagrangian.tau,
-                                    of->lagrangian.v, of->level, &radius));
+    NADIR_CHECK(
+        nadir_expansion_point_make(context, of->problem, of->live, of->lagrangian.kernel, NULL, &centre));
+    NADIR_CHECK(nadir_sublevel_radius(context, &centre, &of->visits, of->beta, of->lagrangian.tau,
+                                      of->lagrangian.v, of->level, &radius));
     of->visits.empty = radius < 0;
-    NADIR_CHECK(nadir_centre_columns(context, &centre));
+    NADIR_CHECK(nadir_expansion_point_columns(context, &centre));
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, centre.X, &sensitivity));
     NADIR_NEW(context, up, n * n);
     if (!sensitivity.symmetric) {
@@ -354,24 +357,25 @@ static nadir_status pass_around_answer(nadir_context *context, trial *of)
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
     memcpy(high, of->visits.high, (size_t)n * sizeof *high); /* the radius is about these */
     for (int i = 0; i < PASSES && !of->visits.empty; i++) {
-        NADIR_CHECK(nadir_visits_narrow(context, &of->visits, &centre, up, down, high, radius, NULL, &moved));
+        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &of->visits, &centre, up, down, high, radius, NULL,
+                                                  &moved));
     }
 cleanup:
     nadir_sensitivity_clear(context, &sensitivity);
-    nadir_centre_clear(context, &centre);
+    nadir_expansion_point_clear(context, &centre);
     nadir_release(context, up);
     nadir_release(context, down);
     nadir_release(context, high);
     return status;
 }
 
-static double largest_high(const nadir_visits *visits)
+static double largest_high(const nadir_occupancy_bounds *visits)
 {
     return nadir_vector_largest(visits->states, visits->high);
 }
 
 /* One round: bound, passes, radius, test. *again: it is worth another. */
-static nadir_status run_round(nadir_context *context, trial *of, nadir_valid_proof *proof, bool *again)
+static nadir_status run_round(nadir_context *context, trial *of, nadir_certificate *proof, bool *again)
 {
     nadir_status status = NADIR_OK;
     const double before = largest_high(&of->visits);
@@ -388,7 +392,7 @@ cleanup:
 }
 
 /* Tests only what may well be proven. */
-static nadir_status tighten_and_test(nadir_context *context, trial *of, nadir_valid_proof *proof)
+static nadir_status tighten_and_test(nadir_context *context, trial *of, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(tighten(context, of));
@@ -400,8 +404,8 @@ cleanup:
 }
 
 /* With as little as may do: first, where the tables are expensive, without them. */
-static nadir_status prove_briefly(nadir_context *context, trial *of, const nadir_visits *visits,
-                                  double wanted, nadir_valid_proof *proof)
+static nadir_status prove_briefly(nadir_context *context, trial *of, const nadir_occupancy_bounds *visits,
+                                  double wanted, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(stand(context, visits, of));
@@ -423,7 +427,7 @@ cleanup:
 }
 
 static nadir_status prove(nadir_context *context, trial *of, int rounds, double wanted,
-                          nadir_valid_proof *proof)
+                          nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     bool again = true;
@@ -444,10 +448,10 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_second_order_prove(nadir_context *context, const nadir_problem *problem,
-                                      const nadir_live *live, nadir_visits *visits, double beta,
-                                      const nadir_attack *attack, nadir_certify effort, double wanted,
-                                      nadir_valid_proof *proof)
+nadir_status nadir_second_order_search(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_perturbable_rows *live, nadir_occupancy_bounds *visits,
+                                       double beta, const nadir_attack *attack, nadir_certify effort,
+                                       double wanted, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     const size_t bytes = (size_t)problem->states * sizeof *proof->d_bar;
@@ -455,7 +459,7 @@ nadir_status nadir_second_order_prove(nadir_context *context, const nadir_proble
     trial of = {.problem = problem, .live = live, .attack = attack, .beta = beta, .brief = !strict};
     memcpy(proof->d_bar, visits->high, bytes);
     if (!strict) {
-        NADIR_CHECK(nadir_collective_prove(context, problem, live, visits, beta, attack, proof));
+        NADIR_CHECK(nadir_kappa_by_norms_prove(context, problem, live, visits, beta, attack, proof));
         if (proof->lower >= wanted) {
             goto cleanup;
         }
@@ -463,7 +467,7 @@ nadir_status nadir_second_order_prove(nadir_context *context, const nadir_proble
     NADIR_CHECK(start(context, &of));
     NADIR_CHECK(strict ? fill_tables(context, &of) : prove_briefly(context, &of, visits, wanted, proof));
     if (proof->lower < wanted) {
-        NADIR_CHECK(nadir_visits_bound(context, problem, live, beta, visits));
+        NADIR_CHECK(nadir_occupancy_bounds_bound(context, problem, live, beta, visits));
         memcpy(proof->d_bar, visits->high, bytes);
         of.nominal = true;
         NADIR_CHECK(stand(context, visits, &of));

@@ -1,7 +1,7 @@
 /*
  * second_order_large.c: the proof of second_order.h where columns of D cannot be had.
  *
- * Occupancies are bounded by the mass that can be moved (nadir_visits_limit), and kappa(y) is the norm of
+ * Occupancies are bounded by the mass that can be moved (nadir_occupancy_bounds_limit), and kappa(y) is the norm of
  *
  *     (K_y delta)_t = w_t gamma sum_i y alpha_i pi_i delta_i . De_t,     delta_i centred in row i, y = high,
  *
@@ -14,12 +14,12 @@
  * and kappa is at most k. Norm and bound need the same w: it is raised where it is small.
  *
  * Lanczos bounds kappa but for an unlucky start: a proof by it is `numerical`. What the radius alone proves
- * (nadir_standing_radius) is rigorous.
+ * (nadir_displacement_radius) is rigorous.
  */
-#include "adversary/valid/second_order.h"
+#include "adversary/search/second_order_search.h"
 
+#include "adversary/proof/kkt.h"
 #include "adversary/rows/lmo_device.h"
-#include "adversary/valid/standing.h"
 #include "linalg/distributed.h"
 #include "linalg/lanczos.h"
 #include "linalg/prefetch.h"
@@ -38,11 +38,11 @@ enum { LIMITS = 20, PRODUCTS = 40 };
 
 typedef struct large {
     const nadir_problem *problem;
-    const nadir_live *live;
+    const nadir_perturbable_rows *live;
     double beta;
-    nadir_visits visits;
-    nadir_centre star;
-    nadir_standing standing;
+    nadir_occupancy_bounds visits;
+    nadir_expansion_point star;
+    nadir_kkt standing;
     nadir_pull pull;
     double radius;
     double *spread; /* [states] and ghosts; several processes */
@@ -55,16 +55,16 @@ typedef struct large {
 
 static void clear(nadir_context *context, large *of)
 {
-    nadir_visits_clear(context, &of->visits);
-    nadir_standing_clear(context, &of->standing);
-    nadir_pull_clear(context, &of->pull);
-    nadir_centre_clear(context, &of->star);
+    nadir_occupancy_bounds_clear(context, &of->visits);
+    nadir_kkt_clear(context, &of->standing);
+    nadir_displacement_clear(context, &of->pull);
+    nadir_expansion_point_clear(context, &of->star);
     nadir_release(context, of->spread);
     nadir_lmo_device_close(&of->remote);
 }
 
-static nadir_status start(nadir_context *context, const nadir_visits *visits, const nadir_attack *attack,
-                          large *of)
+static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *visits,
+                          const nadir_attack *attack, large *of)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = of->live->states;
@@ -72,14 +72,15 @@ static nadir_status start(nadir_context *context, const nadir_visits *visits, co
     bool *unvisited = NULL;
     NADIR_NEW(context, unvisited, n);
     NADIR_NEW(context, of->spread, of->live->exchange != NULL ? nadir_model_width(of->problem->model) : 0);
-    NADIR_CHECK(nadir_visits_copy(context, visits, &of->visits));
-    NADIR_CHECK(nadir_centre_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
-    NADIR_CHECK(nadir_centre_make(context, of->problem, of->live, attack->kernel, unvisited, &of->star));
-    NADIR_CHECK(nadir_centre_visits(context, &of->star));
-    nadir_centre_shift(&of->star);
+    NADIR_CHECK(nadir_occupancy_bounds_copy(context, visits, &of->visits));
+    NADIR_CHECK(nadir_expansion_point_unvisited(context, of->problem, attack->kernel, attack->d, unvisited));
+    NADIR_CHECK(
+        nadir_expansion_point_make(context, of->problem, of->live, attack->kernel, unvisited, &of->star));
+    NADIR_CHECK(nadir_expansion_point_occupancy(context, &of->star));
+    nadir_expansion_point_shift(&of->star);
     NADIR_CHECK(nadir_sensitivity_make(context, of->live, of->star.X, &at_star));
-    NADIR_CHECK(nadir_standing_make_brief(context, &of->star, &at_star, visits, of->beta, attack->tau,
-                                          unvisited, &of->standing, &of->pull));
+    NADIR_CHECK(nadir_kkt_make_brief(context, &of->star, &at_star, visits, of->beta, attack->tau, unvisited,
+                                     &of->standing, &of->pull));
     of->radius = 2 * of->beta * (1 + 1e-12);
     const nadir_uncertainty *set = of->problem->uncertainty;
     const nadir_lmo rows = {
@@ -99,8 +100,9 @@ static void tighten(const nadir_context *context, large *of)
 {
     for (int i = 0; i < LIMITS && !of->visits.empty; i++) {
         const double before = of->radius;
-        nadir_visits_limit_around(context, &of->star, of->radius, &of->visits);
-        of->radius = fmin(of->radius, nadir_standing_radius(context, &of->standing, &of->pull, &of->visits));
+        nadir_occupancy_bounds_limit_around(context, &of->star, of->radius, &of->visits);
+        of->radius =
+            fmin(of->radius, nadir_displacement_radius(context, &of->standing, &of->pull, &of->visits));
         if (of->radius > 0.99 * before) {
             break;
         }
@@ -110,24 +112,25 @@ static void tighten(const nadir_context *context, large *of)
 /* sums <- B z, both: [states] and ghosts. */
 static void add_rows(const large *of, const double *z, double *sums)
 {
-    const nadir_live *live = of->live;
+    const nadir_perturbable_rows *live = of->live;
     const int64_t ahead = nadir_prefetch_entries(live->states, live->columns != NULL ? live->entries : 0);
     memset(sums, 0, (size_t)nadir_model_width(of->problem->model) * sizeof *sums);
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double q = of->problem->gamma * of->y[s] * nadir_live_alpha(live, i) * live->pi[i];
-            const int64_t length = nadir_live_length(live, i);
+            const double q =
+                of->problem->gamma * of->y[s] * nadir_perturbable_rows_alpha(live, i) * live->pi[i];
+            const int64_t length = nadir_perturbable_rows_length(live, i);
             double mean = 0;
             if (live->columns != NULL) {
                 nadir_prefetch(z, live->columns, live->starts[i], live->starts[i + 1], ahead);
                 nadir_prefetch(sums, live->columns, live->starts[i], live->starts[i + 1], ahead);
             }
             for (int64_t j = 0; j < length; j++) {
-                mean += z[nadir_live_column(live, i, j)];
+                mean += z[nadir_perturbable_rows_column(live, i, j)];
             }
             mean /= (double)length;
             for (int64_t j = 0; j < length; j++) {
-                const int64_t t = nadir_live_column(live, i, j);
+                const int64_t t = nadir_perturbable_rows_column(live, i, j);
                 sums[t] += q * q * (z[t] - mean);
             }
         }
@@ -245,8 +248,9 @@ cleanup:
 }
 
 nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_problem *problem,
-                                            const nadir_live *live, const nadir_visits *visits, double beta,
-                                            const nadir_attack *attack, nadir_valid_proof *proof)
+                                            const nadir_perturbable_rows *live,
+                                            const nadir_occupancy_bounds *visits, double beta,
+                                            const nadir_attack *attack, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     large of = {.problem = problem, .live = live, .beta = beta};
@@ -254,9 +258,9 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     NADIR_CHECK(start(context, visits, attack, &of));
     tighten(context, &of);
     const double level = of.standing.J - of.standing.error - DBL_EPSILON * fabs(of.standing.J);
-    const double far = nadir_standing_radius(context, &of.standing, &of.pull, &of.visits);
+    const double far = nadir_displacement_radius(context, &of.standing, &of.pull, &of.visits);
     const double loss = of.visits.empty ? 0 : of.standing.tau * far * far / 4 * (1 + 1e-12);
-    nadir_valid_proof_offer(proof, level - loss, NADIR_PROOF_RIGOROUS, "second-order");
+    nadir_certificate_offer(proof, level - loss, NADIR_PROOF_RIGOROUS, "second-order");
     if (of.visits.empty || !(level - loss < level)) {
         goto cleanup;
     }
@@ -267,7 +271,7 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     if (isfinite(kappa)) {
         const double lost = kappa <= 0.5 ? 0 : 2 * of.standing.tau * (kappa - 0.5) * of.radius * of.radius;
         proof->kappa = kappa;
-        nadir_valid_proof_offer(proof, level - lost, NADIR_PROOF_NUMERICAL, "second-order");
+        nadir_certificate_offer(proof, level - lost, NADIR_PROOF_NUMERICAL, "second-order");
     }
 cleanup:
     clear(context, &of);

@@ -9,7 +9,7 @@
  * convex and falling, from the left, where c is the mean over X > 0; the sums over all states are those of
  * order.h. With x of order.h, of -g, g - c = range (level - x). Rows with lists of successors sum over these.
  */
-#include "adversary/valid/sensitivity.h"
+#include "adversary/proof/sensitivity.h"
 
 #include "linalg/threads.h"
 
@@ -45,9 +45,9 @@ void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitiv
 }
 
 /* How many entries of a row are positive if it is one with few; 0 otherwise. */
-static int64_t count_few(const nadir_live *live, const double *X, int64_t i)
+static int64_t count_few(const nadir_perturbable_rows *live, const double *X, int64_t i)
 {
-    const int64_t length = nadir_live_length(live, i);
+    const int64_t length = nadir_perturbable_rows_length(live, i);
     const double *row = X + live->starts[i];
     int64_t count = 0;
     for (int64_t j = 0; j < length; j++) {
@@ -56,9 +56,9 @@ static int64_t count_few(const nadir_live *live, const double *X, int64_t i)
     return (double)count < FEW * (double)length ? count : 0;
 }
 
-static double row_square(const nadir_live *live, int64_t i)
+static double row_square(const nadir_perturbable_rows *live, int64_t i)
 {
-    const double reach = nadir_live_alpha(live, i) * live->pi[i];
+    const double reach = nadir_perturbable_rows_alpha(live, i) * live->pi[i];
     return reach * reach;
 }
 
@@ -71,7 +71,7 @@ static int64_t count_listed(const nadir_sensitivity *sensitivity)
 /* Lists of positive entries, and the sums of rows that need none. */
 static void list_positive(nadir_sensitivity *sensitivity)
 {
-    const nadir_live *live = sensitivity->live;
+    const nadir_perturbable_rows *live = sensitivity->live;
     for (int64_t s = 0; s < live->states; s++) {
         sensitivity->full[s] = 0;
         for (int64_t i = live->first[s]; i < live->first[s + 1] && sensitivity->starts != NULL; i++) {
@@ -102,8 +102,8 @@ static bool is_symmetric(const nadir_sensitivity *sensitivity)
     return true;
 }
 
-nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *live, const double *X,
-                                    nadir_sensitivity *sensitivity)
+nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_perturbable_rows *live,
+                                    const double *X, nadir_sensitivity *sensitivity)
 {
     nadir_status status = NADIR_OK;
     *sensitivity = (nadir_sensitivity){.live = live, .X = X};
@@ -228,7 +228,7 @@ static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state
                              const nadir_value_order *falling, const nadir_value_order *rising,
                              const double *g, double whole)
 {
-    const nadir_live *live = sensitivity->live;
+    const nadir_perturbable_rows *live = sensitivity->live;
     const double factor = 1 + 2 * UNIT * (double)(2 * live->total + 64);
     squares sum = {sensitivity->full[state] * whole, sensitivity->full[state] * whole};
     for (int64_t i = live->first[state]; i < live->first[state + 1]; i++) {
@@ -296,7 +296,8 @@ nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity 
     return failures == 0 ? NADIR_OK : NADIR_ERROR_ARGUMENT;
 }
 
-void nadir_sensitivity_coarse(const nadir_live *live, int64_t count, const double *g, double *both)
+void nadir_sensitivity_coarse(const nadir_perturbable_rows *live, int64_t count, const double *g,
+                              double *both)
 {
     const int64_t n = live->states;
     const double factor = 1 + 2 * UNIT * (double)(2 * n + 64);
@@ -318,7 +319,8 @@ void nadir_sensitivity_coarse(const nadir_live *live, int64_t count, const doubl
 /* ------------------------------------------------------------------------------------------- weights */
 
 /* sum of (g - c)^2 / omega of one row with a list of successors, c the mean. */
-static double weighted_square(const nadir_live *live, int64_t i, const double *inverse, const double *g)
+static double weighted_square(const nadir_perturbable_rows *live, int64_t i, const double *inverse,
+                              const double *g)
 {
     const int64_t start = live->starts[i];
     const int64_t length = live->starts[i + 1] - start;
@@ -339,8 +341,8 @@ static double weighted_square(const nadir_live *live, int64_t i, const double *i
     return square;
 }
 
-static void weigh_lists(nadir_context *context, const nadir_live *live, const double *inverse, int64_t count,
-                        const double *g, double *both)
+static void weigh_lists(nadir_context *context, const nadir_perturbable_rows *live, const double *inverse,
+                        int64_t count, const double *g, double *both)
 {
     const int64_t n = live->states;
     const int threads = nadir_threads_for(context, 4 * count * live->entries);
@@ -358,8 +360,8 @@ static void weigh_lists(nadir_context *context, const nadir_live *live, const do
 
 /* both = sum of (alpha pi)^2 sum of g^2 / omega, by one product of matrices. room, sums: [states * count],
  * [states * states] work space. */
-static void weigh_squares(const nadir_live *live, const double *inverse, int64_t count, const double *g,
-                          double *room, double *sums, double *both)
+static void weigh_squares(const nadir_perturbable_rows *live, const double *inverse, int64_t count,
+                          const double *g, double *room, double *sums, double *both)
 {
     const int64_t n = live->states;
     for (int64_t e = 0; e < n * count; e++) {
@@ -377,8 +379,8 @@ static void weigh_squares(const nadir_live *live, const double *inverse, int64_t
 
 /* both -= sum of (alpha pi)^2 (sum of g / omega)^2 / sum of 1 / omega, over the rows of states first .. end -
  * 1. means: [rows * count] work space. */
-static void take_means(const nadir_live *live, const double *inverse, int64_t count, const double *g,
-                       int64_t first, int64_t end, double *means, double *both)
+static void take_means(const nadir_perturbable_rows *live, const double *inverse, int64_t count,
+                       const double *g, int64_t first, int64_t end, double *means, double *both)
 {
     const int64_t n = live->states;
     const int64_t begin = live->first[first];
@@ -405,8 +407,8 @@ static void take_means(const nadir_live *live, const double *inverse, int64_t co
 
 /* Rows that allow all states. The first part is off by n + A + 3 roundings of itself, the second, by Cauchy
  * and Schwarz, by 2 n + 8 of the first part, which is the larger one. */
-static nadir_status weigh_rows(nadir_context *context, const nadir_live *live, const double *inverse,
-                               int64_t count, const double *g, double *both)
+static nadir_status weigh_rows(nadir_context *context, const nadir_perturbable_rows *live,
+                               const double *inverse, int64_t count, const double *g, double *both)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = live->states;
@@ -439,8 +441,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_live *live, const double *inverse,
-                                        int64_t count, const double *g, double *both)
+nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_perturbable_rows *live,
+                                        const double *inverse, int64_t count, const double *g, double *both)
 {
     if (live->columns == NULL) {
         return weigh_rows(context, live, inverse, count, g, both);

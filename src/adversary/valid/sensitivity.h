@@ -11,12 +11,12 @@
 #ifndef NADIR_ADVERSARY_SENSITIVITY_H
 #define NADIR_ADVERSARY_SENSITIVITY_H
 
+#include "adversary/proof/perturbable_rows.h"
 #include "adversary/rows/value_order.h"
-#include "adversary/valid/live.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_sensitivity {
-    const nadir_live *live;
+    const nadir_perturbable_rows *live;
     const double *X;   /* [entries] */
     int64_t *starts;   /* [count + 1] of the lists below; NULL: they are empty */
     int32_t *positive; /* [starts[count]] successors with X > 0, of rows that allow all states and have few */
@@ -28,8 +28,8 @@ typedef struct nadir_sensitivity {
 } nadir_sensitivity;
 
 /* X is kept, not copied. */
-nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_live *live, const double *X,
-                                    nadir_sensitivity *sensitivity);
+nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_perturbable_rows *live,
+                                    const double *X, nadir_sensitivity *sensitivity);
 void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitivity);
 
 /* up[t * states + s] = k(s, g_t)^2 and down = k(s, -g_t)^2 for columns g: [count * states], of mean about
@@ -39,14 +39,15 @@ nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity 
 
 /* A bound of the same, for both signs, that is cheap: all entries count as positive. Rows allow all states.
  */
-void nadir_sensitivity_coarse(const nadir_live *live, int64_t count, const double *g, double *both);
+void nadir_sensitivity_coarse(const nadir_perturbable_rows *live, int64_t count, const double *g,
+                              double *both);
 
 /*
  * The same for both signs with weights omega >= 1 on the entries, lengths being sqrt(sum omega delta^2):
  * both[t * states + s] is at least sum over rows of (alpha pi)^2 min over c of sum of (g - c)^2 / omega.
  * inverse: [entries] 1 / omega.
  */
-nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_live *live, const double *inverse,
-                                        int64_t count, const double *g, double *both);
+nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_perturbable_rows *live,
+                                        const double *inverse, int64_t count, const double *g, double *both);
 
 #endif

@@ -15,9 +15,9 @@
  * states count as positive everywhere. What the columns are off by, for both kernels, grows by A likewise and
  * is paid for.
  */
-#include "adversary/valid/series.h"
+#include "adversary/search/kappa_path_search.h"
 
-#include "adversary/valid/standing.h"
+#include "adversary/proof/kkt.h"
 #include "linalg/threads.h"
 
 #include <cblas.h>
@@ -31,23 +31,23 @@
 
 enum { STEPS = 40 }; /* towards y, at most */
 
-struct nadir_series {
+struct nadir_kappa_path {
     const nadir_problem *problem;
     double beta;
-    nadir_live live;
-    nadir_visits visits;
+    nadir_perturbable_rows live;
+    nadir_occupancy_bounds visits;
     double *root;  /* [states * states] at least gamma k(s, t), t after t */
     double *slope; /* [states] g */
     double *off;   /* [states] what columns are off by, twice */
 };
 
-void nadir_series_free(nadir_context *context, nadir_series *series)
+void nadir_kappa_path_free(nadir_context *context, nadir_kappa_path *series)
 {
     if (series == NULL) {
         return;
     }
-    nadir_live_clear(context, &series->live);
-    nadir_visits_clear(context, &series->visits);
+    nadir_perturbable_rows_clear(context, &series->live);
+    nadir_occupancy_bounds_clear(context, &series->visits);
     nadir_release(context, series->root);
     nadir_release(context, series->slope);
     nadir_release(context, series->off);
@@ -55,11 +55,11 @@ void nadir_series_free(nadir_context *context, nadir_series *series)
 }
 
 /* k^2 for both signs around the nominal kernel. */
-static nadir_status fill_table(nadir_context *context, const nadir_series *series, const nadir_centre *centre,
-                               double *table)
+static nadir_status fill_table(nadir_context *context, const nadir_kappa_path *series,
+                               const nadir_expansion_point *centre, double *table)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = &series->live;
+    const nadir_perturbable_rows *live = &series->live;
     nadir_sensitivity sensitivity = {0};
     if (live->columns == NULL) {
         nadir_sensitivity_coarse(live, live->states, centre->D, table);
@@ -72,24 +72,24 @@ cleanup:
     return status;
 }
 
-static nadir_status fill(nadir_context *context, nadir_series *series)
+static nadir_status fill(nadir_context *context, nadir_kappa_path *series)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = series->problem;
     const int64_t n = problem->states;
-    nadir_centre centre = {0};
+    nadir_expansion_point centre = {0};
     double moved;
-    NADIR_CHECK(nadir_live_make(context, problem, &series->live));
-    NADIR_CHECK(nadir_visits_make(context, problem, &series->visits));
-    NADIR_CHECK(nadir_visits_bound(context, problem, &series->live, series->beta, &series->visits));
-    NADIR_CHECK(nadir_centre_make(context, problem, &series->live, NULL, NULL, &centre));
-    NADIR_CHECK(nadir_centre_columns(context, &centre));
+    NADIR_CHECK(nadir_perturbable_rows_make(context, problem, &series->live));
+    NADIR_CHECK(nadir_occupancy_bounds_make(context, problem, &series->visits));
+    NADIR_CHECK(nadir_occupancy_bounds_bound(context, problem, &series->live, series->beta, &series->visits));
+    NADIR_CHECK(nadir_expansion_point_make(context, problem, &series->live, NULL, NULL, &centre));
+    NADIR_CHECK(nadir_expansion_point_columns(context, &centre));
     NADIR_NEW(context, series->root, n * n);
     NADIR_NEW(context, series->slope, n);
     NADIR_NEW(context, series->off, n);
     NADIR_CHECK(fill_table(context, series, &centre, series->root));
-    NADIR_CHECK(nadir_visits_narrow(context, &series->visits, &centre, series->root, NULL, NULL, series->beta,
-                                    series->slope, &moved));
+    NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &series->visits, &centre, series->root, NULL, NULL,
+                                              series->beta, series->slope, &moved));
     for (int64_t i = 0; i < n * n; i++) {
         series->root[i] = problem->gamma * sqrt(series->root[i]) * (1 + 4 * UNIT);
     }
@@ -97,15 +97,15 @@ static nadir_status fill(nadir_context *context, nadir_series *series)
         series->off[t] = 2 * centre.off[t];
     }
 cleanup:
-    nadir_centre_clear(context, &centre);
+    nadir_expansion_point_clear(context, &centre);
     return status;
 }
 
-nadir_status nadir_series_create(nadir_context *context, const nadir_problem *problem, double beta,
-                                 nadir_series **series)
+nadir_status nadir_kappa_path_create(nadir_context *context, const nadir_problem *problem, double beta,
+                                     nadir_kappa_path **series)
 {
     nadir_status status = NADIR_OK;
-    nadir_series *made = NULL;
+    nadir_kappa_path *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
     made->problem = problem;
     made->beta = beta;
@@ -113,17 +113,17 @@ nadir_status nadir_series_create(nadir_context *context, const nadir_problem *pr
     *series = made;
     made = NULL;
 cleanup:
-    nadir_series_free(context, made);
+    nadir_kappa_path_free(context, made);
     return status;
 }
 
-const nadir_visits *nadir_series_visits(const nadir_series *series)
+const nadir_occupancy_bounds *nadir_kappa_path_visits(const nadir_kappa_path *series)
 {
     return &series->visits;
 }
 
 /* next = b + A y; whether it is nowhere above y. moved: [states] work space. */
-static bool apply(const nadir_series *series, const double *change, const double *b, const double *y,
+static bool apply(const nadir_kappa_path *series, const double *change, const double *b, const double *y,
                   double *moved, double *next)
 {
     const int64_t n = series->live.states;
@@ -142,7 +142,7 @@ static bool apply(const nadir_series *series, const double *change, const double
 
 /* y >= b + A y; false: there is none, or it is not found. change: [states] |Delta_s|; y: [states]; work:
  * [2 * states]. */
-static bool majorise(const nadir_context *context, const nadir_series *series, const double *change,
+static bool majorise(const nadir_context *context, const nadir_kappa_path *series, const double *change,
                      const double *b, double *y, double *work)
 {
     const int64_t n = series->live.states;
@@ -159,8 +159,8 @@ static bool majorise(const nadir_context *context, const nadir_series *series, c
     return found;
 }
 
-nadir_status nadir_series_slopes(nadir_context *context, const nadir_series *series, const double *change,
-                                 double *y, bool *found)
+nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *series,
+                                     const double *change, double *y, bool *found)
 {
     nadir_status status = NADIR_OK;
     double *work = NULL;
@@ -173,9 +173,9 @@ cleanup:
 
 /* How P* stands, with its own occupancy but without columns. */
 typedef struct star {
-    nadir_centre centre;
+    nadir_expansion_point centre;
     nadir_sensitivity sensitivity;
-    nadir_standing standing;
+    nadir_kkt standing;
     nadir_pull pull;
     bool *unvisited; /* [states] */
 } star;
@@ -183,27 +183,28 @@ typedef struct star {
 static void clear_star(nadir_context *context, star *at)
 {
     nadir_sensitivity_clear(context, &at->sensitivity);
-    nadir_standing_clear(context, &at->standing);
-    nadir_pull_clear(context, &at->pull);
-    nadir_centre_clear(context, &at->centre);
+    nadir_kkt_clear(context, &at->standing);
+    nadir_displacement_clear(context, &at->pull);
+    nadir_expansion_point_clear(context, &at->centre);
     nadir_release(context, at->unvisited);
 }
 
-static nadir_status make_star(nadir_context *context, const nadir_series *series, double beta,
+static nadir_status make_star(nadir_context *context, const nadir_kappa_path *series, double beta,
                               const nadir_attack *attack, star *at)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = &series->live;
+    const nadir_perturbable_rows *live = &series->live;
     NADIR_NEW(context, at->unvisited, live->states);
     for (int64_t s = 0; s < live->states; s++) {
         at->unvisited[s] = !(attack->d[s] > UNVISITED * series->visits.total);
     }
-    NADIR_CHECK(nadir_centre_make_near(context, series->problem, live, attack, at->unvisited, &at->centre));
-    NADIR_CHECK(nadir_centre_visits(context, &at->centre));
+    NADIR_CHECK(
+        nadir_expansion_point_make_near(context, series->problem, live, attack, at->unvisited, &at->centre));
+    NADIR_CHECK(nadir_expansion_point_occupancy(context, &at->centre));
     NADIR_CHECK(nadir_sensitivity_make(context, live, at->centre.X, &at->sensitivity));
-    NADIR_CHECK(nadir_standing_make(context, &at->centre, &at->sensitivity, &series->visits, beta,
-                                    attack->tau, at->unvisited, &at->standing));
-    NADIR_CHECK(nadir_standing_pull(context, &at->standing, NULL, &at->pull));
+    NADIR_CHECK(nadir_kkt_make(context, &at->centre, &at->sensitivity, &series->visits, beta, attack->tau,
+                               at->unvisited, &at->standing));
+    NADIR_CHECK(nadir_displacement_make(context, &at->standing, NULL, &at->pull));
 cleanup:
     return status;
 }
@@ -219,20 +220,20 @@ static double weigh(const star *at, const double *y)
     return sqrt(sum) * (1 + 1e-12);
 }
 
-nadir_status nadir_series_prove(nadir_context *context, nadir_series *series, double beta,
-                                const nadir_attack *attack, nadir_valid_proof *proof)
+nadir_status nadir_kappa_path_search(nadir_context *context, nadir_kappa_path *series, double beta,
+                                     const nadir_attack *attack, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = series->live.states;
     star at = {0};
     double *y = NULL;
     bool found;
-    *proof = (nadir_valid_proof){.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    *proof = (nadir_certificate){.lower = -INFINITY, .bound = "none", .kappa = NAN};
     NADIR_NEW(context, proof->d_bar, n);
     memcpy(proof->d_bar, series->visits.high, (size_t)n * sizeof *proof->d_bar);
     NADIR_NEW(context, y, 3 * n);
     NADIR_CHECK(make_star(context, series, beta, attack, &at));
-    NADIR_CHECK(nadir_series_slopes(context, series, at.pull.n, y, &found));
+    NADIR_CHECK(nadir_kappa_path_slopes(context, series, at.pull.n, y, &found));
     const double kappa = found ? weigh(&at, y) : INFINITY;
     if (kappa > 0.5 || !majorise(context, series, at.pull.n, series->off, y, y + n)) {
         goto cleanup;
@@ -241,12 +242,12 @@ nadir_status nadir_series_prove(nadir_context *context, nadir_series *series, do
     const double level =
         at.standing.J - at.standing.error - drift - DBL_EPSILON * (fabs(at.standing.J) + drift);
     proof->kappa = kappa;
-    nadir_valid_proof_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
+    nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
 cleanup:
     clear_star(context, &at);
     nadir_release(context, y);
     if (status != NADIR_OK) {
-        nadir_valid_proof_clear(context, proof);
+        nadir_certificate_clear(context, proof);
     }
     return status;
 }

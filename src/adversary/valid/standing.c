@@ -1,5 +1,5 @@
 /* standing.c: how a kernel stands in the set; see standing.h. */
-#include "adversary/valid/standing.h"
+#include "adversary/proof/kkt.h"
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
@@ -10,16 +10,16 @@
 
 #define UNIT (DBL_EPSILON / 2)
 
-void nadir_standing_clear(nadir_context *context, nadir_standing *standing)
+void nadir_kkt_clear(nadir_context *context, nadir_kkt *standing)
 {
     nadir_release(context, standing->change);
     nadir_release(context, standing->slack);
     nadir_release(context, standing->unvisited);
     nadir_release(context, standing->reply);
-    *standing = (nadir_standing){0};
+    *standing = (nadir_kkt){0};
 }
 
-void nadir_pull_clear(nadir_context *context, nadir_pull *pull)
+void nadir_displacement_clear(nadir_context *context, nadir_pull *pull)
 {
     nadir_release(context, pull->n);
     nadir_release(context, pull->w);
@@ -35,16 +35,16 @@ typedef struct judge {
 } judge;
 
 /* v by a solve of its own; J and what it is off by. */
-static nadir_status solve_value(nadir_context *context, nadir_standing *standing, judge *by)
+static nadir_status solve_value(nadir_context *context, nadir_kkt *standing, judge *by)
 {
     nadir_status status = NADIR_OK;
-    const nadir_centre *centre = standing->centre;
+    const nadir_expansion_point *centre = standing->centre;
     const int64_t n = standing->live->states;
     nadir_solve_error enclosed;
     double dot_error;
     double low = INFINITY;
     double high = -INFINITY;
-    NADIR_CHECK(nadir_centre_value(context, centre, by->v, &enclosed));
+    NADIR_CHECK(nadir_expansion_point_value(context, centre, by->v, &enclosed));
     standing->J = nadir_global_dot(context, n, centre->problem.mu, by->v, &dot_error);
     /* rewards are averages over the actions, too */
     const double rewards = nadir_global_largest(context, centre->problem.rows, centre->problem.rewards);
@@ -70,7 +70,7 @@ cleanup:
 }
 
 /* Delta / alpha of an entry. */
-static double change_of(const nadir_standing *standing, int64_t entry, double alpha)
+static double change_of(const nadir_kkt *standing, int64_t entry, double alpha)
 {
     return standing->change != NULL ? standing->change[entry]
                                     : (standing->centre->X[entry] - standing->live->phat[entry]) / alpha;
@@ -78,14 +78,14 @@ static double change_of(const nadir_standing *standing, int64_t entry, double al
 
 /* Slack, [entries of the row], of one live row, and in *square its part of |Delta / alpha|^2; returns what
  * its part of e_s is at most, rounding and the sum of the row included, and what comes of centring Delta. */
-static double judge_row(const nadir_standing *standing, const judge *by, int64_t i, double d, double *slack,
+static double judge_row(const nadir_kkt *standing, const judge *by, int64_t i, double d, double *slack,
                         double *square)
 {
-    const nadir_live *live = standing->live;
-    const nadir_centre *centre = standing->centre;
+    const nadir_perturbable_rows *live = standing->live;
+    const nadir_expansion_point *centre = standing->centre;
     const int64_t start = live->starts[i];
     const int64_t length = live->starts[i + 1] - start;
-    const double alpha = nadir_live_alpha(live, i);
+    const double alpha = nadir_perturbable_rows_alpha(live, i);
     const double force = centre->problem.gamma * d * live->pi[i];
     const double hold = 2 * standing->tau / alpha;
     const double *X = centre->X + start;
@@ -96,7 +96,7 @@ static double judge_row(const nadir_standing *standing, const judge *by, int64_t
         if (standing->change != NULL) {
             standing->change[start + j] = change;
         }
-        slack[j] = hold * change + force * by->v[nadir_live_column(live, i, j)];
+        slack[j] = hold * change + force * by->v[nadir_perturbable_rows_column(live, i, j)];
         lowest = slack[j] < lowest ? slack[j] : lowest;
         widest = fabs(change) > widest ? fabs(change) : widest;
         *square += change * change;
@@ -121,10 +121,10 @@ enum { PARTS = 64 };
 
 /* Slack, change and e / d of states first .. end - 1; returns their part of |Delta|^2. slack: room for that
  * of a row, if it is not to be kept, or NULL. */
-static double judge_part(const nadir_standing *standing, const judge *by, int64_t first, int64_t end,
+static double judge_part(const nadir_kkt *standing, const judge *by, int64_t first, int64_t end,
                          double *slack, double *ratio, bool *bounded)
 {
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     double distance = 0;
     for (int64_t s = first; s < end; s++) {
         const double d = standing->centre->d[s];
@@ -132,7 +132,7 @@ static double judge_part(const nadir_standing *standing, const judge *by, int64_
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
             double *here = slack != NULL ? slack : standing->slack + live->starts[i];
             e += judge_row(standing, by, i, d, here, &distance);
-            for (int64_t j = 0; j < nadir_live_length(live, i) && !*bounded; j++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i) && !*bounded; j++) {
                 *bounded = here[j] > 0;
             }
         }
@@ -144,10 +144,10 @@ static double judge_part(const nadir_standing *standing, const judge *by, int64_
 
 /* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS] rooms as long as the longest
  * row, or NULL. */
-static double judge_rows(const nadir_context *context, nadir_standing *standing, const judge *by,
-                         int64_t longest, double *slack, double *ratio)
+static double judge_rows(const nadir_context *context, nadir_kkt *standing, const judge *by, int64_t longest,
+                         double *slack, double *ratio)
 {
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     const int threads = nadir_threads_for(context, 4 * live->entries);
     double distances[PARTS] = {0};
     bool bounded[PARTS] = {0};
@@ -168,8 +168,8 @@ static double judge_rows(const nadir_context *context, nadir_standing *standing,
 }
 
 /* w of unvisited states: gamma / (2 tau) k(s, -v). */
-static nadir_status find_replies(nadir_context *context, nadir_standing *standing,
-                                 nadir_sensitivity *sensitivity, judge *by)
+static nadir_status find_replies(nadir_context *context, nadir_kkt *standing, nadir_sensitivity *sensitivity,
+                                 judge *by)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = standing->live->states;
@@ -194,7 +194,7 @@ static nadir_status find_replies(nadir_context *context, nadir_standing *standin
     for (int64_t s = 0; s < n; s++) {
         double hold = 0;
         for (int64_t i = standing->live->first[s]; i < standing->live->first[s + 1]; i++) {
-            hold += nadir_live_alpha(standing->live, i) * standing->live->pi[i];
+            hold += nadir_perturbable_rows_alpha(standing->live, i) * standing->live->pi[i];
         }
         const double k = sqrt(up[n + s]) + hold * sqrt((double)standing->live->total) * shift;
         standing->reply[s] = standing->unvisited[s]
@@ -207,9 +207,9 @@ cleanup:
 }
 
 /* d > 0 in states that are visited: what that changes is in `off`. */
-static void lift_visits(nadir_standing *standing)
+static void lift_visits(nadir_kkt *standing)
 {
-    nadir_centre *centre = standing->centre;
+    nadir_expansion_point *centre = standing->centre;
     const double least = 1e-13 * centre->total;
     for (int64_t s = 0; s < standing->live->states; s++) {
         if (!standing->unvisited[s] && centre->d[s] < least) {
@@ -221,9 +221,9 @@ static void lift_visits(nadir_standing *standing)
 
 /* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. Errors e that add up to
  * `shared` have |e w|_2 <= shared max w, which with many states is less than if each were as large. */
-static double drift(const nadir_context *context, const nadir_standing *standing, const nadir_pull *pull)
+static double drift(const nadir_context *context, const nadir_kkt *standing, const nadir_pull *pull)
 {
-    const nadir_centre *centre = standing->centre;
+    const nadir_expansion_point *centre = standing->centre;
     double each = 0;
     double rest = 0;
     for (int64_t t = 0; t < standing->live->states; t++) {
@@ -241,23 +241,23 @@ static double drift(const nadir_context *context, const nadir_standing *standing
 
 /* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
  * that is in e; otherwise the sum over rows is at most this, |Delta| being at most beta up to rounding. */
-static double uncentred(const nadir_context *context, const nadir_standing *standing)
+static double uncentred(const nadir_context *context, const nadir_kkt *standing)
 {
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     double sum = 0;
     for (int64_t i = 0; i < live->count; i++) {
-        sum += 1 / (nadir_live_alpha(live, i) * nadir_live_alpha(live, i));
+        sum += 1 / (nadir_perturbable_rows_alpha(live, i) * nadir_perturbable_rows_alpha(live, i));
     }
     return 4 * standing->tau * standing->centre->sum_off * standing->beta *
            sqrt(nadir_allreduce_sum(context, sum));
 }
 
 /* The slack of all entries, or room for that of the longest row of each part. */
-static nadir_status make_slack(nadir_context *context, bool brief, nadir_standing *standing, int64_t *most,
+static nadir_status make_slack(nadir_context *context, bool brief, nadir_kkt *standing, int64_t *most,
                                double **room)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     int64_t longest = 0;
     *most = 0;
     if (!brief) {
@@ -265,7 +265,8 @@ static nadir_status make_slack(nadir_context *context, bool brief, nadir_standin
         return NADIR_OK;
     }
     for (int64_t i = 0; i < live->count; i++) {
-        longest = nadir_live_length(live, i) > longest ? nadir_live_length(live, i) : longest;
+        longest = nadir_perturbable_rows_length(live, i) > longest ? nadir_perturbable_rows_length(live, i)
+                                                                   : longest;
     }
     *most = longest;
     NADIR_NEW(context, *room, PARTS * longest);
@@ -273,12 +274,12 @@ cleanup:
     return status;
 }
 
-static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
-                         const nadir_visits *visits, double beta, double tau, const bool *unvisited,
-                         nadir_pull *brief, nadir_standing *standing)
+static nadir_status make(nadir_context *context, nadir_expansion_point *centre,
+                         nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *visits, double beta,
+                         double tau, const bool *unvisited, nadir_pull *brief, nadir_kkt *standing)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = centre->live;
+    const nadir_perturbable_rows *live = centre->live;
     const int64_t n = live->states;
     judge by = {0};
     double *ratio = NULL;
@@ -287,7 +288,7 @@ static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sen
     double lacking;
     nadir_pull own = {.norms_alone = true};
     nadir_pull *pull = brief != NULL ? brief : &own;
-    *standing = (nadir_standing){.live = live, .centre = centre, .beta = beta, .tau = tau};
+    *standing = (nadir_kkt){.live = live, .centre = centre, .beta = beta, .tau = tau};
     if (brief == NULL) {
         NADIR_NEW(context, standing->change, live->entries);
     }
@@ -301,48 +302,48 @@ static nadir_status make(nadir_context *context, nadir_centre *centre, nadir_sen
     NADIR_CHECK(solve_value(context, standing, &by));
     const double distance = judge_rows(context, standing, &by, longest, slack, ratio);
     NADIR_CHECK(find_replies(context, standing, sensitivity, &by));
-    NADIR_CHECK(nadir_visits_most(context, visits, ratio, &lacking));
-    NADIR_CHECK(nadir_standing_pull(context, standing, NULL, pull));
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, visits, ratio, &lacking));
+    NADIR_CHECK(nadir_displacement_make(context, standing, NULL, pull));
     const double unused = tau * fmax(beta * beta * (1 + 4 * UNIT) - distance, 0);
     standing->error =
         (standing->error + lacking + unused + drift(context, standing, pull) + uncentred(context, standing)) *
         (1 + 1e-12);
 cleanup:
-    nadir_pull_clear(context, &own);
+    nadir_displacement_clear(context, &own);
     nadir_release(context, by.v);
     nadir_release(context, ratio);
     nadir_release(context, slack);
     if (status != NADIR_OK) {
-        nadir_standing_clear(context, standing);
+        nadir_kkt_clear(context, standing);
     }
     return status;
 }
 
-nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
-                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
-                                 nadir_standing *standing)
+nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *centre,
+                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *visits, double beta,
+                            double tau, const bool *unvisited, nadir_kkt *standing)
 {
     return make(context, centre, sensitivity, visits, beta, tau, unvisited, NULL, standing);
 }
 
-nadir_status nadir_standing_make_brief(nadir_context *context, nadir_centre *centre,
-                                       nadir_sensitivity *sensitivity, const nadir_visits *visits,
-                                       double beta, double tau, const bool *unvisited,
-                                       nadir_standing *standing, nadir_pull *pull)
+nadir_status nadir_kkt_make_brief(nadir_context *context, nadir_expansion_point *centre,
+                                  nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *visits,
+                                  double beta, double tau, const bool *unvisited, nadir_kkt *standing,
+                                  nadir_pull *pull)
 {
     pull->norms_alone = true;
     return make(context, centre, sensitivity, visits, beta, tau, unvisited, pull, standing);
 }
 
-void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *visits, double radius,
-                          double *inverse)
+void nadir_kkt_weigh(const nadir_kkt *standing, const nadir_occupancy_bounds *visits, double radius,
+                     double *inverse)
 {
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     for (int64_t s = 0; s < live->states; s++) {
         const double d = standing->centre->d[s];
         const double rho = standing->unvisited[s] ? 0 : visits->low[s] / d * (1 - 4 * UNIT);
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            const double alpha = nadir_live_alpha(live, i);
+            const double alpha = nadir_perturbable_rows_alpha(live, i);
             const double gain = rho * alpha * alpha / standing->tau * (1 - 16 * UNIT);
             for (int64_t e = live->starts[i]; e < live->starts[i + 1]; e++) {
                 const double most =
@@ -356,11 +357,11 @@ void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *vi
 
 /* (Delta / alpha - c) inverse of one row, c so that it sums to zero, to `direction` unless that is NULL;
  * returns its part of n^2. */
-static double pull_row(const nadir_standing *standing, const double *inverse, int64_t i, double *direction)
+static double pull_row(const nadir_kkt *standing, const double *inverse, int64_t i, double *direction)
 {
     const int64_t start = standing->live->starts[i];
     const int64_t end = standing->live->starts[i + 1];
-    const double alpha = nadir_live_alpha(standing->live, i);
+    const double alpha = nadir_perturbable_rows_alpha(standing->live, i);
     double mass = 0;
     double mean = 0;
     double square = 0;
@@ -381,11 +382,11 @@ static double pull_row(const nadir_standing *standing, const double *inverse, in
     return square;
 }
 
-nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *standing,
-                                 const double *inverse, nadir_pull *pull)
+nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *standing, const double *inverse,
+                                     nadir_pull *pull)
 {
     nadir_status status = NADIR_OK;
-    const nadir_live *live = standing->live;
+    const nadir_perturbable_rows *live = standing->live;
     if (pull->n == NULL) {
         NADIR_NEW(context, pull->n, live->states);
         NADIR_NEW(context, pull->w, live->states);
@@ -415,8 +416,8 @@ cleanup:
     return status;
 }
 
-double nadir_standing_radius(const nadir_context *context, const nadir_standing *standing,
-                             const nadir_pull *pull, const nadir_visits *visits)
+double nadir_displacement_radius(const nadir_context *context, const nadir_kkt *standing,
+                                 const nadir_pull *pull, const nadir_occupancy_bounds *visits)
 {
     double sum = 0;
     for (int64_t s = 0; s < standing->live->states; s++) {

@@ -19,14 +19,14 @@
 #ifndef NADIR_ADVERSARY_STANDING_H
 #define NADIR_ADVERSARY_STANDING_H
 
-#include "adversary/valid/centre.h"
-#include "adversary/valid/sensitivity.h"
-#include "adversary/valid/visits.h"
+#include "adversary/proof/expansion_point.h"
+#include "adversary/proof/occupancy_bounds.h"
+#include "adversary/proof/sensitivity.h"
 
 /* A struct of zeros holds nothing. */
-typedef struct nadir_standing {
-    const nadir_live *live;
-    nadir_centre *centre;
+typedef struct nadir_kkt {
+    const nadir_perturbable_rows *live;
+    nadir_expansion_point *centre;
     double beta, tau; /* tau > 0 */
     double J;         /* mu . v */
     double error;     /* as above */
@@ -35,7 +35,7 @@ typedef struct nadir_standing {
     bool *unvisited;  /* [states] */
     double *reply;    /* [states] w_s of unvisited states */
     bool bounded;     /* some entry is zero and has slack */
-} nadir_standing;
+} nadir_kkt;
 
 /* Norms, with weights 1 / inverse on the entries: what of Delta a delta can feel. A struct of zeros holds
  * nothing. */
@@ -48,16 +48,16 @@ typedef struct nadir_pull {
 
 /* unvisited: [states] states whose rows are nominal in the centre, which has its columns; copied. visits: of
  * all kernels of the set. */
-nadir_status nadir_standing_make(nadir_context *context, nadir_centre *centre, nadir_sensitivity *sensitivity,
-                                 const nadir_visits *visits, double beta, double tau, const bool *unvisited,
-                                 nadir_standing *standing);
+nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *centre,
+                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *visits, double beta,
+                            double tau, const bool *unvisited, nadir_kkt *standing);
 /* The same and its pull without directions, where nothing else is asked: no entries are kept, neither weights
  * nor other pulls can be had. */
-nadir_status nadir_standing_make_brief(nadir_context *context, nadir_centre *centre,
-                                       nadir_sensitivity *sensitivity, const nadir_visits *visits,
-                                       double beta, double tau, const bool *unvisited,
-                                       nadir_standing *standing, nadir_pull *pull);
-void nadir_standing_clear(nadir_context *context, nadir_standing *standing);
+nadir_status nadir_kkt_make_brief(nadir_context *context, nadir_expansion_point *centre,
+                                  nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *visits,
+                                  double beta, double tau, const bool *unvisited, nadir_kkt *standing,
+                                  nadir_pull *pull);
+void nadir_kkt_clear(nadir_context *context, nadir_kkt *standing);
 
 /*
  * 1 / omega, [entries], so that on kernels within the visits and |delta| <= radius
@@ -66,17 +66,17 @@ void nadir_standing_clear(nadir_context *context, nadir_standing *standing);
  *
  * 0 <= delta <= u = min(1, Phat + alpha beta, alpha radius) where P* = 0, so delta >= delta^2 / u there.
  */
-void nadir_standing_weigh(const nadir_standing *standing, const nadir_visits *visits, double radius,
-                          double *inverse);
+void nadir_kkt_weigh(const nadir_kkt *standing, const nadir_occupancy_bounds *visits, double radius,
+                     double *inverse);
 
 /* inverse: NULL for all one. Made anew in place. */
-nadir_status nadir_standing_pull(nadir_context *context, const nadir_standing *standing,
-                                 const double *inverse, nadir_pull *pull);
-void nadir_pull_clear(nadir_context *context, nadir_pull *pull);
+nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *standing, const double *inverse,
+                                     nadir_pull *pull);
+void nadir_displacement_clear(nadir_context *context, nadir_pull *pull);
 
 /* At least |delta|, in the norm of the pull, of kernels within the visits that do better than mu . v - error
  * for the adversary: 2 |(most |rho_s - 1| n_s)_s|. */
-double nadir_standing_radius(const nadir_context *context, const nadir_standing *standing,
-                             const nadir_pull *pull, const nadir_visits *visits);
+double nadir_displacement_radius(const nadir_context *context, const nadir_kkt *standing,
+                                 const nadir_pull *pull, const nadir_occupancy_bounds *visits);
 
 #endif

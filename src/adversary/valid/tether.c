@@ -1,5 +1,5 @@
 /* tether.c: how far kernels can be from the answer to the Lagrangian bound; see tether.h. */
-#include "adversary/valid/tether.h"
+#include "adversary/proof/lagrangian_bound.h"
 
 #include "linalg/vector.h"
 
@@ -13,38 +13,40 @@ typedef struct state_cost {
     double lack, cost;
 } state_cost;
 
-static state_cost judge_state(const nadir_centre *centre, int64_t s, double price, const double *v,
+static state_cost judge_state(const nadir_expansion_point *centre, int64_t s, double price, const double *v,
                               double range)
 {
-    const nadir_live *live = centre->live;
+    const nadir_perturbable_rows *live = centre->live;
     state_cost sum = {0, 0};
     for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
         const double force = centre->problem.gamma * live->pi[i];
-        const double hold = 2 * price / nadir_live_alpha(live, i) / nadir_live_alpha(live, i);
+        const double hold =
+            2 * price / nadir_perturbable_rows_alpha(live, i) / nadir_perturbable_rows_alpha(live, i);
         double lowest = INFINITY;
         double widest = 0;
         double square = 0;
         double mean = 0;
-        for (int64_t j = 0; j < nadir_live_length(live, i); j++) {
+        for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
             const int64_t e = live->starts[i] + j;
             const double change = centre->X[e] - live->phat[e];
-            const double h = force * v[nadir_live_column(live, i, j)] + hold * change;
+            const double h = force * v[nadir_perturbable_rows_column(live, i, j)] + hold * change;
             lowest = fmin(lowest, h);
             mean += centre->X[e] * h;
             square += change * change;
             widest = fmax(widest, fabs(change));
         }
         const double size = force * range + hold * widest;
-        const double rounding = UNIT * (double)(2 * nadir_live_length(live, i) + 32) * size;
+        const double rounding = UNIT * (double)(2 * nadir_perturbable_rows_length(live, i) + 32) * size;
         sum.lack += fmax(mean - lowest, 0) + rounding + 2 * centre->sum_off * size;
-        sum.cost += hold / 2 * square * (1 - UNIT * (double)(nadir_live_length(live, i) + 16));
+        sum.cost += hold / 2 * square * (1 - UNIT * (double)(nadir_perturbable_rows_length(live, i) + 16));
     }
     return sum;
 }
 
 /* f_+ of all states; shifted: v less a constant. */
-static void find_lacks(const nadir_context *context, const nadir_centre *centre, const nadir_visits *visits,
-                       double tau, const double *v, const double *shifted, const double *product, double *f)
+static void find_lacks(const nadir_context *context, const nadir_expansion_point *centre,
+                       const nadir_occupancy_bounds *visits, double tau, const double *v,
+                       const double *shifted, const double *product, double *f)
 {
     const nadir_problem *problem = &centre->problem;
     const int64_t n = visits->states;
@@ -69,9 +71,9 @@ static void find_lacks(const nadir_context *context, const nadir_centre *centre,
     }
 }
 
-nadir_status nadir_tether_radius(nadir_context *context, const nadir_centre *centre,
-                                 const nadir_visits *visits, double beta, double tau, const double *v,
-                                 double level, double *radius)
+nadir_status nadir_sublevel_radius(nadir_context *context, const nadir_expansion_point *centre,
+                                   const nadir_occupancy_bounds *visits, double beta, double tau,
+                                   const double *v, double level, double *radius)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &centre->problem;
@@ -89,7 +91,7 @@ nadir_status nadir_tether_radius(nadir_context *context, const nadir_centre *cen
     }
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, product);
     find_lacks(context, centre, visits, tau, v, shifted, product, f);
-    NADIR_CHECK(nadir_visits_most(context, visits, f, &lost));
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, visits, f, &lost));
     const double value = nadir_vector_dot(n, problem->mu, v, &error);
     const double charge = tau * beta * beta;
     /* v was shifted with a rounding, and rows of X sum to one up to sum_off */

@@ -13,12 +13,12 @@
 #ifndef NADIR_ADVERSARY_TETHER_H
 #define NADIR_ADVERSARY_TETHER_H
 
-#include "adversary/valid/visits.h"
+#include "adversary/proof/occupancy_bounds.h"
 
 /* *radius: at least the root of that; negative: no kernel within the visits is below the level. p = 2, tau >
  * 0; v: [states]. */
-nadir_status nadir_tether_radius(nadir_context *context, const nadir_centre *centre,
-                                 const nadir_visits *visits, double beta, double tau, const double *v,
-                                 double level, double *radius);
+nadir_status nadir_sublevel_radius(nadir_context *context, const nadir_expansion_point *centre,
+                                   const nadir_occupancy_bounds *visits, double beta, double tau,
+                                   const double *v, double level, double *radius);
 
 #endif

@@ -8,9 +8,9 @@
  * and is equal to it where the states above lambda use T up. It is convex in lambda: tangents lead to about
  * the least of it. A price that is a little off only makes the bound a little larger.
  */
-#include "adversary/valid/visits.h"
+#include "adversary/proof/occupancy_bounds.h"
 
-#include "adversary/valid/sensitivity.h"
+#include "adversary/proof/sensitivity.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
@@ -26,46 +26,48 @@ enum { PASSES = 24, STEPS = 30 }; /* around the nominal kernel; for a price */
 #define NEAR    1e-5              /* of a knapsack's bound to the least one, relatively */
 #define SETTLED 1e-6              /* bounds that move by less, as a share of all visits, stay */
 
-void nadir_visits_clear(nadir_context *context, nadir_visits *visits)
+void nadir_occupancy_bounds_clear(nadir_context *context, nadir_occupancy_bounds *visits)
 {
     nadir_release(context, visits->high);
     nadir_release(context, visits->low);
-    *visits = (nadir_visits){0};
+    *visits = (nadir_occupancy_bounds){0};
 }
 
-nadir_status nadir_visits_make(nadir_context *context, const nadir_problem *problem, nadir_visits *visits)
+nadir_status nadir_occupancy_bounds_make(nadir_context *context, const nadir_problem *problem,
+                                         nadir_occupancy_bounds *visits)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     bool *reach = NULL;
-    *visits = (nadir_visits){.states = n, .total = nadir_centre_total(context, problem)};
+    *visits = (nadir_occupancy_bounds){.states = n, .total = nadir_expansion_point_total(context, problem)};
     NADIR_NEW(context, reach, n);
     NADIR_NEW(context, visits->high, n);
     NADIR_NEW_ZERO(context, visits->low, n);
-    NADIR_CHECK(nadir_live_reach(context, problem, reach));
+    NADIR_CHECK(nadir_reachable_states(context, problem, reach));
     for (int64_t s = 0; s < n; s++) {
         visits->high[s] = reach[s] ? visits->total : 0;
     }
 cleanup:
     nadir_release(context, reach);
     if (status != NADIR_OK) {
-        nadir_visits_clear(context, visits);
+        nadir_occupancy_bounds_clear(context, visits);
     }
     return status;
 }
 
-nadir_status nadir_visits_copy(nadir_context *context, const nadir_visits *from, nadir_visits *to)
+nadir_status nadir_occupancy_bounds_copy(nadir_context *context, const nadir_occupancy_bounds *from,
+                                         nadir_occupancy_bounds *to)
 {
     nadir_status status = NADIR_OK;
     const size_t bytes = (size_t)from->states * sizeof *to->high;
-    *to = (nadir_visits){.states = from->states, .total = from->total, .empty = from->empty};
+    *to = (nadir_occupancy_bounds){.states = from->states, .total = from->total, .empty = from->empty};
     NADIR_NEW(context, to->high, from->states);
     NADIR_NEW(context, to->low, from->states);
     memcpy(to->high, from->high, bytes);
     memcpy(to->low, from->low, bytes);
 cleanup:
     if (status != NADIR_OK) {
-        nadir_visits_clear(context, to);
+        nadir_occupancy_bounds_clear(context, to);
     }
     return status;
 }
@@ -78,7 +80,7 @@ static double mass_of(int64_t allowed, int64_t positive)
 
 /* d_X(t) +- (reach + off). off: [states] or NULL. */
 static void limit(const nadir_context *context, const double *d, const double *off, double reach,
-                  nadir_visits *visits)
+                  nadir_occupancy_bounds *visits)
 {
     for (int64_t t = 0; t < visits->states; t++) {
         const double far = (reach + (off != NULL ? off[t] : 0)) * (1 + 4 * UNIT);
@@ -90,8 +92,8 @@ static void limit(const nadir_context *context, const double *d, const double *o
 }
 
 /* gamma T radius |d alpha pi c|; rows that do not quite sum to one come on top. */
-static double reach_of(const nadir_context *context, const nadir_visits *visits, double gamma, double radius,
-                       double own, int64_t own_rows)
+static double reach_of(const nadir_context *context, const nadir_occupancy_bounds *visits, double gamma,
+                       double radius, double own, int64_t own_rows)
 {
     const double square = nadir_allreduce_sum(context, own);
     const int64_t rows = nadir_global_count(context, own_rows);
@@ -99,8 +101,8 @@ static double reach_of(const nadir_context *context, const nadir_visits *visits,
     return gamma * visits->total * (radius * norm + 64 * DBL_EPSILON * visits->total) * (1 + 8 * UNIT);
 }
 
-void nadir_visits_limit(const nadir_context *context, const nadir_problem *problem, double radius,
-                        nadir_visits *visits)
+void nadir_occupancy_bounds_limit(const nadir_context *context, const nadir_problem *problem, double radius,
+                                  nadir_occupancy_bounds *visits)
 {
     const nadir_model *model = problem->model;
     const bool anywhere = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
@@ -120,10 +122,10 @@ void nadir_visits_limit(const nadir_context *context, const nadir_problem *probl
           visits);
 }
 
-void nadir_visits_limit_around(const nadir_context *context, const nadir_centre *centre, double radius,
-                               nadir_visits *visits)
+void nadir_occupancy_bounds_limit_around(const nadir_context *context, const nadir_expansion_point *centre,
+                                         double radius, nadir_occupancy_bounds *visits)
 {
-    const nadir_live *live = centre->live;
+    const nadir_perturbable_rows *live = centre->live;
     double square = 0;
     for (int64_t s = 0; s < live->states; s++) {
         for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
@@ -131,8 +133,9 @@ void nadir_visits_limit_around(const nadir_context *context, const nadir_centre 
             for (int64_t e = live->starts[i]; e < live->starts[i + 1]; e++) {
                 positive += centre->X[e] > 0;
             }
-            const double c = mass_of(nadir_live_length(live, i), positive);
-            const double part = (centre->d[s] + centre->off[s]) * live->pi[i] * nadir_live_alpha(live, i) * c;
+            const double c = mass_of(nadir_perturbable_rows_length(live, i), positive);
+            const double part =
+                (centre->d[s] + centre->off[s]) * live->pi[i] * nadir_perturbable_rows_alpha(live, i) * c;
             square += part * part;
         }
     }
@@ -143,7 +146,7 @@ void nadir_visits_limit_around(const nadir_context *context, const nadir_centre 
 /* The rooms of all states, and what fits in them: T - sum low. */
 typedef struct sack {
     const nadir_context *whole; /* states are spread over processes; NULL: they are not */
-    const nadir_visits *visits;
+    const nadir_occupancy_bounds *visits;
     const double *room; /* [states] high - low */
     double left;
     double near; /* a bound that is so near the least one is good enough, relatively */
@@ -248,7 +251,8 @@ static double pack_products(const sack *of, const double *h, const double *k, do
 }
 
 /* room: [states], filled in. */
-static sack make_sack(const nadir_context *whole, const nadir_visits *visits, double near, double *room)
+static sack make_sack(const nadir_context *whole, const nadir_occupancy_bounds *visits, double near,
+                      double *room)
 {
     for (int64_t s = 0; s < visits->states; s++) {
         room[s] = fmax(visits->high[s] - visits->low[s], 0);
@@ -258,8 +262,8 @@ static sack make_sack(const nadir_context *whole, const nadir_visits *visits, do
     return (sack){whole, visits, room, fmax(visits->total - low, 0) + 8 * UNIT * visits->total, near};
 }
 
-nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visits, const double *value,
-                               double *most)
+nadir_status nadir_occupancy_bounds_most(nadir_context *context, const nadir_occupancy_bounds *visits,
+                                         const double *value, double *most)
 {
     nadir_status status = NADIR_OK;
     double *room = NULL;
@@ -272,9 +276,10 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
-                                 const double *up, const double *down, const double *h, double radius,
-                                 double *slope, double *moved)
+nadir_status nadir_occupancy_bounds_narrow(nadir_context *context, nadir_occupancy_bounds *visits,
+                                           const nadir_expansion_point *centre, const double *up,
+                                           const double *down, const double *h, double radius, double *slope,
+                                           double *moved)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = visits->states;
@@ -319,32 +324,34 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
-                                double radius, nadir_visits *visits)
+nadir_status nadir_occupancy_bounds_bound(nadir_context *context, const nadir_problem *problem,
+                                          const nadir_perturbable_rows *live, double radius,
+                                          nadir_occupancy_bounds *visits)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    nadir_centre centre = {0};
+    nadir_expansion_point centre = {0};
     nadir_sensitivity sensitivity = {0};
     double *up = NULL;
     double *down = NULL;
     double moved = 1;
-    NADIR_CHECK(nadir_centre_make(context, problem, live, NULL, NULL, &centre));
-    NADIR_CHECK(nadir_centre_columns(context, &centre));
+    NADIR_CHECK(nadir_expansion_point_make(context, problem, live, NULL, NULL, &centre));
+    NADIR_CHECK(nadir_expansion_point_columns(context, &centre));
     NADIR_CHECK(nadir_sensitivity_make(context, live, centre.X, &sensitivity));
     NADIR_NEW(context, up, n * n);
     if (!sensitivity.symmetric) {
         NADIR_NEW(context, down, n * n);
     }
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, down));
-    nadir_visits_limit(context, problem, radius, visits);
+    nadir_occupancy_bounds_limit(context, problem, radius, visits);
     for (int i = 0; i < PASSES && moved > SETTLED; i++) {
         NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
-        NADIR_CHECK(nadir_visits_narrow(context, visits, &centre, up, down, NULL, radius, NULL, &moved));
+        NADIR_CHECK(
+            nadir_occupancy_bounds_narrow(context, visits, &centre, up, down, NULL, radius, NULL, &moved));
     }
 cleanup:
     nadir_sensitivity_clear(context, &sensitivity);
-    nadir_centre_clear(context, &centre);
+    nadir_expansion_point_clear(context, &centre);
     nadir_release(context, up);
     nadir_release(context, down);
     return status;

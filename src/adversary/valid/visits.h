@@ -13,20 +13,22 @@
 #ifndef NADIR_ADVERSARY_VISITS_H
 #define NADIR_ADVERSARY_VISITS_H
 
-#include "adversary/valid/centre.h"
+#include "adversary/proof/expansion_point.h"
 
 /* A struct of zeros holds nothing. */
-typedef struct nadir_visits {
+typedef struct nadir_occupancy_bounds {
     int64_t states;
     double total;       /* T: at least sum d_P */
     double *high, *low; /* [states] */
     bool empty;         /* there is no such kernel: bounds crossed */
-} nadir_visits;
+} nadir_occupancy_bounds;
 
 /* 0 <= d_P <= T, and 0 where no kernel of the set comes. */
-nadir_status nadir_visits_make(nadir_context *context, const nadir_problem *problem, nadir_visits *visits);
-void nadir_visits_clear(nadir_context *context, nadir_visits *visits);
-nadir_status nadir_visits_copy(nadir_context *context, const nadir_visits *from, nadir_visits *to);
+nadir_status nadir_occupancy_bounds_make(nadir_context *context, const nadir_problem *problem,
+                                         nadir_occupancy_bounds *visits);
+void nadir_occupancy_bounds_clear(nadir_context *context, nadir_occupancy_bounds *visits);
+nadir_status nadir_occupancy_bounds_copy(nadir_context *context, const nadir_occupancy_bounds *from,
+                                         nadir_occupancy_bounds *to);
 
 /*
  * Bounds without columns. Since d_P - d_X = gamma d_X^T (P - X)^pi D_P and 0 <= D_P 1 <= T,
@@ -37,25 +39,27 @@ nadir_status nadir_visits_copy(nadir_context *context, const nadir_visits *from,
  * X_sa|_2, c = sqrt(m) / 2 for m allowed successors, and c = sqrt(m) for m that X has.
  */
 /* X is the nominal kernel. */
-void nadir_visits_limit(const nadir_context *context, const nadir_problem *problem, double radius,
-                        nadir_visits *visits);
+void nadir_occupancy_bounds_limit(const nadir_context *context, const nadir_problem *problem, double radius,
+                                  nadir_occupancy_bounds *visits);
 /* X is a centre that has d and off. */
-void nadir_visits_limit_around(const nadir_context *context, const nadir_centre *centre, double radius,
-                               nadir_visits *visits);
+void nadir_occupancy_bounds_limit_around(const nadir_context *context, const nadir_expansion_point *centre,
+                                         double radius, nadir_occupancy_bounds *visits);
 
 /* One pass. up, down: [states * states] k^2 around the centre, which has its columns; down NULL: as up. h:
  * [states]; NULL: m_s = 1. slope: [states], NULL: not asked for; with h NULL, |d_P(t) - d_X(t)| <= slope_t |P
  * - X| + off_t. *moved: the most that a bound moved, as a share of T. */
-nadir_status nadir_visits_narrow(nadir_context *context, nadir_visits *visits, const nadir_centre *centre,
-                                 const double *up, const double *down, const double *h, double radius,
-                                 double *slope, double *moved);
+nadir_status nadir_occupancy_bounds_narrow(nadir_context *context, nadir_occupancy_bounds *visits,
+                                           const nadir_expansion_point *centre, const double *up,
+                                           const double *down, const double *h, double radius, double *slope,
+                                           double *moved);
 
 /* Passes around the nominal kernel, for all kernels of the L_2 ball of this radius, until the bounds stay. */
-nadir_status nadir_visits_bound(nadir_context *context, const nadir_problem *problem, const nadir_live *live,
-                                double radius, nadir_visits *visits);
+nadir_status nadir_occupancy_bounds_bound(nadir_context *context, const nadir_problem *problem,
+                                          const nadir_perturbable_rows *live, double radius,
+                                          nadir_occupancy_bounds *visits);
 
 /* *most: at least max sum_s y_s value_s over low <= y <= high, sum y <= T; value: [states] >= 0. */
-nadir_status nadir_visits_most(nadir_context *context, const nadir_visits *visits, const double *value,
-                               double *most);
+nadir_status nadir_occupancy_bounds_most(nadir_context *context, const nadir_occupancy_bounds *visits,
+                                         const double *value, double *most);
 
 #endif
